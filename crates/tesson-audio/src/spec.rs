@@ -27,6 +27,11 @@ impl LogMelSpec {
         }
     }
 
+    /// The time from one frame to the next, in units of 100 ns.
+    pub(crate) fn period(&self) -> u32 {
+        (f64::from(self.shift) * 1e7 / f64::from(self.rate)).round() as u32
+    }
+
     pub(crate) fn identity(&self) -> String {
         Identity::new("log mel", 1)
             .field("rate", self.rate)

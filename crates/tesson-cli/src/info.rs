@@ -55,6 +55,11 @@ impl Info<'_> {
                 format!("{}{what} in deserializer {i}{}", counted(n, "key"), some(first))
             };
             pairs.push((std::mem::take(&mut head), of(part.missing, "", &part.first_missing)));
+            if let Some((key, _)) = &part.first_short {
+                let short = counted(part.short, "utterance");
+                let first = some(std::slice::from_ref(key));
+                pairs.push(("", format!("{short} with too few frames in deserializer {i}{first}")));
+            }
             if part.repeated > 0 {
                 pairs.push(("", of(part.repeated, " repeated", &part.first_repeated)));
             }
@@ -105,6 +110,7 @@ impl Info<'_> {
         let part = |part: &PartReport| {
             json!({
                 "missing": part.missing, "firstMissing": keys(&part.first_missing),
+                "short": part.short,
                 "repeated": part.repeated, "firstRepeated": keys(&part.first_repeated),
             })
         };

@@ -132,6 +132,9 @@ pub static READER_OPTIONS: OptionTable = option_table! {
             left out and counted.",
     "outerJoin": OptionKind::Bool, "false"
         => "Whether sequences that another deserializer lacks are kept, without samples in its streams.",
+    "maxMissing": OptionKind::Real, "1"
+        => "The share of the first deserializer's sequences, from 0 to 1, that another one may lack; reading is refused where \
+            one lacks more.",
     "uniqueKeys": OptionKind::Bool, "false"
         => "Whether reading is refused if the only deserializer has a key more than once, or any but the first of several; \
             otherwise the first sequence of the key is the one that is joined.",

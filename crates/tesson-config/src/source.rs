@@ -137,6 +137,8 @@ pub struct SourceConfig {
     pub hash_sequence_keys: bool,
     /// How sequences are handled that not all deserializers have; by default they are left out.
     pub missing_keys: MissingKeys,
+    /// The share of the first deserializer's sequences that another one may lack (`maxMissing`).
+    pub max_missing: f64,
     /// Whether a key may occur only once in each deserializer behind the first.
     pub unique_keys: bool,
     /// Invalid sequences that are left out before reading fails. Default 0.

@@ -110,7 +110,7 @@ use crate::{
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Deserializer: Send + Sync {
-    /// What the engine has to know. Final after [`Deserializer::prepare`].
+    /// What the engine has to know. Final after [`Deserializer::prepare`] and [`Deserializer::take_frame_period`].
     fn facts(&self) -> &DeserializerFacts;
 
     /// Looks at the beginning of the data: encoding, mode, shapes that are left open, and the resources that the data list.
@@ -120,6 +120,10 @@ pub trait Deserializer: Send + Sync {
     /// # Errors
     /// Data that cannot be this format at all.
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error>;
+
+    /// Takes the time from one frame to the next that another deserializer states, where the facts ask for that
+    /// ([`DeserializerFacts::needs_frame_period`]). Called after [`Deserializer::prepare`]; identities may change.
+    fn take_frame_period(&mut self, _period: u32) {}
 
     /// Indexes the whole corpus, on as many cores as are supplied. The result does not depend on their number.
     ///
@@ -199,6 +203,8 @@ pub struct DeserializerFacts {
     pub needs_another_first: bool,
     /// The time from one sample to the next, in units of 100 ns, where samples are frames of recordings. By default `None`.
     pub frame_period: Option<u32>,
+    /// Whether it counts in frames of the time that the first deserializer states which has one. By default false.
+    pub needs_frame_period: bool,
     /// How to get smaller chunks, in the imperative, for a corpus with fewer chunks than workers that share them; `None`, the
     /// default, where the format leaves no choice.
     pub smaller_chunks: Option<&'static str>,
@@ -233,6 +239,7 @@ impl DeserializerFacts {
             composable: true,
             needs_another_first: false,
             frame_period: None,
+            needs_frame_period: false,
             smaller_chunks: None,
         }
     }

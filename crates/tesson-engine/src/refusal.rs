@@ -112,6 +112,10 @@ tesson_core::error_kinds! {
             = "engine.needs-another-first": "`{format}` only adds to the sequences of another deserializer; put that one \
                 first"
             => "Put the deserializer of features first, or name it with `primary`.",
+        /// A deserializer is to count in frames of another one's, and no other says how long they are.
+        NoFramePeriod
+            = "engine.no-frame-period": "`framePeriod` is `auto`, and no deserializer's data say how long their frames are"
+            => "Give `framePeriod` in units of 100 ns, such as `100000` for 10 ms.",
         /// A deserializer has more sequences than can be joined.
         TooManyToJoin { n: u64 = 5_000_000_000, most: u64 = 4_294_967_294 }
             = "engine.too-many-to-join": "{n} sequences cannot be joined, at most {most} can"
@@ -134,10 +138,22 @@ tesson_core::error_kinds! {
             = "engine.missing-keys": "{missing} of {of} sequences of `deserializers[0]` are not in \
                 `deserializers[{deserializer}]`: {keys}"
             => "Add the missing sequences, or set `strictKeys = false`.",
-        /// An utterance has fewer frames in another deserializer than in the first one.
-        TooFewFrames { key: String = "s1/u7".into(), found: u32 = 2 }
-            = "engine.too-few-frames": "utterance `{key}` has {found} frames here, fewer than in `deserializers[0]`"
-            => "Give the utterance as many frames in every deserializer, or remove it from one of them.",
+        /// Utterances have fewer frames in another deserializer than in the first one, and more of them than `maxErrors` forgives.
+        TooFewFrames { short: u64 = 3, max_errors: u64 = 0, key: String = "s1/u7".into(), found: u32 = 2, expected: u32 = 5 }
+            = "engine.too-few-frames": "utterance `{key}` has {found} frames here, and {expected} in `deserializers[0]`; such \
+                utterances: {short}, `maxErrors` is {max_errors}"
+            => "Give the utterance as many frames in every deserializer, or raise `maxErrors`, which leaves such utterances out.",
+        /// A larger share of sequences is missing than `maxMissing` allows.
+        TooManyMissing {
+            missing: u64 = 120,
+            of: u64 = 1000,
+            deserializer: usize = 1,
+            most: f64 = 0.1,
+            keys: String = "`s1/u7`, `s1/u8`".into(),
+        }
+            = "engine.too-many-missing": "{missing} of {of} sequences of `deserializers[0]` are not in \
+                `deserializers[{deserializer}]`, at most a share of {most} may be: {keys}"
+            => "Add the missing sequences, or raise `maxMissing`.",
         /// No key is in all deserializers.
         NoCommonKey { examples: String = "key `1` is not in `deserializers[1]`".into() }
             = "engine.no-common-key": "the deserializers have no key in common: {examples}"

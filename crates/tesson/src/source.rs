@@ -410,6 +410,7 @@ fn assemble(
         deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
         join: engine::JoinRules {
             missing: config.missing_keys,
+            max_missing: config.max_missing,
             repeated: !config.unique_keys,
             hash_keys: config.hash_sequence_keys,
         },

@@ -41,6 +41,7 @@ impl Recordings {
         let mut facts = DeserializerFacts::new(FORMAT.name, list, vec![stream], options.identity());
         facts.defines_size = options.defines_size;
         facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
+        facts.frame_period = Some(options.mel.period());
         facts.decoders = Decoders(vec![(0, Arc::new(LogMel::new(options.mel)))]);
         Recordings { options, facts, keys: Arc::new(Keys::Consecutive(0)), defects: Vec::new() }
     }

@@ -72,9 +72,10 @@ pub(crate) fn resolve(
         use_numeric_sequence_keys: deserializers::numeric_keys(options, &deserializers)?,
         hash_sequence_keys: options.bool("hashSequenceKeys")?,
         missing_keys: missing_keys(options)?,
+        max_missing: share(options, "maxMissing")?,
         unique_keys: options.bool("uniqueKeys")?,
         max_errors: options.whole("maxErrors")?,
-        max_error_share: max_error_share(options)?,
+        max_error_share: share(options, "maxErrorShare")?,
         quarantine: options.text_if_given("quarantine")?.map(PathBuf::from),
         cache_index: options.bool("cacheIndex")?,
         trace_level: deserializers::trace_level(options, &deserializers)?,
@@ -182,8 +183,8 @@ fn threads(options: &Options<'_>) -> Result<usize, ConfigError> {
     }
 }
 
-fn max_error_share(options: &Options<'_>) -> Result<f64, ConfigError> {
-    let name = "maxErrorShare";
+/// An option that is a share.
+fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigError> {
     let share = options.real(name)?;
     match share {
         0.0..=1.0 => Ok(share),

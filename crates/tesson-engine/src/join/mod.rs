@@ -38,10 +38,12 @@ use part::refused;
 pub(crate) use part::{Parts, files};
 
 /// How several deserializers go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JoinRules {
     /// How sequences are handled that not all of them have.
     pub missing: MissingKeys,
+    /// The share of the first deserializer's sequences that another one may lack.
+    pub max_missing: f64,
     /// Whether a key may be repeated, in the only part or in another one than the first; which of its sequences is joined is
     /// the part's to say ([`DeserializerFacts::repeated_keys`]).
     ///
@@ -156,7 +158,7 @@ fn join(
     if let Some(part) = report.parts.iter().position(|found| found.repeated > 0).filter(|_| !rules.repeated) {
         return Err(repeated(part + 1, &report.parts[part], &joined[part + 1], resources).into());
     }
-    judge(&report, rules.missing)?;
+    judge(&report, parts, rules)?;
     let index = Arc::new(index);
     let largest = usize::try_from(threads.memory / 4).unwrap_or(usize::MAX);
     let corpus = JoinedCorpus::new(joined, chunks, index.clone(), largest);
@@ -236,11 +238,16 @@ fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Re
 }
 
 /// Tells what could not be joined, and whether that is an error.
-fn judge(report: &JoinReport, missing: MissingKeys) -> Result<(), ConfigError> {
+fn judge(report: &JoinReport, parts: &Parts, rules: JoinRules) -> Result<(), ConfigError> {
     for (part, found) in (1..).zip(&report.parts) {
-        if let Some((key, found)) = &found.short {
-            let (key, found) = (key.to_string(), *found);
-            return Err(refused(part, &EngineRefusal::TooFewFrames { key, found }));
+        if let Some((key, [frames, expected])) = &found.first_short {
+            let (short, max_errors) = (found.short, parts.list()[part].facts().max_errors);
+            let (key, found, expected) = (key.to_string(), *frames, *expected);
+            let refusal = EngineRefusal::TooFewFrames { short, max_errors, key, found, expected };
+            if short > max_errors {
+                return Err(refused(part, &refusal));
+            }
+            tracing::warn!("`deserializers[{part}]`: {refusal}");
         }
         if found.missing > 0 {
             let refusal = EngineRefusal::MissingKeys {
@@ -249,8 +256,18 @@ fn judge(report: &JoinReport, missing: MissingKeys) -> Result<(), ConfigError> {
                 deserializer: part,
                 keys: named(&found.first_missing, found.missing),
             };
-            if report.joined > 0 && missing == MissingKeys::Refuse {
+            if report.joined > 0 && rules.missing == MissingKeys::Refuse {
                 return Err(ConfigError::refused("strictKeys", &refusal));
+            }
+            if found.missing as f64 > rules.max_missing * report.sequences as f64 {
+                let refusal = EngineRefusal::TooManyMissing {
+                    missing: found.missing,
+                    of: report.sequences,
+                    deserializer: part,
+                    most: rules.max_missing,
+                    keys: named(&found.first_missing, found.missing),
+                };
+                return Err(ConfigError::refused("maxMissing", &refusal));
             }
             tracing::warn!("{refusal}");
         }

@@ -49,7 +49,7 @@ impl Parts {
         store: &dyn Store,
     ) -> Result<Parts, Error> {
         check(&deserializers)?;
-        let mut parts = Vec::with_capacity(deserializers.len());
+        let mut prepared = Vec::with_capacity(deserializers.len());
         let (mut first, mut first_file) = (0, 0);
         for (i, mut deserializer) in deserializers.into_iter().enumerate() {
             check_streams(&*deserializer, i)?;
@@ -80,10 +80,22 @@ impl Parts {
                 deserializer.prepare(&PartFetch { fetch: resources, first })?;
             }
             first_file = files.end;
-            parts.push(Part { deserializer: deserializer.into(), files, first });
+            prepared.push((deserializer, files, first));
             first = first_named + n_named;
         }
-        Ok(Parts(parts))
+        let period = prepared.iter().find_map(|(deserializer, ..)| deserializer.facts().frame_period);
+        for (i, (deserializer, ..)) in prepared.iter_mut().enumerate() {
+            if deserializer.facts().needs_frame_period {
+                let period = period.ok_or_else(|| refused(i, &EngineRefusal::NoFramePeriod))?;
+                deserializer.take_frame_period(period);
+            }
+        }
+        let part = |(deserializer, files, first): (Box<dyn Deserializer>, _, _)| Part {
+            deserializer: deserializer.into(),
+            files,
+            first,
+        };
+        Ok(Parts(prepared.into_iter().map(part).collect()))
     }
 
     pub(crate) fn list(&self) -> &[Part] {

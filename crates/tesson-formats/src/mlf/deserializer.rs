@@ -45,6 +45,7 @@ impl Labels {
         facts.defines_size = options.defines_size;
         facts.needs_another_first = true;
         facts.length_tolerance = options.tolerance;
+        facts.needs_frame_period = options.period_of_features;
         facts.looks_at_named = matches!(options.files, LabelFiles::InFile(_));
         if options.table.frame_mode {
             facts.repeated_keys = RepeatedKeys::InTurn;
@@ -139,6 +140,11 @@ impl Deserializer for Labels {
         }
         self.facts.fingerprint = Some(lists.digest());
         Ok(())
+    }
+
+    fn take_frame_period(&mut self, period: u32) {
+        self.options.times.period = period.into();
+        self.facts.identity = self.options.identity();
     }
 
     fn index(

@@ -82,7 +82,7 @@ static TEXT_STREAM: OptionTable = OptionTable(&[
         "framePeriod",
         OptionKind::Whole,
         "100000",
-        "The shift of frames in units of 100 ns: what times are divided by.",
+        "The shift of frames in units of 100 ns: what times are divided by; `auto` takes that of the features.",
     ),
     OptionSpec::with_default(
         "timeUnit",
@@ -168,6 +168,8 @@ pub(super) struct LabelOptions {
     pub(super) phone_boundaries: bool,
     pub(super) defines_size: bool,
     pub(super) times: Times,
+    /// Whether the shift of frames is that of the features.
+    pub(super) period_of_features: bool,
     pub(super) table: TableRules,
     pub(super) element: Element,
     pub(super) max_errors: u64,
@@ -202,6 +204,7 @@ impl LabelOptions {
             phone_boundaries,
             defines_size: stream.bool("definesMBSize")?,
             times: if is_text { times(&stream)? } else { FRAMES },
+            period_of_features: is_text && takes_period(&stream),
             table: TableRules {
                 chunk_bytes: options.whole("chunkSizeInBytes")?,
                 numeric_keys: defaults.numeric_keys,
@@ -244,8 +247,16 @@ const DEFAULT_PERIOD: f64 = 100_000.0;
 /// Binary files have numbers of frames.
 const FRAMES: Times = Times { unit: TimeUnit::Frames, period: DEFAULT_PERIOD };
 
+/// Whether the shift of frames is `auto`.
+fn takes_period(stream: &Options<'_>) -> bool {
+    matches!(stream.given("framePeriod"), Some(Value::Text(text)) if text.eq_ignore_ascii_case("auto"))
+}
+
 fn times(stream: &Options<'_>) -> Result<Times, ConfigError> {
     let unit = stream.word("timeUnit", &TIME_UNITS)?;
+    if takes_period(stream) {
+        return Ok(Times { unit, period: DEFAULT_PERIOD });
+    }
     match stream.whole("framePeriod")? {
         0 => {
             let what = "found `0`, expected a shift of frames in units of 100 ns, such as `100000` for 10 ms";
@@ -355,7 +366,11 @@ fn describe(
     }
     // The reference has neither of these: they are said where they are given.
     if resolved.encoding == Encoding::Text && stream.given("framePeriod").is_some() {
-        section.push("framePeriod", Value::Whole(stream.whole("framePeriod")?.into()));
+        let period = match resolved.period_of_features {
+            true => Value::Text("auto".into()),
+            false => Value::Whole(stream.whole("framePeriod")?.into()),
+        };
+        section.push("framePeriod", period);
     }
     if resolved.encoding == Encoding::Text && stream.given("timeUnit").is_some() {
         section.push("timeUnit", Value::Text(stream.text("timeUnit")?));

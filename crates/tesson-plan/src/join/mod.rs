@@ -122,8 +122,10 @@ pub struct PartReport {
     pub missing: u64,
     /// The first few of their keys, in the order of the first corpus.
     pub first_missing: Vec<Key>,
-    /// The first utterance that has fewer frames here than in the first corpus, and how many.
-    pub short: Option<(Key, u32)>,
+    /// Utterances that have fewer frames here than in the first corpus. None of their frames is joined.
+    pub short: u64,
+    /// The first of them, and how many frames it has here and in the first corpus.
+    pub first_short: Option<(Key, [u32; 2])>,
     /// Sequences here whose key an earlier one has.
     pub repeated: u64,
     /// The first few of them, in the order of this corpus.
@@ -233,14 +235,19 @@ impl<'a> Joiner<'a> {
                 let mut start = 0;
                 for (run, &end) in ends.iter().enumerate() {
                     let key = KeyRef::of(keys, run);
-                    (start..end).for_each(|row| {
-                        self.sequence(row, lengths.get(row as usize), key, row - start);
-                    });
+                    self.find(key);
+                    if !self.is_short(key, end - start) {
+                        (start..end).for_each(|row| {
+                            self.sequence(row, lengths.get(row as usize), key, row - start);
+                        });
+                    }
                     start = end;
                 }
             }
             _ => (0..lengths.len()).for_each(|row| {
-                self.sequence(row as u32, lengths.get(row), KeyRef::of(keys, row), 0);
+                let key = KeyRef::of(keys, row);
+                self.find(key);
+                self.sequence(row as u32, lengths.get(row), key, 0);
             }),
         }
         self.joined.report.joined += self.rows.len() as u64;
@@ -258,23 +265,36 @@ impl<'a> Joiner<'a> {
         });
     }
 
+    /// Finds the sequences of a key in the other corpora.
+    fn find(&mut self, key: KeyRef<'_>) {
+        self.partners.iter_mut().for_each(|partner| partner.run = partner.find.find_run(key));
+    }
+
+    /// Whether the utterance of a key has fewer than `n` frames in the first corpus whose frames are to join them one by one;
+    /// counts it then, unless a corpus does not have it at all.
+    fn is_short(&mut self, key: KeyRef<'_>, n: u32) -> bool {
+        if self.partners.iter().any(|partner| partner.run.is_none()) {
+            return false;
+        }
+        let is_short = |partner: &Partner<'_>| {
+            let run = partner.run.as_ref().filter(|_| partner.in_turn);
+            run.is_some_and(|run| frame_of(run, n - 1, partner.tolerance).is_none())
+        };
+        let Some(part) = self.partners.iter().position(is_short) else { return false };
+        let found = self.partners[part].run.as_ref().map_or(0, |run| run.end - run.start);
+        let report = &mut self.joined.report.parts[part];
+        report.short += 1;
+        report.first_short.get_or_insert_with(|| (key.to_key(), [found, n]));
+        true
+    }
+
     /// Takes a sequence in, or leaves it out. It is frame `frame` of the utterance of its key, or 0.
     fn sequence(&mut self, row: u32, length: u32, key: KeyRef<'_>, frame: u32) {
         let mut counted = if self.definer.is_none_or(|d| d == 0) { length } else { 0 };
         let mut complete = true;
         for (part, partner) in self.partners.iter_mut().enumerate() {
-            if frame == 0 {
-                partner.run = partner.find.find_run(key);
-            }
             let found = match &partner.run {
-                Some(run) if partner.in_turn => {
-                    let found = frame_of(run, frame, partner.tolerance);
-                    let short = &mut self.joined.report.parts[part].short;
-                    if found.is_none() && complete && short.is_none() {
-                        *short = Some((key.to_key(), run.len() as u32));
-                    }
-                    found
-                }
+                Some(run) if partner.in_turn => frame_of(run, frame, partner.tolerance),
                 run => run.as_ref().map(|run| run.start),
             };
             match found {

@@ -210,13 +210,13 @@ fn frames_join_frames_in_turn() {
     };
     let joined = join(RepeatedKeys::InTurn);
     assert_eq!(partners(&joined), [5, 6, 0, 1, 2]);
-    assert_eq!((joined.report.parts[0].missing, joined.report.parts[0].short.clone()), (2, None));
+    assert_eq!((joined.report.parts[0].missing, joined.report.parts[0].short), (2, 0));
     // A sequence that stands for the whole utterance meets each of its frames.
     assert_eq!(partners(&join(RepeatedKeys::First)), [5, 5, 0, 0, 0]);
 }
 
 #[test]
-fn an_utterance_with_too_few_frames_is_named() {
+fn an_utterance_with_too_few_frames_is_left_out_and_named() {
     let (primary, keys) = frames_of(&[&[("a", 2), ("b", 3)]]);
     let (secondary, others) = frames_of(&[&[("a", 2), ("b", 2)]]);
     let mut columns = KeyColumns::new();
@@ -228,10 +228,14 @@ fn an_utterance_with_too_few_frames_is_named() {
         joiner.push(0, &keys[0]);
         joiner.finish()
     };
-    assert_eq!(join(None).report.parts[0].short, Some((Key::Text("b".into()), 2)));
+    let joined = join(None);
+    let part = &joined.report.parts[0];
+    assert_eq!((part.short, part.missing, &part.first_short), (1, 0, &Some((Key::Text("b".into()), [2, 3]))));
+    let partners: Vec<_> = rows_of(&joined, 2).iter().flatten().map(|row| row.2[0]).collect();
+    assert_eq!(partners, [0, 1].map(Some));
     // The last frame stands for those that are tolerated to be missing.
     let joined = join(Some(1));
-    assert_eq!(joined.report.parts[0].short, None);
+    assert_eq!(joined.report.parts[0].short, 0);
     let partners: Vec<_> = rows_of(&joined, 2).iter().flatten().map(|row| row.2[0]).collect();
     assert_eq!(partners, [0, 1, 2, 3, 3].map(Some));
 }

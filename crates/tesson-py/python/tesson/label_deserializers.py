@@ -78,8 +78,9 @@ class HTKMLFDeserializer(_Labels):
         repeated; a larger difference is a fault. By default any lengths are delivered.
     chunk_size_in_bytes : int, optional
         Bytes of a label file in a chunk. Default 67108864.
-    frame_period : int, optional
-        The shift of frames in units of 100 ns: what times are divided by. Default 100000.
+    frame_period : int or "auto", optional
+        The shift of frames in units of 100 ns: what times are divided by; ``"auto"`` takes that of the features. Default
+        100000.
     time_unit : {"auto", "100ns", "frames"}, optional
         What the first two columns are: times, or numbers of frames. Default ``"auto"``: times in lines that last for a frame
         or more.
@@ -103,7 +104,7 @@ class HTKMLFDeserializer(_Labels):
         *,
         length_tolerance: int | None = None,
         chunk_size_in_bytes: int | None = None,
-        frame_period: int | None = None,
+        frame_period: int | Literal["auto"] | None = None,
         time_unit: Literal["auto", "100ns", "frames"] | None = None,
         verbosity: int | None = None,
     ) -> None:

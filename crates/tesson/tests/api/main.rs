@@ -20,6 +20,7 @@ mod named_transforms;
 mod preparing;
 mod recordings;
 mod scans;
+mod speech;
 mod stored;
 mod transforms;
 mod truncated_steps;

@@ -1,0 +1,104 @@
+//! Features and labels of speech together.
+
+use tesson::store::MemoryStore;
+use tesson::{Error, Minibatch, Samples, Source, config};
+
+/// A file of `n` frames of one value, which lie `period` units of 100 ns apart.
+fn features(n: u32, period: u32) -> Vec<u8> {
+    let mut bytes = [n.to_be_bytes(), period.to_be_bytes()].concat();
+    bytes.extend([4u16.to_be_bytes(), 9u16.to_be_bytes()].concat());
+    bytes.extend((0..n).flat_map(|t| (t as f32).to_be_bytes()));
+    bytes
+}
+
+/// The utterances `a` of four frames and `b` of three, with labels as they are given.
+fn store(labels: &str, period: u32) -> MemoryStore {
+    MemoryStore::new()
+        .with("l.scp", *b"a.mfc=a[0,3]\nb.mfc=b[0,2]\n")
+        .with("a", features(4, period))
+        .with("b", features(3, period))
+        .with("l.mlf", format!("#!MLF!#\n{labels}").into_bytes())
+        .with("states", *b"sil\naa\nbb\n")
+}
+
+/// `stream` and `reader` are more options of the labels and of the reader.
+fn open(store: &MemoryStore, stream: &str, reader: &str) -> Result<Source, Error> {
+    let text = format!(
+        r#"{{"deserializers": [
+            {{"type": "HTKFeatureDeserializer", "input": {{"x": {{"scpFile": "l.scp", "dim": 1}}}}}},
+            {{"type": "HTKMLFDeserializer", "input": {{"y": {{
+                "mlfFile": "l.mlf", "labelMappingFile": "states", "dim": 3 {stream}}}}}}}],
+            "randomize": false, "maxSweeps": 1 {reader}}}"#
+    );
+    Source::open_in(&config::from_json(&text)?, store)
+}
+
+/// The classes of each sequence.
+fn classes(minibatch: &Minibatch) -> Vec<Vec<i32>> {
+    let stream = minibatch.stream("y").expect("the stream of labels");
+    let Samples::Sparse { indices, .. } = stream.samples() else { panic!("labels are sparse") };
+    let mut rest = &indices[..];
+    let take = |&n: &u32| rest.split_off(..n as usize).expect("as many as there are samples").to_vec();
+    stream.lengths().iter().map(take).collect()
+}
+
+fn all(store: &MemoryStore, stream: &str, reader: &str) -> Result<Vec<Vec<i32>>, Error> {
+    let mut source = open(store, stream, reader)?;
+    let mut found = Vec::new();
+    while let Some(minibatch) = source.next_minibatch(2)? {
+        found.extend(classes(&minibatch));
+    }
+    Ok(found)
+}
+
+#[test]
+fn frames_are_as_long_as_features_say_where_that_is_asked_for() {
+    let labels = "\"a.lab\"\n0 100000 aa\n100000 200000 bb\n.\n\"b.lab\"\n0 50000 sil\n50000 150000 aa\n.\n";
+    let expected = [vec![1, 1, 2, 2], vec![0, 1, 1]];
+    let auto = r#", "framePeriod": "auto""#;
+    assert_eq!(all(&store(labels, 50_000), auto, "").unwrap(), expected);
+    // A state that was saved with the number goes on.
+    let mut source = open(&store(labels, 50_000), r#", "framePeriod": 50000"#, "").unwrap();
+    source.next_minibatch(1).unwrap();
+    let mut goes_on = open(&store(labels, 50_000), auto, "").unwrap();
+    goes_on.restore(&source.state()).unwrap();
+    assert_eq!(classes(&goes_on.next_minibatch(1).unwrap().expect("the second")), expected[1..]);
+    let error = open(&store(labels, 0), auto, "").err().expect("no file says it").to_string();
+    assert!(
+        error.contains("deserializers[1]: `framePeriod` is `auto`, and no deserializer's data"),
+        "{error}"
+    );
+}
+
+/// The labels of `a` for all four frames, and of `b` for two of its three.
+const SHORT: &str = "\"a.lab\"\n0 4 aa\n.\n\"b.lab\"\n0 2 bb\n.\n";
+
+#[test]
+fn utterances_with_too_few_labels_are_an_error_or_left_out() {
+    let store = store(SHORT, 100_000);
+    let frames = r#", "frameMode": true"#;
+    let error = open(&store, "", frames).err().expect("one frame of `b` has no label").to_string();
+    let expected = "deserializers[1]: utterance `b` has 2 frames here, and 3 in `deserializers[0]`; such utterances: 1, \
+                    `maxErrors` is 0";
+    assert!(error.starts_with(expected), "{error}");
+    // None of its frames is read: their labels may be those of others.
+    let reader = r#", "frameMode": true, "maxErrors": 1"#;
+    assert_eq!(all(&store, "", reader).unwrap(), vec![vec![1]; 4]);
+    let mut source = open(&store, "", reader).unwrap();
+    let report = source.join_report().unwrap().expect("there are two deserializers");
+    assert_eq!((report.joined, report.parts[0].short, report.parts[0].missing), (4, 1, 0));
+    // One frame may be missing.
+    let tolerant = all(&store, r#", "lengthTolerance": 1"#, frames).unwrap();
+    assert_eq!(tolerant, [[1], [1], [1], [1], [2], [2], [2]]);
+}
+
+#[test]
+fn a_share_of_utterances_may_be_without_labels() {
+    let store = store("\"a.lab\"\n0 4 aa\n.\n", 100_000);
+    assert_eq!(all(&store, "", r#", "maxMissing": 0.5"#).unwrap(), [[1; 4]]);
+    let error = open(&store, "", r#", "maxMissing": 0.49"#).err().expect("a half is missing").to_string();
+    let expected = "maxMissing: 1 of 2 sequences of `deserializers[0]` are not in `deserializers[1]`, at most a share of 0.49";
+    assert!(error.starts_with(expected) && error.contains("`b`"), "{error}");
+    let error = open(&store, "", r#", "maxMissing": 1.5"#).err().expect("no share").to_string();
+    assert!(error.contains("maxMissing: found 1.5, expected a share from 0 to 1"), "{error}");
+}
