@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tesson::Element;
 use tesson::config::{Randomize, SourceConfig, bytes};
 use tesson::convert::{
-    self, ConvertError, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm, TableOptions,
-    Written,
+    self, ConvertError, Csv, Form, JsonLines, LabelForm, Sequences, StreamColumns, StreamSpec, Svm,
+    TableOptions, Written,
 };
 use tesson::plan::Limit;
 
@@ -43,8 +43,8 @@ pub(crate) fn prepare(args: &ConvertArgs) -> Result<ConvertArgs, Failure> {
 
 pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let kind = kind_of_output(args)?;
-    let mut opened = open(args, extensions)?;
-    let form = form(args, kind, opened.bytes)?;
+    let mut opened = open(args, kind, extensions)?;
+    let form = form(args, kind, &opened)?;
     let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.common.input.input]).cloned().collect();
     let existing = args.existing();
     convert::check_output(&args.output, &inputs, existing)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Out
     if args.verify {
         // The first reading is closed, so that the second has the memory to itself.
         drop(opened);
-        let mut again = open(args, extensions)?;
+        let mut again = open(args, kind, extensions)?;
         let progress = Progress::bytes("verifying", again.bytes);
         let report = &mut |read| progress.at(read);
         convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
@@ -68,13 +68,15 @@ struct Opened {
     sequences: Box<dyn Sequences>,
     files: Vec<PathBuf>,
     bytes: u64,
+    /// Whether the beginnings of phones are marked in labels.
+    boundaries: bool,
 }
 
 impl Opened {
     fn new(sequences: Box<dyn Sequences>, files: Vec<PathBuf>) -> Result<Opened, Failure> {
         let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, e))?.len());
         let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
-        Ok(Opened { sequences, files, bytes })
+        Ok(Opened { sequences, files, bytes, boundaries: false })
     }
 }
 
@@ -83,19 +85,23 @@ impl Opened {
 enum OutputKind {
     Text,
     Binary,
+    Labels(LabelForm),
 }
 
 fn kind_of_output(args: &ConvertArgs) -> Result<OutputKind, Failure> {
     let name = args.to.clone().unwrap_or_else(|| extension(&args.output));
+    let without_chunks = |kind: OutputKind, what: &str| match &args.chunk_size {
+        None => Ok(kind),
+        Some(size) => Err(Failure::Usage(format!(
+            "--chunk-size {size}: {} is a file {what}, the option is for the binary format (`--to cbf`); chunks are those of `chunkSizeInBytes` where it is read",
+            args.output.display()
+        ))),
+    };
     match name.as_str() {
-        "ctf" | "txt" => match &args.chunk_size {
-            None => Ok(OutputKind::Text),
-            Some(size) => Err(Failure::Usage(format!(
-                "--chunk-size {size}: {} is a file in CNTK's text format, the option is for the binary format (`--to cbf`); the chunks of text are those of `chunkSizeInBytes` where it is read",
-                args.output.display()
-            ))),
-        },
+        "ctf" | "txt" => without_chunks(OutputKind::Text, "in CNTK's text format"),
         "cbf" => Ok(OutputKind::Binary),
+        "mlf" => without_chunks(OutputKind::Labels(LabelForm::Text), "of labels"),
+        "bmlf" => without_chunks(OutputKind::Labels(LabelForm::Binary), "of labels"),
         other => {
             let output = args.output.display();
             let found = match (args.to.is_some(), other) {
@@ -103,16 +109,19 @@ fn kind_of_output(args: &ConvertArgs) -> Result<OutputKind, Failure> {
                 (false, "") => format!("{output}: the name has no extension that says the format"),
                 (false, other) => format!("{output}: found the format `{other}`"),
             };
-            Err(Failure::Usage(format!("{found}, expected `ctf` or `cbf`; name it with --to")))
+            Err(Failure::Usage(format!(
+                "{found}, expected `ctf` or `cbf`, or for labels of speech `mlf` or `bmlf`; name it with --to"
+            )))
         }
     }
 }
 
-/// How the output is written; `bytes` is the size of the input.
-fn form(args: &ConvertArgs, kind: OutputKind, bytes: u64) -> Result<Form, Failure> {
+/// How the output is written.
+fn form(args: &ConvertArgs, kind: OutputKind, opened: &Opened) -> Result<Form, Failure> {
     match (kind, &args.chunk_size) {
         (OutputKind::Text, _) => Ok(Form::Text),
-        (OutputKind::Binary, None) => Ok(Form::binary_of(bytes)),
+        (OutputKind::Labels(form), _) => Ok(Form::Labels { form, boundaries: opened.boundaries }),
+        (OutputKind::Binary, None) => Ok(Form::binary_of(opened.bytes)),
         (OutputKind::Binary, Some(text)) => match bytes::parse(text) {
             Some(chunk_bytes) if chunk_bytes > 0 => Ok(Form::Binary { chunk_bytes }),
             _ => Err(Failure::Usage(format!(
@@ -123,7 +132,7 @@ fn form(args: &ConvertArgs, kind: OutputKind, bytes: u64) -> Result<Form, Failur
 }
 
 /// Opens the input at its beginning.
-fn open(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failure> {
+fn open(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> Result<Opened, Failure> {
     let path = &args.common.input.input;
     let declared = args.from.clone().unwrap_or_else(|| extension(path));
     let in_table = |e| match e {
@@ -136,7 +145,7 @@ fn open(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failu
             Box::new(Svm::open(path, &table(args, false)?, args.zero_based).map_err(in_table)?)
         }
         InputKind::JsonLines => Box::new(JsonLines::open(path, &table(args, false)?).map_err(in_table)?),
-        _ => return corpus(args, extensions),
+        _ => return corpus(args, kind, extensions),
     };
     Opened::new(sequences, vec![path.clone()])
 }
@@ -172,20 +181,27 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
 }
 
 /// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.
-fn corpus(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failure> {
+fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> Result<Opened, Failure> {
     let mut config = input::config(&args.common, extensions)?;
+    let mut boundaries = false;
+    if matches!(kind, OutputKind::Labels(_)) {
+        (config, boundaries) = config.only_labels()?;
+    }
     config.randomize = Randomize::Off;
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
     let doubles = doubles(&mut config, args)?;
-    let source = input::open(&config, &args.common.input)?;
+    let source = match kind {
+        OutputKind::Labels(_) => input::open_to_convert(&config, &args.common.input)?,
+        _ => input::open(&config, &args.common.input)?,
+    };
     let element = config.precision;
     let files = source.files().map(Path::to_path_buf).collect();
     let corpus = source.into_sequences(|stream| match &doubles {
         Some(names) if !names.contains(&stream.name) => Element::F32,
         _ => element,
     });
-    Opened::new(Box::new(corpus), files)
+    Ok(Opened { boundaries, ..Opened::new(Box::new(corpus), files)? })
 }
 
 /// Reads a binary file in double precision if any of its streams has it, and returns the names of those that do; `None`

@@ -171,6 +171,12 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
     Ok(source)
 }
 
+/// Opens what is to be converted and need not be a source of minibatches.
+pub(crate) fn open_to_convert(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
+    let _progress = Progress::spinner("opening");
+    Source::open_to_convert(config).map_err(|e| explained(e, input))
+}
+
 /// An error of opening in terms of the command line: a file beside the configuration, a limit.
 pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
     if let Some(failure) = beside(&e, input) {

@@ -101,9 +101,11 @@ impl InputKind {
 
     /// Refuses a file that is none of all these, but known by its first bytes.
     pub(crate) fn refuse_foreign(self, path: &Path) -> Result<(), Failure> {
-        let Some((what, remedy)) = foreign(&read_up_to(path, 8)).filter(|_| self == InputKind::Text) else {
+        if self != InputKind::Text {
             return Ok(());
-        };
+        }
+        let by_name = || of_speech(&extension(path)).filter(|_| !has_inputs(path));
+        let Some((what, remedy)) = foreign(&read_up_to(path, 8)).or_else(by_name) else { return Ok(()) };
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
         Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
     }
@@ -143,6 +145,30 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'B', b'Z', b'h', ..] => Some(("a file compressed by bzip2", "decompress it with `bunzip2 --keep`")),
         [b'P', b'A', b'R', b'1', ..] => Some(("a Parquet file", TABLE)),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(("an Arrow file", TABLE)),
+        b"#!MLF!#\n" | b"#!MLF!#\r" => of_speech("mlf"),
+        [b'M', b'L', b'F', 1 | 2, 0, ..] => of_speech("bmlf"),
+        _ => None,
+    }
+}
+
+/// What the extension of a file of speech says it is, and the part of a configuration that names it.
+fn of_speech(extension: &str) -> Option<(&'static str, &'static str)> {
+    match extension {
+        "scp" => Some((
+            "a script file of speech",
+            "name it in a configuration, as `scpFile` of `HTKFeatureDeserializer` or `KaldiFeatureDeserializer`",
+        )),
+        "mlf" => {
+            Some(("labels of speech", "name them in a configuration, as `mlfFile` of `HTKMLFDeserializer`"))
+        }
+        "bmlf" => Some((
+            "labels of speech in binary",
+            "name them in a configuration, as `mlfFile` of `HTKMLFBinaryDeserializer`",
+        )),
+        "ark" => Some((
+            "an archive of Kaldi",
+            "name it in a configuration, as `arkFile` of `KaldiFeatureDeserializer` or `KaldiAlignmentDeserializer`",
+        )),
         _ => None,
     }
 }
@@ -195,6 +221,8 @@ mod tests {
             b"\x80\x04\x95",
             b"PAR1",
             b"ARROW1\0\0",
+            b"#!MLF!#\n",
+            b"MLF\x02\0\x05\0",
         ] {
             assert!(foreign(bytes).is_some(), "{bytes:?}");
         }

@@ -13,6 +13,7 @@ mod conflict;
 mod format_names;
 mod inherit;
 pub mod json;
+mod labels;
 mod load;
 mod loaded;
 mod lower;

@@ -37,6 +37,7 @@ impl Corpus {
             sparse: info.sparse,
             dim: Some(info.shape.len() as u64),
             element: element(info),
+            classes: info.classes.clone(),
         };
         let streams: Vec<StreamSpec> = source.streams().iter().map(|info| spec(info)).collect();
         let starts = vec![0; streams.len()];

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use tesson_core::Key;
@@ -160,7 +161,13 @@ fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
 }
 
 fn features(name: &str, n: usize, options: &TableOptions) -> StreamSpec {
-    StreamSpec { name: name.into(), sparse: options.sparse, dim: Some(n as u64), element: options.element }
+    StreamSpec {
+        name: name.into(),
+        sparse: options.sparse,
+        dim: Some(n as u64),
+        element: options.element,
+        classes: Arc::default(),
+    }
 }
 
 fn text(field: &[u8]) -> String {

@@ -15,6 +15,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 use tesson_core::{Key, did_you_mean};
@@ -139,7 +140,7 @@ fn spec(name: &str, value: &Json, options: &TableOptions, row: &Row<'_>) -> Resu
         },
         _ => return Err(row.error(format!("field `{name}` is {value}, expected numbers"))),
     };
-    Ok(StreamSpec { name: name.into(), sparse, dim, element: options.element })
+    Ok(StreamSpec { name: name.into(), sparse, dim, element: options.element, classes: Arc::default() })
 }
 
 /// A value as it stands in the file, texts without their quotes.

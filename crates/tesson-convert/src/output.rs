@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tesson_engine::atomic_file::{AtomicFile, Existing};
 use tesson_formats::cbf::write::{Encoded, Encoder};
+use tesson_formats::mlf::write::LabelForm;
 use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
-use tesson_formats::{cbf, ctf};
+use tesson_formats::{cbf, ctf, mlf};
 
 use crate::ConvertError;
 
@@ -20,6 +21,13 @@ pub enum Form {
     Binary {
         /// The size.
         chunk_bytes: u64,
+    },
+    /// Labels of speech alone.
+    Labels {
+        /// As text or in binary.
+        form: LabelForm,
+        /// Whether the beginnings of phones are marked in the input.
+        boundaries: bool,
     },
 }
 
@@ -93,6 +101,7 @@ pub(super) struct Output {
 enum Writer {
     Text(ctf::write::Writer<BufWriter<File>>),
     Binary(cbf::write::Writer<BufWriter<File>>),
+    Labels(mlf::write::Writer<BufWriter<File>>),
 }
 
 impl Output {
@@ -111,6 +120,7 @@ impl Output {
             Form::Binary { chunk_bytes } => {
                 cbf::write::Writer::new(out, streams, chunk_bytes).map(Writer::Binary)
             }
+            Form::Labels { form, .. } => mlf::write::Writer::new(out, streams, form).map(Writer::Labels),
         };
         let writer = writer.map_err(|e| ConvertError::write(path, e))?;
         Ok(Output { path: path.into(), existing, writer, guard })
@@ -120,13 +130,14 @@ impl Output {
         match &mut self.writer {
             Writer::Text(writer) => writer,
             Writer::Binary(writer) => writer,
+            Writer::Labels(writer) => writer,
         }
     }
 
     /// What encodes sequences on any thread, if the format has that.
     pub(super) fn encoder(&self) -> Option<Encoder> {
         match &self.writer {
-            Writer::Text(_) => None,
+            Writer::Text(_) | Writer::Labels(_) => None,
             Writer::Binary(writer) => Some(writer.encoder()),
         }
     }
@@ -134,7 +145,7 @@ impl Output {
     /// Appends what [`Output::encoder`] has made.
     pub(super) fn append(&mut self, encoded: Encoded) -> Result<(), ConvertError> {
         match &mut self.writer {
-            Writer::Text(_) => unreachable!("nothing encodes text"),
+            Writer::Text(_) | Writer::Labels(_) => unreachable!("nothing encodes these"),
             Writer::Binary(writer) => writer.append(encoded).map_err(|e| self.error(e)),
         }
     }

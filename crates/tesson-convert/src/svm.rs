@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tesson_core::Key;
 use tesson_formats::write::StreamSpec;
@@ -39,8 +40,13 @@ impl Svm {
             return Err(ConvertError::Usage(what.into()));
         }
         let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
-        let features =
-            StreamSpec { name: "features".into(), sparse: true, dim: options.dim, element: options.element };
+        let features = StreamSpec {
+            name: "features".into(),
+            sparse: true,
+            dim: options.dim,
+            element: options.element,
+            classes: Arc::default(),
+        };
         let mut svm = Svm {
             file: file.into(),
             reader: BufReader::with_capacity(1 << 16, opened),

@@ -1,6 +1,7 @@
 //! What tables have in common: options, which fields make which stream, and the sequence that rows become.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tesson_core::{Element, Key};
 use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
@@ -335,6 +336,7 @@ pub(super) fn label_stream(name: &str, options: &TableOptions) -> StreamSpec {
         sparse: options.one_hot.is_some(),
         dim: Some(options.one_hot.unwrap_or(1)),
         element: options.element,
+        classes: Arc::default(),
     }
 }
 

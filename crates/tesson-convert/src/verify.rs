@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tesson_core::{ConfigError, Element, Error, Key, Section, Value};
 use tesson_engine::Source;
+use tesson_formats::mlf::write::LabelForm;
 use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
 
 use crate::{ConvertError, Corpus, Form, PROGRESS, Sequences, Written};
@@ -29,7 +30,7 @@ pub fn verify(
     let streams = &written.streams;
     for n in 0.. {
         match (more, found.advance()?) {
-            (true, true) => compare(n, input, &found, streams, form == Form::Text)?,
+            (true, true) => compare(n, input, &found, streams, !matches!(form, Form::Binary { .. }))?,
             (false, false) => break,
             (more, _) => {
                 let which = if more { "fewer" } else { "more" };
@@ -64,18 +65,35 @@ fn configuration(
             Value::Section(Section::from_iter([("format", text(format)), ("dim", Value::Whole(dim.into()))])),
         )
     };
+    let double = streams.iter().any(|s| s.element == Element::F64);
     let (kind, input) = match form {
         Form::Text => ("CNTKTextFormatDeserializer", Section::from_iter(streams.iter().map(stream))),
         Form::Binary { .. } => ("CNTKBinaryFormatDeserializer", Section::default()),
+        Form::Labels { form, boundaries } => {
+            let labels = |stream: &StreamSpec| {
+                let options = Section::from_iter([
+                    ("dim", Value::Whole(stream.dim.unwrap_or_default().into())),
+                    ("mlfFile", text(file)),
+                    ("phoneBoundaries", Value::Bool(boundaries)),
+                ]);
+                (stream.name.clone(), Value::Section(options))
+            };
+            let kind = match form {
+                LabelForm::Text => "HTKMLFDeserializer",
+                LabelForm::Binary => "HTKMLFBinaryDeserializer",
+            };
+            (kind, Section::from_iter(streams.iter().map(labels)))
+        }
     };
-    let double = streams.iter().any(|s| s.element == Element::F64);
-    let deserializer =
-        Section::from_iter([("type", text(kind)), ("file", text(file)), ("input", Value::Section(input))]);
+    let mut deserializer = Section::from_iter([("type", text(kind)), ("input", Value::Section(input))]);
+    if !matches!(form, Form::Labels { .. }) {
+        deserializer.push("file", text(file));
+    }
     Ok(Section::from_iter([
         ("deserializers", Value::List(vec![Value::Section(deserializer)])),
         ("precision", text(if double { "double" } else { "float" })),
         ("randomize", Value::Bool(false)),
-        ("useNumericSequenceKeys", Value::Bool(!text_keys || form != Form::Text)),
+        ("useNumericSequenceKeys", Value::Bool(!text_keys || matches!(form, Form::Binary { .. }))),
         ("maxSweeps", Value::Whole(1)),
     ]))
 }

@@ -31,7 +31,7 @@ use crate::stats::{Counters, Stats};
 use crate::transform::Transforms;
 pub use budget::DEFAULT_MEMORY_LIMIT;
 pub use faults::FaultRules;
-pub use open::SourceSpec;
+pub use open::{Purpose, SourceSpec};
 pub use show::{Shown, ShownKey};
 use truncated::Truncated;
 pub use truncated::{TruncatedPlan, TruncationSpec};

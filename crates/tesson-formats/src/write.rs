@@ -1,6 +1,7 @@
 //! Writing sequences: the input of the writers of all formats, and their errors.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::{fmt, io};
 
 use tesson_core::{Element, Key};
@@ -17,6 +18,8 @@ pub struct StreamSpec {
     pub dim: Option<u64>,
     /// The type that values are written in, where the format has types.
     pub element: Element,
+    /// The names of the classes that its columns are, where they have names.
+    pub classes: Arc<[String]>,
 }
 
 /// Values of one stream of a sequence.

@@ -1,4 +1,4 @@
-//! Conversions: sequences from anything that can be read, to CNTK's text and binary formats.
+//! Conversions: sequences from anything that can be read, to CNTK's text and binary formats, and of labels of speech.
 
 use std::path::Path;
 
@@ -9,6 +9,7 @@ pub use tesson_convert::{
     Sequences, StreamColumns, StreamSpec, Svm, TableOptions, TakeEncoded, Written, binary_elements,
     check_output, write,
 };
+pub use tesson_formats::mlf::write::LabelForm;
 pub use tesson_formats::write::{Batch, Column, WriteError};
 
 use crate::{Source, registry};
@@ -25,6 +26,6 @@ pub fn verify(
     written: &Written,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), ConvertError> {
-    let open = |tree: &_| Ok(Source::open(&lower(tree, &registry())?)?.0);
+    let open = |tree: &_| Ok(Source::open_to_convert(&lower(tree, &registry())?)?.0);
     tesson_convert::verify(input, output, form, written, &open, progress)
 }

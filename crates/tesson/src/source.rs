@@ -54,7 +54,7 @@ impl Source {
     /// # Errors
     /// As [`Source::open`], and [`Error::Cancelled`].
     pub fn open_with(config: &SourceConfig, canceller: &Canceller) -> Result<Source, Error> {
-        open_files(config, canceller, false)
+        open_files(config, canceller, engine::Purpose::Minibatches)
     }
 
     /// Opens what a configuration describes, with files from a store of the caller's choice. Names of files are taken as
@@ -63,7 +63,7 @@ impl Source {
     /// # Errors
     /// As [`Source::open`].
     pub fn open_in(config: &SourceConfig, store: &dyn Store) -> Result<Source, Error> {
-        assemble(config, store, &Canceller::new(), false).map(Source)
+        assemble(config, store, &Canceller::new(), engine::Purpose::Minibatches).map(Source)
     }
 
     /// Opens what a configuration describes, for a [check](Source::check): the check lists what keeps the data from being
@@ -72,7 +72,7 @@ impl Source {
     /// # Errors
     /// Options that cannot be opened, and unreadable files.
     pub fn open_to_check(config: &SourceConfig) -> Result<Source, Error> {
-        open_files(config, &Canceller::new(), true)
+        open_files(config, &Canceller::new(), engine::Purpose::Check)
     }
 
     /// Opens what a configuration describes for a check, with files from a store.
@@ -80,7 +80,16 @@ impl Source {
     /// # Errors
     /// As [`Source::open_to_check`].
     pub fn open_to_check_in(config: &SourceConfig, store: &dyn Store) -> Result<Source, Error> {
-        assemble(config, store, &Canceller::new(), true).map(Source)
+        assemble(config, store, &Canceller::new(), engine::Purpose::Check).map(Source)
+    }
+
+    /// Opens what a configuration describes, to be [converted](Source::into_sequences): labels, too, without what they are
+    /// labels of.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_to_convert(config: &SourceConfig) -> Result<Source, Error> {
+        open_files(config, &Canceller::new(), engine::Purpose::Conversion)
     }
 
     /// Opens a source and restores a state.
@@ -380,7 +389,11 @@ impl Source {
 }
 
 /// Opens a source with the files of the configuration's store, after patterns have been replaced by the names that match.
-fn open_files(config: &SourceConfig, canceller: &Canceller, only_checked: bool) -> Result<Source, Error> {
+fn open_files(
+    config: &SourceConfig,
+    canceller: &Canceller,
+    purpose: engine::Purpose,
+) -> Result<Source, Error> {
     let store: &dyn Store = match config.store {
         StoreKind::File => &FileStore,
         StoreKind::Mmap => &MmapStore,
@@ -389,7 +402,7 @@ fn open_files(config: &SourceConfig, canceller: &Canceller, only_checked: bool) 
     for d in &mut config.deserializers {
         expand(&mut d.options, d.format.options, &d.path)?;
     }
-    assemble(&config, store, canceller, only_checked).map(Source)
+    assemble(&config, store, canceller, purpose).map(Source)
 }
 
 /// The engine's source of a configuration, with files from a store.
@@ -397,7 +410,7 @@ fn assemble(
     config: &SourceConfig,
     store: &dyn Store,
     canceller: &Canceller,
-    only_checked: bool,
+    purpose: engine::Purpose,
 ) -> Result<engine::Source, Error> {
     engine::kernels_from_environment()?;
     config.check()?;
@@ -431,7 +444,7 @@ fn assemble(
         threads: config.threads,
         prefetch: config.prefetch,
         faults: engine::FaultRules { share: config.max_error_share, report: config.quarantine.clone() },
-        only_checked,
+        purpose,
     };
     engine::Source::open_with(spec, store, canceller).map_err(|e| match e {
         Error::Config(e) => config.located(e).into(),

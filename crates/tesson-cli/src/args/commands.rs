@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Shows the resolved configuration, without opening any data
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
-    /// Converts what can be read, and tables, to CNTK's text or binary format
+    /// Converts what can be read, and tables, to CNTK's text or binary format; labels of speech to label files
     #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <IN> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
     /// Measures how fast minibatches are read
@@ -224,7 +224,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) from: Option<String>,
 
-    /// The output's format, if its name does not show it: ctf or cbf; of records tfrecord or array_record
+    /// The output's format, if its name does not show it: ctf or cbf; of labels of speech mlf or bmlf, the binary form; of records tfrecord or array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) to: Option<String>,
 

@@ -85,8 +85,9 @@ Examples:
   tesson config train.cntk --section Train/reader --to toml";
 
 pub(super) const CONVERT_EXAMPLES: &str = "\
-OUT appears when it is complete, replaces an older file with --force alone, and never an input. The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
+OUT appears when it is complete, replaces an older file with --force alone, and never an input. The formats are known by their names: ctf, txt (text), cbf (binary), mlf, bmlf (labels of speech, text and binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
 Files of records (tfrecord, array_record) are converted to each other, record by record.
+Labels of speech are those of a configuration, whatever else it reads.
 In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that
 follow each other are one sequence.
 
@@ -97,6 +98,7 @@ Examples:
   tesson convert train.csv train.ctf --header --key-column id --streams x=a,b,c --streams y=label
   tesson convert train.svm train.cbf --one-hot 2 --dim 95589
   tesson convert train.jsonl train.ctf --label-column class --one-hot 5
+  tesson convert speech.cntk labels.bmlf --verify
   tesson convert mnist.tfrecord mnist.array_record --verify
   tesson convert mnist.array_record mnist.tfrecord";
 

@@ -5,6 +5,7 @@
 
 mod common;
 mod images;
+mod labels;
 mod mistakes;
 mod options;
 mod outputs;

@@ -46,9 +46,20 @@ pub struct SourceSpec {
     pub prefetch: bool,
     /// How faults are handled beyond what deserializers say.
     pub faults: FaultRules,
-    /// Whether the corpus is only to be [checked](Source::check): then it is indexed by the check, which lists everything
-    /// that keeps it from being indexed.
-    pub only_checked: bool,
+    /// What the source is opened for.
+    pub purpose: Purpose,
+}
+
+/// What a source is opened for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Minibatches.
+    #[default]
+    Minibatches,
+    /// A [check](Source::check), which indexes the corpus and lists everything that keeps it from being indexed.
+    Check,
+    /// Writing its sequences in another format: those of labels, too, without what they are labels of.
+    Conversion,
 }
 
 impl Source {
@@ -121,7 +132,7 @@ impl Source {
         };
         if source.may_grow() {
             source.pipeline = Some(source.growing_pipeline());
-        } else if !spec.only_checked {
+        } else if spec.purpose != Purpose::Check {
             source.switch_to_index()?;
         }
         source.state = source.state_at(Cursor::default(), 0);
@@ -143,10 +154,11 @@ impl Source {
 }
 
 impl SourceSpec {
-    /// Makes sure that the first deserializer has sequences of its own. One that has not can be checked all the same.
+    /// Makes sure that the first deserializer has sequences of its own. One that has not can be checked and converted all the
+    /// same.
     fn check_first(&self) -> Result<(), ConfigError> {
         let first = self.deserializers.first().map(|first| first.facts());
-        match first.filter(|first| first.needs_another_first && !self.only_checked) {
+        match first.filter(|first| first.needs_another_first && self.purpose == Purpose::Minibatches) {
             None => Ok(()),
             Some(first) => {
                 let refusal = EngineRefusal::NeedsAnotherFirst { format: first.name };

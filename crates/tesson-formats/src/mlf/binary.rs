@@ -11,7 +11,11 @@ use super::table::{Entry, Table};
 use crate::pictures::lossy;
 
 /// The first bytes of a file, before its version.
-const MAGIC: &[u8; 3] = b"MLF";
+pub(super) const FIRST_BYTES: &[u8; 3] = b"MLF";
+
+/// The versions whose keys are numbers, and texts.
+const VERSION_OF_NUMBERS: i16 = 1;
+pub(super) const VERSION_OF_TEXTS: i16 = 2;
 
 /// Bytes of the number of frames and of runs.
 const COUNTS: usize = 6;
@@ -72,14 +76,13 @@ pub(super) fn index(
     }
     let mut window = Window { fetch, file, size, bytes: Vec::new(), start: 0 };
     let head = window.get(0, size.min(5) as usize)?.unwrap_or_default().to_vec();
-    let Some((magic, version)) = head.split_first_chunk::<3>().filter(|(magic, _)| *magic == MAGIC) else {
+    let Some((_, version)) = head.split_first_chunk::<3>().filter(|(first, _)| *first == FIRST_BYTES) else {
         return Err(error(MlfFault::NotBinary { found: lossy(&head) }.into(), 0));
     };
-    debug_assert_eq!(magic, MAGIC);
     let Some(version) = version.first_chunk::<2>().map(|bytes| i16::from_le_bytes(*bytes)) else {
         return Err(error(MlfFault::CutOff.into(), size));
     };
-    if !matches!(version, 1 | 2) {
+    if !matches!(version, VERSION_OF_NUMBERS | VERSION_OF_TEXTS) {
         return Err(error(MlfFault::UnknownVersion { found: version }.into(), 3));
     }
     let mut at = 5;
@@ -107,7 +110,7 @@ struct Record {
 
 /// The record that begins at a byte; `None` where the file ends within it.
 fn record(window: &mut Window<'_>, at: u64, version: i16) -> Result<Option<Record>, Error> {
-    let (key, start) = if version == 1 {
+    let (key, start) = if version == VERSION_OF_NUMBERS {
         let Some(bytes) = window.get(at, 4)?.and_then(|bytes| bytes.first_chunk()) else { return Ok(None) };
         (u32::from_le_bytes(*bytes).to_string().into_bytes(), at + 4)
     } else {

@@ -14,6 +14,7 @@
 //! | `runs` | the labels of an utterance, and what may be wrong with them |
 //! | `states` | the list of states |
 //! | `key` | names of utterances as keys |
+//! | `write` | writing label files |
 //! | `fault` | the kinds of faults, their codes and texts |
 
 mod binary;
@@ -30,6 +31,7 @@ mod states;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+pub mod write;
 
 pub use fault::MlfFault;
 use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};

@@ -61,7 +61,7 @@ fn frames_are_as_long_as_features_say_where_that_is_asked_for() {
     let mut source = open(&store(labels, 50_000), r#", "framePeriod": 50000"#, "").unwrap();
     source.next_minibatch(1).unwrap();
     let mut goes_on = open(&store(labels, 50_000), auto, "").unwrap();
-    goes_on.restore(&source.state()).unwrap();
+    goes_on.restore(source.state()).unwrap();
     assert_eq!(classes(&goes_on.next_minibatch(1).unwrap().expect("the second")), expected[1..]);
     let error = open(&store(labels, 0), auto, "").err().expect("no file says it").to_string();
     assert!(

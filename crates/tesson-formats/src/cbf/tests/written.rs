@@ -60,6 +60,7 @@ impl Sequences {
             sparse,
             dim: Some(if sparse { 1 << 20 } else { DIM.into() }),
             element: Element::F32,
+            classes: Default::default(),
         };
         let mut writer = Writer::new(out, &[stream("a", false), stream("b", true)], chunk_bytes)?;
         let (mut dense, mut sparse) = (0u32, 0u32);

@@ -1,0 +1,78 @@
+//! Labels of speech from one form to another.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::common::{answers, folder, refused};
+
+const LABELS: &str =
+    "#!MLF!#\n\"*/a.lab\"\n0 200000 sil\n200000 400000 aa\n400000 600000 aa\n.\n\"b.lab\"\n0 3 bb\n.\n";
+
+/// A folder with these labels and a configuration that reads them behind a text file.
+fn speech(test: &str, labels: &str) -> std::path::PathBuf {
+    let folder = folder(test);
+    fs::write(folder.join("l.mlf"), labels).expect("the folder can be written");
+    fs::write(folder.join("states"), "sil\naa\nbb\n").expect("the folder can be written");
+    fs::write(folder.join("x.ctf"), "a |x 1\n").expect("the folder can be written");
+    let reader = json!({"deserializers": [
+        {"type": "CNTKTextFormatDeserializer", "file": "x.ctf", "input": {"x": {"dim": 1, "format": "dense"}}},
+        {"type": "HTKMLFDeserializer", "input": {"y": {"mlfFile": "l.mlf", "labelMappingFile": "states", "dim": 3}}},
+    ], "frameMode": true});
+    fs::write(folder.join("text.json"), reader.to_string()).expect("the folder can be written");
+    let reader = json!({"deserializers": [
+        {"type": "HTKMLFBinaryDeserializer", "input": {"y": {"mlfFile": "l.bmlf", "dim": 3}}}]});
+    fs::write(folder.join("binary.json"), reader.to_string()).expect("the folder can be written");
+    folder
+}
+
+fn text(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).expect("it was written")
+}
+
+#[test]
+fn labels_become_binary_and_text_again() {
+    let folder = speech("labels-forms", LABELS);
+    let [answer] = &answers(&folder, "convert text.json l.bmlf --verify --json")[..] else { panic!("one") };
+    assert_eq!(
+        (&answer["sequences"], &answer["samples"], &answer["verified"]),
+        (&json!(2), &json!(9), &json!(true))
+    );
+    // Two phones of one class stay two.
+    let expected = b"MLF\x02\0\x01\0a\x06\0\0\0\x03\0\0\0\x02\0\x01\0\x02\0\x01\0\x02\0\x01\0b\x03\0\0\0\x01\0\x02\0\x03\0";
+    assert_eq!(fs::read(folder.join("l.bmlf")).expect("it was written"), expected);
+    answers(&folder, "convert text.json again.mlf --verify --json");
+    let lines = "#!MLF!#\n\"a.lab\"\n0 200000 sil 0\n200000 400000 aa 1\n400000 600000 aa 1\n.\n\"b.lab\"\n0 300000 bb 2\n.\n";
+    assert_eq!(text(&folder, "again.mlf"), lines);
+    // The binary form has no names.
+    answers(&folder, "convert binary.json back.mlf --verify --json");
+    let numbers = lines.replace("sil", "0").replace("aa", "1").replace("bb", "2");
+    assert_eq!(text(&folder, "back.mlf"), numbers);
+    answers(&folder, "convert binary.json --to bmlf again --json");
+    assert_eq!(fs::read(folder.join("again")).expect("it was written"), expected);
+}
+
+#[test]
+fn labels_that_cannot_be_written_are_refused() {
+    let folder = speech("labels-refused", "#!MLF!#\n\"a.lab\"\n0 70000 bb\n.\n");
+    let e = refused(&folder, "convert text.json l.bmlf", 1);
+    assert!(e.contains("utterance `a`: it has a run with a length of 70000, at most 65535 fit"), "{e}");
+    assert!(!folder.join("l.bmlf").exists());
+    answers(&folder, "convert text.json long.mlf --verify --json");
+    let e = refused(&folder, "convert text.json l.mlf --force", 2);
+    assert!(e.contains("l.mlf: this is the input"), "{e}");
+    let e = refused(&folder, "convert text.json l.bmlf --chunk-size 1MiB", 2);
+    assert!(e.contains("is a file of labels"), "{e}");
+    fs::write(folder.join("l.mlf"), "#!MLF!#\n\"a.lab\"\n0 2 zz\n.\n").expect("the folder can be written");
+    let e = refused(&folder, "convert text.json l.bmlf", 1);
+    assert!(e.contains("l.mlf:3 (byte 16)") && e.contains("`zz`"), "{e}");
+    let e = refused(&folder, "convert x.ctf --stream x:1 y.mlf", 2);
+    assert!(e.contains("found 0 deserializers of labels of speech, expected one"), "{e}");
+    // By themselves they are no input.
+    for (name, format) in [("l.mlf", "HTKMLFDeserializer"), ("states.scp", "HTKFeatureDeserializer")] {
+        fs::copy(folder.join("states"), folder.join("states.scp")).expect("the folder can be written");
+        let e = refused(&folder, &format!("read {name}"), 2);
+        assert!(e.contains("in a configuration") && e.contains(format), "{e}");
+    }
+}
