@@ -185,7 +185,7 @@ fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> 
     let mut config = input::config(&args.common, extensions)?;
     let mut boundaries = false;
     if matches!(kind, OutputKind::Labels(_)) {
-        (config, boundaries) = config.only_labels()?;
+        (config, boundaries) = config.labels_config()?;
     }
     config.randomize = Randomize::Off;
     config.limit = Limit::Sweeps(1);

@@ -13,7 +13,7 @@ impl SourceConfig {
     ///
     /// # Errors
     /// No such deserializer, or several; what their options are refused for.
-    pub fn only_labels(&self) -> Result<(SourceConfig, bool), ConfigError> {
+    pub fn labels_config(&self) -> Result<(SourceConfig, bool), ConfigError> {
         let mut labels = Vec::new();
         for deserializer in &self.deserializers {
             let options =

@@ -100,8 +100,7 @@ class MinibatchSource(Source):
     outer_join : bool
         Keep such sequences, without samples in its streams.
     max_missing : float
-        Refuse several deserializers if one lacks more than this share of the first one's sequences, from 0 to 1. By default
-        it may lack all but one.
+        Refuse several deserializers if one lacks more than this share of the first one's sequences, from 0 to 1. Default 1.
     unique_keys : bool
         Refuse a key that the only deserializer, or any but the first of several, has more than once; otherwise the first
         sequence of the key is joined.
@@ -198,7 +197,7 @@ class MinibatchSource(Source):
         primary: int | str | None = None,
         strict_keys: bool = False,
         outer_join: bool = False,
-        max_missing: float = 1.0,
+        max_missing: float = 1,
         unique_keys: bool = False,
         keep_sparse: bool = False,
         max_samples_end: Literal["after", "before", "inside"] = "after",

@@ -112,7 +112,7 @@ fn times_may_have_another_unit() {
 }
 
 #[test]
-fn only_labels_are_refused_but_can_be_checked() {
+fn labels_config_are_refused_but_can_be_checked() {
     let labels = r#"{"deserializers": {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 3, "mlfFile": "l",
         "labelMappingFile": "states"}}}, "randomize": false, "maxSweeps": 1}"#;
     let config = config::from_json(labels).unwrap();
