@@ -12,6 +12,7 @@ use crate::args::InfoArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input;
+use crate::label_counts::LabelCounts;
 use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
 
@@ -29,7 +30,8 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     let minibatch_size = input::first_size(args.minibatch_size, &config);
     let padding = Paddings::of(&mut source, &index, &config, minibatch_size)?;
     let join = source.join_report()?.cloned();
-    let info = Info { index: &index, memory, join, lengths, padding };
+    let labels = LabelCounts::of(&config)?;
+    let info = Info { index: &index, memory, join, labels, lengths, padding };
     Ok(out.answer(&info.json(&source), &info.pairs(&source))?)
 }
 
@@ -39,6 +41,7 @@ struct Info<'a> {
     memory: u64,
     /// What could not be joined, where there are several deserializers.
     join: Option<JoinReport>,
+    labels: Option<LabelCounts>,
     lengths: Lengths,
     padding: Paddings,
 }
@@ -77,11 +80,12 @@ impl Info<'_> {
             let utterances = if max == 1 {
                 String::new()
             } else {
-                format!(" in {} utterances", count(index.n_sequences()))
+                format!(" in {}", counted(index.n_sequences(), "utterance"))
             };
             pairs
                 .push(("speech", format!("{hours:.2} hours, {frames} frames of {period_ms} ms{utterances}")));
         }
+        pairs.extend(self.labels.iter().map(|labels| ("labels", labels.text())));
         pairs.extend([
             ("chunks", count(index.n_chunks() as u64)),
             ("sequences", count(index.n_sequences())),
@@ -129,6 +133,9 @@ impl Info<'_> {
             "indexBytes": self.memory,
             "padding": self.padding.json(),
         });
+        if let Some(labels) = &self.labels {
+            info["labels"] = labels.json();
+        }
         if let Some(speech) = self.speech(source) {
             info["hours"] = json!(speech.hours);
         }

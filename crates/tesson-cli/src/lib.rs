@@ -18,6 +18,7 @@ mod info;
 mod input;
 mod input_kind;
 mod interrupt;
+mod label_counts;
 mod log;
 mod minibatch_json;
 mod option_rules;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::common::{answers, folder, refused};
+use crate::common::{answers, folder, refused, tesson};
 
 const LABELS: &str =
     "#!MLF!#\n\"*/a.lab\"\n0 200000 sil\n200000 400000 aa\n400000 600000 aa\n.\n\"b.lab\"\n0 3 bb\n.\n";
@@ -75,4 +75,29 @@ fn labels_that_cannot_be_written_are_refused() {
         let e = refused(&folder, &format!("read {name}"), 2);
         assert!(e.contains("in a configuration") && e.contains(format), "{e}");
     }
+}
+
+#[test]
+fn hours_and_labels_are_counted() {
+    let folder = speech("labels-counted", LABELS);
+    // Three frames of 12.5 ms, big-endian, of one value.
+    let head = [3u32.to_be_bytes(), 125_000u32.to_be_bytes()].concat();
+    let kind = [4u16.to_be_bytes(), 9u16.to_be_bytes()].concat();
+    fs::write(folder.join("a.mfc"), [head, kind, vec![0; 12]].concat()).expect("the folder can be written");
+    fs::write(folder.join("l.scp"), "b=a.mfc[0,2]\n").expect("the folder can be written");
+    let reader = json!({"deserializers": [
+        {"type": "HTKFeatureDeserializer", "input": {"x": {"scpFile": "l.scp", "dim": 1}}},
+        {"type": "HTKMLFDeserializer", "input": {"y": {"mlfFile": "l.mlf", "labelMappingFile": "states", "dim": 4}}}]});
+    fs::write(folder.join("speech.json"), reader.to_string()).expect("the folder can be written");
+    let [info] = &answers(&folder, "info speech.json --json")[..] else { panic!("one answer") };
+    assert_eq!(info["labels"], json!({"y": [2, 4, 3, 0]}));
+    let hours = info["hours"].as_f64().expect("the header has the period");
+    assert!((hours - 3.0 * 0.0125 / 3600.0).abs() < 1e-12, "{hours}");
+    let shown = String::from_utf8(tesson(&folder, "info speech.json").stdout).expect("it is text");
+    assert!(
+        shown
+            .contains("labels      of y: 3 of 4 classes occur, aa 4 (44.4 %), bb 3 (33.3 %), sil 2 (22.2 %)"),
+        "{shown}"
+    );
+    assert!(shown.contains("3 frames of 12.5 ms in 1 utterance"), "{shown}");
 }
