@@ -23,7 +23,9 @@ mod webp;
 #[cfg(test)]
 mod tests;
 
-use crate::decode::{PictureError, Scale};
+use crate::decode::PictureError;
+#[cfg(any(feature = "codecs", feature = "pure-rust"))]
+use crate::decode::Scale;
 use crate::transform::view::Size;
 
 /// What a pixel consists of.
