@@ -66,7 +66,7 @@ impl Keys {
             Keys::Consecutive(first) => Some(first + i as u64),
             Keys::Numbers(v) => Some(v[i]),
             Keys::Texts { .. } => None,
-            Keys::Runs { keys, ends } => keys.number(run_of(ends, i)),
+            Keys::Runs { keys, ends } => number_in_runs(keys, ends, i),
         }
     }
 
@@ -173,6 +173,13 @@ impl Keys {
             Keys::Runs { keys, ends } => size_of::<Keys>() + keys.bytes() + ends.capacity() * 4,
         }
     }
+}
+
+/// The numeric key of a sequence, of keys that several share. Apart from [`Keys::number`], which could not be inlined if it
+/// called itself.
+#[inline(never)]
+fn number_in_runs(keys: &Keys, ends: &[u32], i: usize) -> Option<u64> {
+    keys.number(run_of(ends, i))
 }
 
 /// The run that sequence `i` lies in.

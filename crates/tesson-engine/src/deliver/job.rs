@@ -170,14 +170,12 @@ impl Shared {
     /// minibatches that needed it have been made without it.
     fn pick_load(&self, state: &mut State) -> Option<Job> {
         while let Some(&block) = state.queue.front() {
-            let is_needed = state.is_needed(block);
-            let presence = &mut state.blocks[block as usize].presence;
-            if !matches!(presence, Presence::Queued) {
+            if !matches!(state.blocks[block as usize].presence, Presence::Queued) {
                 state.queue.pop_front();
                 continue;
             }
-            if !is_needed {
-                *presence = Presence::Absent;
+            if !state.is_needed(block) {
+                state.blocks[block as usize].presence = Presence::Absent;
                 state.queue.pop_front();
                 continue;
             }

@@ -100,8 +100,10 @@ impl Shared {
         };
         // The data may end inside the last sequence; one that is left out leaves nothing to be cut.
         let last = work.items.last().is_some_and(|i| !is_left_out(work.items.len() - 1, i));
-        let mut numbers = 0..;
-        work.items.retain(|item| numbers.next().is_some_and(|number| !is_left_out(number, item)));
+        if !undecodable.is_empty() || sources.iter().any(|source| !source.chunk.left_out.is_empty()) {
+            let mut numbers = 0..;
+            work.items.retain(|item| numbers.next().is_some_and(|number| !is_left_out(number, item)));
+        }
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::keys(&work.items, &sources, keys);
         let refused = self.refusal(&places, streams, keys);

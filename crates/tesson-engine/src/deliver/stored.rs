@@ -150,6 +150,11 @@ impl StoredStreams {
 }
 
 impl Undecodable {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// Whether an own item of the minibatch is one of these, by number.
     pub(super) fn contains(&self, number: usize) -> bool {
         !self.items.is_empty() && self.items.binary_search(&number).is_ok()

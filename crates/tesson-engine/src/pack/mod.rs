@@ -135,8 +135,7 @@ impl Pools {
 
 /// The keys of the items, in place of those in `keys`.
 pub(crate) fn keys(items: &[Item], sources: &[Source<'_>], keys: &mut BatchKeys) {
-    let texts = items.iter().any(|i| sources[i.held as usize].chunk.keys.are_texts());
-    if texts {
+    if sources.iter().any(|source| source.chunk.keys.are_texts()) {
         let mut texts = match std::mem::take(keys) {
             BatchKeys::Texts(texts) => texts,
             BatchKeys::Numbers(_) => TextKeys::default(),

@@ -857,15 +857,22 @@ pub(crate) fn count_values(bytes: &[u8], at: usize, grammar: Grammar) -> Option<
 
 /// Whether the numbers ascend by one.
 fn is_consecutive(numbers: &[u64]) -> bool {
-    numbers
-        .first()
-        .is_none_or(|&first| numbers.iter().zip(first..).all(|(&number, expected)| number == expected))
+    numbers.first().is_none_or(|&first| are_all(numbers, |i| first.wrapping_add(i as u64)))
+}
+
+/// Whether each element is what its index gives. Elements are compared in groups, which the compiler makes vector code of.
+fn are_all<T: PartialEq>(elements: &[T], of: impl Fn(usize) -> T) -> bool {
+    const GROUP: usize = 64;
+    let agree = |(group, first): (&[T], usize)| {
+        group.iter().zip(first..).fold(true, |agree, (element, i)| agree & (*element == of(i)))
+    };
+    elements.chunks(GROUP).zip((0..).step_by(GROUP)).all(agree)
 }
 
 /// Positions as offsets; where each entry holds one, the vector is kept for the next chunk.
 fn offsets(positions: Vec<u32>, spare: &mut Spare) -> Offsets {
     let n = positions.len() as u32 - 1;
-    if positions[n as usize] == n && positions.iter().zip(0..).all(|(&p, i)| p == i) {
+    if positions[n as usize] == n && are_all(&positions, |i| i as u32) {
         spare.offsets.push(positions);
         return Offsets::Every(1);
     }
