@@ -18,6 +18,7 @@ mod source_text;
 mod suite;
 mod tally;
 mod tidy;
+mod wheel;
 mod words;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ const JOBS: &[Job] = &[
     ("bench", jobs::bench),
     ("miri", jobs::miri),
     ("fuzz", jobs::fuzz),
+    ("wheel", wheel::main),
 ];
 
 const HELP: &str = "\
@@ -48,7 +50,8 @@ cargo xtask JOB
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
-  fuzz [TARGET [SECONDS]]     Fuzz one target, or each for a minute (nightly, cargo-fuzz); not part of CI.";
+  fuzz [TARGET [SECONDS]]     Fuzz one target, or each for a minute (nightly, cargo-fuzz); not part of CI.
+  wheel                       Build the wheel for users and test it with every CPython on this machine; not part of CI.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -13,7 +13,7 @@ use crate::tally::Tally;
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 
 /// The oldest Python that the wheel serves (abi3-py311).
-const OLDEST: (u32, u32) = (3, 11);
+pub(crate) const OLDEST: (u32, u32) = (3, 11);
 
 const INSTALL: &str = "Python 3.11 or newer with `venv`: `apt install python3-venv`, `brew install python`, or \
                        https://www.python.org; name another interpreter in PYTHON";
@@ -78,7 +78,8 @@ pub(crate) fn find() -> Result<PathBuf, String> {
     candidates.into_iter().find(fits).ok_or_else(|| INSTALL.to_owned())
 }
 
-fn version(words: &str) -> Option<(u32, u32)> {
+/// The numbers of `3 11`.
+pub(crate) fn version(words: &str) -> Option<(u32, u32)> {
     let (major, minor) = words.trim().split_once(' ')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -18,12 +18,20 @@ struct Block {
 
 /// Checks every command and every block of Python, and runs the demo.
 pub(crate) fn check() -> Tally {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap_or_default();
-    let blocks = blocks(&readme);
+    let blocks = blocks_of_readme();
     // The command that the tests have built: the demo's own would be built once more.
     let demo = Tally::one(demo::run(&[]));
     let commands: Tally = commands(&blocks).map(|(_, command)| run_command(&command)).sum();
     demo + jobs_exist() + commands + run_python(&blocks)
+}
+
+/// Runs every block of Python with an interpreter that has the package.
+pub(crate) fn run_all_python(python: &Path) -> Tally {
+    run_script(&script_of(&blocks_of_readme()), python)
+}
+
+fn blocks_of_readme() -> Vec<Block> {
+    blocks(&fs::read_to_string(root().join("README.md")).unwrap_or_default())
 }
 
 /// The commands of the blocks of shell, with their lines.
@@ -73,17 +81,23 @@ fn first_word(text: &str) -> Option<&str> {
     text.split(|c: char| !c.is_ascii_lowercase()).next().filter(|word| !word.is_empty())
 }
 
-/// Runs the blocks of Python in turn, as one script: a later block may use what an earlier one made.
 fn run_python(blocks: &[Block]) -> Tally {
-    let text: String = blocks.iter().filter(|b| b.language == "python").map(|b| b.text.as_str()).collect();
-    if text.is_empty() {
+    let script = script_of(blocks);
+    if script.is_empty() {
         return Tally::default();
     }
-    python::with_python(|python| {
-        let script = target().join("readme.py");
-        let written = write(&script, &text);
-        Tally::one(written && tee(program(python).arg(&script)).success)
-    })
+    python::with_python(|python| run_script(&script, python))
+}
+
+/// The blocks of Python in turn, as one script: a later block may use what an earlier one made.
+fn script_of(blocks: &[Block]) -> String {
+    blocks.iter().filter(|b| b.language == "python").map(|b| b.text.as_str()).collect()
+}
+
+fn run_script(text: &str, python: &Path) -> Tally {
+    let script = target().join("readme.py");
+    let written = write(&script, text);
+    Tally::one(written && tee(program(python).arg(&script)).success)
 }
 
 fn write(path: &Path, text: &str) -> bool {
