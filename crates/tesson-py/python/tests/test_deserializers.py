@@ -72,7 +72,7 @@ def test_every_option_of_the_table_is_a_keyword(deserializer: type[Deserializer]
 @pytest.mark.parametrize("deserializer", CLASSES)
 def test_every_option_is_in_the_documentation(deserializer: type[Deserializer]) -> None:
     for name in inspect.signature(deserializer).parameters:
-        assert f"\n    {name} : " in (deserializer.__doc__ or ""), name
+        assert f"\n{name} : " in (inspect.getdoc(deserializer) or ""), name
 
 
 @pytest.mark.parametrize("deserializer", CLASSES)
@@ -82,7 +82,7 @@ def test_documented_words_and_defaults_are_those_of_the_table(deserializer: type
         keyword = re.sub("([A-Z])", r"_\1", row["name"]).lower()
         if keyword not in parameters:
             continue
-        entry = re.search(rf"\n    {keyword} : (.*)\n((?:        .*\n)+)", deserializer.__doc__ or "")
+        entry = re.search(rf"\n{keyword} : (.*)\n((?:    .*\n)+)", inspect.getdoc(deserializer) or "")
         assert entry is not None, keyword
         words = set(re.findall(r'"(\w+)"', str(parameters[keyword].annotation).replace("'", '"')))
         assert set(re.findall(r'"(\w+)"', entry[1])) == words, keyword

@@ -469,11 +469,12 @@ def test_every_transform_has_a_function() -> None:
 def test_documented_words_and_defaults_are_those_of_the_table(
     function: Any, kind: str, required: tuple[Any, ...]
 ) -> None:
-    documented = function.__doc__ or ""
+    # A last line without an end is an entry's, too.
+    documented = f"{inspect.getdoc(function)}\n"
     rows = {row["name"]: row for row in _tesson.transform_table(kind)}
     for name, parameter in inspect.signature(function).parameters.items():
         row = rows[{"filename": "meanFile"}.get(name) or camel_case(name)]
-        entry = re.search(rf"\n    (?:\w+, )?{name}(?:, \w+)? : (.*)\n((?:        .*\n)+)", documented)
+        entry = re.search(rf"\n(?:\w+, )?{name}(?:, \w+)? : (.*)\n((?:    .*\n)+)", documented)
         assert entry is not None, name
         words = re.findall(r'"(\w+)"', entry[1])
         if words and row["kind"] != "str":
