@@ -1,5 +1,7 @@
 //! What the planner hands out: positions, planned sequences, and minibatches of them.
 
+use crate::LeftOut;
+
 /// A position in the data, and what comes next there.
 ///
 /// On local timelines (§8) position and sweep are those of this rank alone.
@@ -166,6 +168,8 @@ pub struct BatchPlan {
     sweeps: Vec<(u64, u64)>,
     /// How the minibatch was dealt out: workers and rank, or (1, 0).
     dealt: (u64, u64),
+    /// Where sequences were left out: the places that the own and the foreign ones have among those planned.
+    kept: Option<(Vec<u64>, Vec<u64>)>,
 }
 
 impl BatchPlan {
@@ -187,13 +191,19 @@ impl BatchPlan {
     /// The own sequences with their slots.
     pub fn own_slots(&self) -> impl Iterator<Item = BatchSlot> + '_ {
         let (workers, rank) = self.dealt;
-        self.own.iter().zip(0..).map(move |(&planned, i)| self.slot(i * workers + rank, planned))
+        let kept = self.kept.as_ref().map(|(own, _)| own.as_slice());
+        self.own.iter().enumerate().map(move |(i, &planned)| {
+            let i = kept.map_or(i as u64, |kept| kept[i]);
+            self.slot(i * workers + rank, planned)
+        })
     }
 
     /// The foreign sequences with their slots.
     pub fn foreign_slots(&self) -> impl Iterator<Item = BatchSlot> + '_ {
         let (workers, rank) = self.dealt;
-        self.foreign.iter().zip(0..).map(move |(&planned, i): (_, u64)| {
+        let kept = self.kept.as_ref().map(|(_, foreign)| foreign.as_slice());
+        self.foreign.iter().enumerate().map(move |(i, &planned)| {
+            let i = kept.map_or(i as u64, |kept| kept[i]);
             let (deal, other) = (i / (workers - 1), i % (workers - 1));
             self.slot(deal * workers + other + u64::from(other >= rank), planned)
         })
@@ -211,6 +221,7 @@ impl BatchPlan {
         self.foreign.clear();
         self.sweeps.clear();
         self.dealt = (1, 0);
+        self.kept = None;
         self.sweep_end = false;
         self.data_end = false;
         self.keep_of_last = None;
@@ -228,6 +239,20 @@ impl BatchPlan {
         self.foreign.clear();
         self.sweep_end = false;
         self.keep_of_last = None;
+    }
+
+    /// Takes sequences out of a minibatch that has been dealt out. Those that stay keep their slots.
+    pub(crate) fn leave_out(&mut self, left_out: &LeftOut) {
+        let stays = |planned: &Planned| !left_out.holds(*planned);
+        if self.own.iter().chain(&self.foreign).all(stays) {
+            return;
+        }
+        // What the data end inside is the last one that was planned.
+        self.keep_of_last = self.keep_of_last.filter(|_| self.own.last().is_some_and(stays));
+        let places = |all: &[Planned]| (0..).zip(all).filter(|(_, p)| stays(p)).map(|(i, _)| i).collect();
+        self.kept = Some((places(&self.own), places(&self.foreign)));
+        self.own.retain(stays);
+        self.foreign.retain(stays);
     }
 
     /// Says that what is added from now on belongs to this sweep.

@@ -12,6 +12,7 @@
 mod batch;
 mod cut;
 mod join;
+mod left_out;
 mod merge;
 mod order;
 mod planner;
@@ -31,9 +32,10 @@ pub use batch::{BatchKind, BatchPlan, BatchSlot, Cursor, Planned, Steps, WindowS
 pub use join::{
     JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
 };
+pub use left_out::LeftOut;
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, ChunkWindow, Global, OrderSpec, Tumbling, Window};
-pub use planner::{Planner, Progress};
+pub use planner::{Planner, Progress, StepSizes};
 pub use refusal::PlanRefusal;
 pub(crate) use refusal::Result;
 pub use resume::{Fingerprint, ResumeState, STATE_VERSION, index_shape};

@@ -2,6 +2,7 @@
 
 mod count;
 mod equal;
+mod seek_step;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::{
     BatchPlan, Consumed, Cursor, Demand, EqualSteps, PlanSpec, Planned, ResumeState, Sharing, Steps,
 };
 use crate::{PlanRefusal, Result};
+pub use seek_step::StepSizes;
 
 /// Whether a minibatch has been planned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -171,6 +173,10 @@ impl Planner {
         if progress == Progress::Planned {
             self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
             out.after = self.cursor;
+            // Only now: whatever is left out, all others keep their minibatch, their rank and their slot.
+            if let Some(left_out) = &self.spec.left_out {
+                out.leave_out(left_out);
+            }
         }
         Ok(progress)
     }

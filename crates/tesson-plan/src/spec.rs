@@ -1,8 +1,10 @@
 //! What a planner is built from.
 
+use std::sync::Arc;
+
 use tesson_core::Index;
 
-use crate::{Bucketing, Cursor, Demand, OrderSpec, Planned, Sharing};
+use crate::{Bucketing, Cursor, Demand, LeftOut, OrderSpec, Planned, Sharing};
 use crate::{PlanRefusal, Result};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
@@ -77,6 +79,8 @@ pub struct PlanSpec {
     /// Whether all ranks deliver the same number of minibatches of each sweep, or of what an epoch or the end of the data
     /// leaves of it. Under sharing by chunk for minibatches that end with their sweep.
     pub equal_steps: Option<EqualSteps>,
+    /// Sequences that are planned like all others and not delivered.
+    pub left_out: Option<Arc<LeftOut>>,
 }
 
 /// "For ever", in samples: the largest position that CNTK's shuffled orders reach.

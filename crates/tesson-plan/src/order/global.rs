@@ -91,8 +91,8 @@ impl GlobalOrder {
     }
 }
 
-/// The length of all sequences, if it is one and the same.
-fn only_length(index: &Index) -> Option<u64> {
+/// The length of all sequences, if it is one and the same, and chunks say so.
+pub(crate) fn only_length(index: &Index) -> Option<u64> {
     let mut lengths = (0..index.n_chunks()).map(|c| match index.lengths(c) {
         CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
         _ => None,

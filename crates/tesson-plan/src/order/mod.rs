@@ -32,6 +32,7 @@ pub(crate) use bucketed::Bucketed;
 pub use bucketed::Bucketing;
 pub use chunk_window::ChunkWindow;
 pub use global::Global;
+pub(crate) use global::only_length;
 use local_plain::LocalPlain;
 pub use tumbling::Tumbling;
 pub use window::Window;

@@ -13,6 +13,7 @@ mod properties;
 mod rules;
 mod sizes;
 mod states;
+mod steps;
 mod truncating;
 mod twin;
 
@@ -49,6 +50,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
         most_sequences: None,
         bucketing: None,
         equal_steps: None,
+        left_out: None,
     }
 }
 
@@ -125,6 +127,7 @@ fn any_spec() -> impl Strategy<Value = PlanSpec> {
             most_sequences,
             bucketing: None,
             equal_steps: None,
+            left_out: None,
         },
     )
 }

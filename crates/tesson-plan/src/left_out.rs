@@ -1,0 +1,37 @@
+//! Sequences that are not delivered although they are planned.
+
+use crate::Planned;
+
+/// Sequences to leave out. Each is planned like all others and then missing from its minibatch, as an invalid sequence is:
+/// nothing else moves, so a state means the same whatever is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Chunk and number within it, sorted.
+    sequences: Vec<(u32, u32)>,
+}
+
+impl LeftOut {
+    /// These sequences, in any order.
+    pub fn new(sequences: impl IntoIterator<Item = Planned>) -> LeftOut {
+        let mut sequences: Vec<_> = sequences.into_iter().map(|p| (p.chunk, p.sequence)).collect();
+        sequences.sort_unstable();
+        sequences.dedup();
+        LeftOut { sequences }
+    }
+
+    /// Whether a sequence is left out.
+    #[inline]
+    pub fn holds(&self, planned: Planned) -> bool {
+        self.sequences.binary_search(&(planned.chunk, planned.sequence)).is_ok()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sequences.is_empty()
+    }
+}

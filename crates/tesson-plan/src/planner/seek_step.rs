@@ -1,0 +1,115 @@
+//! From the start of the data to a minibatch of a number, without handing out those before it.
+
+use tesson_core::Index;
+
+use super::Planner;
+use crate::order::only_length;
+use crate::{BatchPlan, Cursor, Demand, Limit, Result, Sharing};
+
+/// What the calls of a run ask for: one demand, or one that depends on the position (sizes that change from epoch to epoch).
+#[derive(Copy, Clone)]
+pub enum StepSizes<'a> {
+    /// So many samples, over all workers, at every call.
+    Constant(u64),
+    /// So many at a position, in samples since the start.
+    At(&'a dyn Fn(u64) -> u64),
+}
+
+impl StepSizes<'_> {
+    /// Samples that the call at a position asks for.
+    pub fn at(&self, position: u64) -> u64 {
+        match self {
+            StepSizes::Constant(samples) => *samples,
+            StepSizes::At(samples) => samples(position),
+        }
+    }
+}
+
+impl Planner {
+    /// Goes to where minibatch number `step` of a run begins, counted from 0 at the start of the data. Returns how many
+    /// minibatches lie before the planner then: fewer than `step` if the data end earlier.
+    ///
+    /// Takes one division where every minibatch holds as many sequences: if all of them have one length, on the timeline of
+    /// all ranks, for a single worker or sharing by position, with one size and without buckets, epochs and equal steps. A
+    /// window then is worked out up to there, the `global` order and data as stored need nothing more. Otherwise
+    /// plans every minibatch before it, which costs about 50 ns a sequence.
+    ///
+    /// The index must be complete.
+    ///
+    /// # Errors
+    /// As [`Planner::start`] and [`Planner::next_batch`].
+    pub fn seek_step(
+        &mut self,
+        index: &Index,
+        step: u64,
+        sizes: StepSizes<'_>,
+        share: (u64, u64),
+    ) -> Result<u64> {
+        let demand = |position| Demand { samples: sizes.at(position), workers: share.0, rank: share.1 };
+        self.start(index, demand(0))?;
+        let mut given = match sizes {
+            StepSizes::Constant(_) => self.jump(index, step, demand(0))?,
+            StepSizes::At(_) => 0,
+        };
+        let mut plan = BatchPlan::default();
+        while given < step {
+            self.next_batch(index, demand(self.cursor.position), &mut plan)?;
+            if plan.is_end() {
+                break;
+            }
+            given += 1;
+            if plan.data_end {
+                break;
+            }
+        }
+        Ok(given)
+    }
+
+    /// Goes to the last minibatch up to `step` whose place can be computed, and returns its number.
+    fn jump(&mut self, index: &Index, step: u64, demand: Demand) -> Result<u64> {
+        let Some(every) = self.sequences_of_each(index, demand) else { return Ok(0) };
+        let (n, length) = (index.n_sequences(), index.n_samples() / index.n_sequences());
+        // The last minibatches of the data follow rules of their own.
+        let Some(end) = self.spec.end(index)?.and_then(|end| (end / length).checked_sub(every.saturating_mul(2)))
+        else {
+            return Ok(0);
+        };
+        let steps_of_sweep = n.div_ceil(every);
+        let number_of = |step: u64| match self.spec.cross_sweep_ends {
+            true => step.checked_mul(every),
+            false => {
+                (step / steps_of_sweep).checked_mul(n)?.checked_add((step % steps_of_sweep).checked_mul(every)?)
+            }
+        };
+        let last = match self.spec.cross_sweep_ends {
+            true => end / every,
+            false => (end / n).saturating_mul(steps_of_sweep),
+        };
+        let step = step.min(last);
+        let Some(number) = number_of(step).filter(|&number| number <= end) else { return Ok(0) };
+        let cursor = Cursor {
+            position: number * length,
+            sweep: number / n,
+            sequence: number % n,
+            ..Cursor::default()
+        };
+        self.order.rewind(index, &cursor);
+        self.set_cursor(cursor);
+        Ok(step)
+    }
+
+    /// How many sequences every minibatch holds before the last ones of a sweep or of the data, of all ranks together;
+    /// `None` if that is not one number.
+    fn sequences_of_each(&self, index: &Index, demand: Demand) -> Option<u64> {
+        let spec = &self.spec;
+        let shares_minibatches = demand.workers == 1 || spec.sharing == Sharing::Position;
+        let is_regular = shares_minibatches
+            && !self.info.is_local
+            && spec.bucketing.is_none()
+            && spec.equal_steps.is_none()
+            && spec.epoch_size.is_none()
+            && spec.limit != Limit::Sweeps(0);
+        let length = only_length(index).filter(|_| is_regular)?;
+        Some((demand.samples / length).max(1).min(spec.most_sequences()))
+    }
+}

@@ -1,0 +1,125 @@
+//! Minibatches by their number, and sequences that are left out.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, LeftOut, StepSizes};
+
+/// Corpora whose sequences have one length, which steps are computed for, and others.
+fn any_lengths() -> impl Strategy<Value = Vec<Vec<u32>>> {
+    let regular = (1u32..4, prop::collection::vec(1usize..9, 1..9))
+        .prop_map(|(length, chunks)| chunks.into_iter().map(|n| vec![length; n]).collect());
+    prop_oneof![any_chunks(), regular]
+}
+
+fn any_further_order() -> impl Strategy<Value = OrderSpec> {
+    let tumbling =
+        (1u64..5, 0u64..4).prop_map(|(chunks, seed)| Tumbling { window: Window::Chunks(chunks), seed });
+    prop_oneof![
+        6 => any_order(),
+        1 => Just(OrderSpec::LocalPlain),
+        2 => tumbling.prop_map(OrderSpec::Tumbling),
+    ]
+}
+
+/// The slots of each of the first minibatches, and the cursor after each.
+fn batches(
+    spec: &PlanSpec,
+    index: &Index,
+    at: &mut Planner,
+    demand: Demand,
+) -> Vec<(Vec<BatchSlot>, Cursor)> {
+    let (mut plan, mut all) = (BatchPlan::default(), Vec::new());
+    let most = if spec.limit == Limit::Endless { 40 } else { usize::MAX };
+    while all.len() < most && !plan.data_end {
+        at.next_batch(index, demand, &mut plan).unwrap();
+        if plan.is_end() {
+            break;
+        }
+        all.push((plan.own_slots().collect(), plan.after));
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn a_step_is_found_where_planning_comes_to_it(
+        chunks in any_lengths(), order in any_further_order(), mut spec in any_spec(), demand in any_demand(), bucketed in any::<bool>(),
+    ) {
+        let index = index_of(&chunks);
+        spec.order = order;
+        if bucketed && order.is_shuffled() && !order.is_local() {
+            spec.bucketing = Some(Bucketing { samples: demand.samples, sequences: u64::MAX });
+        }
+        let mut from_the_start = Planner::new(spec.clone());
+        // A rank may have no data at all, and some limits are refused.
+        if from_the_start.start(&index, demand).is_err() {
+            return Ok(());
+        }
+        let all = batches(&spec, &index, &mut from_the_start, demand);
+        let (sizes, share) = (StepSizes::Constant(demand.samples), (demand.workers, demand.rank));
+        for step in 0..=all.len() {
+            let mut planner = Planner::new(spec.clone());
+            prop_assert_eq!(planner.seek_step(&index, step as u64, sizes, share).unwrap(), step as u64);
+            if let Some((_, after)) = step.checked_sub(1).map(|before| &all[before]) {
+                prop_assert_eq!(planner.cursor(), *after);
+            }
+            let following = batches(&spec, &index, &mut planner, demand);
+            let both = all.len() - step;
+            prop_assert_eq!(&following[..both.min(following.len())], &all[step..]);
+        }
+        if spec.limit != Limit::Endless {
+            let mut planner = Planner::new(spec);
+            prop_assert_eq!(planner.seek_step(&index, u64::MAX, sizes, share).unwrap(), all.len() as u64);
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_moves_nothing_else(
+        chunks in any_chunks(), order in any_further_order(), sharing in any_sharing(), samples in 1u64..40,
+        (workers, rank) in (1u64..4).prop_flat_map(|workers| (Just(workers), 0..workers)), every in 2usize..5,
+    ) {
+        let index = index_of(&chunks);
+        let demand = demand(samples, workers, rank);
+        let whole = PlanSpec { sharing, limit: Limit::Sweeps(3), ..spec(order) };
+        let mut planner = Planner::new(whole.clone());
+        if planner.start(&index, demand).is_err() {
+            return Ok(());
+        }
+        let out: Vec<_> = every_sequence(&index, 1).into_iter().step_by(every)
+            .map(|(_, chunk, sequence)| Planned { chunk, sequence }).collect();
+        let expected: Vec<_> = batches(&whole, &index, &mut planner, demand).into_iter()
+            .map(|(slots, after)| (slots.into_iter().filter(|slot| !out.contains(&slot.planned)).collect::<Vec<_>>(), after))
+            .collect();
+        let spec = PlanSpec { left_out: Some(Arc::new(LeftOut::new(out))), ..whole };
+        let mut planner = Planner::new(spec.clone());
+        planner.start(&index, demand).unwrap();
+        let found = batches(&spec, &index, &mut planner, demand);
+        // A last minibatch of which nothing stays is the end of the data.
+        prop_assert!(expected.len() - found.len() <= 1);
+        prop_assert_eq!(&found[..], &expected[..found.len()]);
+        prop_assert!(expected[found.len()..].iter().all(|(slots, _)| slots.is_empty()));
+    }
+}
+
+#[test]
+fn a_step_far_away_is_computed_without_planning_what_lies_before() {
+    // 10^9 sequences of 3 samples: planning them all would take minutes.
+    let mut index = Index::new();
+    for _ in 0..1000 {
+        index.push(CompactLengths::Constant { value: 3, n: 1_000_000 }, 1);
+    }
+    index.seal();
+    for order in [OrderSpec::AsStored, OrderSpec::Global(Global { seed: 5 })] {
+        let mut planner = Planner::new(spec(order));
+        let step = 10_000_000_000;
+        assert_eq!(planner.seek_step(&index, step, StepSizes::Constant(770), (1, 0)), Ok(step));
+        // 256 sequences each.
+        let number = step * 256;
+        let expected = (number * 3, number / 1_000_000_000, number % 1_000_000_000);
+        let Cursor { position, sweep, sequence, .. } = planner.cursor();
+        assert_eq!((position, sweep, sequence), expected);
+    }
+}
