@@ -95,6 +95,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Path => "file name".into(),
         OptionKind::Files => "file name, pattern, or list of them".into(),
         OptionKind::Paths => "file names".into(),
+        OptionKind::Keys => "list of keys, or file name".into(),
         OptionKind::Unused => "anything".into(),
         OptionKind::Bytes => "size in bytes".into(),
         OptionKind::OneOf(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use tesson_core::{Augmentation, ConfigError, Element, Format, Options, ReaderDefaults, Registry, Section};
+use tesson_core::{
+    Augmentation, ConfigError, Element, Error, Format, Options, ReaderDefaults, Registry, Section,
+};
 use tesson_plan::{
     Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, LastSequence, Limit, MissingKeys, OrderSpec,
     PlanSpec, Sharing, Window,
@@ -76,6 +78,38 @@ pub struct Truncation {
     pub keep_sparse: bool,
 }
 
+/// Keys whose sequences are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExcludedKeys {
+    /// These, as texts.
+    Listed(Vec<String>),
+    /// Those in a file, one in each line.
+    File(PathBuf),
+}
+
+impl ExcludedKeys {
+    /// The keys. `read` reads a file.
+    ///
+    /// # Errors
+    /// What `read` answers, and a file that is no UTF-8, with the line.
+    pub fn resolve(&self, read: impl FnOnce(&Path) -> Result<Vec<u8>, Error>) -> Result<Vec<String>, Error> {
+        let file = match self {
+            ExcludedKeys::Listed(keys) => return Ok(keys.clone()),
+            ExcludedKeys::File(file) => file,
+        };
+        let text = String::from_utf8(read(file)?).map_err(|e| {
+            let valid = e.utf8_error().valid_up_to();
+            let line = 1 + e.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count();
+            let what = format!(
+                "line {line} of {} is no UTF-8, expected a file of text with a key in each line",
+                file.display()
+            );
+            ConfigError::new("excludeKeys", what)
+        })?;
+        Ok(text.lines().filter(|line| !line.is_empty()).map(String::from).collect())
+    }
+}
+
 /// How files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
@@ -141,6 +175,8 @@ pub struct SourceConfig {
     pub max_missing: f64,
     /// Whether a key may occur only once in each deserializer behind the first.
     pub unique_keys: bool,
+    /// Sequences with these keys are left out; by default none.
+    pub exclude_keys: ExcludedKeys,
     /// Invalid sequences that are left out before reading fails. Default 0.
     pub max_errors: u64,
     /// Share of the sequences passed that may be faulty, where budgets forgive fewer. Default 0.
@@ -335,6 +371,9 @@ impl SourceConfig {
             if let TransformConfig::Named { section, path } = transform {
                 paths::resolve_transform(section, base_dir, registry, path)?;
             }
+        }
+        if let ExcludedKeys::File(file) = &mut self.exclude_keys {
+            *file = base_dir.join(&*file);
         }
         if let Some(quarantine) = &mut self.quarantine {
             *quarantine = base_dir.join(&*quarantine);

@@ -61,7 +61,7 @@ impl Options<'_> {
                 Some(Value::Section(described.collect::<Result<_, ConfigError>>()?))
             }
             OptionKind::Transforms => Some(Value::List(self.transforms(name, registry)?)),
-            OptionKind::Object => self.given(name).cloned(),
+            OptionKind::Object | OptionKind::Keys => self.given(name).cloned(),
             OptionKind::Formats | OptionKind::Unused => None,
         })
     }

@@ -21,6 +21,8 @@ pub enum OptionKind {
     Files,
     /// Several file names as a list or with `:` between them, or one file that lists them.
     Paths,
+    /// A list of keys, or one file that holds a key in each line.
+    Keys,
     /// Accepted whatever it is, without effect.
     Unused,
     /// A size in bytes: a whole number, or a text with a unit such as `512MB` or `2GiB`.

@@ -50,8 +50,8 @@ pub use pool::Buffer;
 pub use refusal::EngineRefusal;
 pub use report::fault_facts;
 pub use source::{
-    DEFAULT_MEMORY_LIMIT, FaultRules, Purpose, Shown, ShownKey, Source, SourceSpec, StatsReader,
-    TruncatedPlan, TruncationSpec,
+    DEFAULT_MEMORY_LIMIT, FaultRules, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source,
+    SourceSpec, StatsReader, StepSequence, SweepSequence, TruncatedPlan, TruncationSpec,
 };
 pub use stats::Stats;
 pub use transform::{

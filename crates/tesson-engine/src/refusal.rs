@@ -154,6 +154,38 @@ tesson_core::error_kinds! {
             = "engine.too-many-missing": "{missing} of {of} sequences of `deserializers[0]` are not in \
                 `deserializers[{deserializer}]`, at most a share of {most} may be: {keys}"
             => "Add the missing sequences, or raise `maxMissing`.",
+        /// A key is asked for that no sequence has.
+        UnknownKey { key: String = "s1/u77".into(), n: u64 = 1000, like: String = "s1/u7".into() }
+            = "engine.unknown-key": "there is no sequence with the key `{key}` among {n}; one is `{like}`"
+            => "Give a key as the data hold it.",
+        /// All sequences are left out.
+        AllExcluded { n: u64 = 1000 }
+            = "engine.all-excluded": "`excludeKeys` names the keys of all {n} sequences, none is left"
+            => "Leave at least one key out of `excludeKeys`.",
+        /// All sequences of a rank are left out or invalid.
+        NothingLeft { rank: u64 = 3, workers: u64 = 4 }
+            = "engine.nothing-left": "rank {rank} of {workers} has no sequence left in any sweep: all of its share are invalid or \
+                excluded"
+            => "Take fewer workers, or leave fewer keys out with `excludeKeys`.",
+        /// A minibatch is asked for that comes after the end of the data.
+        StepBeyondEnd { step: u64 = 900, steps: u64 = 812 }
+            = "engine.step-beyond-end": "step {step} is asked for, the data end after {steps} minibatches, which are numbered \
+                from 0"
+            => "Ask for a smaller step, or read more sweeps.",
+        /// Minibatches are to be skipped of a source that truncates.
+        SkipTruncated
+            = "engine.skip-truncated": "truncated minibatches cannot be skipped: what their rows hold after a step is known \
+                only where all before it have been read"
+            => "Read the minibatches that are to be skipped, or resume from a state that was saved after them.",
+        /// Minibatches of all ranks are to be skipped at once, each of which has a position of its own.
+        SkipOfAllRanks { workers: u64 = 4 }
+            = "engine.skip-of-all-ranks": "each of {workers} workers that share by chunk has a position of its own, and no rank \
+                is named"
+            => "Name the rank, or set `sharing = \"position\"`.",
+        /// A schedule of sizes is given for truncated minibatches, whose rows are as many until the data end.
+        TruncatedSchedule
+            = "engine.truncated-schedule": "truncated minibatches of several sizes are asked for, one size is expected"
+            => "Give one size.",
         /// No key is in all deserializers.
         NoCommonKey { examples: String = "key `1` is not in `deserializers[1]`".into() }
             = "engine.no-common-key": "the deserializers have no key in common: {examples}"

@@ -4,11 +4,13 @@ mod budget;
 mod corpus;
 mod equal_steps;
 mod faults;
+mod keys;
 mod open;
 mod pass;
 mod pipeline;
 mod plan;
 mod show;
+mod steps;
 mod truncated;
 
 use std::path::Path;
@@ -33,8 +35,9 @@ pub use budget::DEFAULT_MEMORY_LIMIT;
 pub use faults::FaultRules;
 pub use open::{Purpose, SourceSpec};
 pub use show::{Shown, ShownKey};
+pub use steps::{KeyDelivery, PlannedStep, RunCalls, StepSequence};
 use truncated::Truncated;
-pub use truncated::{TruncatedPlan, TruncationSpec};
+pub use truncated::{SweepSequence, TruncatedPlan, TruncationSpec};
 
 /// Reads a corpus in minibatches.
 pub struct Source {
@@ -50,6 +53,8 @@ pub struct Source {
     process_memory: Arc<ProcessMemory>,
     canceller: Canceller,
     plan: PlanSpec,
+    /// Sequences with these keys are left out; which ones is known when the corpus is indexed.
+    exclude_keys: Vec<String>,
     frame_mode: bool,
     memory_limit: u64,
     threads: usize,

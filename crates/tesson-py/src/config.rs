@@ -197,6 +197,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Path => "path".into(),
         OptionKind::Files => "files".into(),
         OptionKind::Paths => "paths".into(),
+        OptionKind::Keys => "keys".into(),
         OptionKind::Unused => "unused".into(),
         OptionKind::OneOf(words) => words.join(" | "),
         OptionKind::Sections(_) | OptionKind::Streams(_) => "sections".into(),

@@ -44,12 +44,14 @@ pub use tesson_core::{
     ResumeError, Shape, Storage, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Layout, Minibatch, Place, ProcessGuard,
-    SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, TextKeys,
-    TruncatedPlan, fault_facts, index_cache, pairing, store,
+    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Layout, Minibatch, Place,
+    PlannedStep, ProcessGuard, RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Stats,
+    StatsReader, StepSequence, StreamBatch, SweepSequence, TextKeys, TruncatedPlan, fault_facts, index_cache,
+    pairing, store,
 };
 pub use tesson_plan::{
-    BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,
+    BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, StepSizes,
+    merge_states,
 };
 
 /// Plans: which sequences each minibatch holds.

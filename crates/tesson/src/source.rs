@@ -9,8 +9,8 @@ use tesson_engine as engine;
 use tesson_engine::file_patterns::expand;
 use tesson_engine::store::{FileStore, MmapStore, Store, read_whole};
 use tesson_engine::{
-    Canceller, Checked, DEFAULT_MEMORY_LIMIT, Minibatch, Severity, ShownKey, Stats, StatsReader,
-    TruncatedPlan,
+    Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Minibatch, PlannedStep, RunCalls, Severity,
+    ShownKey, Stats, StatsReader, TruncatedPlan,
 };
 use tesson_plan::{BatchPlan, Demand, JoinReport, PlanSpec, ResumeState};
 
@@ -327,6 +327,53 @@ impl Source {
     }
 }
 
+/// Which and where: minibatches by their number.
+impl Source {
+    /// Which sequences minibatch number `step` of a run holds, counted from 0 at the start of the data, with their keys and
+    /// places. Neither reads data nor changes the position of the source; keys are read where the index does not hold them.
+    ///
+    /// Takes one division if all sequences have one length and all minibatches the same size, without buckets, epochs and
+    /// equal steps, for a single worker or sharing by position. Otherwise plans the minibatches before it: about 50 ns a
+    /// sequence, for each rank where they share by chunk. Truncated minibatches are planned as if all sequences were as
+    /// long as the index says.
+    ///
+    /// # Errors
+    /// A step beyond the end of the data, calls that can never be met, and as [`Source::indexed`].
+    pub fn which(&mut self, step: u64, calls: RunCalls<'_>) -> Result<PlannedStep, Error> {
+        self.0.which(step, calls)
+    }
+
+    /// The minibatches in which the sequences of a key come in a sweep, in the order of their steps; none if the data end
+    /// before. Keys are compared as texts. The position of the source does not change; keys are read where the index does
+    /// not hold them.
+    ///
+    /// Goes through the order of the sweep, and through those before it where [`Source::which`] plans them.
+    ///
+    /// # Errors
+    /// A key that no sequence has, and as [`Source::which`].
+    pub fn where_is(
+        &mut self,
+        key: &str,
+        sweep: u64,
+        calls: RunCalls<'_>,
+    ) -> Result<Vec<KeyDelivery>, Error> {
+        self.0.where_is(key, sweep, calls)
+    }
+
+    /// Goes to where minibatch number `step` of a run begins. The next call delivers it, and the state is that of a run that
+    /// has delivered all before it, but for their faults: those of what is skipped are not charged, and those charged so
+    /// far stay.
+    ///
+    /// Costs as much as [`Source::which`].
+    ///
+    /// # Errors
+    /// As [`Source::which`]; truncated minibatches, whose state holds what only reading finds out; and several workers that
+    /// share by chunk where `calls` names no rank. The source is then as it was.
+    pub fn skip_to(&mut self, step: u64, calls: RunCalls<'_>) -> Result<(), Error> {
+        self.0.skip_to(step, calls)
+    }
+}
+
 /// Looking at the data.
 impl Source {
     /// Decodes every sequence once and reports every fault with its severity, in the order of the data.
@@ -428,6 +475,7 @@ fn assemble(
             hash_keys: config.hash_sequence_keys,
         },
         plan: config.plan_spec(),
+        exclude_keys: config.exclude_keys.resolve(|path| Ok(read_whole(store, path)?))?,
         transforms: engine::StreamTransforms {
             streams: config.open_transforms(&|path| Ok(read_whole(store, path)?))?,
             seed: config.randomization_seed,

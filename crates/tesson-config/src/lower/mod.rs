@@ -12,7 +12,9 @@ pub(crate) use deserializers::sections;
 pub(crate) use order::{WHOLE_SET, missing_window_size, randomize};
 
 use crate::options::{AUGMENTATIONS, ENDS, EQUAL_STEPS, SHARING, STORES};
-use crate::source::{DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, SourceConfig, Truncation};
+use crate::source::{
+    DeserializerConfig, ExcludedKeys, FULL_DATA_SWEEP, INFINITELY_REPEAT, SourceConfig, Truncation,
+};
 use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule, transforms};
 
 /// What the configuration of a reader means. Options that are left out have their defaults.
@@ -74,6 +76,7 @@ pub(crate) fn resolve(
         missing_keys: missing_keys(options)?,
         max_missing: share(options, "maxMissing")?,
         unique_keys: options.bool("uniqueKeys")?,
+        exclude_keys: excluded_keys(options)?,
         max_errors: options.whole("maxErrors")?,
         max_error_share: share(options, "maxErrorShare")?,
         quarantine: options.text_if_given("quarantine")?.map(PathBuf::from),
@@ -114,6 +117,28 @@ fn minibatch_size(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError
         Some(_) => options.text(name)?,
     };
     schedule::parse(&text).map(Some)
+}
+
+/// Keys of sequences to leave out.
+fn excluded_keys(options: &Options<'_>) -> Result<ExcludedKeys, ConfigError> {
+    let name = "excludeKeys";
+    let wrong = |found: &Value| {
+        let what = format!("found {}, expected a list of keys, or the name of a file", found.describe());
+        ConfigError::new(name, what)
+    };
+    match options.given(name) {
+        None => Ok(ExcludedKeys::Listed(Vec::new())),
+        Some(Value::Text(file)) => Ok(ExcludedKeys::File(file.into())),
+        Some(Value::List(keys)) => {
+            let text = |key: &Value| match key {
+                Value::Text(text) => Ok(text.clone()),
+                Value::Whole(number) => Ok(number.to_string()),
+                other => Err(wrong(other)),
+            };
+            keys.iter().map(text).collect::<Result<_, _>>().map(ExcludedKeys::Listed)
+        }
+        Some(other) => Err(wrong(other)),
+    }
 }
 
 /// Samples of a bucket.

@@ -11,7 +11,7 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::truncated::{Share, Truncated, TruncatedPlan, length_of};
+use super::truncated::{Share, SweepSequence, Truncated, TruncatedPlan, length_of};
 
 /// Progress of a rank through the steps that all ranks count.
 #[derive(Default)]
@@ -202,12 +202,18 @@ pub(super) fn for_each_step(
     let own = PlanSpec { equal_steps: None, ..plan.clone() };
     let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
     let mut planned = TruncatedPlan::default();
-    let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
-        let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);
-        // No state is made of it.
-        let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
-        rows.push(row, sequence, waits, keep.map_or(counted, |keep| keep.min(counted)));
-    };
+    let push =
+        |rows: &mut Rows<SweepSequence>, row: usize, sweep, (planned, keep): (Planned, Option<u32>)| {
+            let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+            // No state is made of it.
+            let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
+            rows.push(
+                row,
+                SweepSequence { planned, sweep },
+                waits,
+                keep.map_or(counted, |keep| keep.min(counted)),
+            );
+        };
     let mut at = Cursor::default();
     while let Some(Cursor { mut steps, .. }) = counting.steps_of_rows(index, at, demand, shape)? {
         let mut rows = shape.rows_of(demand.workers, demand.rank);
@@ -215,14 +221,14 @@ pub(super) fn for_each_step(
         for given in 1..=steps.of {
             while let (Some(row), Some(at)) = (rows.hungry(), &mut first_time) {
                 match own.next_from(index, &steps, at, fetch)? {
-                    Some(sequence) => push(&mut rows, row, sequence),
+                    Some(sequence) => push(&mut rows, row, steps.sweep, sequence),
                     None => first_time = None,
                 }
             }
             let is_empty = rows.is_empty();
             while let Some(row) = rows.hungry().filter(|_| repeats && is_empty) {
                 match own.next(index, &mut steps, fetch)? {
-                    Some(sequence) => push(&mut rows, row, sequence),
+                    Some(sequence) => push(&mut rows, row, steps.sweep, sequence),
                     None => break,
                 }
             }

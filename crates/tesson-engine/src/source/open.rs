@@ -30,6 +30,8 @@ pub struct SourceSpec {
     pub join: JoinRules,
     /// Which sequence comes when.
     pub plan: PlanSpec,
+    /// Sequences with these keys are left out, compared as texts.
+    pub exclude_keys: Vec<String>,
     /// What is done with the samples of each stream.
     pub transforms: StreamTransforms,
     /// Every sequence must be one sample.
@@ -114,6 +116,7 @@ impl Source {
             process_memory,
             canceller: canceller.clone(),
             plan: spec.plan,
+            exclude_keys: spec.exclude_keys,
             frame_mode: spec.frame_mode,
             memory_limit: spec.memory_limit,
             threads: if spec.threads == 0 { cores } else { spec.threads },
@@ -147,6 +150,8 @@ impl Source {
             && !self.join.hash_keys
             // Keys that must not occur again are looked at before the first minibatch.
             && self.join.repeated
+            // Which sequences have a key is known once all are indexed.
+            && self.exclude_keys.is_empty()
             // Steps are counted in the whole of a sweep before its first one.
             && !(self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk)
             && self.parts.growing()

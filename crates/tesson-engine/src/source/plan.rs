@@ -12,8 +12,8 @@ impl Source {
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.
     pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
-        let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
         let index = self.indexed()?.index.clone();
+        let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
         let mut steps = 0;
         let mut count = || {
             steps += 1;

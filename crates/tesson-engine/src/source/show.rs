@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, DataError, Error, Indexed, Key, Scratch};
+use tesson_core::{DataError, Error, Indexed};
 use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planned, Planner};
 
 use super::Source;
@@ -69,29 +69,6 @@ impl Source {
         };
         let sequences = found.into_iter().zip(when).map(show).collect::<Result<_, _>>()?;
         Ok(ShownKey { sequences, occurrences })
-    }
-
-    /// The first `most` sequences with a key, and how many there are.
-    fn find_key(&self, indexed: &Indexed, wanted: &str, most: usize) -> Result<(Vec<Planned>, u64), Error> {
-        let number: Option<u64> = wanted.parse().ok();
-        let is_wanted = |key: &Key| match key {
-            Key::Number(n) => number == Some(*n),
-            Key::Text(text) => &**text == wanted,
-        };
-        let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
-        let (mut found, mut occurrences) = (Vec::new(), 0);
-        for chunk in 0..indexed.index.n_chunks() {
-            let n = indexed.index.chunk(chunk).n_sequences;
-            let keys =
-                indexed.corpus.keys_of_chunk(chunk as u32, n, &*self.resources, &mut scratch, &mut memory)?;
-            for sequence in (0..n).filter(|&i| is_wanted(&keys.get(i as usize))) {
-                occurrences += 1;
-                if found.len() < most {
-                    found.push(Planned { chunk: chunk as u32, sequence });
-                }
-            }
-        }
-        Ok((found, occurrences))
     }
 
     /// The number of each sequence in a sweep, and its position.

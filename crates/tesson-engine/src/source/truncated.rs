@@ -177,11 +177,20 @@ impl Share {
     }
 }
 
+/// A sequence, and the sweep in which it comes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct SweepSequence {
+    /// The sequence.
+    pub planned: Planned,
+    /// The sweep.
+    pub sweep: u64,
+}
+
 /// A truncated minibatch that nothing has been read for.
 #[derive(Debug, Default)]
 pub struct TruncatedPlan {
     /// The segments, slot by slot.
-    pub segments: Vec<Segment<Planned>>,
+    pub segments: Vec<Segment<SweepSequence>>,
     /// Whether a sweep ends with one of them.
     pub sweep_end: bool,
 }
@@ -220,10 +229,21 @@ impl Truncated {
             source.ended = true;
             return Ok(None);
         }
+        let mut filled_in = self.fetched.sweep;
         while let Some(slot) = self.wants() {
             let pipeline = source.pipeline.as_mut().ok_or(Error::Cancelled)?;
             match pipeline.take(interrupted) {
-                Ok(Taken::Made(packed)) => self.fill(source, slot, packed)?,
+                Ok(Taken::Made(packed)) => {
+                    let is_filled = !packed.arrays.keys.is_empty();
+                    self.fill(source, slot, packed)?;
+                    if is_filled {
+                        filled_in = self.fetched.sweep;
+                    } else if self.fetched.sweep.saturating_sub(filled_in) > demand.workers + 1 {
+                        // It would look for another one for ever.
+                        let Demand { rank, workers, .. } = demand;
+                        return Err(EngineRefusal::NothingLeft { rank, workers }.into());
+                    }
+                }
                 Ok(Taken::End) => self.over = true,
                 Ok(Taken::Outgrown) => unreachable!("sequences are counted before they are truncated"),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
@@ -266,7 +286,7 @@ impl Truncated {
         }
         let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
-        let mut give = |slots: &mut Rows<Planned>| {
+        let mut give = |slots: &mut Rows<SweepSequence>| {
             planned.segments.clear();
             planned.sweep_end = slots.take(&mut planned.segments);
             share.keep_own(&mut planned.segments);
@@ -274,7 +294,7 @@ impl Truncated {
         };
         let mut wanted = true;
         super::plan::for_each_plan(plan, index, share.fetch, |fetched| {
-            for &planned in &fetched.own {
+            for BatchSlot { planned, sweep, .. } in fetched.own_slots() {
                 let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
                 let length = fetched.keep_of_last.map_or(counted, |keep| keep.min(counted));
                 // One sequence a plan, and a slot that is full gives way to the next one before it is asked for.
@@ -285,7 +305,7 @@ impl Truncated {
                 // No state is made of it.
                 let pending =
                     PendingSequence { sequence: 0, sweep_end: fetched.sweep_end, sweep: 0, keep: None };
-                slots.push(slot, planned, pending, length);
+                slots.push(slot, SweepSequence { planned, sweep }, pending, length);
             }
             if fetched.own.is_empty() && fetched.sweep_end {
                 slots.sweep_ended();

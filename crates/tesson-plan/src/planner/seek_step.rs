@@ -65,21 +65,49 @@ impl Planner {
         Ok(given)
     }
 
+    /// Goes to a minibatch up to the one that holds the first sequence of a sweep, and returns its number: to that one
+    /// where it can be computed ([`Planner::seek_step`]), else to the first of all.
+    ///
+    /// # Errors
+    /// As [`Planner::seek_step`].
+    pub fn seek_sweep(
+        &mut self,
+        index: &Index,
+        sweep: u64,
+        sizes: StepSizes<'_>,
+        (workers, rank): (u64, u64),
+    ) -> Result<u64> {
+        let demand = Demand { samples: sizes.at(0), workers, rank };
+        self.start(index, demand)?;
+        match (sizes, self.sequences_of_each(index, demand)) {
+            (StepSizes::Constant(_), Some(every)) => {
+                let n = index.n_sequences();
+                let step = match self.spec.cross_sweep_ends {
+                    true => sweep.saturating_mul(n) / every,
+                    false => sweep.saturating_mul(n.div_ceil(every)),
+                };
+                self.jump(index, step, demand)
+            }
+            _ => Ok(0),
+        }
+    }
+
     /// Goes to the last minibatch up to `step` whose place can be computed, and returns its number.
     fn jump(&mut self, index: &Index, step: u64, demand: Demand) -> Result<u64> {
         let Some(every) = self.sequences_of_each(index, demand) else { return Ok(0) };
         let (n, length) = (index.n_sequences(), index.n_samples() / index.n_sequences());
         // The last minibatches of the data follow rules of their own.
-        let Some(end) = self.spec.end(index)?.and_then(|end| (end / length).checked_sub(every.saturating_mul(2)))
+        let Some(end) =
+            self.spec.end(index)?.and_then(|end| (end / length).checked_sub(every.saturating_mul(2)))
         else {
             return Ok(0);
         };
         let steps_of_sweep = n.div_ceil(every);
         let number_of = |step: u64| match self.spec.cross_sweep_ends {
             true => step.checked_mul(every),
-            false => {
-                (step / steps_of_sweep).checked_mul(n)?.checked_add((step % steps_of_sweep).checked_mul(every)?)
-            }
+            false => (step / steps_of_sweep)
+                .checked_mul(n)?
+                .checked_add((step % steps_of_sweep).checked_mul(every)?),
         };
         let last = match self.spec.cross_sweep_ends {
             true => end / every,

@@ -21,6 +21,7 @@ mod preparing;
 mod recordings;
 mod scans;
 mod speech;
+mod steps;
 mod stored;
 mod transforms;
 mod truncated_steps;

@@ -1,0 +1,110 @@
+//! Keys of the whole corpus: which sequences have one, and which are left out for theirs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tesson_core::{Chunk, Error, Indexed, Key, Scratch, nearest};
+use tesson_plan::{LeftOut, Planned};
+
+use super::Source;
+use crate::refusal::EngineRefusal;
+
+/// Keys that `excludeKeys` names in vain, of which a message names so many.
+const NAMED: usize = 3;
+
+/// Keys that are looked at for one that is like an unknown one.
+const COMPARED: u64 = 100_000;
+
+impl Source {
+    /// Calls `each` with all sequences and their keys, in the order of the data, until it returns `false`.
+    pub(super) fn for_each_key(
+        &self,
+        indexed: &Indexed,
+        mut each: impl FnMut(Planned, Key) -> bool,
+    ) -> Result<(), Error> {
+        let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
+        for chunk in 0..indexed.index.n_chunks() {
+            let n = indexed.index.chunk(chunk).n_sequences;
+            let chunk = chunk as u32;
+            let keys = indexed.corpus.keys_of_chunk(chunk, n, &*self.resources, &mut scratch, &mut memory)?;
+            if !(0..n).all(|sequence| each(Planned { chunk, sequence }, keys.get(sequence as usize))) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first `most` sequences with a key, and how many there are.
+    pub(super) fn find_key(
+        &self,
+        indexed: &Indexed,
+        wanted: &str,
+        most: usize,
+    ) -> Result<(Vec<Planned>, u64), Error> {
+        let number: Option<u64> = wanted.parse().ok();
+        let (mut found, mut occurrences) = (Vec::new(), 0);
+        self.for_each_key(indexed, |planned, key| {
+            let is_wanted = match &key {
+                Key::Number(n) => number == Some(*n),
+                Key::Text(text) => text == wanted,
+            };
+            if is_wanted {
+                occurrences += 1;
+                if found.len() < most {
+                    found.push(planned);
+                }
+            }
+            true
+        })?;
+        Ok((found, occurrences))
+    }
+
+    /// Why there is no sequence with a key: how many there are, and one whose key is like it.
+    pub(super) fn unknown_key(&self, indexed: &Indexed, key: &str) -> Result<Error, Error> {
+        let mut known = Vec::new();
+        self.for_each_key(indexed, |_, key| {
+            known.push(key.to_string());
+            (known.len() as u64) < COMPARED
+        })?;
+        let names = || known.iter().map(String::as_str);
+        let like = nearest(key, names()).or(names().next()).unwrap_or_default().to_string();
+        Ok(EngineRefusal::UnknownKey { key: key.into(), n: indexed.index.n_sequences(), like }.into())
+    }
+
+    /// The sequences that `excludeKeys` names; warns of keys that no sequence has.
+    pub(super) fn resolve_exclusion(&self, indexed: &Indexed) -> Result<Option<Arc<LeftOut>>, Error> {
+        if self.exclude_keys.is_empty() {
+            return Ok(None);
+        }
+        let mut found: HashMap<&str, bool> =
+            self.exclude_keys.iter().map(|key| (key.as_str(), false)).collect();
+        let mut left_out = Vec::new();
+        let mut text = String::new();
+        self.for_each_key(indexed, |planned, key| {
+            text.clear();
+            // Writing to a string never fails.
+            let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{key}"));
+            if let Some(is_found) = found.get_mut(text.as_str()) {
+                *is_found = true;
+                left_out.push(planned);
+            }
+            true
+        })?;
+        if left_out.len() as u64 == indexed.index.n_sequences() {
+            return Err(EngineRefusal::AllExcluded { n: indexed.index.n_sequences() }.into());
+        }
+        let missing: Vec<&str> =
+            self.exclude_keys.iter().map(String::as_str).filter(|key| !found[key]).collect();
+        if let Some(first) = missing.first() {
+            let others =
+                missing[1..].iter().take(NAMED - 1).map(|key| format!(", `{key}`")).collect::<String>();
+            let more = if missing.len() > NAMED { ", …" } else { "" };
+            tracing::warn!(
+                "`excludeKeys`: {} of {} keys are not in the data: `{first}`{others}{more}",
+                missing.len(),
+                self.exclude_keys.len()
+            );
+        }
+        Ok(Some(Arc::new(LeftOut::new(left_out))))
+    }
+}
