@@ -7,18 +7,22 @@ use crate::run::{answer, cargo, has_cargo_command, program, root, target, tee};
 
 /// Writes the pages of documentation that are made from tables in the code; tests compare them.
 pub(crate) fn manual(_: &[String]) -> ExitCode {
-    write_printed(&[("option_manual", "options.md"), ("error_manual", "errors.md")])
+    write_printed(&[
+        ("tesson", "option_manual", "options.md"),
+        ("tesson", "error_manual", "errors.md"),
+        ("tesson-plan", "order_vectors", "order-vectors.json"),
+    ])
 }
 
 /// Writes the listing of public items; a test compares it.
 pub(crate) fn api(_: &[String]) -> ExitCode {
-    write_printed(&[("public_api", "public-api.txt")])
+    write_printed(&[("tesson", "public_api", "public-api.txt")])
 }
 
-/// Writes to files in `docs` what examples of the façade print.
-fn write_printed(pages: &[(&str, &str)]) -> ExitCode {
-    for (example, page) in pages {
-        let example = ["run", "--quiet", "--package", "tesson", "--example", example];
+/// Writes to files in `docs` what examples of crates print.
+fn write_printed(pages: &[(&str, &str, &str)]) -> ExitCode {
+    for (package, example, page) in pages {
+        let example = ["run", "--quiet", "--package", package, "--example", example];
         let Some(text) = answer(&mut cargo(&example)) else {
             eprintln!("docs/{page} cannot be made; `cargo {}` says why", example.join(" "));
             return ExitCode::FAILURE;
