@@ -70,7 +70,7 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
 
 /// Refuses a rank that no worker has.
 fn check_worker(worker: WorkerArgs) -> Result<(), Failure> {
-    let WorkerArgs { workers, rank } = worker;
+    let (workers, rank) = (worker.workers, worker.rank());
     let expected = match workers {
         1 => "expected 0, as there is one worker; give their number with `--workers N`".to_owned(),
         n => format!("expected a rank from 0 to {}, as `--workers` is {n}", n - 1),

@@ -30,6 +30,7 @@ mod read;
 mod records;
 mod show;
 mod state_file;
+mod steps;
 mod stream_proposal;
 
 pub use app::{main, main_with};

@@ -10,9 +10,18 @@ use crate::args::PlanArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::output::{Output, inflected};
-use crate::{input, minibatch_json};
+use crate::{input, minibatch_json, steps};
 
 pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    match (args.step, &args.key) {
+        (Some(step), _) => return steps::step(args, step, extensions, out),
+        (None, Some(key)) => return steps::key(args, key, extensions, out),
+        (None, None) if args.sweep.is_some() => {
+            let what = "--sweep: it says in which sweep `--key K` is looked for, which is missing";
+            return Err(Failure::Usage(what.into()));
+        }
+        (None, None) => {}
+    }
     let order = &args.common.order;
     let (config, mut source) = input::open_adjusted(&args.common, extensions, |config| {
         input::size_buckets(config, order, args.minibatch);
@@ -79,7 +88,7 @@ fn n_samples(plan: &TruncatedPlan) -> u64 {
 fn truncated_json(plan: &TruncatedPlan) -> Value {
     let pieces = plan.segments.iter().map(|piece| {
         serde_json::json!({
-            "sequence": [piece.sequence.chunk, piece.sequence.sequence],
+            "sequence": [piece.sequence.planned.chunk, piece.sequence.planned.sequence],
             "samples": [piece.samples.0, piece.samples.1],
             "row": piece.row,
             "begin": piece.begin,
@@ -101,7 +110,7 @@ fn truncated_row(number: u64, plan: &TruncatedPlan) -> String {
     for (i, row) in plan.segments.chunk_by(|a, b| a.row == b.row).enumerate() {
         text.push_str(if i == 0 { "" } else { " |" });
         for piece in row {
-            let (Planned { chunk, sequence }, (from, to)) = (piece.sequence, piece.samples);
+            let (Planned { chunk, sequence }, (from, to)) = (piece.sequence.planned, piece.samples);
             write!(text, " {chunk}.{sequence}[{from}..{to}]").expect("a string takes any text");
         }
     }

@@ -140,6 +140,18 @@ pub(crate) struct PlanArgs {
     /// Samples in a minibatch over all workers; 256, or as configured
     #[arg(long, visible_alias = "minibatch-size", value_name = "N", value_parser = positive)]
     pub(crate) minibatch: Option<u64>,
+
+    /// Shows which sequences this minibatch holds, counted from 0 at the start of the data, with keys and locations
+    #[arg(long, value_name = "N", conflicts_with_all = ["take", "key"], value_parser = whole)]
+    pub(crate) step: Option<u64>,
+
+    /// Shows in which minibatches of a sweep the sequences with this key come
+    #[arg(long, value_name = "K", conflicts_with = "take")]
+    pub(crate) key: Option<String>,
+
+    /// The sweep of `--key`, counted from 0 [default: 0]
+    #[arg(long, value_name = "S", value_parser = whole)]
+    pub(crate) sweep: Option<u64>,
 }
 
 #[derive(Debug, Args)]

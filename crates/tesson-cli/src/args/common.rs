@@ -148,9 +148,9 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) workers: u64,
 
-    /// Which of them this is, from 0
-    #[arg(long, value_name = "R", default_value_t = 0, value_parser = whole)]
-    pub(crate) rank: u64,
+    /// Which of them this is, from 0 [default: 0; all of them for `plan --step` and `plan --key`]
+    #[arg(long, value_name = "R", value_parser = whole)]
+    pub(crate) rank: Option<u64>,
 }
 
 impl InputArgs {
@@ -161,8 +161,13 @@ impl InputArgs {
 }
 
 impl WorkerArgs {
+    /// Whose share it is.
+    pub(crate) fn rank(self) -> u64 {
+        self.rank.unwrap_or(0)
+    }
+
     /// This worker's share of minibatches of so many samples.
     pub(crate) fn demand(self, samples: u64) -> Demand {
-        Demand { samples, workers: self.workers, rank: self.rank }
+        Demand { samples, workers: self.workers, rank: self.rank() }
     }
 }

@@ -34,7 +34,8 @@ Examples:
 
 pub(super) const PLAN_EXAMPLES: &str = "\
 Each sequence is shown as chunk.sequence, both counted from 0 as stored. Truncated minibatches are shown row by row, with the
-samples of each piece, as if every sequence were as long as the index says: what has faults may be shorter.
+samples of each piece, as if every sequence were as long as the index says: what has faults may be shorter. `--step` and
+`--key` show the minibatches of all ranks unless one is named.
 
 Examples:
   tesson plan train.ctf --stream features:784 --minibatch 256 --take 5
@@ -42,7 +43,9 @@ Examples:
   tesson plan mnist/3.0.1 --split train[67%:84%] --shuffle-files --read-config shuffle_seed=32 --take 20
   tesson plan mnist/3.0.1 --split train[44%:45%] --files
   tesson plan reader.json --workers 4 --rank 3 --equal-steps drop --sweeps 1
-  tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json";
+  tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json
+  tesson plan reader.json --minibatch 256 --workers 4 --step 81920
+  tesson plan reader.json --minibatch 256 --key 4711 --sweep 3 --json";
 
 pub(super) const SHOW_EXAMPLES: &str = "\
 The values are those of the sweep: transforms have been applied with its random numbers.

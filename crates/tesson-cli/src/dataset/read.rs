@@ -116,7 +116,7 @@ fn read_share(
         reader.read(wanted as usize, rows)?;
         return Ok(rows.len() as u64);
     }
-    Ok(reader.read_share(wanted as usize, worker.workers as usize, worker.rank as usize, rows)? as u64)
+    Ok(reader.read_share(wanted as usize, worker.workers as usize, worker.rank() as usize, rows)? as u64)
 }
 
 /// One traversal after the other; each is the next pass of every shuffle in it.

@@ -365,6 +365,51 @@ fn a_plan_names_the_sequences_that_are_then_read() {
 }
 
 #[test]
+fn plan_shows_a_step_of_all_ranks_and_where_a_key_comes() {
+    let folder = many("steps");
+    let base = "many.json --seed 2 --sharing position --workers 2 --sweeps 2";
+    let plan = format!("plan {base} --minibatch 6 --json");
+    let keys_of = |rank: u64| -> Vec<Vec<u64>> {
+        let read = answers(&folder, &format!("read {base} --minibatch-size 6 --json --rank {rank}"));
+        let of = |line: &Value| -> Option<Vec<u64>> {
+            let all = line["streams"]["x"]["sequences"].as_array()?;
+            Some(all.iter().map(|q| q[0][0].as_f64().unwrap() as u64 / 100).collect())
+        };
+        read.iter().filter_map(of).collect()
+    };
+    let delivered = [keys_of(0), keys_of(1)];
+    for (step, first) in delivered[0].iter().enumerate() {
+        let [line] = &answers(&folder, &format!("{plan} --step {step}"))[..] else { panic!("one line") };
+        let told: Vec<(u64, u64)> = line["sequences"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| (s["rank"].as_u64().unwrap(), s["key"].as_str().unwrap().parse().unwrap()))
+            .collect();
+        let of_rank = |rank: u64| {
+            let keys = delivered[rank as usize].get(step).into_iter().flatten();
+            keys.map(move |&key| (rank, key)).collect::<Vec<_>>()
+        };
+        assert_eq!(told, [of_rank(0), of_rank(1)].concat(), "step {step}");
+        let found: Vec<_> = (0..2)
+            .flat_map(|sweep| answers(&folder, &format!("{plan} --key {} --sweep {sweep}", first[0])))
+            .map(|found| (found["step"].clone(), found["rank"].clone()))
+            .collect();
+        assert!(found.contains(&(json!(step), json!(0))) && found.len() == 2, "{found:?}");
+    }
+    let e = refused(&folder, "plan many.ctf --stream x:1 --sweeps 1 --step 700", 2);
+    assert!(e.contains("step 700 is asked for, the data end after"), "{e}");
+    let e = refused(&folder, "plan many.json --key 4711", 2);
+    assert!(e.contains("no sequence with the key `4711` among 40; one is `"), "{e}");
+    let e = refused(&folder, "plan many.json --sweep 1", 2);
+    assert!(e.contains("--sweep: it says in which sweep `--key K` is looked for"), "{e}");
+    let text = tesson(&folder, "plan many.ctf --stream x:1 --randomize false --minibatch 2 --step 1");
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.starts_with("step 1: 1 sequence\nrank 0    sweep 0      0.1[0..2]"), "{text}");
+    assert!(text.contains("many.ctf (bytes "), "{text}");
+}
+
+#[test]
 fn check_lists_every_fault_with_its_place_and_does_not_stop() {
     let folder = folder("check");
     fs::write(folder.join("bad.ctf"), "0 |x 1 |y 7:1\n1 |x 1 2 |y 0:1\n1 oops |x 3 |y 1:1\n2 |x 4 |y 1:1\n")
