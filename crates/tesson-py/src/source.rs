@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::{
-    Canceller, ConfigError, Demand, Error, ProcessGuard, ResumeState, SourceConfig, StatsReader, StreamInfo,
-    UsageError,
+    Canceller, ConfigError, Demand, Error, Key, ProcessGuard, ResumeState, RunCalls, SourceConfig,
+    StatsReader, StepSequence, StepSizes, StreamInfo, UsageError,
 };
 
 use crate::batch::{Batch, SampleShape};
@@ -202,6 +202,56 @@ fn demand(
     })
 }
 
+/// What the calls of a run ask for, as Python says it: sizes, samples after which the next of them holds, number of workers, and
+/// the rank unless all are meant.
+type Calls<'py> = (PyRef<'py, Schedule>, u64, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+/// What the calls of a run ask for.
+struct Run {
+    sizes: tesson::config::Schedule,
+    epoch: u64,
+    workers: u64,
+    rank: Option<u64>,
+}
+
+impl Run {
+    fn new((sizes, epoch, workers, rank): Calls<'_>) -> PyResult<Run> {
+        Ok(Run {
+            sizes: sizes.0.clone(),
+            epoch: epoch.max(1),
+            workers: errors::whole(&workers, "num_data_partitions")?,
+            rank: rank.map(|rank| errors::whole(&rank, "partition_index")).transpose()?,
+        })
+    }
+
+    fn ask<R>(&self, ask: impl FnOnce(RunCalls<'_>) -> R) -> R {
+        let at = |position| self.sizes.at(position / self.epoch);
+        let sizes = match self.sizes.runs() {
+            [(samples, _)] => StepSizes::Constant(*samples),
+            _ => StepSizes::At(&at),
+        };
+        ask(RunCalls { sizes, workers: self.workers, rank: self.rank })
+    }
+}
+
+/// Step, rank, sweep, chunk and number in it.
+type DeliveryParts = (u64, u64, u64, u32, u32);
+
+/// Rank, key, sweep, chunk, number in it, samples, file and bytes.
+type SequenceParts = (u64, Py<PyAny>, u64, u32, u32, (u32, u32), Option<String>, Option<(u64, u64)>);
+
+fn sequence_parts(py: Python<'_>, sequence: StepSequence) -> PyResult<SequenceParts> {
+    let StepSequence { rank, key, sweep, planned, samples, location } = sequence;
+    let key = match key {
+        Key::Number(number) => number.into_pyobject(py)?.into_any().unbind(),
+        Key::Text(text) => text.into_pyobject(py)?.into_any().unbind(),
+    };
+    let (file, bytes) =
+        location.map(|(file, bytes)| (file.display().to_string(), (bytes.start, bytes.end))).unzip();
+    let samples = (samples.start, samples.end);
+    Ok((rank, key, sweep, planned.chunk, planned.sequence, samples, file, bytes))
+}
+
 #[pymethods]
 impl Source {
     /// Opens what a configuration describes. `shapes` gives samples of a stream another shape of as many values.
@@ -334,6 +384,47 @@ impl Source {
     ) -> PyResult<u64> {
         let demand = demand(samples, workers, rank)?;
         self.with_index(py, |source| source.steps_per_sweep(demand))
+    }
+
+    /// Whether a sweep ends with a step, and its sequences.
+    fn which(
+        &self,
+        py: Python<'_>,
+        step: &Bound<'_, PyAny>,
+        calls: Calls<'_>,
+    ) -> PyResult<(bool, Vec<SequenceParts>)> {
+        let step = errors::whole(step, "step")?;
+        let run = Run::new(calls)?;
+        let planned = self.with_index(py, |source| run.ask(|calls| source.which(step, calls)))?;
+        let parts = planned.sequences.into_iter().map(|s| sequence_parts(py, s)).collect::<PyResult<_>>()?;
+        Ok((planned.sweep_end, parts))
+    }
+
+    /// Step, rank, sweep, chunk and number of each delivery of a key in a sweep; by default the current one.
+    fn where_is(
+        &self,
+        py: Python<'_>,
+        key: &str,
+        sweep: Option<&Bound<'_, PyAny>>,
+        calls: Calls<'_>,
+    ) -> PyResult<Vec<DeliveryParts>> {
+        let sweep = sweep.map(|sweep| errors::whole(sweep, "sweep")).transpose()?;
+        let run = Run::new(calls)?;
+        let found = self.with_index(py, |source| {
+            let sweep = sweep.unwrap_or(source.state().cursor.sweep);
+            run.ask(|calls| source.where_is(key, sweep, calls))
+        })?;
+        Ok(found
+            .into_iter()
+            .map(|d| (d.step, d.rank, d.sweep, d.planned.chunk, d.planned.sequence))
+            .collect())
+    }
+
+    /// Goes to where a step begins.
+    fn skip_to(&self, py: Python<'_>, step: &Bound<'_, PyAny>, calls: Calls<'_>) -> PyResult<()> {
+        let step = errors::whole(step, "step")?;
+        let run = Run::new(calls)?;
+        self.with_index(py, |source| run.ask(|calls| source.skip_to(step, calls)))
     }
 
     /// Counters, by name.

@@ -30,6 +30,7 @@ from .source import (
     MinibatchSourceFromData,
     merge_states,
 )
+from .steps import KeyDelivery, PlannedSequence, PlannedStep
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
@@ -52,12 +53,15 @@ __all__ = [
     "HTKMLFDeserializer",
     "ImageDeserializer",
     "KaldiAlignmentDeserializer",
+    "KeyDelivery",
     "KaldiFeatureDeserializer",
     "Layout",
     "Minibatch",
     "MinibatchData",
     "MinibatchSource",
     "MinibatchSourceFromData",
+    "PlannedSequence",
+    "PlannedStep",
     "ResumeError",
     "StoreError",
     "StreamConfiguration",

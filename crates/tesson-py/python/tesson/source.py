@@ -20,6 +20,7 @@ from .minibatch import Minibatch
 from .paths import AnyPath, optional_text_of, text_of
 from .plugins import resolved
 from .source_base import Source
+from .steps import KeyDelivery, PlannedSequence, PlannedStep
 from .streams import StreamInformation, Streams
 from .transforming import as_transform
 from .transforms import AnyTransform
@@ -83,6 +84,10 @@ class MinibatchSource(Source):
     randomize : bool or {"global"}
         ``False``: the data as stored. ``True``: CNTK's order. ``"global"``: all sequences of the sweep, whatever its
         size, without the memory that a window of this size takes.
+    exclude_keys : iterable of int or str, str or os.PathLike, optional
+        Leave out the sequences with these keys, or with those in a file, one in each line. As with invalid sequences, all
+        others keep their minibatch, except that the rows of truncated minibatches close up. The list may differ from that
+        of the run that saved a state: it holds from there on.
     max_errors : int
         Undecodable sequences that are left out before reading ends with an error. Faults in text have a budget of their
         own, see :class:`CTFDeserializer`.
@@ -192,6 +197,7 @@ class MinibatchSource(Source):
         randomize: bool | Literal["global"] = True,
         max_errors: int = 0,
         *,
+        exclude_keys: Iterable[int | str] | AnyPath | None = None,
         max_error_share: float | None = None,
         quarantine: AnyPath | None = None,
         primary: int | str | None = None,
@@ -222,6 +228,7 @@ class MinibatchSource(Source):
             "deserializers": [_section(part) for part in parts],
             "randomize": randomize,
             "quarantine": optional_text_of(quarantine),
+            "excludeKeys": _excluded(exclude_keys),
             "precision": None if dtype is None else _precision(dtype),
             "transforms": transformed or None,
         }
@@ -335,6 +342,7 @@ class MinibatchSource(Source):
         randomization_window_in_samples: int = 0,
         frame_mode: bool = False,
         truncation_length: int = 0,
+        exclude_keys: Iterable[int | str] | AnyPath | None = None,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
         equal_steps: Literal["drop", "repeat", "empty"] | None = None,
@@ -354,7 +362,7 @@ class MinibatchSource(Source):
         data : mapping, optional
             Streams whose names are no keywords, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
-randomization_window_in_samples, frame_mode, truncation_length, minibatch_size_in_sequences, bucketing, equal_steps, \
+randomization_window_in_samples, frame_mode, truncation_length, exclude_keys, minibatch_size_in_sequences, bucketing, equal_steps, \
 sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index
             As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
@@ -448,8 +456,11 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
 
     def _epoch(self, epoch_size: int | None) -> int:
         """The epoch that comes next, counted from the start of the data."""
-        samples = epoch_size or int(self._option("epochSize") or 0) or self.num_samples_per_sweep
-        return self._source.position() // samples
+        return self._source.position() // self._epoch_samples(epoch_size)
+
+    def _epoch_samples(self, epoch_size: int | None) -> int:
+        """Samples of an epoch."""
+        return epoch_size or int(self._option("epochSize") or 0) or self.num_samples_per_sweep
 
     def _number(self, stream: StreamInformation | str) -> int:
         try:
@@ -599,6 +610,122 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         """Number of minibatches in the first sweep, as counted by one worker. Nothing is read but the index."""
         return self._source.steps_per_sweep(minibatch_size_in_samples, num_data_partitions, partition_index)
 
+    def which(
+        self,
+        step: int,
+        minibatch_size_in_samples: int | Iterable[int | tuple[int, int]] | str | None = None,
+        *,
+        epoch_size: int | None = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
+    ) -> PlannedStep:
+        """Which sequences a minibatch holds, with their keys and places: a past or a future one, of any number of workers.
+
+        Reads no data and does not move the source; keys are read where the index does not hold them. Takes one division if
+        all sequences have one length and all minibatches one size, without buckets, epochs and equal steps, for a single
+        worker or ``sharing="position"``. Otherwise the minibatches before it are planned: about 50 ns a sequence, for each
+        worker where they share by chunk. Truncated minibatches are planned as if all sequences were as long as indexed.
+
+        Parameters
+        ----------
+        step : int
+            Number of the minibatch, counted from 0 at the start of the data, as if all had been asked for with these sizes
+            and this number of workers.
+        minibatch_size_in_samples, epoch_size
+            As for :meth:`minibatches`.
+        num_data_partitions : int, optional
+            Number of workers, by default that of the source, else 1.
+        partition_index : int, optional
+            Whose sequences; by default those of all workers.
+
+        Raises
+        ------
+        UsageError
+            The data end before.
+
+        Examples
+        --------
+        >>> source = MinibatchSource.from_data(x=np.arange(12), randomize="global", max_sweeps=3)
+        >>> source.which(4, 4).keys, [minibatch["x"].keys for minibatch in source.minibatches(4)][4]
+        ([3, 1, 10, 8], [3, 1, 10, 8])
+        """
+        calls = self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, partition_index)
+        sweep_end, sequences = self._source.which(step, calls)
+        return PlannedStep(step, sweep_end, [PlannedSequence(*parts) for parts in sequences])
+
+    def where(
+        self,
+        key: int | str,
+        sweep: int | None = None,
+        minibatch_size_in_samples: int | Iterable[int | tuple[int, int]] | str | None = None,
+        *,
+        epoch_size: int | None = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
+    ) -> list[KeyDelivery]:
+        """In which minibatches the sequences with a key come in a sweep, by default the current one.
+
+        The list is empty where the data end before, or `exclude_keys` names the key. Costs a pass over the order of the sweep
+        and over all keys, and what :meth:`which` costs up to there. Other parameters are those of :meth:`which`.
+
+        Raises
+        ------
+        UsageError
+            No sequence has the key.
+
+        Examples
+        --------
+        >>> source = MinibatchSource.from_data(x=np.arange(12), randomize="global", max_sweeps=3)
+        >>> [(found.step, found.rank) for found in source.where(10, 1, 4)]
+        [(4, 0)]
+        """
+        calls = self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, partition_index)
+        return [KeyDelivery(*parts) for parts in self._source.where_is(str(key), sweep, calls)]
+
+    def skip_to(
+        self,
+        step: int,
+        minibatch_size_in_samples: int | Iterable[int | tuple[int, int]] | str | None = None,
+        *,
+        epoch_size: int | None = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
+    ) -> None:
+        """Go to where a minibatch begins, forwards or back, such as past those in which a loss diverged.
+
+        The next minibatch is number `step`, and the state is that of a run that has delivered all before it, but for their
+        faults: those of skipped sequences are not charged, and those charged so far stay. Parameters and costs are those
+        of :meth:`which`; the share is by default that of the source.
+
+        Raises
+        ------
+        UsageError
+            The data end before; minibatches are truncated; or no `partition_index` says which of several workers that share
+            by chunk this is. The source is as it was.
+
+        Examples
+        --------
+        >>> source = MinibatchSource.from_data(x=np.arange(12), max_sweeps=1)
+        >>> source.skip_to(2, 4)
+        >>> source.next_minibatch(4)["x"].keys
+        [8, 9, 10, 11]
+        """
+        rank = self._share[1] if partition_index is None else partition_index
+        self._source.skip_to(step, self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, rank))
+
+    def _calls(
+        self,
+        sizes: int | Iterable[int | tuple[int, int]] | str | None,
+        epoch_size: int | None,
+        workers: int | None,
+        rank: int | None,
+    ) -> tuple[_tesson.Schedule, int, int, int | None]:
+        """What the calls of a run ask for: sizes, by default those of the source, samples of an epoch where sizes need them,
+        number of workers and rank."""
+        schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
+        epoch = 1 if schedule.constant() else self._epoch_samples(epoch_size)
+        return schedule, epoch, (self._share[0] or 1) if workers is None else workers, rank
+
     def stats(self) -> dict[str, int]:
         """Counters since the source was opened: minibatches, bytes, stalls, memory and others, by name."""
         return self._source.stats()
@@ -699,6 +826,13 @@ def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
                 'expected a deserializer such as CTFDeserializer("train.ctf", StreamDefs(…))'
             )
     return parts
+
+
+def _excluded(keys: Iterable[int | str] | AnyPath | None) -> list[int | str] | str | None:
+    """Keys to leave out, or the file that holds them, as a configuration says it."""
+    if keys is None or isinstance(keys, (str, bytes, os.PathLike)):
+        return optional_text_of(keys)
+    return list(keys)
 
 
 def _check_options(streams: Mapping[str, Any]) -> None:
