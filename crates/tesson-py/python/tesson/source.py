@@ -647,7 +647,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         --------
         >>> source = MinibatchSource.from_data(x=np.arange(12), randomize="global", max_sweeps=3)
         >>> source.which(4, 4).keys, [minibatch["x"].keys for minibatch in source.minibatches(4)][4]
-        ([3, 1, 10, 8], [3, 1, 10, 8])
+        ([11, 0, 8, 2], [11, 0, 8, 2])
         """
         calls = self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, partition_index)
         sweep_end, sequences = self._source.which(step, calls)
@@ -676,7 +676,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         Examples
         --------
         >>> source = MinibatchSource.from_data(x=np.arange(12), randomize="global", max_sweeps=3)
-        >>> [(found.step, found.rank) for found in source.where(10, 1, 4)]
+        >>> [(found.step, found.rank) for found in source.where(8, 1, 4)]
         [(4, 0)]
         """
         calls = self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, partition_index)
