@@ -139,8 +139,8 @@ pub static READER_OPTIONS: OptionTable = option_table! {
         => "Whether reading is refused if the only deserializer has a key more than once, or any but the first of several; \
             otherwise the first sequence of the key is the one that is joined.",
     "excludeKeys": OptionKind::Keys, optional
-        => "Sequences with these keys are left out, as invalid ones are: all others keep their minibatch. A list of keys, or \
-            the name of a file with a key in each line. May differ from what a state was saved with.",
+        => "A list of keys, or the name of a file with a key in each line: their sequences are left out, as invalid ones are, so \
+            that all others keep their minibatch; a state resumes under any list.",
     "maxErrors": OptionKind::Whole, "0"
         => "Invalid sequences that are left out before reading fails; faults of text have a budget in their deserializer.",
     "maxErrorShare": OptionKind::Real, "0"
