@@ -362,7 +362,8 @@ impl Source {
 
     /// Goes to where minibatch number `step` of a run begins. The next call delivers it, and the state is that of a run that
     /// has delivered all before it, but for their faults: those of what is skipped are not charged, and those charged so
-    /// far stay.
+    /// far stay. From a merged state on, what ranks had delivered beyond its position is left out still, unless the step lies
+    /// before that.
     ///
     /// Costs as much as [`Source::which`].
     ///

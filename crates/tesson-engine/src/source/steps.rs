@@ -142,7 +142,8 @@ impl Source {
 
     /// Goes to where minibatch number `step` of a run begins: the next call delivers it, and the state is that of a run that
     /// has delivered all before it, without faults: those of what was skipped are not charged, and the faults charged
-    /// so far stay.
+    /// so far stay. From a merged state on, what ranks had delivered beyond its position is left out still, unless the step
+    /// lies before that.
     ///
     /// Costs as much as [`Source::which`]. `calls` names one rank, or there is a single worker, or ranks share by position.
     ///
@@ -169,9 +170,15 @@ impl Source {
         if steps < step {
             return Err(EngineRefusal::StepBeyondEnd { step, steps }.into());
         }
+        let cursor = planner.cursor();
+        // What other ranks had delivered before states were merged is still ahead; further back it is to come again.
+        let consumed = self.state.consumed.clone();
+        let consumed =
+            consumed.filter(|c| cursor.position >= self.state.cursor.position && c.is_ahead_of(cursor));
         let state = ResumeState {
+            consumed,
             share: Some(share).filter(|&(workers, _)| by_chunk && workers > 1),
-            ..self.state_at(planner.cursor(), self.state.faults)
+            ..self.state_at(cursor, self.state.faults)
         };
         self.restore(&state)
     }

@@ -694,8 +694,9 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         """Go to where a minibatch begins, forwards or back, such as past those in which a loss diverged.
 
         The next minibatch is number `step`, and the state is that of a run that has delivered all before it, but for their
-        faults: those of skipped sequences are not charged, and those charged so far stay. Parameters and costs are those
-        of :meth:`which`; the share is by default that of the source.
+        faults: those of skipped sequences are not charged, and those charged so far stay. From a state of
+        :func:`merge_states` on, what other workers had delivered stays left out, unless the step lies before that state.
+        Parameters and costs are those of :meth:`which`; the share is by default that of the source.
 
         Raises
         ------

@@ -204,6 +204,29 @@ fn steps_of_a_schedule_are_counted_with_the_size_of_each_epoch() {
 }
 
 #[test]
+fn skipping_after_a_merge_leaves_out_what_other_ranks_had_delivered_and_going_back_gives_it_again() {
+    let config = source("steps-merged", &rows(30), r#", "maxSweeps": 1"#, r#", "chunkSizeInBytes": 150"#).1;
+    let (mut states, mut before) = (Vec::new(), Vec::new());
+    // Rank 1 is far ahead.
+    for (rank, steps) in [(0, 1), (1, 5)] {
+        let mut source = Source::open(&config).expect("the file is right");
+        before.extend(delivered(&mut source, Demand { samples: 9, workers: 2, rank }, steps).concat());
+        states.push(source.state().clone());
+    }
+    let merged = tesson::merge_states(&states).expect("all ranks of one run");
+    let alone = Demand { samples: 9, workers: 1, rank: 0 };
+    let after = |step: u64| {
+        let mut source = Source::resume(&config, &merged).expect("its own state");
+        source.skip_to(step, constant(9, 1, None)).expect("there are as many");
+        delivered(&mut source, alone, usize::MAX).concat()
+    };
+    let first = merged.cursor.position.div_ceil(9) + 1;
+    assert!(merged.consumed.is_some() && !after(first).is_empty());
+    assert!(after(first).iter().all(|key| !before.contains(key)));
+    assert_eq!(after(0).len(), 30);
+}
+
+#[test]
 fn a_sequence_is_told_with_file_and_bytes() {
     let (file, config) = source("steps-located", "4 |x 1\n4 |x 2\n9 |x 3\n", r#", "randomize": false"#, "");
     let mut source = Source::open(&config).expect("the file is right");
