@@ -13,8 +13,9 @@ use crate::{open, report, round};
 
 pub(crate) const USAGE: &str = "
   tesson-bench speech make FOLDER MEGABYTES      write archives of frames of 80 values, big-endian, and their list
-  tesson-bench speech measure FOLDER [ROUNDS]    reading them on one thread, beside reading and swapping alone, in turns
-  tesson-bench speech open UTTERANCES            opening a list of so many utterances, milliseconds";
+  tesson-bench speech measure FOLDER [ROUNDS [WAY]]  reading them on one thread, all ways or one, beside reading and swapping
+                                                 alone, in turns
+  tesson-bench speech open UTTERANCES            opening a list of so many utterances, alone and with labels as text";
 
 type Answer<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -24,6 +25,9 @@ const DIM: usize = 80;
 /// Utterances in an archive.
 const IN_ARCHIVE: usize = 200;
 
+/// Frames of an utterance in a list that is only opened.
+const FRAMES: u32 = 400;
+
 /// Samples of a minibatch.
 const SAMPLES: u64 = 4096;
 
@@ -32,7 +36,7 @@ pub(crate) fn run(words: &[&str]) -> Answer<bool> {
     match words {
         ["make", folder, megabytes] => make(Path::new(folder), megabytes.parse()?)?,
         ["measure", folder, rest @ ..] => {
-            measure(Path::new(folder), rest.first().map_or(Ok(7), |n| n.parse())?)?;
+            measure(Path::new(folder), rest.first().map_or(Ok(7), |n| n.parse())?, rest.get(1).copied())?;
         }
         ["open", utterances] => open_list(utterances.parse()?)?,
         _ => return Ok(false),
@@ -75,15 +79,16 @@ fn make(folder: &Path, megabytes: u64) -> Answer<()> {
     Ok(())
 }
 
-fn measure(folder: &Path, rounds: usize) -> Answer<()> {
+fn measure(folder: &Path, rounds: usize, way: Option<&str>) -> Answer<()> {
     let list = folder.join("train.scp");
-    let ways = [
+    let mut ways = vec![
         ("utterances", 0, false, json!(false)),
         ("utterances, 11 frames", 5, false, json!(false)),
         ("frames", 0, true, json!(false)),
         ("frames, 11 frames", 5, true, json!(false)),
         ("utterances, randomized", 0, false, json!(true)),
     ];
+    ways.retain(|(name, ..)| way.is_none_or(|way| way == *name));
     let (mut limits, mut results) = ([Vec::new(), Vec::new()], vec![Vec::new(); ways.len()]);
     for _ in 0..rounds {
         limits[0].push(bare(folder, 0)?);
@@ -164,30 +169,47 @@ fn bare(folder: &Path, side: usize) -> Answer<f64> {
     Ok(frames as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Opening a list of utterances, each a range in one of a few archives.
+/// Opening a list of utterances, each a range in one of a few archives; then with their labels, forty lines of text each.
 fn open_list(utterances: usize) -> Answer<()> {
     let folder = std::env::temp_dir().join(format!("tesson-bench-speech-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let archive = |i: usize| folder.join(format!("{}.htk", i / 1000));
+    let key = |i: usize| format!("speaker{}/utt{i:07}", i % 99);
     let lines =
-        (0..utterances).map(|i| format!("speaker{}/utt{i:07}.mfc={}[0,1]\n", i % 99, archive(i).display()));
+        (0..utterances).map(|i| format!("{}.mfc={}[0,{}]\n", key(i), archive(i).display(), FRAMES - 1));
     fs::write(folder.join("l.scp"), lines.collect::<String>())?;
-    fs::write(archive(0), [header(2), vec![0; 8 * DIM]].concat())?;
-    let config = json!({
-        "deserializers": [{"type": "HTKFeatureDeserializer",
-            "input": {"x": {"scpFile": folder.join("l.scp"), "dim": DIM}}}],
-        "randomize": false, "maxSweeps": 1, "threads": 1,
-    });
-    let mut results = Vec::new();
-    for _ in 0..5 {
-        let start = Instant::now();
-        let mut source = open(&config)?;
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        let indexed = source.indexed()?;
-        let bytes = indexed.index.bytes() + indexed.corpus.facts().memory;
-        results.push(vec![("ms", ms), ("bytes_an_utterance", bytes as f64 / utterances as f64)]);
+    fs::write(archive(0), [header(FRAMES), vec![0; FRAMES as usize * 4 * DIM]].concat())?;
+    let mut labels = std::io::BufWriter::new(fs::File::create(folder.join("l.mlf"))?);
+    labels.write_all(b"#!MLF!#\n")?;
+    for i in 0..utterances {
+        writeln!(labels, "\"{}.lab\"", key(i))?;
+        for start in (0..FRAMES).step_by(10) {
+            writeln!(labels, "{}00000 {}00000 s{}", start, start + 10, (i + start as usize) % 120)?;
+        }
+        writeln!(labels, ".")?;
+    }
+    labels.flush()?;
+    fs::write(folder.join("states"), (0..120).map(|i| format!("s{i}\n")).collect::<String>())?;
+    let features = json!({"type": "HTKFeatureDeserializer",
+        "input": {"x": {"scpFile": folder.join("l.scp"), "dim": DIM}}});
+    let labels = json!({"type": "HTKMLFDeserializer", "input": {"y": {
+        "mlfFile": folder.join("l.mlf"), "labelMappingFile": folder.join("states"), "dim": 120}}});
+    for (name, deserializers) in
+        [("open", json!([features])), ("open with labels", json!([features, labels]))]
+    {
+        let config =
+            json!({"deserializers": deserializers, "randomize": false, "maxSweeps": 1, "threads": 1});
+        let mut results = Vec::new();
+        for _ in 0..5 {
+            let start = Instant::now();
+            let mut source = open(&config)?;
+            let indexed = source.indexed()?;
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            let bytes = indexed.index.bytes() + indexed.corpus.facts().memory;
+            results.push(vec![("ms", ms), ("bytes_an_utterance", bytes as f64 / utterances as f64)]);
+        }
+        report("speech", name, &["open", &utterances.to_string()], results);
     }
     fs::remove_dir_all(folder)?;
-    report("speech", "open", &["open", &utterances.to_string()], results);
     Ok(())
 }
