@@ -43,8 +43,9 @@ impl Shared {
         let resources = &*self.setup.resources;
         match source {
             BlockSource::Rows(chunk, range) => {
-                let packed = if self.passes_by() { None } else { self.decode_packed(*chunk, range, worker)? };
-                if let Some(packed) = packed {
+                // What no stream is packed of would only be copied.
+                let packs = !self.passes_by() && !self.packed_streams.is_empty();
+                if packs && let Some(packed) = self.decode_packed(*chunk, range, worker)? {
                     return Ok(packed);
                 }
                 let mut columns = self.chunk_pool.take();
