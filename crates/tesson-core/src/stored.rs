@@ -217,6 +217,14 @@ impl RecordingColumn {
         self.sequences.clear();
     }
 
+    /// Makes room for so many more recordings, their bytes, and sequences of them, where that is known before they are read.
+    pub fn reserve(&mut self, recordings: usize, bytes: usize, sequences: usize) {
+        self.bytes.reserve_exact(bytes);
+        self.ends.reserve_exact(recordings);
+        self.origins.reserve_exact(recordings);
+        self.sequences.reserve_exact(sequences);
+    }
+
     /// Where the recording comes from that a sequence is part of.
     pub fn origin(&self, sequence: usize) -> Origin {
         self.origins[self.sequences[sequence].0 as usize]

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tesson_core::{
     Chunk, Corpus, CorpusFacts, Damage, Data, DataError, DeserializerFacts, Element, Error, Fetch, Index,
-    Keys, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
-    Values,
+    Keys, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection,
+    StreamColumn, Values,
 };
 
 use super::frames::only_sample;
@@ -71,7 +71,7 @@ struct Buffers {
 const GAP: u64 = 16 << 10;
 
 /// Bytes that are read at once, if not a single piece is longer.
-const READ_AT_ONCE: u64 = 1 << 20;
+const READ_AT_ONCE: u64 = 256 << 10;
 
 impl HtkCorpus {
     pub(super) fn new(
@@ -83,7 +83,15 @@ impl HtkCorpus {
         let encodings: Vec<AtomicU8> = (0..source.named.len()).map(|_| AtomicU8::new(0)).collect();
         let verified: Vec<AtomicBool> = (1..chunks.len()).map(|_| AtomicBool::new(false)).collect();
         let memory = utterances.bytes() + chunks.capacity() * 4 + encodings.capacity() + verified.capacity();
-        HtkCorpus { utterances, chunks, shape, source, encodings, verified, facts: CorpusFacts::new(memory) }
+        HtkCorpus {
+            utterances,
+            chunks,
+            shape,
+            source,
+            encodings,
+            verified,
+            facts: CorpusFacts::new(memory),
+        }
     }
 
     fn utterances_of(&self, chunk: u32) -> Range<usize> {
@@ -244,6 +252,15 @@ impl HtkCorpus {
         out: &mut Chunk,
     ) -> Result<StreamColumn, Error> {
         let mut column = out.take_recordings();
+        let bytes_of = |piece: &Piece| {
+            let (file, bytes) = self.bytes_of(piece);
+            1 + self.encoding(file).scale_bytes(self.shape.kind.values) + (bytes.end - bytes.start)
+        };
+        // What headers claim is not there before it is read.
+        let bytes = pieces.iter().map(bytes_of).fold(0, u64::saturating_add).min(fetch.largest()) as usize;
+        let n =
+            if self.shape.by_frame { pieces.iter().map(|piece| piece.own.len()).sum() } else { pieces.len() };
+        column.reserve(pieces.len(), bytes, n);
         self.read(pieces, fetch, buffers, &mut |piece, encoding, scale, frames| {
             let pushed: Result<(), ()> = column.push_recording(self.origin(piece), |into| {
                 into.push(encoding.byte());
