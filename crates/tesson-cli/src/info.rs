@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tesson::config::Randomize;
-use tesson::deserializer::Index;
+use tesson::deserializer::{Index, LeftOut};
 use tesson::plan::{Bucketing, Limit, PlanSpec};
 use tesson::{Demand, JoinReport, Key, Layout, PartReport, Source, SourceConfig, StreamInfo};
 
@@ -30,8 +30,9 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     let minibatch_size = input::first_size(args.minibatch_size, &config);
     let padding = Paddings::of(&mut source, &index, &config, minibatch_size)?;
     let join = source.join_report()?.cloned();
+    let left_out = source.left_out()?;
     let labels = LabelCounts::of(&config)?;
-    let info = Info { index: &index, memory, join, labels, lengths, padding };
+    let info = Info { index: &index, memory, left_out, join, labels, lengths, padding };
     Ok(out.answer(&info.json(&source), &info.pairs(&source))?)
 }
 
@@ -39,6 +40,8 @@ struct Info<'a> {
     index: &'a Index,
     /// Bytes of memory that the index takes.
     memory: u64,
+    /// What each deserializer leaves out.
+    left_out: Vec<Vec<LeftOut>>,
     /// What could not be joined, where there are several deserializers.
     join: Option<JoinReport>,
     labels: Option<LabelCounts>,
@@ -52,6 +55,15 @@ impl Info<'_> {
         pairs[0].0 = "streams";
         let named = source.streams().iter().filter(|s| !s.classes.is_empty());
         pairs.extend(named.map(|s| ("classes", format!("of {}: {}", s.name, class_names(&s.classes)))));
+        let speech = self.speech(source);
+        let mut head = "left out";
+        for (i, left_out) in self.left_out.iter().enumerate() {
+            for LeftOut { reason, n, first } in left_out {
+                let sequences = counted(*n, "sequence");
+                let text = format!("{sequences} {reason} in deserializer {i}{}", some(first));
+                pairs.push((std::mem::take(&mut head), text));
+            }
+        }
         let mut head = "missing";
         for (i, part) in (1..).zip(self.join.iter().flat_map(|join| &join.parts)) {
             let of = |n: u64, what: &str, first: &[Key]| {
@@ -62,6 +74,11 @@ impl Info<'_> {
                 let short = counted(part.short, "utterance");
                 let first = some(std::slice::from_ref(key));
                 pairs.push(("", format!("{short} with too few frames in deserializer {i}{first}")));
+            }
+            if let Some((key, [here, first])) = part.first_unequal.as_ref().filter(|_| speech.is_some()) {
+                let unequal = counted(part.unequal, "utterance");
+                let of = format!("first `{key}` with {here} for {first}");
+                pairs.push(("", format!("{unequal} of another length in deserializer {i}, {of}")));
             }
             if part.repeated > 0 {
                 pairs.push(("", of(part.repeated, " repeated", &part.first_repeated)));
@@ -75,7 +92,7 @@ impl Info<'_> {
             format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
         };
         let stored = bytes(index).map_or(String::new(), |bytes| format!("{} in storage, ", size(bytes)));
-        if let Some(Speech { hours, period_ms }) = self.speech(source) {
+        if let Some(Speech { hours, period_ms }) = speech {
             let frames = count(index.n_samples());
             let utterances = if max == 1 {
                 String::new()
@@ -114,16 +131,20 @@ impl Info<'_> {
         let part = |part: &PartReport| {
             json!({
                 "missing": part.missing, "firstMissing": keys(&part.first_missing),
-                "short": part.short,
+                "short": part.short, "unequal": part.unequal,
                 "repeated": part.repeated, "firstRepeated": keys(&part.first_repeated),
             })
         };
+        let left_out =
+            |of: &LeftOut| json!({"reason": of.reason, "sequences": of.n, "first": keys(&of.first)});
+        let left_out = |part: &Vec<LeftOut>| part.iter().map(left_out).collect::<Vec<_>>();
         let join = self.join.as_ref().map(|join| {
             let parts: Vec<Value> = join.parts.iter().map(part).collect();
             json!({"sequences": join.sequences, "joined": join.joined, "parts": parts})
         });
         let mut info = json!({
             "streams": source.streams().iter().map(stream).collect::<Vec<_>>(),
+            "leftOut": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
             "join": join,
             "chunks": self.index.n_chunks(),
             "sequences": self.index.n_sequences(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::key::KeyList;
-use crate::{Chunk, Error, Fetch, Index, Keys, ResourceId, Scratch};
+use crate::{Chunk, Error, Fetch, Index, Key, Keys, ResourceId, Scratch};
 
 /// A corpus that has been indexed, and how to load parts of it. Every method is required: a corpus made of others cannot
 /// forget one.
@@ -53,25 +53,54 @@ pub trait Corpus: Send + Sync {
 }
 
 /// What is known of a corpus without loading anything.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CorpusFacts {
     /// Bytes of memory held beside the [`Index`], at most.
     pub memory: usize,
     /// How much of a chunk is worth loading.
     pub access: ChunkAccess,
+    /// Sequences that the data list and the corpus does not have, for each reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Sequences that a deserializer leaves out for one reason, as its options say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The reason, after "is" or "are": `longer than maxSequenceSize`.
+    pub reason: &'static str,
+    /// How many there are.
+    pub n: u64,
+    /// The keys of the first few, in the order of the data.
+    pub first: Vec<Key>,
+}
+
+impl LeftOut {
+    /// Keys that are named, at most.
+    pub const NAMED: usize = 5;
+
+    /// `n` sequences, of which these are the keys in order. `None` for no sequence.
+    pub fn new(reason: &'static str, n: usize, keys: impl Iterator<Item = Key>) -> Option<LeftOut> {
+        (n > 0).then(|| LeftOut { reason, n: n as u64, first: keys.take(LeftOut::NAMED).collect() })
+    }
 }
 
 impl CorpusFacts {
     /// A corpus that holds this many bytes beside the index and whose chunks are loaded in [parts](ChunkAccess::Parts).
     pub fn new(memory: usize) -> CorpusFacts {
-        CorpusFacts { memory, access: ChunkAccess::Parts }
+        CorpusFacts { memory, access: ChunkAccess::Parts, left_out: Vec::new() }
     }
 
     /// The same with another way to load chunks.
     #[must_use]
     pub fn with_access(self, access: ChunkAccess) -> CorpusFacts {
         CorpusFacts { access, ..self }
+    }
+
+    /// The same without these sequences.
+    #[must_use]
+    pub fn with_left_out(self, left_out: Vec<LeftOut>) -> CorpusFacts {
+        CorpusFacts { left_out, ..self }
     }
 }
 

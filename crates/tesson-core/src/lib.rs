@@ -45,7 +45,7 @@ pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use cntk_words::CntkWords;
 pub use compact_lengths::CompactLengths;
 pub use config_tree::{Section, Value};
-pub use corpus::{ChunkAccess, Corpus, CorpusFacts, Scattered, SequenceSelection};
+pub use corpus::{ChunkAccess, Corpus, CorpusFacts, LeftOut, Scattered, SequenceSelection};
 pub use decode_warnings::DecodeWarnings;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{

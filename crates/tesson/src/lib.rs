@@ -75,9 +75,9 @@ pub mod deserializer {
         ByteRun, Cause, Chunk, ChunkAccess, ChunkSpan, CompactLengths, Corpus, CorpusFacts, Damage, Data,
         DecodeRoom, DecodeWarnings, DecoderFn, Decoders, Defects, DescribeFn, Deserializer,
         DeserializerFacts, EncodedColumn, Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory,
-        Index, IndexCache, Indexed, KeyType, Keys, ListedAt, Listing, Name, NamedResource, NamedResources,
-        Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable, Options,
-        Origin, Parallelism, ReadContext, ReaderDefaults, RecordingColumn, RepeatedKeys, ResourceId,
+        Index, IndexCache, Indexed, KeyType, Keys, LeftOut, ListedAt, Listing, Name, NamedResource,
+        NamedResources, Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable,
+        Options, Origin, Parallelism, ReadContext, ReaderDefaults, RecordingColumn, RepeatedKeys, ResourceId,
         Scattered, Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder,
         Value, Values, Words, describe_from_table,
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_config::{DeserializerConfig, SourceConfig, StoreKind};
-use tesson_core::{Chunk, DataError, Element, Error, Indexed, Options, StreamInfo, StreamMismatch};
+use tesson_core::{Chunk, DataError, Element, Error, Indexed, LeftOut, Options, StreamInfo, StreamMismatch};
 use tesson_engine as engine;
 use tesson_engine::file_patterns::expand;
 use tesson_engine::store::{FileStore, MmapStore, Store, read_whole};
@@ -280,6 +280,14 @@ impl Source {
     /// As [`Source::indexed`].
     pub fn join_report(&mut self) -> Result<Option<&JoinReport>, Error> {
         self.0.join_report()
+    }
+
+    /// What each deserializer leaves out of its data, in their order.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn left_out(&mut self) -> Result<Vec<Vec<LeftOut>>, Error> {
+        self.0.left_out()
     }
 
     /// Indexes the corpus and writes an index cache for each deserializer whose format has none of its own;

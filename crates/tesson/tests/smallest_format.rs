@@ -89,7 +89,7 @@ impl Deserializer for RawFloats {
             left -= n;
         }
         index.seal();
-        Ok(Indexed { index: Arc::new(index), corpus: Arc::new(self.records) })
+        Ok(Indexed { index: Arc::new(index), corpus: Arc::new(self.records.clone()) })
     }
 
     // Making this index again costs nothing, so nothing is kept for the next time.
@@ -107,7 +107,7 @@ impl Deserializer for RawFloats {
 }
 
 /// What loading needs to know.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Records {
     dim: u64,
     per_chunk: u64,
@@ -115,7 +115,7 @@ struct Records {
 }
 
 impl Records {
-    fn record_bytes(self) -> u64 {
+    fn record_bytes(&self) -> u64 {
         self.dim * 4
     }
 }

@@ -101,3 +101,33 @@ fn hours_and_labels_are_counted() {
     );
     assert!(shown.contains("3 frames of 12.5 ms in 1 utterance"), "{shown}");
 }
+
+#[test]
+fn what_is_left_out_and_differs_in_length_is_listed() {
+    let folder = speech("labels-left-out", LABELS);
+    let head = [9u32.to_be_bytes(), 100_000u32.to_be_bytes()].concat();
+    let kind = [4u16.to_be_bytes(), 9u16.to_be_bytes()].concat();
+    fs::write(folder.join("f.mfc"), [head, kind, vec![0; 36]].concat()).expect("the folder can be written");
+    let list =
+        "a=f.mfc[0,5]\nb=f.mfc[0,1]\nlong=f.mfc[0,8]\ntwice.a=f.mfc[0,0]\ntwice.b=f.mfc[1,2]\nc=f.mfc[0,0]\n";
+    fs::write(folder.join("l.scp"), list).expect("the folder can be written");
+    let reader = json!({"deserializers": [
+        {"type": "HTKFeatureDeserializer", "input": {"x": {"scpFile": "l.scp", "dim": 1, "maxSequenceSize": 6}}},
+        {"type": "HTKMLFDeserializer", "input": {"y": {"mlfFile": "l.mlf", "labelMappingFile": "states", "dim": 4}}}]});
+    fs::write(folder.join("speech.json"), reader.to_string()).expect("the folder can be written");
+    let [info] = &answers(&folder, "info speech.json --json")[..] else { panic!("one answer") };
+    let left_out = json!([[
+        {"reason": "longer than `maxSequenceSize`", "sequences": 1, "first": ["long"]},
+        {"reason": "of a key that occurs again", "sequences": 2, "first": ["twice", "twice"]},
+    ], []]);
+    assert_eq!((&info["leftOut"], &info["join"]["parts"][0]["unequal"]), (&left_out, &json!(1)));
+    let shown = String::from_utf8(tesson(&folder, "info speech.json").stdout).expect("it is text");
+    for line in [
+        "left out    1 sequence longer than `maxSequenceSize` in deserializer 0, first `long`",
+        "            2 sequences of a key that occurs again in deserializer 0, first `twice`, `twice`",
+        "missing     1 key in deserializer 1, first `c`",
+        "            1 utterance of another length in deserializer 1, first `b` with 3 for 2",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tesson_core::{DataError, Defects, Error, IndexCache, Indexed, PartFetch, StreamMismatch};
+use tesson_core::{DataError, Defects, Error, IndexCache, Indexed, LeftOut, PartFetch, StreamMismatch};
 use tesson_plan::JoinReport;
 
 use super::Source;
@@ -92,6 +92,14 @@ impl Source {
     /// As [`Source::indexed`].
     pub fn join_report(&mut self) -> Result<Option<&JoinReport>, Error> {
         Ok(self.joint()?.report.as_ref())
+    }
+
+    /// What each deserializer leaves out of its data, in their order.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn left_out(&mut self) -> Result<Vec<Vec<LeftOut>>, Error> {
+        Ok(self.joint()?.parts.iter().map(|part| part.corpus.facts().left_out.clone()).collect())
     }
 
     /// Indexes the corpus and writes an index cache for each deserializer whose format has none of its own;

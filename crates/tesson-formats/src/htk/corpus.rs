@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tesson_core::{
     Chunk, Corpus, CorpusFacts, Damage, Data, DataError, DeserializerFacts, Element, Error, Fetch, Index,
-    Keys, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection,
+    Keys, LeftOut, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection,
     StreamColumn, Values,
 };
 
@@ -79,6 +79,7 @@ impl HtkCorpus {
         chunks: Vec<u32>,
         shape: Shape,
         source: DeserializerFacts,
+        left_out: Vec<LeftOut>,
     ) -> HtkCorpus {
         let encodings: Vec<AtomicU8> = (0..source.named.len()).map(|_| AtomicU8::new(0)).collect();
         let verified: Vec<AtomicBool> = (1..chunks.len()).map(|_| AtomicBool::new(false)).collect();
@@ -90,7 +91,7 @@ impl HtkCorpus {
             source,
             encodings,
             verified,
-            facts: CorpusFacts::new(memory),
+            facts: CorpusFacts::new(memory).with_left_out(left_out),
         }
     }
 

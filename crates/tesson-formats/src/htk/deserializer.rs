@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::{
-    DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, Location,
+    DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, LeftOut, Location,
     Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
@@ -15,6 +15,7 @@ use super::header::FileKind;
 use super::list::{Listed, Selection, Utterances, read_lists};
 use super::options::{HtkOptions, OnDuplicate, Verify};
 use super::verify::{Trouble, look, look_at_all};
+use crate::utterance::TOO_LONG;
 use crate::utterance::chunks;
 use crate::utterance::window::Window;
 
@@ -27,6 +28,8 @@ pub(super) struct Htk {
     n_listed: u64,
     /// Whether some are whole files, whose headers say how long they are.
     has_whole_files: bool,
+    /// What is left out of them, where that is known without headers.
+    left_out: Vec<LeftOut>,
     /// What is wrong with the lists.
     defects: Vec<DataError>,
     /// What is wrong with the file of the first utterance.
@@ -38,6 +41,14 @@ pub(super) struct Htk {
 
 /// Files that are looked at for one whose header is right, at most.
 const MOST_TRIED: usize = 64;
+
+/// The utterances of lists that are read.
+struct Selected {
+    utterances: Utterances,
+    left_out: Vec<LeftOut>,
+    /// Keys that occur again, where that is an error.
+    repeated: Vec<DataError>,
+}
 
 impl Htk {
     pub(super) fn new(options: HtkOptions) -> Htk {
@@ -57,6 +68,7 @@ impl Htk {
             utterances: Arc::default(),
             n_listed: 0,
             has_whole_files: false,
+            left_out: Vec::new(),
             defects: Vec::new(),
             first_error: None,
             found: None,
@@ -88,16 +100,17 @@ impl Htk {
             // How long they are is known later.
             true => Arc::new(utterances),
             false => {
-                let (selected, repeated) = self.selected(&utterances);
+                let Selected { utterances, left_out, repeated } = self.selected(&utterances);
                 self.defects.extend(repeated);
-                Arc::new(selected)
+                self.left_out = left_out;
+                Arc::new(utterances)
             }
         };
         Ok(())
     }
 
-    /// The utterances that are read, and errors of keys that occur again, if those are errors.
-    fn selected(&self, utterances: &Utterances) -> (Utterances, Vec<DataError>) {
+    /// The utterances that are read, and what is left out.
+    fn selected(&self, utterances: &Utterances) -> Selected {
         let Selection { kept, too_long, duplicates, repeated } = utterances.select(&self.options);
         let mut errors = Vec::new();
         if self.options.on_duplicate == OnDuplicate::Error {
@@ -115,12 +128,18 @@ impl Htk {
             );
         }
         tracing::info!(
-            "{}: {} utterances are read of {}, {too_long} are too long",
+            "{}: {} utterances are read of {}, {} are too long",
             self.facts.resources[0].display(),
             kept.len(),
-            utterances.len()
+            utterances.len(),
+            too_long.len()
         );
-        (utterances.selected(&kept), errors)
+        let left_out = |reason, list: &[u32]| {
+            LeftOut::new(reason, list.len(), list.iter().map(|&i| utterances.key(i as usize)))
+        };
+        let left_out = [left_out(TOO_LONG, &too_long), left_out("of a key that occurs again", &duplicates)];
+        let left_out = left_out.into_iter().flatten().collect();
+        Selected { utterances: utterances.selected(&kept), left_out, repeated: errors }
     }
 
     /// Looks at the file of the first utterance, which all others have to be like; where that is bad, at the next ones.
@@ -181,13 +200,14 @@ impl Htk {
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
-    ) -> Result<Arc<Utterances>, Error> {
+    ) -> Result<(Arc<Utterances>, Vec<LeftOut>), Error> {
+        let mut left_out = self.left_out.clone();
         let verify = match self.options.verify {
             Verify::First if !defects.are_collected() => None,
             verify => Some(verify.max(Verify::Header)),
         };
         if verify.is_none() && !self.has_whole_files {
-            return Ok(self.utterances.clone());
+            return Ok((self.utterances.clone(), left_out));
         }
         let rules = (&self.facts, &self.options.header);
         let outcomes = look_at_all(&self.utterances, (kind, verify), rules, fetch, parallelism)?;
@@ -213,11 +233,11 @@ impl Htk {
             utterances = utterances.selected(&good);
         }
         if self.has_whole_files {
-            let (selected, repeated) = self.selected(&utterances);
-            repeated.into_iter().try_for_each(|defect| defects.report(defect))?;
-            utterances = selected;
+            let selected = self.selected(&utterances);
+            selected.repeated.into_iter().try_for_each(|defect| defects.report(defect))?;
+            (utterances, left_out) = (selected.utterances, selected.left_out);
         }
-        Ok(Arc::new(utterances))
+        Ok((Arc::new(utterances), left_out))
     }
 }
 
@@ -253,9 +273,9 @@ impl Deserializer for Htk {
             (FileKind::unknown(values), Window { left: 0, right: 0, values })
         };
         let (kind, window) = self.found.unwrap_or_else(fallback);
-        let utterances = match self.found {
+        let (utterances, left_out) = match self.found {
             Some(_) => self.readable(&kind, fetch, parallelism, defects)?,
-            None => Arc::default(),
+            None => Default::default(),
         };
         if utterances.is_empty() {
             let file = self.facts.resources[0].as_path().into();
@@ -273,7 +293,7 @@ impl Deserializer for Htk {
             let frames = utterances.frames(i);
             chunks::Size { frames, bytes: u64::from(frames) * u64::from(kind.values) * 4 }
         };
-        let (index, chunks) = chunks::cut(utterances.len(), size, self.options.chunk_frames, by_frame);
+        let (index, chunks) = chunks::cut(utterances.len(), size, self.options.chunk, by_frame);
         let shape = Shape {
             kind,
             rules: self.options.header,
@@ -282,7 +302,7 @@ impl Deserializer for Htk {
             is_expanded: self.options.is_expanded,
             element: self.options.element,
         };
-        let corpus = HtkCorpus::new(utterances, chunks, shape, self.facts.clone());
+        let corpus = HtkCorpus::new(utterances, chunks, shape, self.facts.clone(), left_out);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
     }
 

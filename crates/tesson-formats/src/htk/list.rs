@@ -196,8 +196,8 @@ impl Utterances {
 pub(super) struct Selection {
     /// The utterances that are read, ascending.
     pub(super) kept: Vec<u32>,
-    /// How many are too long.
-    pub(super) too_long: u64,
+    /// Those that are too long, ascending.
+    pub(super) too_long: Vec<u32>,
     /// Utterances left out for their keys.
     pub(super) duplicates: Vec<u32>,
     /// Utterances whose key an earlier one has, each with the first of them.
@@ -208,8 +208,7 @@ impl Utterances {
     /// Leaves out long utterances, then those whose keys occur again (§3). Lengths that are not known are short.
     pub(super) fn select(&self, options: &HtkOptions) -> Selection {
         let is_short = |&i: &u32| u64::from(self.frames[i as usize]) <= options.max_frames;
-        let short: Vec<u32> = (0..self.len() as u32).filter(is_short).collect();
-        let too_long = (self.len() - short.len()) as u64;
+        let (short, too_long): (Vec<u32>, Vec<u32>) = (0..self.len() as u32).partition(is_short);
         let mut by_key: Vec<(u64, u32)> = short.iter().map(|&i| (self.keys.hash(i as usize), i)).collect();
         by_key.sort_unstable();
         let (mut duplicates, mut repeated) = (Vec::new(), Vec::new());

@@ -10,6 +10,7 @@ use tesson_core::{
 
 use super::header::{ByteOrder, HeaderRules, KINDS, QUANTIZED};
 use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
+use crate::utterance::chunks::Most;
 use crate::utterance::window::{GivenWindow, Window};
 
 static BYTE_ORDERS: Words<Option<ByteOrder>, 3> =
@@ -63,6 +64,8 @@ static STREAM: OptionTable = option_table! {
         => "Utterances whose key occurs again: all are left out (`drop`), the `first` is read, or opening is an `error`.",
     "chunkSizeInFrames": OptionKind::Whole, "90000"
         => "Frames of a chunk, the unit of randomization; it ends with the utterance that goes beyond.",
+    "chunkSizeInBytes": OptionKind::Whole, optional
+        => "Ends a chunk also with the utterance that takes it beyond so many bytes, where each value counts 4.",
     "byteOrder": BYTE_ORDERS.kind(), "auto"
         => "The order of bytes in the files; by default each header shows it.",
     "allowKinds": OptionKind::Text, optional
@@ -95,7 +98,7 @@ pub(super) struct HtkOptions {
     /// Frames of an utterance, at most.
     pub(super) max_frames: u64,
     pub(super) on_duplicate: OnDuplicate,
-    pub(super) chunk_frames: u64,
+    pub(super) chunk: Most,
     pub(super) header: HeaderRules,
     pub(super) verify: Verify,
     pub(super) defines_size: bool,
@@ -103,9 +106,6 @@ pub(super) struct HtkOptions {
     pub(super) frame_mode: bool,
     pub(super) numeric_keys: bool,
 }
-
-/// Frames of a chunk, at most: they are counted with 32 bits, those of its last utterance too.
-const MOST_CHUNK_FRAMES: u64 = 1 << 30;
 
 impl HtkOptions {
     pub(super) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<HtkOptions, ConfigError> {
@@ -134,7 +134,7 @@ impl HtkOptions {
             is_expanded: stream.bool("expandToUtterance")?,
             max_frames: stream.whole_if_given("maxSequenceSize")?.unwrap_or(u64::MAX),
             on_duplicate: stream.word("onDuplicate", &ON_DUPLICATE)?,
-            chunk_frames: within("chunkSizeInFrames", 1, MOST_CHUNK_FRAMES)?,
+            chunk: Most::of(&stream)?,
             header: HeaderRules::new(order, allowed_kinds(&stream)?),
             verify: stream.word("verify", &VERIFY)?,
             defines_size: stream.bool("definesMBSize")?,
@@ -153,7 +153,7 @@ impl HtkOptions {
             .field("stream", Quoted(&self.stream))
             .flag("expanded", self.is_expanded)
             .field("max", self.max_frames)
-            .field("chunk", self.chunk_frames)
+            .field("chunk", self.chunk.word())
             .field("duplicates", ON_DUPLICATE.word(self.on_duplicate).unwrap_or_default())
             .field("order", order)
             .field("kinds", self.header.kinds)
@@ -234,9 +234,7 @@ pub(super) fn describe(
     if resolved.max_frames != u64::MAX {
         section.push("maxSequenceSize", Value::Whole(resolved.max_frames.into()));
     }
-    if stream.given("chunkSizeInFrames").is_some() {
-        section.push("chunkSizeInFrames", Value::Whole(resolved.chunk_frames.into()));
-    }
+    resolved.chunk.describe(&stream, &mut section);
     for name in ["root", "onDuplicate", "byteOrder", "allowKinds", "verify"] {
         if stream.given(name).is_some() {
             section.push(name, Value::Text(stream.text(name)?));

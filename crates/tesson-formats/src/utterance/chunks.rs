@@ -2,22 +2,65 @@
 
 use std::ops::Range;
 
-use tesson_core::{CompactLengths, Index, SequenceSelection};
+use tesson_core::{CompactLengths, ConfigError, Index, Options, Section, SequenceSelection, Value};
 
-/// What each utterance adds to a chunk.
+/// What an utterance adds to a chunk.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) frames: u32,
     pub(crate) bytes: u64,
 }
 
-/// Cuts chunks of utterances, each as soon as it has more frames than it should (spec of speech, §5.2): the index, and the
+/// What a chunk has before the utterance that goes beyond, at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    frames: u64,
+    bytes: u64,
+}
+
+/// Frames of a chunk, at most: they are counted with 32 bits, those of its last utterance too.
+const MOST_FRAMES: u64 = 1 << 30;
+
+impl Most {
+    /// As `chunkSizeInFrames` and `chunkSizeInBytes` say.
+    ///
+    /// # Errors
+    /// Numbers that are too small or too large.
+    pub(crate) fn of(options: &Options<'_>) -> Result<Most, ConfigError> {
+        let frames = options.whole("chunkSizeInFrames")?;
+        if !(1..=MOST_FRAMES).contains(&frames) {
+            let what = format!("found {frames}, expected 1 to {MOST_FRAMES}");
+            return Err(ConfigError::new(options.path("chunkSizeInFrames"), what));
+        }
+        let bytes = options.whole_if_given("chunkSizeInBytes")?.unwrap_or(u64::MAX);
+        if bytes == 0 {
+            return Err(ConfigError::new(options.path("chunkSizeInBytes"), "found 0, expected at least 1"));
+        }
+        Ok(Most { frames, bytes })
+    }
+
+    /// The word of an identity: frames, and bytes where they are limited.
+    pub(crate) fn word(self) -> String {
+        match self.bytes {
+            u64::MAX => self.frames.to_string(),
+            bytes => format!("{}/{bytes}", self.frames),
+        }
+    }
+
+    /// Adds what was given to a section of resolved options.
+    pub(crate) fn describe(self, options: &Options<'_>, section: &mut Section) {
+        if options.given("chunkSizeInFrames").is_some() {
+            section.push("chunkSizeInFrames", Value::Whole(self.frames.into()));
+        }
+        if self.bytes != u64::MAX {
+            section.push("chunkSizeInBytes", Value::Whole(self.bytes.into()));
+        }
+    }
+}
+
+/// Cuts chunks of utterances, each as soon as it has more frames or bytes than it should (spec of speech, §5.2): the index, and the
 /// number of each chunk's first utterance, and of all. Each frame is a sequence, or each utterance.
-pub(crate) fn cut(
-    n: usize,
-    size: impl Fn(usize) -> Size,
-    most_frames: u64,
-    by_frame: bool,
-) -> (Index, Vec<u32>) {
+pub(crate) fn cut(n: usize, size: impl Fn(usize) -> Size, most: Most, by_frame: bool) -> (Index, Vec<u32>) {
     let (mut index, mut chunks) = (Index::new(), vec![0]);
     let (mut lengths, mut frames, mut bytes) = (Vec::new(), 0, 0);
     for i in 0..n {
@@ -25,7 +68,7 @@ pub(crate) fn cut(
         frames += u64::from(of.frames);
         bytes += of.bytes;
         lengths.push(of.frames);
-        if frames <= most_frames && i + 1 < n {
+        if frames <= most.frames && bytes <= most.bytes && i + 1 < n {
             continue;
         }
         index.push(

@@ -5,5 +5,8 @@
 //! | `window` | frames on either side of a frame: how many, and samples made of them |
 //! | `chunks` | chunks of utterances, and which of their frames are wanted |
 
+/// Why long utterances are left out.
+pub(crate) const TOO_LONG: &str = "longer than `maxSequenceSize`";
+
 pub(crate) mod chunks;
 pub(crate) mod window;

@@ -126,6 +126,11 @@ pub struct PartReport {
     pub short: u64,
     /// The first of them, and how many frames it has here and in the first corpus.
     pub first_short: Option<(Key, [u32; 2])>,
+    /// Sequences, or utterances whose frames are sequences, that are in both corpora and have a different number of samples.
+    /// Where one of them has a single sample, that stands for the whole: it does not count.
+    pub unequal: u64,
+    /// The first of them, and how many samples it has here and in the first corpus.
+    pub first_unequal: Option<(Key, [u32; 2])>,
     /// Sequences here whose key an earlier one has.
     pub repeated: u64,
     /// The first few of them, in the order of this corpus.
@@ -236,6 +241,7 @@ impl<'a> Joiner<'a> {
                 for (run, &end) in ends.iter().enumerate() {
                     let key = KeyRef::of(keys, run);
                     self.find(key);
+                    self.compare(key, end - start);
                     if !self.is_short(key, end - start) {
                         (start..end).for_each(|row| {
                             self.sequence(row, lengths.get(row as usize), key, row - start);
@@ -247,6 +253,7 @@ impl<'a> Joiner<'a> {
             _ => (0..lengths.len()).for_each(|row| {
                 let key = KeyRef::of(keys, row);
                 self.find(key);
+                self.compare(key, lengths.get(row));
                 self.sequence(row as u32, lengths.get(row), key, 0);
             }),
         }
@@ -268,6 +275,18 @@ impl<'a> Joiner<'a> {
     /// Finds the sequences of a key in the other corpora.
     fn find(&mut self, key: KeyRef<'_>) {
         self.partners.iter_mut().for_each(|partner| partner.run = partner.find.find_run(key));
+    }
+
+    /// Counts the corpora that have another number of samples than `n` for the key that was found last.
+    fn compare(&mut self, key: KeyRef<'_>, n: u32) {
+        for (partner, report) in self.partners.iter_mut().zip(&mut self.joined.report.parts) {
+            let Some(run) = partner.run.clone() else { continue };
+            let found = if partner.in_turn { run.end - run.start } else { partner.length(run.start.into()) };
+            if found != n && found != 1 && n != 1 {
+                report.unequal += 1;
+                report.first_unequal.get_or_insert_with(|| (key.to_key(), [found, n]));
+            }
+        }
     }
 
     /// Whether the utterance of a key has fewer than `n` frames in the first corpus whose frames are to join them one by one;

@@ -205,6 +205,24 @@ fn a_bad_file_fails_its_whole_chunk_and_no_other() {
 }
 
 #[test]
+fn chunks_end_where_they_have_enough_frames_or_bytes() {
+    let list = with_list("u=a[0,1]\nv=a[2,2]\nw=a[3,3]\nx=a[4,4]\n");
+    let lengths = |options: &str| {
+        let mut source = open(&list, options, "").unwrap();
+        let index = source.indexed().unwrap().index.clone();
+        (0..index.n_chunks()).map(|chunk| index.chunk(chunk).n_sequences).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(""), [4]);
+    assert_eq!(lengths(r#", "chunkSizeInFrames": 2"#), [2, 2]);
+    // Two values of 4 bytes in a frame.
+    assert_eq!(lengths(r#", "chunkSizeInBytes": 16"#), [2, 2]);
+    assert_eq!(lengths(r#", "chunkSizeInBytes": 15"#), [1, 2, 1]);
+    assert_eq!(lengths(r#", "chunkSizeInBytes": 1, "chunkSizeInFrames": 5"#), [1, 1, 1, 1]);
+    let none = open(&list, r#", "chunkSizeInBytes": 0"#, "").map(drop).unwrap_err();
+    assert!(none.to_string().contains("chunkSizeInBytes: found 0, expected at least 1"), "{none}");
+}
+
+#[test]
 fn headers_and_sizes_are_looked_at_when_that_is_asked_for() {
     let mut longer = file(3, 0.);
     longer.extend([0; 8]);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, Error, Fetch, Index, Keys, Offsets, Origin, RecordingColumn,
+    Chunk, Corpus, CorpusFacts, Data, Error, Fetch, Index, Keys, LeftOut, Offsets, Origin, RecordingColumn,
     ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
 };
 
@@ -32,9 +32,16 @@ impl KaldiCorpus {
         keys: Keys,
         chunks: Vec<u32>,
         by_frame: bool,
+        left_out: Vec<LeftOut>,
     ) -> KaldiCorpus {
         let memory = utterances.capacity() * size_of::<Utterance>() + keys.bytes() + chunks.capacity() * 4;
-        KaldiCorpus { utterances, keys, chunks, by_frame, facts: CorpusFacts::new(memory) }
+        KaldiCorpus {
+            utterances,
+            keys,
+            chunks,
+            by_frame,
+            facts: CorpusFacts::new(memory).with_left_out(left_out),
+        }
     }
 
     fn utterances_of(&self, chunk: u32) -> Range<usize> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tesson_core::{
-    DataError, DataErrorKind, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed,
-    Location, Parallelism, RepeatedKeys, ResourceId, Shape, Storage, StreamInfo, StreamMismatch,
+    DataError, DataErrorKind, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, Key,
+    LeftOut, Location, Parallelism, RepeatedKeys, ResourceId, Shape, Storage, StreamInfo, StreamMismatch,
     StreamingDecoder,
 };
 
@@ -16,6 +16,7 @@ use super::options::FeatureOptions;
 use super::utterances::{Utterance, Utterances, check_key, read_lists};
 use crate::kaldi::archive::{Archive, ArchiveError};
 use crate::kaldi::fault::KaldiFault;
+use crate::utterance::TOO_LONG;
 use crate::utterance::chunks;
 
 /// The utterances that script files list, or that archives hold.
@@ -111,7 +112,7 @@ impl Features {
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
-    ) -> Result<Utterances, Error> {
+    ) -> Result<(Utterances, Vec<LeftOut>), Error> {
         let (mut all, mut looked) = (self.listed.clone(), Vec::new());
         if self.options.are_lists {
             looked = self.look_at_listed(fetch, parallelism)?;
@@ -130,7 +131,7 @@ impl Features {
                 }
             }
         }
-        let mut good = Utterances::default();
+        let (mut good, mut too_long) = (Utterances::default(), Vec::new());
         for (i, found) in looked.into_iter().enumerate() {
             let (key, mut utterance) = (all.key(i), all.all[i].clone());
             let fault = match found {
@@ -146,7 +147,7 @@ impl Features {
             };
             match fault {
                 Some(fault) => defects.report(utterance.error(key, fault, &self.facts))?,
-                None if u64::from(utterance.part.rows) > self.options.max_frames => {}
+                None if u64::from(utterance.part.rows) > self.options.max_frames => too_long.push(i),
                 None => good.push(key, utterance),
             }
         }
@@ -160,7 +161,8 @@ impl Features {
             let at = Location { file, offset: 0, line: None };
             defects.report(DataError::new(KaldiFault::NothingToRead { found: all.all.len() as u64 }, at))?;
         }
-        Ok(good)
+        let keys = too_long.iter().map(|&i| Key::Text(String::from_utf8_lossy(all.key(i)).into_owned()));
+        Ok((good, LeftOut::new(TOO_LONG, too_long.len(), keys).into_iter().collect()))
     }
 }
 
@@ -212,15 +214,15 @@ impl Deserializer for Features {
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
         self.defects.iter().try_for_each(|defect| defects.report(defect.clone()))?;
-        let utterances = self.looked_at(fetch, parallelism, defects)?;
+        let (utterances, left_out) = self.looked_at(fetch, parallelism, defects)?;
         let size = |i: usize| {
             let Utterance { part, size, .. } = &utterances.all[i];
             chunks::Size { frames: part.rows, bytes: *size }
         };
-        let (most, by_frame) = (self.options.chunk_frames, self.options.frame_mode);
+        let (most, by_frame) = (self.options.chunk, self.options.frame_mode);
         let (index, chunks) = chunks::cut(utterances.all.len(), size, most, by_frame);
         let keys = utterances.column(self.options.numeric_keys);
-        let corpus = KaldiCorpus::new(utterances.all, keys, chunks, by_frame);
+        let corpus = KaldiCorpus::new(utterances.all, keys, chunks, by_frame, left_out);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
     }
 

@@ -10,6 +10,7 @@ use tesson_core::{
 
 use crate::kaldi::named_files;
 use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
+use crate::utterance::chunks::Most;
 use crate::utterance::window::Window;
 
 /// One entry of `input`.
@@ -28,6 +29,8 @@ static STREAM: OptionTable = option_table! {
         => "Utterances with more frames are left out.",
     "chunkSizeInFrames": OptionKind::Whole, "90000"
         => "Frames of a chunk, the unit of randomization; it ends with the utterance that goes beyond.",
+    "chunkSizeInBytes": OptionKind::Whole, optional
+        => "Ends a chunk also with the utterance that takes it beyond so many bytes of matrices.",
     DEFINES_SIZE,
 };
 
@@ -50,15 +53,12 @@ pub(super) struct FeatureOptions {
     pub(super) root: String,
     /// Frames of an utterance, at most.
     pub(super) max_frames: u64,
-    pub(super) chunk_frames: u64,
+    pub(super) chunk: Most,
     pub(super) defines_size: bool,
     pub(super) element: Element,
     pub(super) frame_mode: bool,
     pub(super) numeric_keys: bool,
 }
-
-/// Frames of a chunk, at most: they are counted with 32 bits, those of its last utterance too.
-const MOST_CHUNK_FRAMES: u64 = 1 << 30;
 
 impl FeatureOptions {
     pub(super) fn new(
@@ -100,7 +100,7 @@ impl FeatureOptions {
             window,
             root: stream.text_if_given("root")?.unwrap_or_default(),
             max_frames: stream.whole_if_given("maxSequenceSize")?.unwrap_or(u64::MAX),
-            chunk_frames: within("chunkSizeInFrames", MOST_CHUNK_FRAMES)?,
+            chunk: Most::of(&stream)?,
             defines_size: stream.bool("definesMBSize")?,
             element: defaults.element,
             frame_mode: defaults.frame_mode,
@@ -114,7 +114,7 @@ impl FeatureOptions {
             .field("stream", Quoted(&self.stream))
             .flag("listed", self.are_lists)
             .field("max", self.max_frames)
-            .field("chunk", self.chunk_frames)
+            .field("chunk", self.chunk.word())
             .flag("numbers", self.numeric_keys)
             .flag("defines", self.defines_size)
             .text()
@@ -154,9 +154,9 @@ pub(super) fn describe(
         ("dim", Value::Whole(values.into())),
         ("left", Value::Whole(left.into())),
         ("right", Value::Whole(right.into())),
-        ("chunkSizeInFrames", Value::Whole(resolved.chunk_frames.into())),
         ("definesMBSize", Value::Bool(resolved.defines_size)),
     ]);
+    resolved.chunk.describe(&stream, &mut section);
     if resolved.max_frames != u64::MAX {
         section.push("maxSequenceSize", Value::Whole(resolved.max_frames.into()));
     }
