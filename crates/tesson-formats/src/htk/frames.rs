@@ -148,3 +148,37 @@ pub(super) fn only_sample(recording: &[u8], window: Window, into: &mut Vec<f32>)
             .expect("bytes are always numbers");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every pattern of bits is a number, also those that are none, whose bits must not change.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn values_are_the_same_with_and_without_vectors() {
+        if Kernels::in_use() < Kernels::Avx2 {
+            return;
+        }
+        // Frames of three values, so that lengths are no multiple of a vector, from any address.
+        let bytes: Vec<u8> = (0..12 * 11u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
+        for encoding in (0..=u8::MAX).filter_map(Encoding::of) {
+            let scale = &bytes[..encoding.scale_bytes(3) as usize];
+            let frame = encoding.frame_bytes(3) as usize;
+            for n in 0..=10 {
+                let recording = Recording { encoding, scale, frames: &bytes[n..], values: 3 };
+                let frames = &bytes[n..n + n * frame];
+                let (mut plain, mut vectors) = (Vec::<f32>::new(), Vec::<f32>::new());
+                recording.append(frames, &mut plain);
+                #[allow(unsafe_code)]
+                // SAFETY: the processor has the instructions, as asked above.
+                unsafe {
+                    recording.append_avx2(frames, &mut vectors);
+                }
+                let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&plain), bits(&vectors), "{n} frames");
+                assert_eq!(plain.len(), 3 * n);
+            }
+        }
+    }
+}
