@@ -23,7 +23,8 @@ pub fn fault_facts(error: &DataError) -> Map<String, Value> {
         ("stream", json!(error.stream())),
         ("key", json!(key)),
     ];
-    facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    let listing = error.listing().map(|listing| ("listing", json!(listing)));
+    facts.into_iter().chain(listing).map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// A file to which forgiven faults are appended, a line each.

@@ -58,11 +58,21 @@ pub fn with_remedy(error: &Error) -> String {
         Error::Data(error) => error.kind().to_string(),
         _ => text.clone(),
     };
-    let says_one = what.contains("; ") || what.contains("did you mean") || GENERAL.contains(&error.code());
-    match remedy(error.code()).filter(|_| !says_one) {
+    let code = telling_code(error);
+    let says_one = what.contains("; ") || what.contains("did you mean") || GENERAL.contains(&code);
+    match remedy(code).filter(|_| !says_one) {
         Some(remedy) => format!("{text}; {}", within_sentence(remedy)),
         None => text,
     }
+}
+
+/// The code that has the remedy: where a transform of pictures failed, that of its own error.
+fn telling_code(error: &Error) -> &'static str {
+    let Error::Data(data) = error else { return error.code() };
+    let cause = std::error::Error::source(data);
+    let picture = cause.and_then(|cause| cause.downcast_ref::<PictureError>()).map(PictureError::code);
+    let fault = || cause.and_then(|cause| cause.downcast_ref::<TransformFault>()).map(TransformFault::code);
+    picture.or_else(fault).unwrap_or(error.code())
 }
 
 /// A sentence as the last part of another one, which has no full stop.
@@ -102,8 +112,9 @@ fn entries() -> Vec<ErrorEntry> {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::Arc;
 
-    use tesson_core::{DataError, Location, UsageError};
+    use tesson_core::{Cause, DataError, Location, UsageError};
 
     use super::*;
 
@@ -121,6 +132,23 @@ mod tests {
         assert!(with_its_own.into_iter().all(|text| text.contains("; ")));
         let general = Error::from(UsageError::new("the source is closed".into()));
         assert_eq!(with_remedy(&general), "the source is closed");
+    }
+
+    #[test]
+    fn the_error_of_a_transform_of_pictures_has_a_remedy_of_its_own() {
+        let text = |cause: Arc<dyn std::error::Error + Send + Sync>| {
+            let at = Location { file: Path::new("a.png").into(), offset: 0, line: None };
+            let (transform, what) = ("Decode".to_owned(), cause.to_string());
+            let kind = DataErrorKind::Transform { transform, what, cause: Cause(cause) };
+            with_remedy(&DataError::new(kind, at).into())
+        };
+        let large = text(Arc::new(PictureError::TooManyPixels { width: 9, height: 9, limit: 80 }));
+        assert!(large.ends_with("at most 80 pixels are possible here; raise `maxPixels` if the picture is meant to be as large"), "{large}");
+        let empty = text(Arc::new(TransformFault::NoPixels { width: 0, height: 4 }));
+        let remedy = remedy("transform.no-pixels").expect("the manual lists it");
+        assert!(empty.ends_with(&within_sentence(remedy)), "{empty}");
+        let custom = text(Arc::new(std::fmt::Error));
+        assert!(custom.ends_with(&std::fmt::Error.to_string()), "{custom}");
     }
 
     #[test]

@@ -58,6 +58,11 @@ impl DataError {
         self
     }
 
+    /// The place that lists the file, as [`DataError::listed`] takes it.
+    pub fn listing(&self) -> Option<&str> {
+        self.0.listing.as_deref()
+    }
+
     /// The same, so many lines further down: for a line that was counted within a part of the file.
     #[must_use]
     pub fn lines_down(mut self, lines: u64) -> DataError {

@@ -81,6 +81,7 @@ pub(super) fn read(
     // `begin` is where the line that is not complete begins: all of it is in the buffer, the first `searched` bytes without
     // a line feed.
     let (mut read_to, mut searched) = (0, 0);
+    let mut all_right = true;
     while begin < size {
         let end = (read_to + READ).min(size);
         fetch.read(FILE, read_to..end, &mut buffer)?;
@@ -101,6 +102,7 @@ pub(super) fn read(
                 let labels = options.pictures.labels().filter(|_| fault.is_of_label());
                 let stream = labels.map(|labels| labels.name.clone());
                 let key = stream.as_ref().map(|_| reader.key_of(content, line));
+                all_right = false;
                 defects.report(DataError::new(fault, at(begin, line)).within(stream, key))?;
             }
             taken += n;
@@ -121,7 +123,8 @@ pub(super) fn read(
             return Err(DataError::new(kind, at(begin, line)).into());
         }
     }
-    if reader.pictures.is_empty() {
+    // Where every line is wrong there are no pictures either, and the lines say why.
+    if reader.pictures.is_empty() && all_right {
         defects.report(DataError::new(DataErrorKind::EmptyFile, at(0, 0)))?;
     }
     Ok(reader.finish())

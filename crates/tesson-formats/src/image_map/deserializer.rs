@@ -194,10 +194,13 @@ impl Deserializer for ImageMap {
         for defect in &self.defects {
             defects.report(defect.clone())?;
         }
-        if self.pictures.is_empty() && self.is_folder {
-            defects.report(DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER)))?;
-        } else if self.pictures.is_empty() {
-            defects.report(DataError::new(DataErrorKind::EmptyFile, self.at(0, 1)))?;
+        // Where every line is wrong there are no pictures either, and the lines say why.
+        if self.pictures.is_empty() && self.defects.is_empty() {
+            let empty = match self.is_folder {
+                true => DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER)),
+                false => DataError::new(DataErrorKind::EmptyFile, self.at(0, 1)),
+            };
+            defects.report(empty)?;
         }
         let copies = if self.options.pictures.multi_view { VIEWS } else { 1 };
         let mut index = Index::new();

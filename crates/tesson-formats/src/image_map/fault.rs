@@ -9,6 +9,10 @@ tesson_core::error_kinds! {
         OneColumn
             = "image-map.one-column": "found one column, expected a path and a label, separated by a tab, or a key, a path and a label"
             => "Separate the columns by tabs, or leave the stream of labels out.",
+        /// A line looks like a comment, which maps have only with `comments`.
+        Comment
+            = "image-map.comment": "the line begins with `#` and has one column, expected a path and a label, separated by a tab"
+            => "Set `comments = true` if such lines are comments.",
         /// The key of a line is empty.
         EmptyKey
             = "image-map.empty-key": "the key is empty, expected a number or a name"

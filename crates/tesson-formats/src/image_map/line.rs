@@ -75,6 +75,7 @@ impl<'a> Line<'a> {
         let mut columns = line[..line.len() - usize::from(ends_with_tab)].split(|&byte| byte == b'\t');
         let first = columns.next().unwrap_or_default();
         let (key, path, label) = match (columns.next(), columns.next()) {
+            (None, _) if with_labels && first.starts_with(b"#") => return Err(ImageMapFault::Comment),
             (None, _) if with_labels => return Err(ImageMapFault::OneColumn),
             (None, _) => (None, first, None),
             (Some(label), None) => {
@@ -128,6 +129,7 @@ mod tests {
             ("a.jpg", "image-map.one-column"),
             ("a.jpg\t", "image-map.one-column"),
             ("a.jpg 3", "image-map.one-column"),
+            ("# a.jpg 3", "image-map.comment"),
             ("7\ta.jpg\t", "image-map.no-label"),
             ("\ta.jpg\t3", "image-map.empty-key"),
             ("7\t\t3", "image-map.empty-path"),

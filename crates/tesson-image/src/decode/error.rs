@@ -3,6 +3,10 @@
 tesson_core::error_kinds! {
     /// A picture that cannot be decoded.
     pub enum PictureError {
+        /// The file has no bytes.
+        Empty
+            = "picture.empty": "the file is empty"
+            => "Replace the file, or set `onCorruptImage = \"skip\"` of a deserializer of pictures.",
         /// The first bytes are those of no known kind of file.
         Unknown { begin: Vec<u8> = b"RIFF\0\0\0\0".to_vec(), expected: &'static str = "PNG, JPEG, GIF or BMP" }
             = "picture.unknown":
@@ -11,7 +15,7 @@ tesson_core::error_kinds! {
         /// The file is damaged, truncated, or of a form that is not supported.
         Damaged { kind: &'static str = "JPEG", what: String = "the file is cut".into() }
             = "picture.damaged": "{kind}: {what}"
-            => "Replace the file, or leave it out.",
+            => "Replace the file, or set `onCorruptImage = \"skip\"` of a deserializer of pictures.",
         /// Files of this kind cannot be decoded to this number of channels.
         Channels { kind: &'static str = "JPEG", wanted: usize = 4 }
             = "picture.channels": ("{}", channels(kind, *wanted))
@@ -25,7 +29,7 @@ tesson_core::error_kinds! {
         TooManyPixels { width: usize = 70_000, height: usize = 70_000, limit: u64 = 1 << 28 }
             = "picture.too-many-pixels":
                 "a picture of {width} by {height} pixels is declared, at most {limit} pixels are possible here"
-            => "Raise `maxPixels` if the picture is meant to be as large; a damaged file declares any size.",
+            => "Raise `maxPixels` if the picture is meant to be as large.",
         /// Files of this kind contain no smaller version of the picture.
         Unscaled { kind: &'static str = "PNG" }
             = "picture.unscaled": "{kind}: is not decoded at a reduced scale, JPEG files are"
@@ -46,8 +50,11 @@ fn channels(kind: &str, wanted: usize) -> String {
 }
 
 impl PictureError {
-    /// A file whose first bytes are those of none of the expected kinds.
+    /// A file whose first bytes, if any, are those of none of the expected kinds.
     pub(crate) fn unknown(file: &[u8], expected: &'static str) -> PictureError {
+        if file.is_empty() {
+            return PictureError::Empty;
+        }
         PictureError::Unknown { begin: file[..file.len().min(8)].to_vec(), expected }
     }
 }

@@ -196,6 +196,28 @@ fn what_is_wrong_with_a_map_is_said_with_its_line() {
 }
 
 #[test]
+fn a_map_whose_lines_are_all_wrong_is_not_called_empty() {
+    for (name, kind, text) in [
+        ("map.txt", "ImageDeserializer", "# a.pgm\na.pgm\tx\n"),
+        ("b.txt", "Base64ImageDeserializer", "x\tAAAA\n"),
+    ] {
+        let config = format!(
+            r#"{{"randomize": false, "deserializers": [{{"type": "{kind}", "file": "{name}",
+                "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}]}}"#
+        );
+        let store = store(&["a.pgm"], &[(name, text)]);
+        let mut source = Source::open_to_check_in(&from_json(&config).unwrap(), &store).unwrap();
+        let mut found = Vec::new();
+        source.check(&mut |error, _| found.push(error.code())).unwrap();
+        let expected: &[&str] = match name {
+            "map.txt" => &["image-map.comment", "image-map.bad-label"],
+            _ => &["base64-image.bad-label"],
+        };
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
 fn the_form_of_a_map_is_part_of_a_state() {
     // The same bytes as a map of CNTK's, and as CSV with one column.
     let store = store(&["path", "a.pgm"], &[("m.csv", "path\na.pgm\n")]);
