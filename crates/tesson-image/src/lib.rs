@@ -21,6 +21,7 @@ mod mean;
 mod normalize;
 mod options;
 mod picture_transforms;
+mod random_erasing;
 mod random_resized_crop;
 mod scale;
 pub mod transform;
@@ -43,7 +44,7 @@ macro_rules! transforms {
 
 transforms! {
     decoding: decoder, decode_image;
-    of pixels: crop, random_resized_crop, horizontal_flip, scale, color, mean, normalize, intensity, transpose, cast;
+    of pixels: crop, random_resized_crop, horizontal_flip, random_erasing, scale, color, mean, normalize, intensity, transpose, cast;
 }
 
 #[cfg(test)]

@@ -42,6 +42,17 @@ pub(crate) fn pair(options: &Options<'_>, name: &str) -> Result<[f64; 2], Config
     }
 }
 
+/// Two numbers above 0 and up to `most`, the smaller one first.
+pub(crate) fn range(options: &Options<'_>, name: &str, most: f64) -> Result<[f64; 2], ConfigError> {
+    let [smallest, largest] = pair(options, name)?;
+    if 0.0 < smallest && smallest <= largest && largest <= most {
+        return Ok([smallest, largest]);
+    }
+    let limit = if most.is_finite() { format!(" ≤ {most}") } else { String::new() };
+    let what = format!("found `{smallest}:{largest}`, expected 0 < smallest ≤ largest{limit}");
+    Err(ConfigError::new(options.path(name), what))
+}
+
 /// A number of an option that is a share.
 pub(crate) fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigError> {
     let share = options.real(name)?;

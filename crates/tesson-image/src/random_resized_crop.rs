@@ -6,7 +6,7 @@ use tesson_core::{
     TransformFormat,
 };
 
-use crate::options::{SEED, describe_seed, pair, reals};
+use crate::options::{SEED, describe_seed, range, reals};
 use crate::picture_transforms::{self, NamedStep};
 use crate::transform::pipeline::Step;
 use crate::transform::random_resized_crop::RandomResizedCrop;
@@ -34,17 +34,6 @@ static OPTIONS: OptionTable = OptionTable(&[
     ),
     SEED,
 ]);
-
-/// Two numbers above 0, the smaller one first.
-fn range(options: &Options<'_>, name: &str, most: f64) -> Result<[f64; 2], ConfigError> {
-    let [smallest, largest] = pair(options, name)?;
-    if 0.0 < smallest && smallest <= largest && largest <= most {
-        return Ok([smallest, largest]);
-    }
-    let limit = if most.is_finite() { format!(" ≤ {most}") } else { String::new() };
-    let what = format!("found `{smallest}:{largest}`, expected 0 < smallest ≤ largest{limit}");
-    Err(ConfigError::new(options.path(name), what))
-}
 
 fn crop(options: &Options<'_>) -> Result<RandomResizedCrop, ConfigError> {
     Ok(RandomResizedCrop {

@@ -1,7 +1,7 @@
 //! Transforms of pictures as functions of pixels, one file each, and [`pipeline`], which applies several.
 //!
 //! Numbers in brackets, such as §6.2, refer to the specification of images. Results are those of CNTK 2.7, which are those of
-//! OpenCV 3.1, bit for bit; `normalize` and `random_resized_crop` are torchvision's.
+//! OpenCV 3.1, bit for bit; `normalize`, `random_resized_crop` and `random_erasing` are torchvision's.
 
 mod axis;
 pub mod color;
@@ -13,6 +13,7 @@ pub mod normalize;
 pub mod opencv_storage;
 pub mod pipeline;
 pub mod random;
+pub mod random_erasing;
 pub mod random_resized_crop;
 mod real;
 pub mod resize;

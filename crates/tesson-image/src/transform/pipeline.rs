@@ -12,6 +12,7 @@ use super::intensity::Intensity;
 use super::mean::Mean;
 use super::normalize::Normalize;
 use super::random::Random;
+use super::random_erasing::RandomErasing;
 use super::random_resized_crop::RandomResizedCrop;
 use super::real::Real;
 use super::resize::{ResizeScratch, Value};
@@ -27,6 +28,8 @@ pub enum Step {
     RandomResizedCrop(RandomResizedCrop),
     /// Mirrors pictures with this probability.
     HorizontalFlip(f64),
+    /// Covers a random rectangle.
+    RandomErasing(RandomErasing),
     /// Resizes.
     Scale(Scale),
     /// Subtracts a mean picture.
@@ -51,6 +54,7 @@ impl Step {
             Step::Crop(_) => "Crop",
             Step::RandomResizedCrop(_) => "RandomResizedCrop",
             Step::HorizontalFlip(_) => "HorizontalFlip",
+            Step::RandomErasing(_) => "RandomErasing",
             Step::Scale(_) => "Scale",
             Step::Mean(_) => "Mean",
             Step::Color(_) => "Color",
@@ -82,6 +86,10 @@ impl Step {
                 mean.check([height, width, channels])?;
                 [height, width, channels]
             }
+            Step::RandomErasing(erasing) => {
+                channels.map_or(Ok(()), |n| erasing.check(n))?;
+                [height, width, channels]
+            }
             Step::Normalize(normalize) => {
                 channels.map_or(Ok(()), |n| normalize.check(n))?;
                 [height, width, channels]
@@ -94,6 +102,7 @@ impl Step {
     fn makes_reals(&self) -> bool {
         match self {
             Step::Mean(_) | Step::Normalize(_) => true,
+            Step::RandomErasing(erasing) => !erasing.is_of_bytes(),
             Step::Color(color) => color.has_effect(),
             Step::Intensity(intensity) => intensity.has_effect(),
             _ => false,
@@ -291,6 +300,24 @@ impl<F: Real> Work<'_, F> {
             Step::HorizontalFlip(probability) => {
                 self.frame.mirrored ^= random.real(0.0, 1.0) < *probability;
             }
+            Step::RandomErasing(erasing) => {
+                erasing.check(self.frame.size.channels)?;
+                // The type of the values is the same whether a rectangle is covered or not.
+                if !erasing.is_of_bytes() {
+                    self.reals();
+                }
+                match erasing.rectangle((width, height), random) {
+                    Some(rect) if self.stage == Stage::Reals => {
+                        let (size, values) = self.reals();
+                        erasing.cover(size, values, rect, F::from);
+                    }
+                    Some(rect) => {
+                        let (size, values) = self.bytes();
+                        erasing.cover(size, values, rect, |value| value as u8);
+                    }
+                    None => {}
+                }
+            }
             Step::Scale(scale) => self.scale(scale)?,
             Step::Mean(mean) => {
                 let (size, values) = self.reals();
@@ -341,6 +368,18 @@ impl<F: Real> Work<'_, F> {
         };
         self.frame = Frame::whole(size);
         Ok(())
+    }
+
+    /// The current picture in 8 bits, which is not in floating-point numbers yet; all of it is seen.
+    fn bytes(&mut self) -> (Size, &mut [u8]) {
+        let Buffers { picture, next, row, .. } = &mut self.scratch.bytes;
+        if self.stage == Stage::Given || !self.frame.is_whole() {
+            next.clear();
+            self.stage.bytes(self.frame, self.picture, picture).append_to(row, next, |value| value);
+            std::mem::swap(picture, next);
+        }
+        (self.stage, self.frame) = (Stage::Bytes, Frame::whole(self.frame.seen()));
+        (self.frame.size, picture)
     }
 
     /// The current picture in floating-point numbers, all of which are seen.
@@ -492,6 +531,26 @@ mod tests {
             assert_eq!(Pipeline::new(before.clone()).expect("an order").normalized_last, None);
             assert_eq!(transformed(&stored, &pixels, size), transformed(&before, &pixels, size));
         }
+    }
+
+    #[test]
+    fn a_rectangle_is_covered_where_it_is_seen_in_either_type_of_values() {
+        let size = Size::new(6, 7, 3);
+        let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 53 % 251) as u8).collect();
+        let erasing = |value: f32| {
+            Step::RandomErasing(RandomErasing::new(1.0, [0.3; 2], [1.0; 2], vec![value]).expect("usable"))
+        };
+        let before = [Step::HorizontalFlip(1.0), center(5, 4)];
+        let plain = transformed(&before, &pixels, size);
+        let with = |value: f32| transformed(&[&before[..], &[erasing(value)]].concat(), &pixels, size);
+        // 0.3 of 20 pixels: 2 by 2 of them, three channels each.
+        for value in [252.0, 252.5] {
+            let covered = with(value);
+            let differ = plain.iter().zip(&covered).filter(|(a, b)| a != b).collect::<Vec<_>>();
+            assert_eq!(differ.len(), 12, "{value}");
+            assert!(differ.iter().all(|(_, found)| **found == value), "{differ:?}");
+        }
+        assert_eq!(pixels, (0..size.values()).map(|i| (i * 53 % 251) as u8).collect::<Vec<_>>());
     }
 
     #[test]

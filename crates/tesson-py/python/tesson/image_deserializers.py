@@ -28,6 +28,7 @@ class _Images(Deserializer):
     intensity: ClassVar[_Maker] = staticmethod(transforms.intensity)
     normalize: ClassVar[_Maker] = staticmethod(transforms.normalize)
     horizontal_flip: ClassVar[_Maker] = staticmethod(transforms.horizontal_flip)
+    random_erasing: ClassVar[_Maker] = staticmethod(transforms.random_erasing)
     random_resized_crop: ClassVar[_Maker] = staticmethod(transforms.random_resized_crop)
     transpose: ClassVar[_Maker] = staticmethod(transforms.transpose)
     cast: ClassVar[_Maker] = staticmethod(transforms.cast)

@@ -33,6 +33,7 @@ __all__ = [
     "intensity",
     "mean",
     "normalize",
+    "random_erasing",
     "random_resized_crop",
     "scale",
     "transpose",
@@ -223,6 +224,41 @@ def horizontal_flip(probability: float = 0.5, *, seed: int | None = None) -> dic
         As in :func:`crop`.
     """
     return _section("HorizontalFlip", probability=_unless(0.5, probability), seed=seed)
+
+
+@suggests_arguments
+def random_erasing(
+    probability: float = 0.5,
+    area_ratio: float | tuple[float, float] = (0.02, 0.33),
+    aspect_ratio: float | tuple[float, float] = (0.3, 3.3),
+    value: float | Sequence[float] = 0.0,
+    *,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Cover a random rectangle of the picture, as torchvision does.
+
+    Parameters
+    ----------
+    probability : float
+        The share of pictures that have such a rectangle, from 0 to 1. Default 0.5.
+    area_ratio : float or (float, float)
+        Smallest and largest share of the picture's area. Default 0.02 to 0.33.
+    aspect_ratio : float or (float, float)
+        Smallest and largest ratio of width to height. Default 0.3 to 3.3.
+    value : float or sequence of float
+        What the rectangle is filled with, a number for all channels or one of each; whole ones from 0 to 255 leave pictures
+        in 8 bits. Default 0.
+    seed : int, optional
+        As in :func:`crop`.
+    """
+    return _section(
+        "RandomErasing",
+        probability=_unless(0.5, probability),
+        areaRatio=_unless([0.02, 0.33], _range("area_ratio", area_ratio)),
+        aspectRatio=_unless([0.3, 3.3], _range("aspect_ratio", aspect_ratio)),
+        value=_unless(0.0, _listed(value)),
+        seed=seed,
+    )
 
 
 @suggests_arguments

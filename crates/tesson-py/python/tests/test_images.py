@@ -45,6 +45,7 @@ FUNCTIONS: list[tuple[Callable[..., dict[str, Any]], str, tuple[Any, ...]]] = [
     (transforms.intensity, "Intensity", ()),
     (transforms.normalize, "Normalize", (0.5, 0.25)),
     (transforms.horizontal_flip, "HorizontalFlip", ()),
+    (transforms.random_erasing, "RandomErasing", ()),
     (transforms.random_resized_crop, "RandomResizedCrop", ()),
     (transforms.transpose, "Transpose", ()),
     (transforms.cast, "Cast", ()),
@@ -282,7 +283,7 @@ def test_pictures_of_prepared_datasets_have_the_same_transforms(files: Path) -> 
     assert np.array_equal(first(transforms.decode_image(channels=3), crop, transforms.transpose()), cut[:, :, ::-1].transpose(2, 0, 1))
 
 
-RANDOM = [transforms.random_resized_crop(area_ratio=(0.2, 1)), transforms.scale(3, 2, 3), transforms.color(brightness_radius=0.5)]
+RANDOM = [transforms.random_resized_crop(area_ratio=(0.2, 1)), transforms.scale(3, 2, 3), transforms.random_erasing(), transforms.color(brightness_radius=0.5)]
 
 
 def prepared(files: Path) -> Dataset[Any]:
@@ -505,6 +506,8 @@ def test_what_is_not_given_is_not_in_the_section() -> None:
     assert transforms.crop() == {"type": "Crop"}
     assert transforms.color(0.25) == {"type": "Color", "brightnessRadius": 0.25}
     assert transforms.random_resized_crop() == {"type": "RandomResizedCrop"}
+    assert transforms.random_erasing() == {"type": "RandomErasing"}
+    assert transforms.random_erasing(1, 0.1, value=(1, 2, 3))["value"] == [1, 2, 3]
     assert transforms.normalize((1, 2, 3), np.ones(3))["std"] == [1, 1, 1]
 
 

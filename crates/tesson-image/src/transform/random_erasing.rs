@@ -1,0 +1,136 @@
+//! Covering a random rectangle of a picture, in torchvision's sense.
+
+use super::fault::TransformFault;
+use super::random::Random;
+use super::view::{Rect, Size};
+
+/// Which rectangle is covered, and with what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomErasing {
+    probability: f64,
+    area_ratio: [f64; 2],
+    aspect_ratio: [f64; 2],
+    /// The value of each channel, or of all.
+    value: Vec<f32>,
+}
+
+impl RandomErasing {
+    /// Covers so many of the pictures, a share of the area and with a ratio of width to height between two limits each. One
+    /// value is for all channels.
+    ///
+    /// # Errors
+    /// No value.
+    pub fn new(
+        probability: f64,
+        area_ratio: [f64; 2],
+        aspect_ratio: [f64; 2],
+        value: Vec<f32>,
+    ) -> Result<RandomErasing, TransformFault> {
+        match value.is_empty() {
+            false => Ok(RandomErasing { probability, area_ratio, aspect_ratio, value }),
+            true => Err(TransformFault::Parameter {
+                name: "value",
+                found: "none".into(),
+                expected: "one number, or one of each channel",
+            }),
+        }
+    }
+
+    /// Checks the number of channels of a picture.
+    ///
+    /// # Errors
+    /// Another number than there are values, if there are several.
+    pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
+        match self.value.len() {
+            expected if expected != 1 && expected != channels => {
+                Err(TransformFault::Channels { transform: "RandomErasing", expected, found: channels })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether 8-bit pictures can hold the values.
+    pub fn is_of_bytes(&self) -> bool {
+        self.value.iter().all(|value| (0.0..=255.0).contains(value) && value.fract() == 0.0)
+    }
+
+    /// The rectangle of a picture of this size; `None` where nothing is covered: by the probability, or because ten drawn
+    /// rectangles are not smaller than the picture on both sides.
+    pub fn rectangle(&self, (width, height): (usize, usize), random: &mut dyn Random) -> Option<Rect> {
+        if random.real(0.0, 1.0) >= self.probability {
+            return None;
+        }
+        let ([smallest, largest], [narrowest, widest]) = (self.area_ratio, self.aspect_ratio);
+        for _ in 0..10 {
+            let area = width as f64 * height as f64 * random.real(smallest, largest);
+            let aspect = random.real(narrowest.ln(), widest.ln()).exp();
+            // Python's `round`: halves to even.
+            let w = (area * aspect).sqrt().round_ties_even() as usize;
+            let h = (area / aspect).sqrt().round_ties_even() as usize;
+            if w < width && h < height {
+                let y = random.integer(0, (height - h) as i64) as usize;
+                let x = random.integer(0, (width - w) as i64) as usize;
+                return Some(Rect { x, y, width: w, height: h });
+            }
+        }
+        None
+    }
+
+    /// Covers a rectangle of a picture.
+    pub fn cover<T: Copy>(&self, size: Size, values: &mut [T], rect: Rect, convert: impl Fn(f32) -> T) {
+        let n = size.channels;
+        for row in values.chunks_exact_mut(size.width * n).skip(rect.y).take(rect.height) {
+            for pixel in row[rect.x * n..(rect.x + rect.width) * n].chunks_exact_mut(n) {
+                for (to, &value) in pixel.iter_mut().zip(self.value.iter().cycle()) {
+                    *to = convert(value);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::CntkRandom;
+    use super::*;
+
+    fn erasing(probability: f64, area: [f64; 2], value: &[f32]) -> RandomErasing {
+        RandomErasing::new(probability, area, [0.3, 3.3], value.to_vec()).expect("usable")
+    }
+
+    #[test]
+    fn rectangles_lie_within_the_picture_and_have_the_drawn_shares() {
+        let all = erasing(1.0, [0.02, 0.33], &[0.0]);
+        let half = erasing(0.5, [0.02, 0.33], &[0.0]);
+        let mut random = CntkRandom::new(vec![0]);
+        let mut covered = 0;
+        for _ in 0..1000 {
+            let rect = all.rectangle((97, 61), &mut random).expect("such a rectangle fits");
+            assert!(rect.x + rect.width <= 97 && rect.y + rect.height <= 61, "{rect:?}");
+            let share = (rect.width * rect.height) as f64 / (97.0 * 61.0);
+            assert!((0.018..0.34).contains(&share), "{rect:?}");
+            covered += usize::from(half.rectangle((97, 61), &mut random).is_some());
+        }
+        assert!((450..550).contains(&covered), "{covered} of 1000");
+    }
+
+    #[test]
+    fn what_is_as_large_as_the_picture_covers_nothing() {
+        let mut random = CntkRandom::new(vec![0]);
+        assert_eq!(erasing(1.0, [1.0; 2], &[0.0]).rectangle((9, 9), &mut random), None);
+        assert_eq!(erasing(0.0, [0.1; 2], &[0.0]).rectangle((9, 9), &mut random), None);
+    }
+
+    #[test]
+    fn a_rectangle_has_the_value_of_each_channel() {
+        let mut values = [9u8; 3 * 2 * 3];
+        let rect = Rect { x: 1, y: 1, width: 1, height: 2 };
+        erasing(1.0, [0.1; 2], &[1.0, 2.0, 3.0]).cover(Size::new(3, 2, 3), &mut values, rect, |x| x as u8);
+        assert_eq!(values, [9, 9, 9, 9, 9, 9, 9, 9, 9, 1, 2, 3, 9, 9, 9, 1, 2, 3]);
+        assert!(
+            !erasing(1.0, [0.1; 2], &[0.5]).is_of_bytes() && erasing(1.0, [0.1; 2], &[255.0]).is_of_bytes()
+        );
+        assert!(erasing(1.0, [0.1; 2], &[1.0, 2.0]).check(3).is_err());
+        assert!(RandomErasing::new(1.0, [0.1; 2], [1.0; 2], Vec::new()).is_err());
+    }
+}
