@@ -25,6 +25,7 @@ from .streams import StreamInformation, Streams
 from .transforming import as_transform
 from .transforms import AnyTransform
 from .user import UserDeserializer
+from .world import resolve_world
 
 __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
@@ -150,6 +151,10 @@ class MinibatchSource(Source):
     num_data_partitions, partition_index : int, optional
         Number of workers and the rank of this one, for all calls that name none. Given here, a number of workers that
         leaves ranks without data is warned of when the source is opened, on every rank.
+    world : "auto", (int, int) or device mesh, optional
+        In place of these two: rank and number of workers as :func:`tesson.world.resolve_world` finds them. `sharing` is
+        then by position unless given, so that all ranks take equally many steps and a state of any rank resumes on any
+        number of them.
 
     Raises
     ------
@@ -220,7 +225,13 @@ class MinibatchSource(Source):
         transforms: Mapping[str, AnyTransform | Sequence[AnyTransform]] | None = None,
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
+        world: Any = None,
     ) -> None:
+        if world is not None:
+            if num_data_partitions is not None or partition_index is not None:
+                raise ConfigError("world: num_data_partitions and partition_index say the same; give one or the other")
+            partition_index, num_data_partitions, _ = resolve_world(world)
+            sharing = sharing or "position"
         given = _given(locals())
         parts = _parts(deserializers)
         transformed = _transforms(parts, transforms or {})
@@ -353,6 +364,7 @@ class MinibatchSource(Source):
         transforms: Mapping[str, AnyTransform | Sequence[AnyTransform]] | None = None,
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
+        world: Any = None,
         **streams: Any,
     ) -> MinibatchSource:
         """Read data that are in memory, by default in their order.
@@ -363,7 +375,7 @@ class MinibatchSource(Source):
             Streams whose names are no keywords, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
 randomization_window_in_samples, frame_mode, truncation_length, exclude_keys, minibatch_size_in_sequences, bucketing, equal_steps, \
-sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index
+sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index, world
             As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
             Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
