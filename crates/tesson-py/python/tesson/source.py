@@ -228,9 +228,7 @@ class MinibatchSource(Source):
         world: Any = None,
     ) -> None:
         if world is not None:
-            if num_data_partitions is not None or partition_index is not None:
-                raise ConfigError("world: num_data_partitions and partition_index say the same; give one or the other")
-            partition_index, num_data_partitions, _ = resolve_world(world)
+            num_data_partitions, partition_index = _shares(world, num_data_partitions, partition_index)
             sharing = sharing or "position"
         given = _given(locals())
         parts = _parts(deserializers)
@@ -296,6 +294,7 @@ class MinibatchSource(Source):
         extended_variables: bool = False,
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
+        world: Any = None,
     ) -> MinibatchSource:
         """Open what a configuration describes.
 
@@ -321,7 +320,7 @@ class MinibatchSource(Source):
             What follows a BrainScript file on CNTK's command line: ``["Train=[reader=[randomize=false]]"]``.
         extended_variables : bool
             Whether ``$env:NAME$`` and ``$name|value$`` are variables in BrainScript.
-        num_data_partitions, partition_index : int, optional
+        num_data_partitions, partition_index, world : optional
             As in :class:`MinibatchSource`.
 
         Examples
@@ -334,6 +333,10 @@ class MinibatchSource(Source):
         6
         """
         tree, found_dir = load_reader(config, section, overrides, arguments, extended_variables)
+        if world is not None:
+            num_data_partitions, partition_index = _shares(world, num_data_partitions, partition_index)
+            if not any(name.lower() == "sharing" for name in tree):
+                tree = {**tree, "sharing": "position"}
         source = cls.__new__(cls)
         source._open(tree, {}, found_dir if base_dir is None else text_of(base_dir))
         source._share_by_default(num_data_partitions, partition_index)
@@ -882,6 +885,14 @@ def _transforms(
 def _is_transform(value: Any) -> bool:
     """Whether a value is one transform, not several: a function, or a section that names one."""
     return callable(value) or isinstance(value, Mapping)
+
+
+def _shares(world: Any, workers: int | None, rank: int | None) -> tuple[int, int]:
+    """Number of workers and rank of a world, which is given in place of the two."""
+    if workers is not None or rank is not None:
+        raise ConfigError("world: num_data_partitions and partition_index say the same; give one or the other")
+    found = resolve_world(world)
+    return found.size, found.rank
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,11 @@ def test_a_state_of_any_of_eight_ranks_resumes_on_other_numbers(size: int, saved
 def test_world_is_instead_of_partitions() -> None:
     with pytest.raises(ConfigError, match="^world"):
         opened((0, 2), num_data_partitions=2)
+
+
+def test_configurations_take_a_world(ctf: Callable[[str], str]) -> None:
+    reader = {"type": "CNTKTextFormatDeserializer", "file": ctf("|x 1\n|x 2\n"), "input": {"x": {"dim": 1, "format": "dense"}}}
+    config = {"deserializers": [reader], "maxSweeps": 1}
+    shares = [MinibatchSource.from_config(config, world=(rank, 2)).next_minibatch(2)["x"].num_samples for rank in range(2)]
+    # Both lie in one chunk: only by position each rank gets one.
+    assert shares == [1, 1]
