@@ -228,14 +228,23 @@ class MinibatchData(StreamData):
         return _unpickled_data(([stream], *others), 0)
 
     def __dlpack__(self, **arguments: Any) -> Any:
-        """The same as :meth:`asarray`, for other frameworks; of dense streams only."""
+        """The same as :meth:`asarray`, for other frameworks; of dense streams only.
+
+        Takes what NumPy's own arrays take: `stream`, and from NumPy 2.1 on `max_version`, `dl_device` and `copy` of the
+        versioned protocol. An older NumPy answers those with `TypeError`, at which a framework asks again without them.
+        """
         if self.is_ragged:
             raise BufferError(f"stream `{self.name}` is ragged: hand over the arrays of its sample_list one by one")
         if self.is_sparse:
             raise BufferError(
                 f"stream `{self.name}` is sparse: hand over its indptr, indices and values, or asarray(), which is dense"
             )
-        return self.asarray().__dlpack__(**arguments)
+        array = self.asarray()
+        if arguments.get("copy") is False and not np.may_share_memory(array, self.samples):
+            raise BufferError(
+                f"stream `{self.name}` has sequences to be padded, which takes a copy: hand over its samples, or leave out copy=False"
+            )
+        return array.__dlpack__(**arguments)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The processor's own memory."""

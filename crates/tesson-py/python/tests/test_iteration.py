@@ -149,6 +149,15 @@ def test_dense_data_are_arrays_of_other_frameworks(sources: Makers) -> None:
     assert np.array_equal(np.from_dlpack(tags), tags.asarray())
     assert np.array_equal(np.asarray(tags), tags.asarray())
     assert tags.__dlpack_device__() == (1, 0)
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        assert "dltensor_versioned" in repr(tags.__dlpack__(max_version=(1, 0)))
+        even = MinibatchSource.from_data(x=np.eye(4), max_sweeps=1).next_minibatch(4)["x"]
+        assert np.shares_memory(np.from_dlpack(even, copy=False), even.samples)
+        assert not np.shares_memory(np.from_dlpack(even, copy=True), even.samples)
+        with pytest.raises(BufferError, match="`tags` has sequences to be padded"):
+            np.from_dlpack(tags, copy=False)
+        with pytest.raises(BufferError):
+            tags.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
     with pytest.raises(BufferError, match="`words` is sparse: hand over its indptr"):
         np.from_dlpack(minibatch["words"])
 
