@@ -72,7 +72,9 @@ def _initialised() -> World | None:
     if torch is not None and torch.is_available() and torch.is_initialized():
         return World(torch.get_rank(), torch.get_world_size(), "torch.distributed")
     jax = sys.modules.get("jax")
-    if jax is not None and jax.distributed.is_initialized():
+    # Absent while the module is being imported, and from releases before 0.4.34.
+    is_initialized = getattr(getattr(jax, "distributed", None), "is_initialized", None)
+    if jax is not None and is_initialized is not None and is_initialized():
         return World(jax.process_index(), jax.process_count(), "jax.distributed")
     return None
 
