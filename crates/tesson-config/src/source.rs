@@ -256,7 +256,7 @@ impl SourceConfig {
                 sequences: self.minibatch_size_in_sequences.unwrap_or(u64::MAX),
             }),
             equal_steps: self.equal_steps,
-            left_out: None,
+            excluded: None,
         }
     }
 

@@ -35,7 +35,7 @@ fn planner(order: OrderSpec) -> Planner {
         most_sequences: None,
         bucketing: None,
         equal_steps: None,
-        left_out: None,
+        excluded: None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the planner hands out: positions, planned sequences, and minibatches of them.
 
-use crate::LeftOut;
+use crate::ExcludedSequences;
 
 /// A position in the data, and what comes next there.
 ///
@@ -242,8 +242,8 @@ impl BatchPlan {
     }
 
     /// Takes sequences out of a minibatch that has been dealt out. Those that stay keep their slots.
-    pub(crate) fn leave_out(&mut self, left_out: &LeftOut) {
-        let stays = |planned: &Planned| !left_out.holds(*planned);
+    pub(crate) fn leave_out(&mut self, excluded: &ExcludedSequences) {
+        let stays = |planned: &Planned| !excluded.holds(*planned);
         if self.own.iter().chain(&self.foreign).all(stays) {
             return;
         }

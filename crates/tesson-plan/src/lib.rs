@@ -11,8 +11,8 @@
 
 mod batch;
 mod cut;
+mod excluded;
 mod join;
-mod left_out;
 mod merge;
 mod order;
 mod planner;
@@ -29,10 +29,10 @@ mod truncate;
 mod tests;
 
 pub use batch::{BatchKind, BatchPlan, BatchSlot, Cursor, Planned, Steps, WindowStart};
+pub use excluded::ExcludedSequences;
 pub use join::{
     JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
 };
-pub use left_out::LeftOut;
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, ChunkWindow, Global, OrderSpec, Tumbling, Window};
 pub use planner::{Planner, Progress, StepSizes};

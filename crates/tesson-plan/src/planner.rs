@@ -174,8 +174,8 @@ impl Planner {
             self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
             out.after = self.cursor;
             // Only now: whatever is left out, all others keep their minibatch, their rank and their slot.
-            if let Some(left_out) = &self.spec.left_out {
-                out.leave_out(left_out);
+            if let Some(excluded) = &self.spec.excluded {
+                out.leave_out(excluded);
             }
         }
         Ok(progress)

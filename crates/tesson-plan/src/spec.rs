@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::Index;
 
-use crate::{Bucketing, Cursor, Demand, LeftOut, OrderSpec, Planned, Sharing};
+use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Planned, Sharing};
 use crate::{PlanRefusal, Result};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
@@ -80,7 +80,7 @@ pub struct PlanSpec {
     /// leaves of it. Under sharing by chunk for minibatches that end with their sweep.
     pub equal_steps: Option<EqualSteps>,
     /// Sequences that are planned like all others and not delivered.
-    pub left_out: Option<Arc<LeftOut>>,
+    pub excluded: Option<Arc<ExcludedSequences>>,
 }
 
 /// "For ever", in samples: the largest position that CNTK's shuffled orders reach.

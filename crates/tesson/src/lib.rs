@@ -58,9 +58,9 @@ pub use tesson_plan::{
 pub mod plan {
     pub use tesson_plan::{
         BatchKind, BatchPlan, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand, Ending,
-        EqualSteps, Fingerprint, Global, JoinReport, LastSequence, Layer, LeftOut, Limit, MissingKeys,
-        OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, RowState, RowsState, Segment, Sharing,
-        Steps, Tumbling, Window, WindowStart,
+        EqualSteps, ExcludedSequences, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit,
+        MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, RowState, RowsState, Segment,
+        Sharing, Steps, Tumbling, Window, WindowStart,
     };
 }
 

@@ -117,7 +117,7 @@ impl Source {
     fn joint(&mut self) -> Result<&IndexedSource, Error> {
         if self.joint.is_none() {
             let joint = self.index(&mut Defects::Refuse)?;
-            self.plan.left_out = self.resolve_exclusion(&joint.indexed)?;
+            self.plan.excluded = self.resolve_exclusion(&joint.indexed)?;
             self.joint = Some(joint);
         }
         Ok(self.joint.as_ref().expect("made above"))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tesson_core::{Chunk, Error, Indexed, Key, Scratch, nearest};
-use tesson_plan::{LeftOut, Planned};
+use tesson_plan::{ExcludedSequences, Planned};
 
 use super::Source;
 use crate::refusal::EngineRefusal;
@@ -72,13 +72,16 @@ impl Source {
     }
 
     /// The sequences that `excludeKeys` names; warns of keys that no sequence has.
-    pub(super) fn resolve_exclusion(&self, indexed: &Indexed) -> Result<Option<Arc<LeftOut>>, Error> {
+    pub(super) fn resolve_exclusion(
+        &self,
+        indexed: &Indexed,
+    ) -> Result<Option<Arc<ExcludedSequences>>, Error> {
         if self.exclude_keys.is_empty() {
             return Ok(None);
         }
         let mut found: HashMap<&str, bool> =
             self.exclude_keys.iter().map(|key| (key.as_str(), false)).collect();
-        let mut left_out = Vec::new();
+        let mut excluded = Vec::new();
         let mut text = String::new();
         self.for_each_key(indexed, |planned, key| {
             text.clear();
@@ -86,11 +89,11 @@ impl Source {
             let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{key}"));
             if let Some(is_found) = found.get_mut(text.as_str()) {
                 *is_found = true;
-                left_out.push(planned);
+                excluded.push(planned);
             }
             true
         })?;
-        if left_out.len() as u64 == indexed.index.n_sequences() {
+        if excluded.len() as u64 == indexed.index.n_sequences() {
             return Err(EngineRefusal::AllExcluded { n: indexed.index.n_sequences() }.into());
         }
         let missing: Vec<&str> =
@@ -105,6 +108,6 @@ impl Source {
                 self.exclude_keys.len()
             );
         }
-        Ok(Some(Arc::new(LeftOut::new(left_out))))
+        Ok(Some(Arc::new(ExcludedSequences::new(excluded))))
     }
 }

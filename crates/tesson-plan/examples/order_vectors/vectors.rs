@@ -56,7 +56,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
         most_sequences: None,
         bucketing: None,
         equal_steps: None,
-        left_out: None,
+        excluded: None,
     }
 }
 

@@ -87,7 +87,7 @@ fn spec_of(source: &Value) -> PlanSpec {
         most_sequences: None,
         bucketing: None,
         equal_steps: None,
-        left_out: None,
+        excluded: None,
     }
 }
 

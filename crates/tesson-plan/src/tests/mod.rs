@@ -50,7 +50,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
         most_sequences: None,
         bucketing: None,
         equal_steps: None,
-        left_out: None,
+        excluded: None,
     }
 }
 
@@ -127,7 +127,7 @@ fn any_spec() -> impl Strategy<Value = PlanSpec> {
             most_sequences,
             bucketing: None,
             equal_steps: None,
-            left_out: None,
+            excluded: None,
         },
     )
 }

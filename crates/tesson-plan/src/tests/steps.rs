@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, LeftOut, StepSizes};
+use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, ExcludedSequences, StepSizes};
 
 /// Corpora whose sequences have one length, which steps are computed for, and others.
 fn any_lengths() -> impl Strategy<Value = Vec<Vec<u32>>> {
@@ -93,7 +93,7 @@ proptest! {
         let expected: Vec<_> = batches(&whole, &index, &mut planner, demand).into_iter()
             .map(|(slots, after)| (slots.into_iter().filter(|slot| !out.contains(&slot.planned)).collect::<Vec<_>>(), after))
             .collect();
-        let spec = PlanSpec { left_out: Some(Arc::new(LeftOut::new(out))), ..whole };
+        let spec = PlanSpec { excluded: Some(Arc::new(ExcludedSequences::new(out))), ..whole };
         let mut planner = Planner::new(spec.clone());
         planner.start(&index, demand).unwrap();
         let found = batches(&spec, &index, &mut planner, demand);

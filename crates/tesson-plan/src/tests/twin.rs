@@ -100,7 +100,7 @@ proptest! {
             most_sequences: None,
         bucketing: None,
         equal_steps: None,
-        left_out: None,
+        excluded: None,
         };
         let complete = index_of(&chunks);
         let (mut one, mut other) = (Planner::new(spec.clone()), Planner::new(spec));

@@ -5,18 +5,18 @@ use crate::Planned;
 /// Sequences to leave out. Each is planned like all others and then missing from its minibatch, as an invalid sequence is:
 /// nothing else moves, so a state means the same whatever is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct ExcludedSequences {
     /// Chunk and number within it, sorted.
     sequences: Vec<(u32, u32)>,
 }
 
-impl LeftOut {
+impl ExcludedSequences {
     /// These sequences, in any order.
-    pub fn new(sequences: impl IntoIterator<Item = Planned>) -> LeftOut {
+    pub fn new(sequences: impl IntoIterator<Item = Planned>) -> ExcludedSequences {
         let mut sequences: Vec<_> = sequences.into_iter().map(|p| (p.chunk, p.sequence)).collect();
         sequences.sort_unstable();
         sequences.dedup();
-        LeftOut { sequences }
+        ExcludedSequences { sequences }
     }
 
     /// Whether a sequence is left out.
