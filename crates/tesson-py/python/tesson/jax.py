@@ -1,0 +1,240 @@
+"""Minibatches as JAX arrays: copied to devices ahead of the training loop, sharded over a mesh, exactly resumable.
+
+JAX is imported when the first minibatch is read, so that this module costs nothing where it is not used.
+
+::
+
+    batches = tesson.jax.minibatches(source, 256, sharding=NamedSharding(mesh, PartitionSpec("data")))
+    for step, batch in enumerate(batches):
+        params = train_step(params, batch["features"], batch["labels"])
+        if step % 1000 == 0:
+            manager.save(step, args=ocp.args.Composite(
+                params=ocp.args.StandardSave(params), data=ocp.args.JsonSave(batches.get_state())))
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError, UsageError
+from .minibatch import MinibatchData
+from .source import MinibatchSource
+from .source_base import Source
+
+__all__ = ["MinibatchIterator", "minibatches"]
+
+
+def minibatches(
+    source: Source,
+    minibatch_size: int | None = None,
+    *,
+    sharding: Any = None,
+    prefetch: int = 2,
+    padded: Collection[str] | None = None,
+    pad_to: int | None = None,
+) -> MinibatchIterator:
+    """Iterate over a source's minibatches as dictionaries of :class:`jax.Array`.
+
+    Parameters
+    ----------
+    source : Source
+        Its streams have to be dense. The iterator reads ahead of the training loop: from here on read, save and restore
+        through the iterator, not through the source.
+    minibatch_size : int, optional
+        Samples of a minibatch over all processes; by default as for :meth:`MinibatchSource.minibatches`.
+    sharding : jax.sharding.Sharding, optional
+        How arrays are spread over devices: each becomes one global array, of which this process gives its share
+        (:func:`jax.make_array_from_process_local_data`). For arrays with fewer axes, such as lengths, a
+        ``NamedSharding`` is cut to its first entries. Where there are several processes and the source was not given
+        ``num_data_partitions`` and ``partition_index``, they are those of JAX; all processes need equally many rows in
+        each minibatch, so open the source with ``sharing="position"``, ``drop_last=True`` and a size that the
+        number of processes divides. By default arrays are on JAX's default device.
+    prefetch : int
+        Minibatches whose copy to the devices starts before the loop asks for them, from 0. Each takes device memory.
+    padded : collection of str, optional
+        Streams whose sequences have several samples. By default all streams if the corpus has more samples than
+        sequences, which indexes it; for custom sources (:class:`UserMinibatchSource`) none.
+    pad_to : int, optional
+        Steps to which the sequences of padded streams are filled up with 0. By default as many as the longest
+        sequence of the minibatch, where compiled functions are compiled anew for each length.
+
+    Returns
+    -------
+    MinibatchIterator
+        For each minibatch a dictionary: of a stream ``name`` the array ``[sequences, *sample_shape]``; of a padded one
+        ``[sequences, steps, *sample_shape]`` and, as ``name_lengths``, the int32 samples of each sequence.
+
+    Raises
+    ------
+    UsageError
+        A stream is sparse or ragged, or an argument means nothing.
+    """
+    return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to)
+
+
+class MinibatchIterator(Iterator[dict[str, Any]]):
+    """What :func:`minibatches` returns.
+
+    A loop over it ends as one over the source does: with the data, or with the sweep if the data have no end. The next
+    loop gives the next sweep.
+
+    Its state is that after the minibatch last handed over, whatever has been prefetched since: a dictionary that `json`
+    can write. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it, :meth:`get_state` and
+    :meth:`set_state` those of Grain.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        minibatch_size: int | None,
+        sharding: Any,
+        prefetch: int,
+        padded: Collection[str] | None,
+        pad_to: int | None,
+    ) -> None:
+        for name, value, least in (("prefetch", prefetch, 0), ("pad_to", pad_to, 1)):
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
+        for stream in source.streams.values():
+            if stream.storage_format == "sparse":
+                raise UsageError(
+                    f"stream `{stream.name}` is sparse, expected dense streams: read it with is_sparse=False, or leave it out"
+                )
+        self._source = source
+        self._arguments = () if minibatch_size is None else (minibatch_size,)
+        self._sharding = sharding
+        self._prefetch = prefetch
+        self._padded = _checked(padded, source)
+        self._pad_to = pad_to
+        self._state = source.get_checkpoint_state()
+        #: The minibatches ahead of the loop, and the state after each.
+        self._ahead: deque[tuple[dict[str, Any], dict[str, Any]]] = deque()
+        self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
+        self._ended = False
+
+    def __iter__(self) -> MinibatchIterator:
+        if self._ended:
+            # A loop over the next sweep.
+            self._ended, self._reading = False, None
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        # One more than are prefetched, since the first is handed over at once.
+        while not self._ended and len(self._ahead) <= self._prefetch:
+            self._read()
+        if not self._ahead:
+            raise StopIteration
+        arrays, self._state = self._ahead.popleft()
+        return arrays
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state after the minibatch last handed over."""
+        return self._state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Resume from a state of this iterator or of its source; what has been prefetched is dropped.
+
+        Raises
+        ------
+        ResumeError
+            The state belongs to other data, another order or another version. The iterator is as it was.
+        """
+        self._source.restore_from_checkpoint(state_dict)
+        self._state = self._source.get_checkpoint_state()
+        self._ahead.clear()
+        self._ended, self._reading = False, None
+
+    def get_state(self) -> dict[str, Any]:
+        """The same as :meth:`state_dict`, as Grain spells it."""
+        return self.state_dict()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """The same as :meth:`load_state_dict`, as Grain spells it."""
+        self.load_state_dict(state)
+
+    def _read(self) -> None:
+        """Starts the copy of one more minibatch, or notes that there is none."""
+        if self._reading is None:
+            self._reading = self._source.minibatches(*self._arguments, **self._share())
+        minibatch = next(self._reading, None)
+        if minibatch is None:
+            self._ended = True
+            return
+        # Custom sources have no state in their minibatches, and do not read ahead.
+        state = getattr(minibatch, "state", None) or self._source.get_checkpoint_state()
+        arrays: dict[str, Any] = {}
+        for name, data in minibatch.items():
+            arrays |= self._arrays(getattr(name, "name", name), data)
+        self._ahead.append((arrays, state))
+
+    def _share(self) -> dict[str, int]:
+        """Which share of the minibatches this process reads, where the source has not been told."""
+        import jax
+
+        own = getattr(self._source, "_share", (None, None))
+        if self._sharding is None or jax.process_count() == 1 or own != (None, None):
+            return {}
+        return {"num_data_partitions": jax.process_count(), "partition_index": jax.process_index()}
+
+    def _arrays(self, name: str, data: MinibatchData) -> dict[str, Any]:
+        """The arrays of one stream, on their way to the devices."""
+        if data.is_ragged:
+            raise UsageError(f"stream `{name}` is ragged, expected samples of one shape: scale or crop its pictures alike")
+        lengths = data.lengths
+        if name in self._padded:
+            padded = self._filled(name, data, lengths)
+            return {name: self._put(padded), f"{name}_lengths": self._put(lengths.astype(np.int32))}
+        if (lengths != 1).any():
+            number = int(np.flatnonzero(lengths != 1)[0])
+            raise DataError(
+                f"stream `{name}`: sequence {data.keys[number]!r} has {lengths[number]} samples, expected 1; "
+                f"name the stream in `padded`",
+                stream=name,
+                key=data.keys[number],
+            )
+        return {name: self._put(data.samples)}
+
+    def _filled(self, name: str, data: MinibatchData, lengths: NDArray[np.uint32]) -> NDArray[Any]:
+        """A padded stream's sequences, filled up to the number of steps asked for."""
+        array = data.asarray()
+        if self._pad_to is None or array.shape[1] == self._pad_to:
+            return array
+        if array.shape[1] > self._pad_to:
+            number = int(lengths.argmax())
+            raise DataError(
+                f"stream `{name}`: sequence {data.keys[number]!r} has {lengths[number]} samples, expected at most "
+                f"pad_to={self._pad_to}; raise it, or cut sequences with truncation_length",
+                stream=name,
+                key=data.keys[number],
+            )
+        filled = np.zeros((array.shape[0], self._pad_to, *array.shape[2:]), array.dtype)
+        filled[:, : array.shape[1]] = array
+        return filled
+
+    def _put(self, array: NDArray[Any]) -> Any:
+        """Starts the copy of an array to the devices. On the CPU it may share the minibatch's memory, which nobody else has."""
+        import jax
+
+        sharding = self._sharding
+        if sharding is None:
+            return jax.device_put(array)
+        if isinstance(sharding, jax.sharding.NamedSharding):
+            spec = jax.sharding.PartitionSpec(*tuple(sharding.spec)[: array.ndim])
+            sharding = jax.sharding.NamedSharding(sharding.mesh, spec)
+        return jax.make_array_from_process_local_data(sharding, array)
+
+
+def _checked(padded: Collection[str] | None, source: Source) -> frozenset[str]:
+    """The padded streams: those named, or by default what the corpus needs."""
+    if padded is None:
+        several = isinstance(source, MinibatchSource) and source.num_samples_per_sweep > source.num_sequences
+        return frozenset(source.streams if several else ())
+    names = {padded} if isinstance(padded, str) else set(padded)
+    if unknown := names - set(source.streams):
+        raise UsageError(f"padded: found {sorted(unknown)}, expected streams of the source: {', '.join(source.streams)}")
+    return frozenset(names)

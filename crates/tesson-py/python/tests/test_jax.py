@@ -1,0 +1,243 @@
+"""Minibatches as JAX arrays: values, shardings, and states that count what was handed over, not what was prefetched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tesson.jax
+from tesson import (
+    INFINITELY_REPEAT,
+    DataError,
+    MinibatchData,
+    MinibatchSource,
+    ResumeError,
+    StreamInformation,
+    UsageError,
+    UserMinibatchSource,
+)
+
+jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
+
+
+def source(**options: Any) -> MinibatchSource:
+    """Twelve sequences of one sample, shuffled."""
+    return MinibatchSource.from_data(
+        x=np.arange(24, dtype=np.float32).reshape(12, 2), y=np.arange(12, dtype=np.float32), randomize=True, **options
+    )
+
+
+def sequences(**options: Any) -> MinibatchSource:
+    """Six sequences of 1, 2 and 3 samples."""
+    return MinibatchSource.from_data(
+        x=[np.full((1 + i % 3, 2), i, np.float32) for i in range(6)], y=np.arange(6, dtype=np.float32), **options
+    )
+
+
+def as_lists(batches: Any) -> list[list[float]]:
+    return [batch["y"].tolist() for batch in batches]
+
+
+def test_values_are_those_of_the_source_in_its_order() -> None:
+    batches = list(tesson.jax.minibatches(source(max_sweeps=1), 5))
+    expected = list(source(max_sweeps=1).minibatches(5))
+    assert len(batches) == len(expected) == 3
+    for batch, minibatch in zip(batches, expected):
+        assert list(batch) == ["x", "y"]
+        for name, array in batch.items():
+            assert isinstance(array, jax.Array)
+            np.testing.assert_array_equal(array, minibatch[name].samples)
+
+
+def test_arrays_stay_as_they_are_when_the_source_reads_on() -> None:
+    batches = tesson.jax.minibatches(source(), 4, prefetch=1)
+    first = next(batches)
+    before = np.array(first["x"])
+    for _ in range(3):
+        list(batches)
+    np.testing.assert_array_equal(first["x"], before)
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 2, 7])
+def test_a_loop_ends_with_the_sweep_and_the_next_one_goes_on(prefetch: int) -> None:
+    batches = tesson.jax.minibatches(source(), 5, prefetch=prefetch)
+    plain = source()
+    for _ in range(3):
+        assert as_lists(batches) == [m["y"].samples.tolist() for m in plain.minibatches(5)]
+
+
+@pytest.mark.parametrize("prefetch", [0, 2, 7])
+def test_a_state_is_that_of_the_minibatch_handed_over_last(prefetch: int) -> None:
+    def fresh() -> tesson.jax.MinibatchIterator:
+        return tesson.jax.minibatches(source(max_sweeps=2), 5, prefetch=prefetch)
+
+    everything = as_lists(fresh())
+    assert len(everything) == 5
+    for steps in range(len(everything) + 1):
+        batches = fresh()
+        begun = [next(batches)["y"].tolist() for _ in range(steps)]
+        state = json.loads(json.dumps(batches.get_state()))
+        resumed = fresh()
+        resumed.set_state(state)
+        assert resumed.state_dict() == state
+        # A second resume, before anything was read, and a state loaded over minibatches that were prefetched.
+        again = fresh()
+        next(again)
+        again.load_state_dict(resumed.state_dict())
+        assert begun + as_lists(resumed) == begun + as_lists(again) == everything
+
+
+def test_states_are_taken_by_any_source_of_the_data() -> None:
+    batches = tesson.jax.minibatches(source(max_sweeps=1), 5)
+    next(batches)
+    plain = source(max_sweeps=1)
+    plain.restore_from_checkpoint(batches.get_state())
+    assert [m["y"].samples.tolist() for m in plain.minibatches(5)] == as_lists(batches)
+
+
+def test_a_state_of_other_data_leaves_the_iterator_as_it_was() -> None:
+    batches = tesson.jax.minibatches(source(max_sweeps=1), 5)
+    next(batches)
+    state = batches.get_state()
+    other = tesson.jax.minibatches(sequences(max_sweeps=1), 5)
+    next(other)
+    with pytest.raises(ResumeError):
+        batches.set_state(other.get_state())
+    assert batches.get_state() == state
+    assert as_lists(batches) == [m["y"].samples.tolist() for m in source(max_sweeps=1).minibatches(5)][1:]
+
+
+def test_sequences_are_padded_with_their_lengths() -> None:
+    batches = list(tesson.jax.minibatches(sequences(max_sweeps=1), 6))
+    expected = list(sequences(max_sweeps=1).minibatches(6))
+    assert len(batches) == len(expected) > 1
+    for batch, minibatch in zip(batches, expected):
+        assert list(batch) == ["x", "x_lengths", "y", "y_lengths"]
+        np.testing.assert_array_equal(batch["x"], minibatch["x"].asarray())
+        assert batch["x_lengths"].dtype == np.int32
+        assert batch["x_lengths"].tolist() == minibatch["x"].lengths.tolist()
+
+
+def test_streams_may_be_padded_to_one_length_and_others_not_at_all() -> None:
+    for batch in tesson.jax.minibatches(sequences(max_sweeps=1), 4, padded=["x"], pad_to=5):
+        rows = len(batch["y"])
+        assert batch["x"].shape == (rows, 5, 2) and batch["y"].shape == (rows,)
+        assert batch["x"].sum() == (batch["x_lengths"] * batch["y"] * 2).sum()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"prefetch": -1}, UsageError, "prefetch: found -1, expected a whole number from 0"),
+        ({"pad_to": 0}, UsageError, "pad_to: found 0"),
+        ({"padded": ["z"]}, UsageError, r"padded: found \['z'\], expected streams of the source: x, y"),
+        ({"padded": "y"}, DataError, "stream `x`: sequence 1 has 2 samples, expected 1; name the stream in `padded`"),
+        ({"pad_to": 2}, DataError, "stream `x`: sequence 2 has 3 samples, expected at most pad_to=2"),
+    ],
+)
+def test_arguments_and_data_that_do_not_fit_are_refused(arguments: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        list(tesson.jax.minibatches(sequences(max_sweeps=1), 6, **arguments))
+
+
+def test_sparse_streams_are_refused_before_anything_is_read() -> None:
+    from scipy.sparse import csr_matrix
+
+    with pytest.raises(UsageError, match="stream `x` is sparse"):
+        tesson.jax.minibatches(MinibatchSource.from_data(x=csr_matrix(np.eye(3))))
+
+
+class Counting(UserMinibatchSource):
+    """A custom source of four minibatches with a state of its own."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def stream_infos(self) -> list[StreamInformation]:
+        return [StreamInformation("y", 0, "dense", np.float32, (1,))]
+
+    def next_minibatch(self, num_samples: int) -> Any:
+        if self.at == 4:
+            return {}
+        self.at += 1
+        value = np.full((num_samples, 1), self.at, np.float32)
+        return {self.streams.y: MinibatchData(value, num_samples, num_samples)}
+
+    def is_infinite(self) -> bool:
+        return False
+
+    def get_checkpoint_state(self) -> dict[str, Any]:
+        return {"at": self.at}
+
+    def restore_from_checkpoint(self, checkpoint: Any) -> None:
+        self.at = checkpoint["at"]
+
+
+def test_custom_sources_resume_exactly_too() -> None:
+    batches = tesson.jax.minibatches(Counting(), 2)
+    assert next(batches)["y"].tolist() == [[1], [1]]
+    assert batches.get_state() == {"at": 1}
+    again = tesson.jax.minibatches(Counting(), 2)
+    again.set_state(batches.get_state())
+    assert as_lists(again) == as_lists(batches) == [[[n], [n]] for n in (2, 3, 4)]
+
+
+def test_processes_share_by_default_only_where_the_arrays_are_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    monkeypatch.setattr(jax, "process_count", lambda: 3)
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    shared = {"num_data_partitions": 3, "partition_index": 1}
+    assert tesson.jax.minibatches(source(), 6, sharding=alone)._share() == shared
+    assert tesson.jax.minibatches(source(), 6)._share() == {}
+    own = source(num_data_partitions=2, partition_index=0)
+    assert tesson.jax.minibatches(own, 6, sharding=alone)._share() == {}
+
+
+#: Four devices need a process of their own: JAX counts them when it starts.
+SHARDED = """
+import jax, numpy as np, tesson.jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from tesson import MinibatchSource
+def source():
+    return MinibatchSource.from_data(
+        x=[np.full((1 + i % 3, 2), i, np.float32) for i in range(8)], minibatch_size_in_sequences=4, max_sweeps=1)
+sharding = NamedSharding(Mesh(np.array(jax.devices()), "data"), PartitionSpec("data", None, None))
+batches = list(tesson.jax.minibatches(source(), sharding=sharding))
+assert len(batches) == 2
+for batch, minibatch in zip(batches, source()):
+    x, lengths = batch["x"], batch["x_lengths"]
+    assert len(x.sharding.device_set) == 4 and len(lengths.sharding.device_set) == 4
+    assert [shard.data.shape[0] for shard in x.addressable_shards] == [1] * 4
+    np.testing.assert_array_equal(x, minibatch["x"].asarray())
+    assert lengths.tolist() == minibatch["x"].lengths.tolist()
+print("sharded")
+"""
+
+
+def test_arrays_are_sharded_over_a_mesh(tmp_path: Path) -> None:
+    script = tmp_path / "sharded.py"
+    script.write_text(SHARDED)
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    ran = subprocess.run([sys.executable, script], env=os.environ | flags, capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == "sharded\n"
+
+
+def test_orbax_saves_states_as_json(tmp_path: Path) -> None:
+    ocp = pytest.importorskip("orbax.checkpoint", reason="Orbax is an optional dependency")
+    batches = tesson.jax.minibatches(source(max_sweeps=1), 5)
+    next(batches)
+    with ocp.CheckpointManager(tmp_path / "run") as manager:
+        manager.save(1, args=ocp.args.Composite(data=ocp.args.JsonSave(batches.get_state())))
+        manager.wait_until_finished()
+        restored = manager.restore(1, args=ocp.args.Composite(data=ocp.args.JsonRestore()))
+    resumed = tesson.jax.minibatches(source(max_sweeps=1), 5)
+    resumed.set_state(restored["data"])
+    assert as_lists(resumed) == as_lists(batches) != []
