@@ -240,7 +240,7 @@ class MinibatchData(StreamData):
                 f"stream `{self.name}` is sparse: hand over its indptr, indices and values, or asarray(), which is dense"
             )
         array = self.asarray()
-        if arguments.get("copy") is False and not np.may_share_memory(array, self.samples):
+        if arguments.get("copy") is False and not self._is_view(array):
             raise BufferError(
                 f"stream `{self.name}` has sequences to be padded, which takes a copy: hand over its samples, or leave out copy=False"
             )
@@ -251,8 +251,23 @@ class MinibatchData(StreamData):
         return 1, 0
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """The same as :meth:`asarray`, for NumPy's functions."""
-        return np.array(self.asarray(), dtype=dtype, copy=copy)
+        """The same as :meth:`asarray`, for NumPy's functions.
+
+        Raises
+        ------
+        ValueError
+            ``copy=False``, and the stream is sparse, has sequences to be padded, or values of another type.
+        """
+        array = self.asarray()
+        if copy is False and not self._is_view(array):
+            what = "is sparse" if self.is_sparse else "has sequences to be padded"
+            parts = "indptr, indices and values" if self.is_sparse else "samples"
+            raise ValueError(f"stream `{self.name}` {what}, which takes a copy: take its {parts}, or leave out copy=False")
+        return np.array(array, dtype=dtype, copy=copy)
+
+    def _is_view(self, array: NDArray[Any]) -> bool:
+        """Whether the result of :meth:`asarray` is the minibatch's own memory. Without values there is nothing to copy."""
+        return array.size == 0 or (not self.is_sparse and np.may_share_memory(array, self.samples))
 
     @property
     def number_of_sequences(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import tagging
 
 from tesson import (
     INFINITELY_REPEAT,
@@ -160,6 +161,31 @@ def test_dense_data_are_arrays_of_other_frameworks(sources: Makers) -> None:
             tags.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
     with pytest.raises(BufferError, match="`words` is sparse: hand over its indptr"):
         np.from_dlpack(minibatch["words"])
+
+
+def test_a_copy_that_is_ruled_out_is_refused() -> None:
+    minibatch = tagging(randomize=False).next_minibatch(5)
+    even = MinibatchSource.from_data(x=np.eye(4, dtype=np.float32), max_sweeps=1).next_minibatch(4)["x"]
+    assert np.shares_memory(even.__array__(copy=False), even.samples)
+    assert not np.shares_memory(even.__array__(copy=True), even.samples)
+    with pytest.raises(ValueError, match="`tags` has sequences to be padded, which takes a copy: take its samples"):
+        minibatch["tags"].__array__(copy=False)
+    with pytest.raises(ValueError, match="`words` is sparse, which takes a copy: take its indptr"):
+        minibatch["words"].__array__(copy=False)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        with pytest.raises(ValueError, match="avoid copy"):
+            even.__array__(np.float64, copy=False)
+    empty = MinibatchData([np.zeros((0, 2), np.float32)], 1, 0)
+    assert empty.__array__(copy=False).shape == (1, 0, 2)
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax.numpy"])
+def test_frameworks_take_dense_streams_as_they_are(framework: str) -> None:
+    module = pytest.importorskip(framework, reason="frameworks are optional dependencies")
+    tags = tagging(randomize=False).next_minibatch(5)["tags"]
+    take = getattr(module, "as_tensor", None) or module.asarray
+    assert np.asarray(take(tags)).tolist() == tags.asarray().tolist()
+    assert np.asarray(module.from_dlpack(tags)).tolist() == tags.asarray().tolist()
 
 
 def test_sources_say_what_they_hold(sources: Makers) -> None:
