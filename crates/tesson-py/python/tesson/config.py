@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,8 +13,6 @@ from .errors import ConfigError
 from .paths import AnyPath, text_of
 
 __all__ = ["copied", "load_reader", "resolve_config", "spelt"]
-
-_LOGGER = logging.getLogger("tesson")
 
 
 def resolve_config(
@@ -91,7 +88,10 @@ def _loaded(
     """The same of a path or a text, which is not understood here."""
     text, base_dir, complaints = _tesson.load_reader(config, section, overrides, list(arguments), extended_variables)
     for complaint in complaints:
-        _LOGGER.warning(complaint)
+        # Only here: its import takes a tenth of the package's.
+        import logging
+
+        logging.getLogger("tesson").warning(complaint)
     tree: dict[str, Any] = json.loads(text)
     for name, parts in tree.items():
         if name.lower() == "deserializers":

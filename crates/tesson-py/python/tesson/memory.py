@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -112,6 +111,9 @@ class MemoryDeserializer(UserDeserializer):
 
     def identity(self) -> str:
         """A digest of the data's shapes, types and ends, which distinguishes them from other data."""
+        # Only here, as it loads OpenSSL.
+        import hashlib
+
         digest = hashlib.blake2b(digest_size=8)
         for name, value in self._data.items():
             parts = [value[0], value[-1]] if isinstance(value, (list, tuple)) else [value]

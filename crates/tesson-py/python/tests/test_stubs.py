@@ -37,3 +37,12 @@ def test_the_package_says_that_it_is_typed() -> None:
 def test_a_script_on_prepared_datasets_passes_strict_type_checking() -> None:
     pytest.importorskip("mypy")
     run("mypy", "--strict", str(Path(__file__).parent / "typed_tfds.py"))
+
+
+def test_the_import_loads_nothing_that_few_programs_need() -> None:
+    # NumPy may load some of them itself, which is not up to this package.
+    rare = {"hashlib", "jax", "logging", "pathlib", "scipy", "torch", "urllib"}
+    script = f"import numpy, sys; before = set(sys.modules); import tesson; print({rare} & (set(sys.modules) - before))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, check=True)
+    assert done.stdout == "set()\n"
