@@ -167,10 +167,10 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             return
         # Custom sources have no state in their minibatches, and do not read ahead.
         state = getattr(minibatch, "state", None) or self._source.get_checkpoint_state()
-        arrays: dict[str, Any] = {}
+        arrays: dict[str, NDArray[Any]] = {}
         for name, data in minibatch.items():
-            arrays |= self._arrays(getattr(name, "name", name), data)
-        self._ahead.append((arrays, state))
+            self._add(arrays, getattr(name, "name", name), data)
+        self._ahead.append((self._put(arrays), state))
 
     def _share(self) -> dict[str, int]:
         """Which share of the minibatches this process reads, where the source has not been told."""
@@ -181,14 +181,15 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             return {}
         return {"num_data_partitions": jax.process_count(), "partition_index": jax.process_index()}
 
-    def _arrays(self, name: str, data: MinibatchData) -> dict[str, Any]:
-        """The arrays of one stream, on their way to the devices."""
+    def _add(self, arrays: dict[str, NDArray[Any]], name: str, data: MinibatchData) -> None:
+        """Adds the arrays of one stream."""
         if data.is_ragged:
             raise UsageError(f"stream `{name}` is ragged, expected samples of one shape: scale or crop its pictures alike")
         lengths = data.lengths
         if name in self._padded:
-            padded = self._filled(name, data, lengths)
-            return {name: self._put(padded), f"{name}_lengths": self._put(lengths.astype(np.int32))}
+            arrays[name] = self._filled(name, data, lengths)
+            arrays[f"{name}_lengths"] = lengths.astype(np.int32)
+            return
         if (lengths != 1).any():
             number = int(np.flatnonzero(lengths != 1)[0])
             raise DataError(
@@ -197,7 +198,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
                 stream=name,
                 key=data.keys[number],
             )
-        return {name: self._put(data.samples)}
+        arrays[name] = data.samples
 
     def _filled(self, name: str, data: MinibatchData, lengths: NDArray[np.uint32]) -> NDArray[Any]:
         """A padded stream's sequences, filled up to the number of steps asked for."""
@@ -216,17 +217,26 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         filled[:, : array.shape[1]] = array
         return filled
 
-    def _put(self, array: NDArray[Any]) -> Any:
-        """Starts the copy of an array to the devices. On the CPU it may share the minibatch's memory, which nobody else has."""
+    def _put(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        """Starts the copy of arrays to the devices. On the CPU they may share the minibatch's memory, which nobody else has."""
         import jax
 
-        sharding = self._sharding
-        if sharding is None:
-            return jax.device_put(array)
-        if isinstance(sharding, jax.sharding.NamedSharding):
-            spec = jax.sharding.PartitionSpec(*tuple(sharding.spec)[: array.ndim])
-            sharding = jax.sharding.NamedSharding(sharding.mesh, spec)
-        return jax.make_array_from_process_local_data(sharding, array)
+        if self._sharding is None:
+            # One call, whose fixed cost is more than that of small arrays. JAX would sort the keys of a dictionary.
+            return dict(zip(arrays, jax.device_put(list(arrays.values()))))
+        return {
+            name: jax.make_array_from_process_local_data(_with_axes(self._sharding, array.ndim), array)
+            for name, array in arrays.items()
+        }
+
+
+def _with_axes(sharding: Any, axes: int) -> Any:
+    """The sharding of an array that may have fewer axes than the sharding has entries."""
+    import jax
+
+    if not isinstance(sharding, jax.sharding.NamedSharding) or len(sharding.spec) <= axes:
+        return sharding
+    return jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec(*sharding.spec[:axes]))
 
 
 def _checked(padded: Collection[str] | None, source: Source) -> frozenset[str]:

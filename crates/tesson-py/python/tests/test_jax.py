@@ -56,6 +56,11 @@ def test_values_are_those_of_the_source_in_its_order() -> None:
             np.testing.assert_array_equal(array, minibatch[name].samples)
 
 
+def test_streams_keep_their_order() -> None:
+    source = MinibatchSource.from_data(z=np.arange(3), a=np.arange(3), max_sweeps=1)
+    assert [list(batch) for batch in tesson.jax.minibatches(source, 3)] == [["z", "a"]]
+
+
 def test_arrays_stay_as_they_are_when_the_source_reads_on() -> None:
     batches = tesson.jax.minibatches(source(), 4, prefetch=1)
     first = next(batches)
