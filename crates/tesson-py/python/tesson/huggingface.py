@@ -55,7 +55,7 @@ def iterable_dataset(dataset: Dataset[Any], *, epoch: int = 0, examples_per_shar
     UsageError
         An argument is out of range, or the dataset's elements are made by functions, or batched.
     """
-    from datasets import IterableDataset
+    from datasets import IterableDataset  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     if not isinstance(dataset, Dataset):
         expected = "a dataset of tesson.tfds: only these are read from any example on"

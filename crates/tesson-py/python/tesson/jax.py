@@ -174,7 +174,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def _share(self) -> dict[str, int]:
         """Which share of the minibatches this process reads, where the source has not been told."""
-        import jax
+        import jax  # type: ignore[import-not-found, unused-ignore]
 
         own = getattr(self._source, "_share", (None, None))
         if self._sharding is None or jax.process_count() == 1 or own != (None, None):
@@ -219,7 +219,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def _put(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Starts the copy of arrays to the devices. On the CPU they may share the minibatch's memory, which nobody else has."""
-        import jax
+        import jax  # type: ignore[import-not-found, unused-ignore]
 
         if self._sharding is None:
             # One call, whose fixed cost is more than that of small arrays. JAX would sort the keys of a dictionary.
@@ -232,7 +232,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
 def _with_axes(sharding: Any, axes: int) -> Any:
     """The sharding of an array that may have fewer axes than the sharding has entries."""
-    import jax
+    import jax  # type: ignore[import-not-found, unused-ignore]
 
     if not isinstance(sharding, jax.sharding.NamedSharding) or len(sharding.spec) <= axes:
         return sharding
