@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ from prepare import tensor, write_dataset
 import tesson
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
+
+#: The module's doctests import PyTorch, which is optional.
+collect_ignore = [] if importlib.util.find_spec("torch") else ["tesson/torch.py"]
 
 # Processes that are started in the background may be told to ignore Ctrl-C, and so would those that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -397,6 +397,13 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         options = {name: arguments[name] for name in inspect.signature(MinibatchSource).parameters if name in arguments}
         return cls(MemoryDeserializer({**(data or {}), **streams}), **options)
 
+    def _reopened(self) -> MinibatchSource:
+        """The same source opened anew, at its beginning: for a process that was forked."""
+        source = MinibatchSource.__new__(type(self))
+        source._open(*self._arguments)
+        source._share = self._share
+        return source
+
     def __getstate__(self) -> tuple[Any, ...]:
         return *self._arguments, self._share, self._source.state()
 

@@ -1,0 +1,337 @@
+"""Sources in PyTorch's loaders: tensors, worker processes, states, and Tesson's order for other datasets."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from torch.utils.data import DataLoader  # noqa: E402
+
+import tesson.torch  # noqa: E402
+from tesson import ConfigError, MinibatchSource, ResumeError, UsageError  # noqa: E402
+
+SIZE = 4
+
+
+def endless(**options: Any) -> MinibatchSource:
+    """22 items, one sample each: a sweep is five minibatches of 4, and a half."""
+    return MinibatchSource.from_data(x=np.arange(22.0), randomize="global", randomization_seed=5, **options)
+
+
+def values(batches: Iterable[dict[str, Any]]) -> list[list[float]]:
+    return [batch["x"].flatten().tolist() for batch in batches]
+
+
+def sweeps(count: int) -> list[list[list[float]]]:
+    """The minibatches of so many passes of a source without a loader."""
+    with endless() as source:
+        return [[m["x"].samples.flatten().tolist() for m in source.minibatches(SIZE)] for _ in range(count)]
+
+
+def test_tensors_share_memory_with_the_minibatch() -> None:
+    kept = []
+
+    class Source(MinibatchSource):
+        def next_minibatch(self, *arguments: Any, **keywords: Any) -> Any:
+            kept.append(super().next_minibatch(*arguments, **keywords))
+            return kept[-1]
+
+    source = Source.from_data(x=np.arange(12).reshape(6, 2))
+    batch = next(iter(tesson.torch.IterableDataset(source, 3)))
+    assert batch["x"].data_ptr() == kept[0]["x"].samples.ctypes.data
+    assert batch["x"].tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def sequences(**options: Any) -> MinibatchSource:
+    return MinibatchSource.from_data(x=[np.full((n, 2), n) for n in (2, 1, 3)], **options)
+
+
+@pytest.mark.parametrize("dtype", [None, torch.float16, torch.bfloat16])
+def test_layouts_of_sequences(dtype: Any) -> None:
+    def of(layout: Any) -> Any:
+        with sequences() as source:
+            return next(iter(tesson.torch.IterableDataset(source, 6, layouts={"x": layout}, dtype=dtype)))["x"]
+
+    flat, padded, nested, packed = map(of, ("samples", "padded", "nested", "packed"))
+    parts = list(torch.split(flat, [2, 1, 3]))
+    assert {flat.dtype, padded.values.dtype, nested.dtype, packed.data.dtype} == {dtype or torch.float32}
+    assert padded.lengths.tolist() == [2, 1, 3]
+    assert padded.mask.tolist() == [[True, True, False], [True, False, False], [True, True, True]]
+    assert torch.equal(padded.values[padded.mask], flat)
+    assert padded.values[~padded.mask].count_nonzero() == 0
+    for ours, other in zip(nested.unbind(), parts, strict=True):
+        assert torch.equal(ours, other)
+    unpacked = torch.nn.utils.rnn.unpack_sequence(packed)
+    assert all(torch.equal(ours, other) for ours, other in zip(unpacked, parts, strict=True))
+
+
+def test_nested_tensors_share_memory() -> None:
+    with sequences() as source:
+        dataset = tesson.torch.IterableDataset(source, 6, layouts={"x": "nested"})
+        minibatch = source.next_minibatch(6)
+        nested = dataset._tensors(minibatch)["x"]
+        assert nested.values().data_ptr() == minibatch["x"].samples.ctypes.data
+
+
+def test_layouts_of_sparse_streams() -> None:
+    sparse = pytest.importorskip("scipy.sparse", reason="SciPy is not installed")
+    matrix = sparse.csr_matrix(np.array([[0, 2, 0], [1, 0, 0], [0, 0, 3]], np.float32))
+    for layout in ("csr", "coo"):
+        with MinibatchSource.from_data(x=matrix) as source:
+            dataset = tesson.torch.IterableDataset(source, 3, layouts={"x": layout}, dtype=torch.float16)
+            got = next(iter(dataset))["x"]
+        assert got.dtype == torch.float16
+        assert got.to_dense().tolist() == matrix.toarray().tolist()
+    with MinibatchSource.from_data(x=matrix) as source:
+        classes = next(iter(tesson.torch.IterableDataset(source, 3, layouts={"x": "classes"})))["x"]
+    assert classes.tolist() == [1, 0, 2]
+    assert classes.dtype == torch.int64
+
+
+def test_an_empty_share_has_every_layout_but_packed() -> None:
+    for layout in ("samples", "padded", "nested"):
+        with sequences(num_data_partitions=3, partition_index=2, sharing="position", max_sweeps=1) as source:
+            dataset = tesson.torch.IterableDataset(source, 1, layouts={"x": layout})
+            shapes = [len(batch["x"].values if layout == "padded" else batch["x"]) for batch in dataset]
+        assert 0 in shapes and len(shapes) == 3
+    with sequences(num_data_partitions=3, partition_index=2, sharing="position", max_sweeps=1) as source:
+        with pytest.raises(UsageError, match="packed|PackedSequence"):
+            list(tesson.torch.IterableDataset(source, 1, layouts={"x": "packed"}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [({"layouts": {"y": "csr"}}, "layouts.y"), ({"layouts": {"x": "csr"}}, "layouts.x"), ({"dtype": torch.int64}, "dtype")],
+)
+def test_what_cannot_be_is_refused(arguments: dict[str, Any], path: str) -> None:
+    with endless() as source, pytest.raises(ConfigError) as error:
+        tesson.torch.IterableDataset(source, SIZE, **arguments)
+    assert error.value.path == path
+
+
+WORKERS = [
+    {"num_workers": 0},
+    {"num_workers": 2, "multiprocessing_context": "fork"},
+    {"num_workers": 2, "multiprocessing_context": "fork", "persistent_workers": True},
+    # Each spawned worker imports PyTorch, so these live on.
+    {"num_workers": 2, "multiprocessing_context": "spawn", "persistent_workers": True},
+]
+
+
+def name(options: dict[str, Any]) -> str:
+    return "-".join(f"{key}={value}" for key, value in options.items())
+
+
+@pytest.mark.parametrize("workers", WORKERS, ids=name)
+@pytest.mark.parametrize("given", ["source", "function"])
+def test_loaders_give_the_order_of_the_source_sweep_by_sweep(given: str, workers: dict[str, Any]) -> None:
+    dataset = tesson.torch.IterableDataset(endless if given == "function" else endless(), SIZE)
+    loader = DataLoader(dataset, batch_size=None, **workers)
+    assert [values(loader) for _ in range(3)] == sweeps(3)
+
+
+def test_an_iteration_in_workers_that_was_left_is_refused_until_a_state_is_loaded() -> None:
+    dataset = tesson.torch.IterableDataset(endless, SIZE)
+    start = dataset.state_dict()
+    loader = DataLoader(dataset, batch_size=None, num_workers=2)
+    next(iter(loader))
+    with pytest.raises(UsageError, match="left before its end"):
+        list(loader)
+    with pytest.raises(UsageError, match="left before its end"):
+        dataset.state_dict()
+    dataset.load_state_dict(start)
+    assert values(loader) == sweeps(1)[0]
+
+
+def test_the_number_of_workers_changes_between_iterations() -> None:
+    dataset = tesson.torch.IterableDataset(endless, SIZE)
+    first = values(DataLoader(dataset, batch_size=None, num_workers=2))
+    other = DataLoader(dataset, batch_size=None, num_workers=3)
+    with pytest.raises(UsageError, match="number of workers"):
+        list(other)
+    dataset.load_state_dict(dataset.state_dict())
+    second = values(other)
+    third = values(DataLoader(dataset, batch_size=None))
+    assert [first, second, third] == sweeps(3)
+
+
+def stateful(workers: dict[str, Any], state: Any = None, **options: Any) -> Any:
+    torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    dataset = tesson.torch.IterableDataset(endless, SIZE)
+    loader = torchdata.StatefulDataLoader(dataset, batch_size=None, **workers, **options)
+    if state is not None:
+        loader.load_state_dict(state)
+    return loader
+
+
+FORKED = WORKERS[:3]
+
+
+@pytest.mark.parametrize("workers", FORKED, ids=name)
+def test_a_stateful_loader_resumes_at_any_step_and_again(workers: dict[str, Any]) -> None:
+    expected = sweeps(2)
+    steps = len(expected[0])
+    for step in range(steps + 1):
+        loader = stateful(workers)
+        states = {0: loader.state_dict()}
+        for count, _ in enumerate(itertools.islice(loader, step), start=1):
+            states[count] = loader.state_dict()
+        if step == steps:
+            break
+        # What the state does not count was read ahead.
+        resumed = stateful(workers, pickle.loads(pickle.dumps(states[step])))
+        again = None
+        rest = []
+        for batch in resumed:
+            rest.append(batch["x"].flatten().tolist())
+            again = again or resumed.state_dict()
+        assert rest == expected[0][step:]
+        assert values(resumed) == expected[1]
+        assert values(stateful(workers, again)) == expected[0][step + 1 :]
+
+
+@pytest.mark.parametrize("workers", FORKED, ids=name)
+@pytest.mark.parametrize("at_the_end", ["before the loop ends", "after the loop"])
+def test_a_stateful_loader_resumes_at_the_end_of_a_sweep(workers: dict[str, Any], at_the_end: str) -> None:
+    expected = sweeps(3)
+    loader = stateful(workers)
+    for batch in loader:
+        state = loader.state_dict()
+    if at_the_end == "after the loop":
+        state = loader.state_dict()
+        rest = expected[1:]
+    else:
+        rest = [[], *expected[1:]]
+    resumed = stateful(workers, state)
+    assert [values(resumed) for _ in rest] == rest
+
+
+def test_a_state_is_of_its_number_of_workers() -> None:
+    dataset = tesson.torch.IterableDataset(endless, SIZE)
+    state = dataset.state_dict()
+    with pytest.raises(ResumeError, match="worker 0 of 2, found the main process"):
+        dataset.load_state_dict({**state, "worker": 0, "workers": 2})
+    with pytest.raises(ResumeError):
+        dataset.load_state_dict({})
+
+
+def test_states_are_json_and_a_stateful_of_distributed_checkpoints() -> None:
+    from torch.distributed.checkpoint.stateful import Stateful
+
+    dataset = tesson.torch.IterableDataset(endless(), SIZE)
+    assert isinstance(dataset, Stateful)
+    assert isinstance(tesson.torch.Sampler(3, world=(0, 1)), Stateful)
+    batches = iter(dataset)
+    next(batches)
+    state = json.loads(json.dumps(dataset.state_dict()))
+    rest = values(batches)
+    resumed = tesson.torch.IterableDataset(endless, SIZE)
+    resumed.load_state_dict(state)
+    assert values(resumed) == rest == sweeps(1)[0][1:]
+
+
+def test_a_pickled_dataset_goes_on_where_it_stood() -> None:
+    for given in (endless, endless()):
+        dataset = tesson.torch.IterableDataset(given, SIZE)
+        next(iter(dataset))
+        assert values(pickle.loads(pickle.dumps(dataset))) == sweeps(1)[0][1:]
+
+
+def test_a_loop_left_after_the_last_minibatch_goes_on_with_the_next_sweep() -> None:
+    dataset = tesson.torch.IterableDataset(endless(), SIZE)
+    expected = sweeps(2)
+    read = [values(itertools.islice(dataset, len(sweep))) for sweep in expected]
+    assert read == expected
+
+
+def order_of_source(items: int, seed: int, epochs: int) -> list[list[int]]:
+    """The sequences of each sweep, as a source gives them."""
+    with MinibatchSource.from_data(x=np.zeros((items, 1)), randomize="global", randomization_seed=seed) as source:
+        keys = list(source.next_minibatch(items * epochs)["x"].keys)
+    return [keys[items * epoch : items * (epoch + 1)] for epoch in range(epochs)]
+
+
+def sampler(items: int = 23, world: tuple[int, int] = (0, 1), **options: Any) -> Any:
+    return tesson.torch.Sampler(range(items), seed=7, world=world, **options)
+
+
+@pytest.mark.parametrize("block", [1, 5, 4096])
+def test_a_sampler_has_the_order_of_a_source(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tesson.torch.Sampler, "BLOCK", block)
+    expected = order_of_source(23, 7, 3)
+    for ranks in (1, 3, 8):
+        samplers = [sampler(world=(rank, ranks)) for rank in range(ranks)]
+        assert [[list(each) for each in samplers] for _ in range(3)] == [
+            [epoch[rank::ranks] for rank in range(ranks)] for epoch in expected
+        ]
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 8, 30])
+def test_all_ranks_of_a_sampler_take_equally_many_steps(ranks: int) -> None:
+    epoch = order_of_source(23, 7, 1)[0]
+    spare = len(epoch) % ranks
+    for equal_steps, whole in (
+        ("drop", epoch[: len(epoch) - spare]),
+        ("repeat", [*epoch, *itertools.islice(itertools.cycle(epoch), -len(epoch) % ranks)]),
+    ):
+        for rank in range(ranks):
+            each = sampler(world=(rank, ranks), equal_steps=equal_steps)
+            assert len(each) == len(whole) / ranks
+            assert list(each) == whole[rank::ranks]
+
+
+def test_a_sampler_begins_the_epoch_that_is_set_and_goes_on_in_the_current_one() -> None:
+    expected = order_of_source(23, 7, 5)
+    each = sampler()
+    each.set_epoch(4)
+    assert list(each) == expected[4]
+    each.set_epoch(1)
+    begun = list(itertools.islice(each, 5))
+    each.set_epoch(1)
+    assert begun + list(each) == expected[1]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7])
+def test_a_sampler_resumes_on_another_number_of_ranks(ranks: int) -> None:
+    expected = order_of_source(23, 7, 2)
+    first = [sampler(world=(rank, 4)) for rank in range(4)]
+    for each in first:
+        list(itertools.islice(each, 3))
+    state = json.loads(json.dumps(first[2].state_dict()))
+    assert [each.state_dict() for each in first] == [state] * 4
+    resumed = [sampler(world=(rank, ranks)) for rank in range(ranks)]
+    for rank, each in enumerate(resumed):
+        each.load_state_dict(state)
+        assert list(each) == expected[0][12:][rank::ranks]
+        assert list(each) == expected[1][rank::ranks]
+
+
+def test_a_sampler_refuses_the_state_of_another() -> None:
+    with pytest.raises(ResumeError, match="items=23"):
+        sampler(24).load_state_dict(sampler().state_dict())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stateful_loader_resumes_with_the_sampler_at_any_step(workers: int) -> None:
+    torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    expected = order_of_source(23, 7, 2)
+
+    def loader() -> Any:
+        return torchdata.StatefulDataLoader(range(23), batch_size=5, sampler=sampler(), num_workers=workers)
+
+    for step in range(1, 5):
+        begun = loader()
+        for _ in itertools.islice(begun, step):
+            state = begun.state_dict()
+        resumed = loader()
+        resumed.load_state_dict(state)
+        assert [i for batch in resumed for i in batch.tolist()] == expected[0][step * 5 :]
+        assert [i for batch in resumed for i in batch.tolist()] == expected[1]
