@@ -1,0 +1,133 @@
+"""Training with PyTorch: the example, and runs that are killed at any step."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+import tesson.torch  # noqa: E402
+from tesson import MinibatchSource  # noqa: E402
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "torch" / "train.py"
+
+
+def output(*arguments: Any) -> str:
+    command = [sys.executable, str(EXAMPLE), *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_the_example_learns_and_resumes_to_the_same_weights() -> None:
+    printed = output("--epochs", 5)
+    assert float(re.findall(r"([\d.]+)%", printed)[0]) > 90
+    assert "identical" in printed
+
+
+def test_the_example_goes_on_in_another_process(tmp_path: Path) -> None:
+    straight, stopped = tmp_path / "straight.pt", tmp_path / "stopped.pt"
+    output("--epochs", 3, "--checkpoint", straight)
+    output("--epochs", 3, "--checkpoint", stopped, "--stop-after", 30)
+    assert weights(stopped) != weights(straight)
+    output("--epochs", 3, "--checkpoint", stopped)
+    assert weights(stopped) == weights(straight)
+
+
+def weights(path: Path) -> list[Any]:
+    return [value.tolist() for value in torch.load(path, weights_only=True)["model"].values()]
+
+
+ITEMS, SIZE, EPOCHS, KILLS = 22, 4, 30, 50
+
+
+def endless() -> MinibatchSource:
+    return MinibatchSource.from_data(x=np.arange(float(ITEMS)), randomize="global", randomization_seed=5, threads=1)
+
+
+def train(path: Path, workers: int, step_taken: Callable[[], object]) -> None:
+    """Trains to the end, or goes on with what was saved; saves weights, samples seen and the loader's state in every step."""
+    torchdata = sys.modules["torchdata.stateful_dataloader"]
+    # A pool of threads does not outlive a fork.
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+    loader = torchdata.StatefulDataLoader(
+        tesson.torch.IterableDataset(endless, SIZE), batch_size=None, num_workers=workers, persistent_workers=workers > 0
+    )
+    epoch, seen = 0, []
+    if path.exists():
+        saved = torch.load(path, weights_only=True)
+        epoch, seen = saved["epoch"], saved["seen"]
+        for part, state in zip((model, optimizer, loader), saved["parts"], strict=True):
+            part.load_state_dict(state)
+    while epoch < EPOCHS:
+        for batch in loader:
+            x = batch["x"].reshape(-1, 1)
+            optimizer.zero_grad()
+            (model(x) - 2 * x).square().mean().backward()
+            optimizer.step()
+            seen += x.flatten().tolist()
+            parts = [part.state_dict() for part in (model, optimizer, loader)]
+            new = path.with_suffix(".new")
+            torch.save({"epoch": epoch, "seen": seen, "parts": parts, "model": model.state_dict()}, new)
+            os.replace(new, path)
+            step_taken()
+        epoch += 1
+
+
+def forked(path: Path, workers: int, kill_after: int | None) -> bool:
+    """Trains in a child that is killed when it has taken so many steps; says whether it was."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # The child leaves by os._exit only: it must never run the rest of the tests.
+        try:
+            os.close(receive)
+            train(path, workers, lambda: os.write(send, b"."))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(send)
+    with os.fdopen(receive, "rb", buffering=0) as steps:
+        taken = 0
+        while kill_after is None or taken < kill_after:
+            # What the child's workers hold open, too, ends with them.
+            if not steps.read(1):
+                break
+            taken += 1
+        if kill_after is not None and taken == kill_after:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_run_that_is_killed_again_and_again_ends_in_the_same_weights(tmp_path: Path, workers: int) -> None:
+    pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    # What an optimizer imports, once for all children.
+    torch.optim.SGD([torch.zeros(1)])
+    straight, killed = tmp_path / "straight.pt", tmp_path / "killed.pt"
+    assert not forked(straight, workers, None)
+    draws = random.Random(workers)
+    kills = sum(forked(killed, workers, draws.randint(0, 3)) for _ in range(KILLS))
+    assert kills == KILLS
+    assert not forked(killed, workers, None)
+    assert weights(killed) == weights(straight)
+    seen = [torch.load(path, weights_only=True)["seen"] for path in (killed, straight)]
+    assert seen[0] == seen[1]
+    assert len(seen[0]) >= ITEMS * EPOCHS

@@ -1,0 +1,122 @@
+"""Trains a small network on the handwritten digits in ``../digits/``, with PyTorch.
+
+    python examples/torch/train.py
+
+stops a run, resumes it, and compares its weights with those of a run that was not stopped: they are the same to the last bit.
+
+A run can also be stopped and continued by hand, or killed at any time::
+
+    python examples/torch/train.py --checkpoint run.pt --stop-after 100
+    python examples/torch/train.py --checkpoint run.pt
+"""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+import tesson.torch
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+
+DIGITS = Path(__file__).parents[1] / "digits"
+PIXELS, CLASSES = 64, 10
+#: Pixels are whole numbers from 0 to 16.
+BRIGHTEST = 16
+
+
+def open_source(name="train.ctf", **options):
+    """The digits of one file. Under a launcher such as torchrun each rank gets its share."""
+    streams = StreamDefs(features=StreamDef(shape=PIXELS), labels=StreamDef(shape=CLASSES, is_sparse=True))
+    return MinibatchSource(CTFDeserializer(DIGITS / name, streams), world="auto", **options)
+
+
+class Run:
+    """A model, its optimizer and its data, which are saved and loaded together."""
+
+    def __init__(self):
+        torch.manual_seed(1)
+        self.model = nn.Sequential(nn.Linear(PIXELS, 32), nn.ReLU(), nn.Linear(32, CLASSES))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        self.dataset = tesson.torch.IterableDataset(open_source, minibatch_size=64, layouts={"labels": "classes"})
+        self.epoch = 0
+
+    def train(self, epochs, stop_after=None, checkpoint=None):
+        """Trains up to this number of epochs, or for so many steps, and saves a checkpoint behind each epoch and at the end."""
+        loader = DataLoader(self.dataset, batch_size=None)
+        steps = 0
+        while self.epoch < epochs:
+            # The first iteration after a resume gives what the epoch had left.
+            for batch in loader:
+                self.optimizer.zero_grad()
+                nn.functional.cross_entropy(self.model(batch["features"] / BRIGHTEST), batch["labels"]).backward()
+                self.optimizer.step()
+                steps += 1
+                if steps == stop_after:
+                    self.save(checkpoint)
+                    return
+            self.epoch += 1
+            self.save(checkpoint)
+
+    def save(self, path):
+        """Writes everything to one file, which is either the old one or the new one, whenever the process is killed."""
+        if path is not None:
+            parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "dataset")}
+            torch.save({**parts, "epoch": self.epoch}, f"{path}.new")
+            os.replace(f"{path}.new", path)
+
+    def load(self, path):
+        saved = torch.load(path, weights_only=True)
+        self.epoch = saved.pop("epoch")
+        for name, state in saved.items():
+            getattr(self, name).load_state_dict(state)
+
+    def accuracy(self):
+        """The share of test digits that are recognized."""
+        with open_source("test.ctf", randomize=False, max_sweeps=1) as source:
+            test = tesson.torch.IterableDataset(source, 100_000, layouts={"labels": "classes"})
+            (batch,) = test
+        with torch.no_grad():
+            found = self.model(batch["features"] / BRIGHTEST).argmax(1)
+        return (found == batch["labels"]).float().mean().item()
+
+
+def show(epochs):
+    """A run that is stopped and resumed, beside one that is not."""
+    straight = Run()
+    straight.train(epochs)
+    print(f"accuracy on test digits: {straight.accuracy():.1%}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        Run().train(epochs, stop_after=50, checkpoint=path)
+        resumed = Run()
+        resumed.load(path)
+    resumed.train(epochs)
+    pairs = zip(straight.model.parameters(), resumed.model.parameters(), strict=True)
+    same = all(torch.equal(one, other) for one, other in pairs)
+    print(f"weights after resuming: {'identical' if same else 'DIFFERENT'} to those of the run that did not stop")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Train a small network on handwritten digits with PyTorch.")
+    parser.add_argument("--epochs", type=int, default=10, help="how often each digit is seen (default: 10)")
+    parser.add_argument("--checkpoint", type=Path, help="file to keep the run in, and to resume it from if it is there")
+    parser.add_argument("--stop-after", type=int, metavar="N", help="stop after N steps")
+    arguments = parser.parse_args()
+    if arguments.checkpoint is None:
+        if arguments.stop_after is not None:
+            parser.error("--stop-after needs --checkpoint")
+        show(arguments.epochs)
+        return
+    run = Run()
+    if arguments.checkpoint.exists():
+        run.load(arguments.checkpoint)
+    run.train(arguments.epochs, arguments.stop_after, arguments.checkpoint)
+    print(f"{run.epoch} epochs: {run.accuracy():.1%} of the test digits are recognized")
+
+
+if __name__ == "__main__":
+    main()
