@@ -134,7 +134,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     minibatch_size : int, optional
         Samples over all ranks, as for :meth:`MinibatchSource.next_minibatch`.
     layouts : mapping, optional
-        For streams by name. Of dense ones: ``"samples"``, the default, is ``[samples, *shape]``, all sequences one behind the other;
+        For streams by name. Of dense ones: ``"samples"``, the default, is ``[samples, *shape]``, sequence behind sequence;
         ``"padded"`` a :class:`Padded`; ``"nested"`` a jagged nested tensor on the flat samples; ``"packed"`` a ``PackedSequence``.
         Of sparse ones: ``"csr"``, the default, and ``"coo"`` are ``[samples, columns]``; ``"classes"`` is int64 ``[samples]``, the
         columns of samples of one entry each. Samples of shapes of their own are a list of tensors.
@@ -146,7 +146,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     ConfigError
         A layout that the stream cannot have.
     UsageError
-        When iterating: the iteration before, in worker processes, was left before its end, so nobody knows here what of it was used.
+        When iterating: the iteration before, in worker processes, was left before its end; nobody knows here what of it was used.
     """
 
     def __init__(
@@ -221,8 +221,8 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     def _iterate_in_worker(self, worker: int, workers: int) -> Iterator[dict[str, Any]]:
         if self._nothing_left:
             return
-        self._passes.begin(worker, workers)
         source = self._reader()
+        self._passes.begin(worker, workers)
         while not self._ended and (minibatch := self._read(source)):
             if self._skip > 0:
                 self._skip -= 1

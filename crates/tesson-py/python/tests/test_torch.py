@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,12 +21,12 @@ from torch.utils.data import DataLoader  # noqa: E402
 import tesson.torch  # noqa: E402
 from tesson import ConfigError, MinibatchSource, ResumeError, UsageError  # noqa: E402
 
-SIZE = 4
+SIZE, ITEMS = 4, 22
 
 
 def endless(**options: Any) -> MinibatchSource:
-    """22 items, one sample each: a sweep is five minibatches of 4, and a half."""
-    return MinibatchSource.from_data(x=np.arange(22.0), randomize="global", randomization_seed=5, **options)
+    """Items of one sample each: a sweep is five minibatches of 4, and a half."""
+    return MinibatchSource.from_data(x=np.arange(float(ITEMS)), randomize="global", randomization_seed=5, **options)
 
 
 def values(batches: Iterable[dict[str, Any]]) -> list[list[float]]:
@@ -34,6 +37,11 @@ def sweeps(count: int) -> list[list[list[float]]]:
     """The minibatches of so many passes of a source without a loader."""
     with endless() as source:
         return [[m["x"].samples.flatten().tolist() for m in source.minibatches(SIZE)] for _ in range(count)]
+
+
+def test_the_package_imports_no_pytorch() -> None:
+    script = "import sys, tesson; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
 def test_tensors_share_memory_with_the_minibatch() -> None:
@@ -136,6 +144,58 @@ def test_loaders_give_the_order_of_the_source_sweep_by_sweep(given: str, workers
     dataset = tesson.torch.IterableDataset(endless if given == "function" else endless(), SIZE)
     loader = DataLoader(dataset, batch_size=None, **workers)
     assert [values(loader) for _ in range(3)] == sweeps(3)
+
+
+def rank_of_two(rank: int) -> MinibatchSource:
+    return endless(world=(rank, 2))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ranks_share_each_minibatch_whatever_their_workers(workers: int) -> None:
+    loaders = [
+        DataLoader(tesson.torch.IterableDataset(functools.partial(rank_of_two, rank), SIZE), batch_size=None, num_workers=workers)
+        for rank in range(2)
+    ]
+    for sweep in sweeps(2):
+        shares = [values(loader) for loader in loaders]
+        assert [sorted(one + other) for one, other in zip(*shares, strict=True)] == [sorted(whole) for whole in sweep]
+
+
+def test_the_state_of_a_rank_resumes_on_one_process() -> None:
+    dataset = tesson.torch.IterableDataset(rank_of_two(1), SIZE)
+    list(itertools.islice(dataset, 3))
+    resumed = tesson.torch.IterableDataset(endless, SIZE)
+    resumed.load_state_dict(dataset.state_dict())
+    assert values(resumed) == sweeps(1)[0][3:]
+
+
+@pytest.mark.parametrize("workers", WORKERS[:3], ids=name)
+def test_a_source_with_an_end_is_read_to_it_once(workers: dict[str, Any]) -> None:
+    dataset = tesson.torch.IterableDataset(functools.partial(endless, max_sweeps=2), SIZE)
+    loader = DataLoader(dataset, batch_size=None, **workers)
+    read = [values(loader) for _ in range(2)]
+    with endless(max_sweeps=2) as source:
+        assert read == [[m["x"].samples.flatten().tolist() for m in source.minibatches(SIZE)], []]
+
+
+def test_more_workers_than_minibatches() -> None:
+    # Of such short passes the first worker begins and ends each before the second does.
+    dataset = tesson.torch.IterableDataset(endless, ITEMS)
+    loader = DataLoader(dataset, batch_size=None, num_workers=2)
+    expected = order_of_source(ITEMS, 5, 3)
+    assert [values(loader) for _ in range(3)] == [[sweep] for sweep in expected]
+
+
+def test_layouts_cross_processes() -> None:
+    for layout in ("padded", "nested", "packed"):
+        here, there = (
+            next(iter(DataLoader(tesson.torch.IterableDataset(sequences, 6, layouts={"x": layout}), batch_size=None, num_workers=n)))["x"]
+            for n in (0, 1)
+        )
+        if layout == "nested":
+            here, there = [list(nested.unbind()) for nested in (here, there)]
+        assert type(there) is type(here)
+        assert str(there) == str(here)
 
 
 def test_an_iteration_in_workers_that_was_left_is_refused_until_a_state_is_loaded() -> None:

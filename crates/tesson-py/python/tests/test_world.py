@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -110,3 +110,19 @@ def test_configurations_take_a_world(ctf: Callable[[str], str]) -> None:
     shares = [MinibatchSource.from_config(config, world=(rank, 2)).next_minibatch(2)["x"].num_samples for rank in range(2)]
     # Both lie in one chunk: only by position each rank gets one.
     assert shares == [1, 1]
+
+
+@pytest.mark.parametrize("sharing", ["chunk", "position"])
+def test_an_empty_share_does_not_end_the_loop_of_its_rank(sharing: Literal["chunk", "position"]) -> None:
+    shares = []
+    for rank in range(4):
+        # Two sequences a minibatch, four ranks: two of them have nothing of any.
+        source = MinibatchSource.from_data(x=np.arange(6.0), max_sweeps=1, randomize=True, world=(rank, 4), sharing=sharing)
+        counts = []
+        while minibatch := source.next_minibatch(2):
+            counts.append(minibatch["x"].num_samples)
+        shares.append(counts)
+    if sharing == "position":
+        assert [len(counts) for counts in shares] == [3] * 4
+        assert 0 in [count for counts in shares for count in counts]
+    assert sum(map(sum, shares)) == 6
