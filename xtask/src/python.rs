@@ -45,7 +45,8 @@ pub(crate) fn tests() -> Tally {
 /// Checks the stubs against the built module, and the package's own types.
 pub(crate) fn stubs() -> Tally {
     with_python(|python| {
-        passes(program(python).args(["-m", "mypy.stubtest", "tesson"]))
+        // The one module with a stub; others may import frameworks that are not installed.
+        passes(program(python).args(["-m", "mypy.stubtest", "tesson._tesson"]))
             + passes(program(python).args(["-m", "mypy"]))
     })
 }

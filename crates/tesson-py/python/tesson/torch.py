@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import torch
-from torch.nn.utils.rnn import pack_sequence, pad_sequence
-from torch.utils.data import IterableDataset as TorchIterableDataset
+# Types are checked where PyTorch is not installed, too.
+import torch  # type: ignore[import-not-found, unused-ignore]
+from torch.nn.utils.rnn import pack_sequence, pad_sequence  # type: ignore[import-not-found, unused-ignore]
+from torch.utils.data import IterableDataset as TorchIterableDataset  # type: ignore[import-not-found, unused-ignore]
 from torch.utils.data import Sampler as TorchSampler
 from torch.utils.data import get_worker_info
 
@@ -396,7 +397,7 @@ class _Passes:
         return self._place(self.number(0))
 
     def clear(self) -> None:
-        """The main process goes on from where its own source stands."""
+        """The main process resumes from where its own source stands."""
         self._beginning += 1
         self._counts.zero_()
         self._counts[self.WORKERS, 1] = self._beginning

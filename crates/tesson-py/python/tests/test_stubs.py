@@ -21,7 +21,8 @@ def run(*command: str) -> None:
 
 def test_stubs_agree_with_the_built_module() -> None:
     pytest.importorskip("mypy")
-    run("mypy.stubtest", "tesson")
+    # The one module with a stub; others may import frameworks that are not installed.
+    run("mypy.stubtest", "tesson._tesson")
 
 
 def test_a_typed_script_of_a_user_runs() -> None:
