@@ -146,6 +146,15 @@ def test_loaders_give_the_order_of_the_source_sweep_by_sweep(given: str, workers
     assert [values(loader) for _ in range(3)] == sweeps(3)
 
 
+@pytest.mark.parametrize("given", ["source", "function"])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_go_on_where_the_main_process_stands_and_it_where_they_do(given: str, method: str) -> None:
+    dataset = tesson.torch.IterableDataset(endless if given == "function" else endless(), SIZE)
+    first = values(itertools.islice(dataset, 3))
+    rest = values(DataLoader(dataset, batch_size=None, num_workers=1, multiprocessing_context=method))
+    assert [first + rest, values(dataset)] == sweeps(2)
+
+
 def rank_of_two(rank: int) -> MinibatchSource:
     return endless(world=(rank, 2))
 
