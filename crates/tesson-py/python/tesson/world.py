@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from typing import Any, NamedTuple
@@ -10,8 +9,6 @@ from typing import Any, NamedTuple
 from .errors import ConfigError
 
 __all__ = ["World", "resolve_world"]
-
-_LOGGER = logging.getLogger("tesson")
 
 #: Variables of rank and size that launchers set, the most specific first: a torchrun inside a Slurm job starts several
 #: processes for each task of Slurm.
@@ -62,7 +59,10 @@ def resolve_world(world: Any = "auto") -> World:
         if type(rank) is not int or type(size) is not int:
             raise ConfigError(f"world: rank and size of {world!r} have to be integers")
         found = _checked(World(rank, size, "argument"), "world")
-    _LOGGER.info("rank %d of %d, from %s", *found)
+    # Here: the import of the package loads nothing that few programs need.
+    import logging
+
+    logging.getLogger("tesson").info("rank %d of %d, from %s", *found)
     return found
 
 
