@@ -75,8 +75,7 @@ fn path_with(python: &Path) -> Result<OsString, String> {
 /// Each CPython that is new enough, by version: those of the path, the one that builds, and those of pyenv.
 fn interpreters() -> BTreeMap<(u32, u32), PathBuf> {
     let on_path = (OLDEST.1..OLDEST.1 + 20).map(|minor| PathBuf::from(format!("python3.{minor}")));
-    let pyenv =
-        env::var_os("PYENV_ROOT").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".pyenv")));
+    let pyenv = answer(program("pyenv").arg("root")).map(|folder| PathBuf::from(folder.trim()));
     let versions = pyenv.and_then(|folder| fs::read_dir(folder.join("versions")).ok());
     let of_pyenv = versions.into_iter().flatten().flatten().map(|entry| entry.path().join("bin/python3"));
     let ask = "import sys, venv, ensurepip; assert sys.implementation.name == 'cpython'; print(*sys.version_info[:2])";

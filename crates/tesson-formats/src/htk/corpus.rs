@@ -257,7 +257,7 @@ impl HtkCorpus {
             let (file, bytes) = self.bytes_of(piece);
             1 + self.encoding(file).scale_bytes(self.shape.kind.values) + (bytes.end - bytes.start)
         };
-        // What headers claim is not there before it is read.
+        // Headers may declare more than the file has.
         let bytes = pieces.iter().map(bytes_of).fold(0, u64::saturating_add).min(fetch.largest()) as usize;
         let n =
             if self.shape.by_frame { pieces.iter().map(|piece| piece.own.len()).sum() } else { pieces.len() };

@@ -150,7 +150,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     ConfigError
         A layout that the stream cannot have.
     UsageError
-        When iterating: the iteration before, in worker processes, was left before its end; nobody knows here what of it was used.
+        When iterating: the iteration before, in worker processes, was left before its end; which of its minibatches were used is unknown.
     """
 
     def __init__(
@@ -419,7 +419,7 @@ class _Passes:
         return position
 
 
-#: What to say where nobody knows how many of the minibatches were used that workers had read.
+#: The error where workers had read ahead and it is unknown how many of their minibatches were used.
 _LEFT = (
     "an iteration in worker processes was left before its end, or goes on, and what of it was used is not known here: resume from "
     "a state of StatefulDataLoader, load a state of the dataset and make a new loader, or use num_workers=0"
