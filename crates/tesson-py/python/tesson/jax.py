@@ -218,7 +218,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         return filled
 
     def _put(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        """Starts the copy of arrays to the devices. On the CPU they may share the minibatch's memory, which nobody else has."""
+        """Starts copying arrays to the devices. On the CPU they may share the memory of the minibatch, which has no other user."""
         import jax  # type: ignore[import-not-found, unused-ignore]
 
         if self._sharding is None:
