@@ -14,13 +14,15 @@ use crate::pool::{KEPT_BYTES, KEPT_SHARE};
 pub(crate) struct Arrays {
     pub(crate) streams: Vec<StreamBatch>,
     pub(crate) keys: BatchKeys,
+    /// Bytes of memory held when that was [measured](Arrays::measure) last.
+    memory: usize,
     pool: Weak<ArraysPool>,
 }
 
 impl Arrays {
     /// Arrays that are not used again.
     pub(crate) fn new(streams: Vec<StreamBatch>, keys: BatchKeys) -> Arrays {
-        Arrays { streams, keys, pool: Weak::new() }
+        Arrays { streams, keys, memory: 0, pool: Weak::new() }
     }
 
     /// Takes them apart: they do not come back to the pool.
@@ -34,9 +36,14 @@ impl Arrays {
         self.streams.iter().map(StreamBatch::bytes).sum()
     }
 
-    /// Bytes of memory held.
+    /// Finds out how many bytes of memory are held: each array is asked, which would be much for every look at it.
+    pub(crate) fn measure(&mut self) {
+        self.memory = self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.memory();
+    }
+
+    /// Bytes of memory held when that was measured last.
     pub(crate) fn memory(&self) -> usize {
-        self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.memory()
+        self.memory
     }
 }
 
@@ -45,7 +52,7 @@ impl Drop for Arrays {
         let Some(arrays_pool) = self.pool.upgrade() else { return };
         let pool = std::mem::take(&mut self.pool);
         let (streams, keys) = (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys));
-        arrays_pool.give(Arrays { streams, keys, pool });
+        arrays_pool.give(Arrays { streams, keys, memory: 0, pool });
     }
 }
 
@@ -84,10 +91,11 @@ impl ArraysPool {
 
     /// Arrays without any memory yet, which come back here when they are dropped.
     pub(crate) fn fresh(self: &Arc<Self>) -> Arrays {
-        Arrays { streams: Vec::new(), keys: BatchKeys::default(), pool: Arc::downgrade(self) }
+        Arrays { streams: Vec::new(), keys: BatchKeys::default(), memory: 0, pool: Arc::downgrade(self) }
     }
 
     fn give(&self, mut arrays: Arrays) {
+        arrays.measure();
         let bytes = arrays.memory();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.bytes + bytes <= self.kept {

@@ -483,12 +483,13 @@ impl Pipeline {
         let mut since: Option<Instant> = None;
         let mut state = shared.lock();
         loop {
-            if let Some(made) = state.pop() {
+            if state.tickets.front().is_some_and(Ticket::is_done) {
+                let taken = state.pop();
                 let depth = shared.request_more(state);
                 if let Some(since) = since {
                     self.wake_after = shared.count_stall(since.elapsed(), depth);
                 }
-                return made.map(Taken::Made);
+                return taken;
             }
             shared.check(&state)?;
             if state.plan_over && state.tickets.is_empty() {
@@ -625,24 +626,25 @@ impl State {
         }
     }
 
-    /// The ticket in front, if it is done.
-    fn pop(&mut self) -> Option<Result<Packed, Error>> {
-        if !self.tickets.front()?.is_done() {
-            return None;
-        }
+    /// Takes the ticket in front, which is done. What it made goes to the caller in one move: it is some hundred bytes.
+    fn pop(&mut self) -> Result<Taken, Error> {
+        let Some(ticket) = self.tickets.pop_front() else { return Ok(Taken::End) };
         self.front += 1;
-        let ticket = self.tickets.pop_front()?;
         self.planned -= ticket.bytes;
         self.made -= ticket.charged;
         self.taken = ticket.charged;
-        let mut work = match ticket.into_outcome()? {
-            Outcome::Made(work) => work,
-            Outcome::Failed(e) => return Some(Err(e)),
-        };
-        let packed = work.packed.take()?;
-        self.works.push(work);
-        self.delivered = packed.after;
-        Some(Ok(packed))
+        match ticket.into_outcome() {
+            Some(Outcome::Failed(e)) => Err(e),
+            Some(Outcome::Made(mut work)) => match work.packed.take() {
+                Some(packed) => {
+                    self.delivered = packed.after;
+                    self.works.push(work);
+                    Ok(Taken::Made(packed))
+                }
+                None => Ok(Taken::End),
+            },
+            None => Ok(Taken::End),
+        }
     }
 
     /// Whether a caller waits and so many tickets in front are done.

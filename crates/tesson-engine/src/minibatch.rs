@@ -109,6 +109,15 @@ pub enum Samples {
 }
 
 impl Samples {
+    /// Number of values.
+    pub(crate) fn n_values(&self) -> usize {
+        match self {
+            Samples::Dense { values } | Samples::Sparse { values, .. } | Samples::Ragged { values, .. } => {
+                values.len()
+            }
+        }
+    }
+
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
         match self {
@@ -161,6 +170,12 @@ pub struct StreamBatch {
 }
 
 impl StreamBatch {
+    /// No sequences of a stream, without memory for any.
+    pub(crate) fn empty(info: &Arc<StreamInfo>) -> StreamBatch {
+        let samples = Samples::Dense { values: SampleValues::F32(Buffer::unallocated()) };
+        StreamBatch { info: info.clone(), lengths: Vec::new(), samples, n_samples: 0, layout: None }
+    }
+
     /// The stream.
     pub fn info(&self) -> &StreamInfo {
         &self.info

@@ -125,6 +125,11 @@ pub struct Buffer<T> {
 }
 
 impl<T> Buffer<T> {
+    /// A buffer without memory, of no pool.
+    pub(crate) const fn unallocated() -> Buffer<T> {
+        Buffer { items: Vec::new(), pool: Weak::new() }
+    }
+
     pub(crate) fn items(&mut self) -> &mut Vec<T> {
         &mut self.items
     }
@@ -141,14 +146,15 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// The buffer without its elements, with room for `capacity`; one of the pool if it is much too large for them.
-    pub(crate) fn emptied(mut self, capacity: usize, pool: &Arc<Pool<T>>) -> Buffer<T> {
-        if is_too_large(&self.items, capacity) {
-            return pool.take(capacity);
+    /// Removes the elements, and makes room for `capacity`. A buffer without memory, or one much too large for them, is
+    /// exchanged for one of the pool's.
+    pub(crate) fn empty(&mut self, capacity: usize, pool: &Arc<Pool<T>>) {
+        if self.items.capacity() == 0 || is_too_large(&self.items, capacity) {
+            *self = pool.take(capacity);
+            return;
         }
         self.items.clear();
         self.items.reserve(capacity);
-        self
     }
 }
 

@@ -393,17 +393,24 @@ impl Source {
 
     /// Moves the state to where a minibatch that is handed out ends.
     fn advance(&mut self, after: Cursor, faults: u64) {
-        let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(after));
-        self.state = ResumeState { consumed, ..self.state_at(after, faults) };
+        let share = self.share();
+        let state = &mut self.state;
+        state.consumed = state.consumed.take().filter(|c| c.is_ahead_of(after));
+        (state.cursor, state.share, state.faults, state.rows) = (after, share, faults, None);
+        state.fingerprint.get_or_insert_with(|| self.fingerprint.clone());
     }
 
-    fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {
-        let share = match (self.plan.sharing, self.demand) {
+    /// The number of workers and the rank that a state is saved for, if others may not take it.
+    fn share(&self) -> Option<(u64, u64)> {
+        match (self.plan.sharing, self.demand) {
             (Sharing::Chunk, Some(Demand { workers: workers @ 2.., rank, .. })) => Some((workers, rank)),
             // What a single worker has passed is passed for all: any number of workers may resume from there.
             _ => None,
-        };
+        }
+    }
+
+    fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {
         let fingerprint = Some(self.fingerprint.clone());
-        ResumeState { cursor, share, faults, fingerprint, ..ResumeState::default() }
+        ResumeState { cursor, share: self.share(), faults, fingerprint, ..ResumeState::default() }
     }
 }

@@ -8,7 +8,7 @@ use tesson_core::{Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location,
 use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Task, WorkerScratch};
-use super::stored::StoredStreams;
+use super::stored::{StoredStreams, Undecodable};
 use super::ticket::{Held, Outcome, Packed, Work};
 use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
 use crate::arrays::Arrays;
@@ -31,32 +31,30 @@ impl Shared {
     ) -> MutexGuard<'_, State> {
         self.arrays_pool.take(tasks.len().saturating_sub(worker.arrays.len()), &mut worker.arrays);
         let made = tasks.into_iter().map(|mut task| {
-            let packed = self.assemble(&mut task.work, worker);
-            (task.number, task.work, packed)
+            let made = self.assemble(&mut task.work, worker);
+            (task, made)
         });
         let made: Vec<_> = made.collect();
-        let bytes = made.iter().flat_map(|(.., packed)| packed).map(|packed| packed.arrays.memory()).sum();
-        self.setup.process_memory.note_made(bytes);
+        self.setup.process_memory.note_made(made.iter().map(|(task, _)| memory_of(&task.work)).sum());
         let mut state = self.lock();
         if state.generation != generation {
             return state;
         }
-        for (number, mut work, packed) in made {
+        for (Task { number, work }, made) in made {
             for &block in &work.retired {
                 state.retire(block, number, &self.setup);
             }
-            let outcome = match packed {
-                Ok(packed) => {
-                    state.note_size(packed.arrays.bytes());
-                    work.packed = Some(packed);
-                    Outcome::Made(work)
+            let (outcome, bytes) = match made {
+                Ok(()) => {
+                    let bytes = memory_of(&work);
+                    state.note_size(work.packed.as_ref().map_or(0, |packed| packed.arrays.bytes()));
+                    (Outcome::Made(work), bytes)
                 }
                 Err(e) => {
                     state.works.push(work);
-                    Outcome::Failed(e)
+                    (Outcome::Failed(e), 0)
                 }
             };
-            let bytes = if let Outcome::Made(work) = &outcome { memory_of(work) } else { 0 };
             if let Some(ticket) = state.ticket(number) {
                 let charged = std::mem::replace(&mut ticket.charged, bytes);
                 ticket.finish(outcome);
@@ -69,8 +67,8 @@ impl Shared {
         state
     }
 
-    /// Makes a minibatch: gathers its sequences, packs them, and transforms its samples.
-    pub(super) fn assemble(&self, work: &mut Work, worker: &mut WorkerScratch) -> Result<Packed, Error> {
+    /// Makes a minibatch, which then lies with its work: gathers its sequences, packs them, and transforms its samples.
+    pub(super) fn assemble(&self, work: &mut Work, worker: &mut WorkerScratch) -> Result<(), Error> {
         self.pools.set_batch_bytes(work.bytes);
         let mut arrays = worker.arrays.pop().unwrap_or_else(|| self.arrays_pool.fresh());
         // A load that waits for the blocks' memory should not wait until the minibatch is taken.
@@ -84,30 +82,15 @@ impl Shared {
         let n_all = work.items.len() + work.others.len();
         self.append((work, last..n_all), &sources, &mut packing, &mut stored, worker)?;
         let (made, mut undecodable) = self.finish_stored(stored);
-        packing.finish(&self.pools, made, &mut arrays.streams);
+        packing.finish(&self.pools);
+        made.into_iter().for_each(|(number, batch)| arrays.streams[number] = batch);
         let mut charges = self.charges(work, &sources);
         self.charge_undecodable(work, &mut undecodable, &mut charges);
-        let is_left_out = |number: usize, i: &Item| {
-            sources[i.held as usize].chunk.is_left_out(i.row) || undecodable.contains(number)
-        };
-        let unasked = self.setup.transforms.is_empty() && matches!(self.setup.length_rule, LengthRule::Any);
-        let places: Vec<BatchSlot> = match unasked {
-            true => Vec::new(),
-            false => {
-                let own = work.items.iter().zip(work.plan.own_slots()).enumerate();
-                own.filter(|(i, (item, _))| !is_left_out(*i, item)).map(|(_, (_, place))| place).collect()
-            }
-        };
-        // The data may end inside the last sequence; one that is left out leaves nothing to be cut.
-        let last = work.items.last().is_some_and(|i| !is_left_out(work.items.len() - 1, i));
-        if !undecodable.is_empty() || sources.iter().any(|source| !source.chunk.left_out.is_empty()) {
-            let mut numbers = 0..;
-            work.items.retain(|item| numbers.next().is_some_and(|number| !is_left_out(number, item)));
-        }
+        let (places, keeps_last) = self.leave_out(work, &sources, &undecodable);
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::keys(&work.items, &sources, keys);
         let refused = self.refusal(&places, streams, keys);
-        if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
+        if let Some(keep) = work.plan.keep_of_last.filter(|_| keeps_last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
         let sequences = (work.items.as_slice(), sources.as_slice(), places.as_slice());
@@ -119,7 +102,9 @@ impl Shared {
         counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
         held.clear();
         work.held = held;
-        Ok(Packed {
+        let charges = charges.into_iter().map(|(_, charge)| charge).collect();
+        arrays.measure();
+        work.packed = Some(Packed {
             first: work.plan.own_slots().next(),
             keep_of_last: work.plan.keep_of_last,
             arrays,
@@ -132,9 +117,43 @@ impl Shared {
             },
             after: work.plan.after,
             passed: work.passed,
-            charges: charges.into_iter().map(|(_, charge)| charge).collect(),
+            charges,
             refused,
-        })
+        });
+        Ok(())
+    }
+
+    /// Removes the items whose sequences are left out. Returns the places in the plan of those that stay, where they are
+    /// asked for, and whether the last sequence stays: the data may end inside it, and one that is left out leaves nothing to
+    /// be cut.
+    fn leave_out(
+        &self,
+        work: &mut Work,
+        sources: &[Source<'_>],
+        undecodable: &Undecodable,
+    ) -> (Vec<BatchSlot>, bool) {
+        let all_stay = undecodable.is_empty() && sources.iter().all(|s| s.chunk.left_out.is_empty());
+        let stays = |number: usize, i: &Item| {
+            all_stay || !sources[i.held as usize].chunk.is_left_out(i.row) && !undecodable.contains(number)
+        };
+        let places = match self.needs_places() {
+            true => {
+                let own = work.items.iter().zip(work.plan.own_slots()).enumerate();
+                own.filter(|(number, (item, _))| stays(*number, item)).map(|(_, (_, place))| place).collect()
+            }
+            false => Vec::new(),
+        };
+        let keeps_last = work.items.last().is_some_and(|last| stays(work.items.len() - 1, last));
+        if !all_stay {
+            let mut numbers = 0..;
+            work.items.retain(|item| numbers.next().is_some_and(|number| stays(number, item)));
+        }
+        (places, keeps_last)
+    }
+
+    /// Whether something is asked of the places in the plan of a minibatch's sequences.
+    fn needs_places(&self) -> bool {
+        !self.setup.transforms.is_empty() || self.setup.length_rule != LengthRule::Any
     }
 
     /// Fetches the sequences that are in no block in memory, of a large minibatch a part at a time, so that they do not lie in
@@ -144,7 +163,7 @@ impl Shared {
         &self,
         work: &mut Work,
         held: &[Option<Held>],
-        packing: &mut Packing,
+        packing: &mut Packing<'_>,
         stored: &mut Option<StoredStreams>,
         worker: &mut WorkerScratch,
     ) -> Result<(Vec<Chunk>, usize), Error> {
@@ -174,7 +193,7 @@ impl Shared {
         &self,
         (work, part): (&Work, Range<usize>),
         sources: &[Source<'_>],
-        packing: &mut Packing,
+        packing: &mut Packing<'_>,
         stored: &mut Option<StoredStreams>,
         worker: &mut WorkerScratch,
     ) -> Result<(), Error> {
@@ -195,9 +214,13 @@ impl Shared {
     /// Where the part of a minibatch ends that begins with item `from`, other ranks' items following its own: what has to
     /// be fetched for it takes about [`PipelineConfig::part_bytes`] at most.
     fn end_of_part(&self, work: &Work, held: &[Option<Held>], from: usize) -> usize {
+        let n_all = work.items.len() + work.others.len();
+        if held.iter().all(Option::is_some) {
+            return n_all;
+        }
         let items = work.items.iter().chain(&work.others);
         let planned = work.plan.own.iter().chain(&work.plan.foreign);
-        let CorpusIndex::Indexed { index, corpus, .. } = &self.corpus_index else { return items.count() };
+        let CorpusIndex::Indexed { index, corpus, .. } = &self.corpus_index else { return n_all };
         // A chunk that is loaded as a whole should not be loaded for each part.
         let only_whole = corpus.facts().access == ChunkAccess::WholeOnly;
         let parts = if only_whole { WHOLE_CHUNK_PARTS } else { 1 };

@@ -28,6 +28,7 @@ impl Pipeline {
         work.items.push(Item { held: 0, row });
         work.blocks.push(block);
         work.held.push(None);
-        self.shared.assemble(&mut work, &mut WorkerScratch::new(&self.shared.setup))
+        self.shared.assemble(&mut work, &mut WorkerScratch::new(&self.shared.setup))?;
+        Ok(work.packed.expect("a minibatch that was made lies with its work"))
     }
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tesson_core::{Chunk, StreamInfo};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
+use crate::minibatch::{SampleValues, Samples};
 use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
 
@@ -131,6 +132,17 @@ impl Pools {
             }
         }
     }
+}
+
+/// No samples yet of a stream, with room for so many of them and their values.
+fn empty(info: &StreamInfo, n_samples: usize, n_values: usize, pools: &Pools) -> Samples {
+    let values = SampleValues::with_capacity(info.element, n_values, pools);
+    if !info.sparse {
+        return Samples::Dense { values };
+    }
+    let mut indptr = pools.i32s.take(n_samples + 1);
+    indptr.items().push(0);
+    Samples::Sparse { indptr, indices: pools.i32s.take(n_values), values }
 }
 
 /// The keys of the items, in place of those in `keys`.

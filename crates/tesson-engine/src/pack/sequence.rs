@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
 
-use super::{BatchSize, Item, Pools, Source};
+use super::{BatchSize, Item, Pools, Source, empty};
 use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::packed::{Best, Kernel, PackedRows, PackedStream};
 use crate::pool::Buffer;
@@ -43,35 +43,38 @@ pub(crate) fn pack(
     let size = BatchSize { n_sequences: items.len(), most_samples: usize::MAX };
     let mut packing = Packing::new(streams, size, pools, |_| false, batches);
     packing.append(items, sources);
-    packing.finish(pools, Vec::new(), batches);
+    packing.finish(pools);
 }
 
 /// The streams of a minibatch while sequences are appended to them.
-pub(crate) struct Packing {
+pub(crate) struct Packing<'a> {
     /// Of streams that blocks in memory have packed.
-    packed: Vec<Writer>,
+    packed: Vec<Writer<'a>>,
     /// Of streams whose columns blocks keep.
-    kept: Vec<Writer>,
+    kept: Vec<Writer<'a>>,
 }
 
-impl Packing {
-    /// Empty streams for a minibatch of about this size, in the memory of those in `batches`, but for streams that are `made`
-    /// elsewhere, by number.
+impl<'a> Packing<'a> {
+    /// Empty streams for a minibatch of about this size, in place of those in `batches`, whose memory is used again; streams
+    /// that are `made` elsewhere, by number, stay empty.
     pub(crate) fn new(
         streams: &[Arc<StreamInfo>],
         size: BatchSize,
         pools: &Pools,
         made: impl Fn(usize) -> bool,
-        batches: &mut Vec<StreamBatch>,
-    ) -> Packing {
+        batches: &'a mut Vec<StreamBatch>,
+    ) -> Packing<'a> {
+        if batches.len() != streams.len() {
+            *batches = streams.iter().map(StreamBatch::empty).collect();
+        }
         let mut packing = Packing { packed: Vec::with_capacity(streams.len()), kept: Vec::new() };
-        let mut old = batches.drain(..);
-        for (number, info) in streams.iter().enumerate() {
-            let old = old.next();
+        for (number, (info, batch)) in streams.iter().zip(batches).enumerate() {
             if is_packed(info) {
-                packing.packed.push(Writer::new(number, info, size, pools, old));
-            } else if !made(number) {
-                packing.kept.push(Writer::new(number, info, size, pools, old));
+                packing.packed.push(Writer::new(number, info, size, pools, batch));
+            } else if made(number) {
+                *batch = StreamBatch::empty(info);
+            } else {
+                packing.kept.push(Writer::new(number, info, size, pools, batch));
             }
         }
         packing
@@ -96,28 +99,15 @@ impl Packing {
 
     /// Bytes of what has been appended, and of what is to be made of it: so many for a sample of each stream.
     pub(crate) fn bytes(&self, made: impl Fn(usize) -> usize) -> usize {
-        let bytes = |writer: &Writer| {
-            let lengths = writer.lengths.len() * size_of::<u32>();
-            lengths + writer.samples.bytes() + writer.n_samples * made(writer.number)
-        };
+        let bytes = |writer: &Writer<'_>| writer.batch.bytes() + writer.batch.n_samples * made(writer.number);
         self.packed.iter().chain(&self.kept).map(bytes).sum()
     }
 
-    /// Puts the streams into `batches`, with those that were made elsewhere, each with its number.
-    pub(crate) fn finish(
-        self,
-        pools: &Pools,
-        made: Vec<(usize, StreamBatch)>,
-        batches: &mut Vec<StreamBatch>,
-    ) {
-        batches.extend(self.packed.into_iter().map(|writer| writer.finish(pools)));
-        if self.kept.is_empty() && made.is_empty() {
-            return;
+    /// Tells the pools how large the streams became.
+    pub(crate) fn finish(self, pools: &Pools) {
+        for Writer { number, batch, .. } in self.packed.into_iter().chain(self.kept) {
+            pools.expect(number, batch.n_samples, batch.samples.n_values());
         }
-        let kept = self.kept.into_iter().map(|writer| (writer.number, writer.finish(pools)));
-        let mut others: Vec<(usize, StreamBatch)> = kept.chain(made).collect();
-        others.sort_by_key(|(number, _)| *number);
-        others.into_iter().for_each(|(number, batch)| batches.insert(number, batch));
     }
 }
 
@@ -144,7 +134,7 @@ fn prefetch(run: Option<&ItemRun>, sources: &[Source<'_>], ask: impl Fn(&PackedR
 }
 
 #[inline]
-fn append(kernel: impl Kernel, writers: &mut [Writer], runs: &[ItemRun], sources: &[Source<'_>]) {
+fn append(kernel: impl Kernel, writers: &mut [Writer<'_>], runs: &[ItemRun], sources: &[Source<'_>]) {
     for (i, run) in runs.iter().enumerate() {
         prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
         prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);
@@ -156,18 +146,18 @@ fn append(kernel: impl Kernel, writers: &mut [Writer], runs: &[ItemRun], sources
     }
 }
 
-fn append_columns(writers: &mut [Writer], chunk: &Chunk, rows: Range<u32>) {
+fn append_columns(writers: &mut [Writer<'_>], chunk: &Chunk, rows: Range<u32>) {
     for writer in writers {
         writer.columns(&chunk.streams[writer.number], rows.clone());
     }
 }
 
 #[inline]
-fn append_packed(kernel: impl Kernel, writers: &mut [Writer], packed: &PackedRows, rows: Range<u32>) {
+fn append_packed(kernel: impl Kernel, writers: &mut [Writer<'_>], packed: &PackedRows, rows: Range<u32>) {
     for row in rows {
         let mut sequence = packed.sequence(kernel, row as usize);
         for writer in writers.iter_mut() {
-            match &mut writer.samples {
+            match &mut writer.batch.samples {
                 Samples::Dense { values } => {
                     let stream = sequence.dense(writer.dim);
                     values.append_packed(&stream);
@@ -186,78 +176,65 @@ fn append_packed(kernel: impl Kernel, writers: &mut [Writer], packed: &PackedRow
 }
 
 /// One stream of a minibatch in the making.
-struct Writer {
+struct Writer<'a> {
     number: usize,
-    info: Arc<StreamInfo>,
     /// Values in a dense sample.
     dim: usize,
-    lengths: Vec<u32>,
-    n_samples: usize,
-    samples: Samples,
+    batch: &'a mut StreamBatch,
 }
 
-impl Writer {
-    /// A writer of a stream, into the memory of a batch of the same stream if there is one.
+impl<'a> Writer<'a> {
+    /// A writer of a stream, into the memory of a batch of the same stream.
     fn new(
         number: usize,
         info: &Arc<StreamInfo>,
         size: BatchSize,
         pools: &Pools,
-        old: Option<StreamBatch>,
-    ) -> Writer {
+        batch: &'a mut StreamBatch,
+    ) -> Writer<'a> {
         let (n_samples, n_values) = pools.expected(number, info, size);
-        let (named, mut lengths, old) = match old {
-            Some(StreamBatch { info, lengths, samples, .. }) => (Some(info), lengths, Some(samples)),
-            None => (None, Vec::new(), None),
-        };
-        let samples = match old {
-            Some(Samples::Sparse { indptr, indices, values }) if info.sparse => Samples::Sparse {
-                indptr: indptr.emptied(n_samples + 1, &pools.i32s),
-                indices: indices.emptied(n_values, &pools.i32s),
-                values: values.emptied(info.element, n_values, pools),
-            },
-            Some(Samples::Dense { values }) if !info.sparse => {
-                Samples::Dense { values: values.emptied(info.element, n_values, pools) }
+        match &mut batch.samples {
+            Samples::Sparse { indptr, indices, values } if info.sparse => {
+                indptr.empty(n_samples + 1, &pools.i32s);
+                indptr.items().push(0);
+                indices.empty(n_values, &pools.i32s);
+                values.empty(info.element, n_values, pools);
             }
-            _ if info.sparse => Samples::Sparse {
-                indptr: pools.i32s.take(n_samples + 1),
-                indices: pools.i32s.take(n_values),
-                values: SampleValues::with_capacity(info.element, n_values, pools),
-            },
-            _ => Samples::Dense { values: SampleValues::with_capacity(info.element, n_values, pools) },
-        };
-        lengths.clear();
-        lengths.reserve(size.n_sequences);
-        // Counting users of what all threads share is an exchange between them.
-        let info = named.filter(|named| Arc::ptr_eq(named, info)).unwrap_or_else(|| info.clone());
-        let mut writer = Writer { number, dim: info.shape.len(), info, lengths, n_samples: 0, samples };
-        if let Samples::Sparse { indptr, .. } = &mut writer.samples {
-            indptr.items().push(0);
+            Samples::Dense { values } if !info.sparse => values.empty(info.element, n_values, pools),
+            other => *other = empty(info, n_samples, n_values, pools),
         }
-        writer
+        batch.lengths.clear();
+        batch.lengths.reserve(size.n_sequences);
+        // Counting users of what all threads share is an exchange between them.
+        if !Arc::ptr_eq(&batch.info, info) {
+            batch.info = info.clone();
+        }
+        (batch.n_samples, batch.layout) = (0, None);
+        Writer { number, dim: info.shape.len(), batch }
     }
 
     /// Counts a sequence of so many samples.
     fn count(&mut self, n_samples: u32) {
-        self.lengths.push(n_samples);
-        self.n_samples += n_samples as usize;
+        self.batch.lengths.push(n_samples);
+        self.batch.n_samples += n_samples as usize;
     }
 
     /// Appends consecutive sequences of a column.
     fn columns(&mut self, column: &StreamColumn, rows: Range<u32>) {
+        let (batch, dim) = (&mut *self.batch, self.dim);
         match &column.samples {
-            Offsets::Every(n) => self.lengths.resize(self.lengths.len() + rows.len(), *n),
+            Offsets::Every(n) => batch.lengths.resize(batch.lengths.len() + rows.len(), *n),
             Offsets::At(at) => {
                 let at = &at[rows.start as usize..=rows.end as usize];
-                self.lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
+                batch.lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
             }
         }
         let lengths = &column.samples;
         let samples = lengths.start(rows.start as usize)..lengths.start(rows.end as usize);
-        self.n_samples += samples.len();
-        match (&mut self.samples, &column.data) {
+        batch.n_samples += samples.len();
+        match (&mut batch.samples, &column.data) {
             (Samples::Dense { values }, Data::Dense { values: column }) => {
-                values.append(column, samples.start * self.dim..samples.end * self.dim);
+                values.append(column, samples.start * dim..samples.end * dim);
             }
             (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, columns, values: column }) => {
                 let entries = rows.start(samples.start)..rows.start(samples.end);
@@ -278,28 +255,17 @@ impl Writer {
             (Samples::Dense { values }, Data::Frames(column)) => {
                 for frame in &column.frames[samples] {
                     let at = frame.at as usize;
-                    values.append(&column.values, at * self.dim..(at + 1) * self.dim);
+                    values.append(&column.values, at * dim..(at + 1) * dim);
                 }
             }
             (Samples::Dense { values }, Data::Repeated { values: column }) => {
                 for row in rows {
-                    let sample = row as usize * self.dim..(row as usize + 1) * self.dim;
+                    let sample = row as usize * dim..(row as usize + 1) * dim;
                     lengths.range(row as usize).for_each(|_| values.append(column, sample.clone()));
                 }
             }
             _ => unreachable!("deserializers keep to their stream's storage"),
         }
-    }
-
-    fn finish(self, pools: &Pools) -> StreamBatch {
-        let Writer { number, info, lengths, n_samples, samples, .. } = self;
-        let n_values = match &samples {
-            Samples::Dense { values } | Samples::Sparse { values, .. } | Samples::Ragged { values, .. } => {
-                values.len()
-            }
-        };
-        pools.expect(number, n_samples, n_values);
-        StreamBatch { info, lengths, samples, n_samples, layout: None }
     }
 }
 
@@ -312,13 +278,13 @@ impl SampleValues {
         }
     }
 
-    /// These without their values, with room for `n`.
-    fn emptied(self, element: Element, n: usize, pools: &Pools) -> SampleValues {
-        match (self, element) {
-            (SampleValues::F32(v), Element::F32) => SampleValues::F32(v.emptied(n, &pools.f32s)),
-            (SampleValues::F64(v), Element::F64) => SampleValues::F64(v.emptied(n, &pools.f64s)),
-            (SampleValues::U8(v), Element::U8) => SampleValues::U8(v.emptied(n, &pools.u8s)),
-            _ => SampleValues::with_capacity(element, n, pools),
+    /// Removes the values, and makes room for `n`.
+    fn empty(&mut self, element: Element, n: usize, pools: &Pools) {
+        match (&mut *self, element) {
+            (SampleValues::F32(v), Element::F32) => v.empty(n, &pools.f32s),
+            (SampleValues::F64(v), Element::F64) => v.empty(n, &pools.f64s),
+            (SampleValues::U8(v), Element::U8) => v.empty(n, &pools.u8s),
+            _ => *self = SampleValues::with_capacity(element, n, pools),
         }
     }
 

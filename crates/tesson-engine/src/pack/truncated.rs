@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson_core::StreamInfo;
 use tesson_plan::Segment;
 
-use super::Pools;
+use super::{Pools, empty};
 use crate::batch_keys::BatchKeys;
 use crate::layout::{Layout, Place};
 use crate::minibatch::{SampleValues, Samples, StreamBatch};
@@ -45,7 +45,8 @@ pub(crate) fn pack(
     let lengths: Vec<u32> = segments.iter().map(|segment| segment.samples.1 - segment.samples.0).collect();
     let n_samples = lengths.iter().map(|&n| n as usize).sum();
     let pack = |(number, info): (usize, &Arc<StreamInfo>)| {
-        let mut samples = empty(info, n_samples, entries(segments, number), pools);
+        let n_values = if info.sparse { entries(segments, number) } else { n_samples * info.shape.len() };
+        let mut samples = empty(info, n_samples, n_values, pools);
         for segment in segments {
             let range = segment.samples.0 as usize..segment.samples.1 as usize;
             append(&mut samples, &segment.sequence.streams[number].samples, range, info.shape.len());
@@ -90,19 +91,6 @@ fn entries(segments: &[Segment<Arc<Whole>>], stream: usize) -> usize {
         Samples::Dense { .. } | Samples::Ragged { .. } => 0,
     };
     segments.iter().map(entries).sum()
-}
-
-fn empty(info: &StreamInfo, n_samples: usize, n_entries: usize, pools: &Pools) -> Samples {
-    if info.sparse {
-        let mut indptr = pools.i32s.take(n_samples + 1);
-        indptr.items().push(0);
-        return Samples::Sparse {
-            indptr,
-            indices: pools.i32s.take(n_entries),
-            values: SampleValues::with_capacity(info.element, n_entries, pools),
-        };
-    }
-    Samples::Dense { values: SampleValues::with_capacity(info.element, n_samples * info.shape.len(), pools) }
 }
 
 /// Appends samples of one sequence, `dim` values each.
