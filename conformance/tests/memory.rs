@@ -451,26 +451,33 @@ fn a_pass_over_large_chunks_reads_their_bytes_once() {
     let size = cbf.metadata().expect("it was written").len();
     assert!(size > 4 * chunk, "several chunks");
     // Under these limits the chunks are too large for pieces, and those that are needed at a time have room as a whole: two in
-    // the order of the file, all of them where all are shuffled.
+    // the order of the file, those of the window and two more in random order.
     for (order, limit) in [
-        (r#""randomize": false"#, "24MiB"),
-        (r#""randomize": false"#, "32MiB"),
-        (r#""randomize": true"#, "32MiB"),
+        (r#""randomize": false"#, 8),
+        (r#""randomize": false"#, 12),
+        (r#""randomize": false"#, 24),
+        (r#""randomize": false"#, 32),
+        (r#""randomize": true, "randomizationWindow": 2"#, 20),
+        (r#""randomize": "global""#, 28),
+        (r#""randomize": "global""#, 32),
     ] {
         let json = format!(
-            r#"{{"deserializers": [{}], {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": "{limit}"}}"#,
+            r#"{{"deserializers": [{}], {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": "{limit}MiB"}}"#,
             in_binary(&cbf)
         );
         let config = config::from_json(&json).expect("the configuration is right");
-        let mut source = Source::open(&config).expect("the limit is enough");
-        let mut seen = 0;
-        while let Some(minibatch) = source.next_minibatch(256).expect("the data are right") {
-            seen += minibatch.n_sequences();
-        }
+        let ((seen, read), peak) = peak(|| {
+            let mut source = Source::open(&config).expect("the limit is enough");
+            let mut seen = 0;
+            while let Some(minibatch) = source.next_minibatch(256).expect("the data are right") {
+                seen += minibatch.n_sequences();
+            }
+            (seen, source.stats().bytes_read)
+        });
         assert_eq!(seen, n);
-        let read = source.stats().bytes_read;
         // Beside the chunks: lengths in front of them, the table, and both ends of the file for its fingerprint.
-        assert!(read <= size + size / 4, "{order}, {limit}: {read} bytes of {size} were read");
+        assert!(read <= size + size / 4, "{order}, {limit} MiB: {read} bytes of {size} were read");
+        assert!(peak <= limit << 20, "{order}, {limit} MiB: {peak} bytes were allocated");
     }
 }
 

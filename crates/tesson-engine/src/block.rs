@@ -40,16 +40,29 @@ pub(crate) struct BlockSizes {
     pub(crate) at_once: u64,
     /// Dense values of a sample in all streams together.
     pub(crate) sample: u64,
-    /// Storage of a chunk that is loaded whole where that is better, at most.
-    pub(crate) whole: u64,
+    /// Of chunks that are loaded whole where that is better.
+    pub(crate) whole: WholeChunks,
+}
+
+/// Which chunks are loaded whole, and what that takes.
+#[derive(Clone, Copy)]
+pub(crate) struct WholeChunks {
+    /// Storage of the largest one, in bytes.
+    pub(crate) most: u64,
+    /// What one takes while it is loaded, in eighths of its storage.
+    pub(crate) loading: u64,
+}
+
+impl WholeChunks {
+    /// Bytes that a chunk of so many bytes of storage takes while it is loaded.
+    pub(crate) fn bytes(self, storage: u64) -> u64 {
+        (u128::from(storage) * u128::from(self.loading) / 8).try_into().unwrap_or(u64::MAX)
+    }
 }
 
 /// Decoded values take up to so many times their storage where none is missing: `0 ` as a 64-bit number. Samples that
 /// take more have values that storage has not, and are divided by what they take.
 const DECODED: u64 = 4;
-
-/// A chunk that is loaded whole takes its storage so many times: in columns of 64 bits each, and packed.
-pub(crate) const WHOLE: u64 = 3;
 
 /// Packing takes room for so many times a sequence's values beside them.
 const PACKING: u64 = 2;
@@ -60,24 +73,23 @@ impl BlockTable {
     pub(crate) fn of(indexed: &Indexed, sizes: BlockSizes) -> BlockTable {
         let Indexed { index, corpus } = indexed;
         BlockTable::by_bytes(index, sizes, |bytes| match corpus.facts().access {
-            ChunkAccess::WholeOnly => Some(1),
-            ChunkAccess::PreferWhole => (bytes <= sizes.whole).then_some(WHOLE),
+            ChunkAccess::WholeOnly => Some(bytes),
+            ChunkAccess::PreferWhole => (bytes <= sizes.whole.most).then(|| sizes.whole.bytes(bytes)),
             ChunkAccess::Parts => None,
         })
     }
 
-    /// `whole` says of a chunk of so many bytes that is one block how many times its storage that takes.
+    /// `whole` says of a chunk of so many bytes that is one block how many bytes it takes while it is loaded.
     fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u64) -> Option<u64>) -> BlockTable {
         let chunks = Vec::with_capacity(index.n_chunks());
         let mut table = BlockTable { first: vec![0], chunks, has_large_whole: false };
         for chunk in 0..index.n_chunks() {
             let span = index.chunk(chunk);
             let n = span.n_sequences.max(1);
-            if let Some(times) = whole(span.bytes) {
+            if let Some(loading) = whole(span.bytes) {
                 let is_large = span.bytes > sizes.at_once;
                 table.has_large_whole |= is_large;
-                let bytes = if is_large { times * span.bytes } else { span.bytes };
-                table.push(span.n_sequences, n, n, bytes);
+                table.push(span.n_sequences, n, n, if is_large { loading } else { span.bytes });
                 continue;
             }
             let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
@@ -258,7 +270,8 @@ mod tests {
         assert_eq!(kept(&chunk_pool), 2);
     }
 
-    const SIZES: BlockSizes = BlockSizes { block: 10, at_once: 3, sample: 0, whole: 0 };
+    const SIZES: BlockSizes =
+        BlockSizes { block: 10, at_once: 3, sample: 0, whole: WholeChunks { most: 0, loading: 24 } };
 
     #[test]
     fn blocks_are_as_large_as_what_decoding_makes_of_them() {
@@ -274,7 +287,7 @@ mod tests {
         assert_eq!(division(64), (2, 1, (3 + PACKING) * 128));
         assert_eq!(division(1000), (4, 1, (1 + PACKING) * 2000));
         // What is better loaded whole takes storage, columns and packed sequences.
-        let whole = BlockTable::by_bytes(&index, SIZES, |_| Some(WHOLE));
+        let whole = BlockTable::by_bytes(&index, SIZES, |bytes| Some(SIZES.whole.bytes(bytes)));
         assert_eq!((whole.len(), whole.at_once(0), whole.bytes(0)), (1, 4, 120));
     }
 

@@ -223,12 +223,18 @@ impl Shared {
     }
 
     /// Makes the first minibatch that waits for blocks, of which no other can be loaded: it fetches its sequences instead.
+    /// Where that reads as much as large blocks do, only the one in front does, once nothing is on its way.
     fn pick_without_blocks(&self, state: &mut State) -> Option<Job> {
         // Blocks are left in the queue only where there is no room for the next one.
-        if state.queue.is_empty() || !matches!(self.corpus_index, CorpusIndex::Indexed { .. }) {
+        let CorpusIndex::Indexed { table, .. } = &self.corpus_index else { return None };
+        if state.queue.is_empty() {
             return None;
         }
-        let number = state.front + state.tickets.iter().position(Ticket::is_waiting)? as u64;
+        let first = state.tickets.iter().position(Ticket::is_waiting)?;
+        if table.has_large_whole() && (first > 0 || state.loading > 0) {
+            return None;
+        }
+        let number = state.front + first as u64;
         if !state.fits(number, &self.setup) {
             return None;
         }

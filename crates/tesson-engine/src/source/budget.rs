@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Error, Index, Indexed, Storage, StreamInfo};
+use tesson_core::{ConfigError, Element, Error, Index, Indexed, Storage, StreamInfo};
 use tesson_plan::Bucketing;
 
 use super::Source;
-use crate::block::{BlockSizes, WHOLE};
+use crate::block::{BlockSizes, WholeChunks};
 use crate::refusal::EngineRefusal;
 use crate::transform::dense_bytes;
 
@@ -25,6 +25,11 @@ const BLOCKS: u64 = 16;
 
 /// A chunk is small if it has at most this part of the limit.
 const SMALL_CHUNK: u64 = 32;
+
+/// What a chunk takes as columns of numbers like the stored ones, and packed, in eighths of its storage: some of what has been
+/// set aside for columns that grow stays unused, and so does the end of each page of packed sequences.
+const COLUMNS: u64 = 9;
+const PACKED: u64 = 9;
 
 /// Minibatches packed in advance take this much at most.
 const PREFETCH_BYTES: u64 = 8 << 20;
@@ -76,22 +81,43 @@ impl Source {
     }
 
     /// How a corpus is divided into blocks of so many bytes.
-    pub(super) fn block_sizes(&self, block: u64, at_once: u64, whole: u64) -> BlockSizes {
+    pub(super) fn block_sizes(&self, block: u64, at_once: u64, whole: WholeChunks) -> BlockSizes {
         BlockSizes { block, at_once, sample: self.stored_sample_bytes(), whole }
     }
 
-    /// Bytes of a chunk that is loaded whole where that is better, at most: any chunk if the chunks that are needed at about
-    /// the same time fit into `room`. Else some are evicted and loaded again, and those should be small.
-    pub(super) fn whole_bytes(&self, index: &Index, room: u64) -> u64 {
-        match self.plan.order.storage_in_use(index).saturating_mul(WHOLE) <= room {
-            true => u64::MAX,
-            false => self.memory_limit / SMALL_CHUNK,
-        }
+    /// Which chunks are loaded whole where that is better: all of them if those that are needed at about the same time fit into
+    /// `room`. Else some are evicted and loaded again, and those should be small. Blocks that pass by are
+    /// not packed.
+    pub(super) fn whole_chunks(&self, index: &Index, room: u64, pass_by: bool) -> WholeChunks {
+        let columns = self.column_eighths();
+        let in_use = self.plan.order.storage_in_use(index);
+        let of = |eighths: u64, storage: u64| WholeChunks { most: 0, loading: eighths }.bytes(storage);
+        let (needed, loading) = match pass_by {
+            // They stay as they are decoded, each for a short time.
+            true => (of(columns, in_use), columns),
+            // While one is decoded the others are there, packed.
+            false => {
+                let largest = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).max();
+                let decoded = of(columns, largest.unwrap_or(0));
+                (of(PACKED, in_use).saturating_add(decoded), columns + PACKED)
+            }
+        };
+        let most = if needed <= room { u64::MAX } else { self.memory_limit / SMALL_CHUNK };
+        WholeChunks { most, loading }
     }
 
     /// The same where each thread decodes a block that is then looked at and dropped.
-    pub(super) fn whole_bytes_of_threads(&self) -> u64 {
-        self.memory_limit / (2 * WHOLE * self.threads as u64)
+    pub(super) fn whole_chunks_of_threads(&self) -> WholeChunks {
+        let columns = self.column_eighths();
+        let most = 4 * self.memory_limit / (columns * self.threads as u64);
+        WholeChunks { most, loading: columns }
+    }
+
+    /// What the columns of a chunk take, in eighths of its storage.
+    fn column_eighths(&self) -> u64 {
+        // Values may be stored as half as many bits.
+        let are_wide = self.stored.iter().any(|stream| stream.element == Element::F64);
+        if are_wide { 2 * COLUMNS } else { COLUMNS }
     }
 
     /// Divides the memory that index and plan leave.

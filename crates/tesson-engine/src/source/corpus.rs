@@ -68,7 +68,7 @@ impl Source {
             _ => self.index(&mut Defects::Collect(&mut defects))?.indexed,
         };
         let run_bytes = Budget::of(self.memory_limit, self.threads).run_bytes;
-        let whole = self.whole_bytes_of_threads();
+        let whole = self.whole_chunks_of_threads();
         let table = BlockTable::of(&indexed, self.block_sizes(run_bytes, run_bytes, whole));
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
         let subject = check::Subject {

@@ -44,7 +44,8 @@ impl Source {
         // What is read in order is evicted at once, and best before it leaves the cache.
         let kept = shuffled || retain;
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.run_bytes };
-        let whole = self.whole_bytes(&indexed.index, budget.blocks);
+        let pass_by = !kept && !self.plan.order.is_local();
+        let whole = self.whole_chunks(&indexed.index, budget.blocks, pass_by);
         let table =
             Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.run_bytes, whole)));
         let by_row =

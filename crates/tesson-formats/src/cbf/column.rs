@@ -368,6 +368,9 @@ struct Tape<T> {
     used: usize,
 }
 
+/// Columns of so many items grow by a sixteenth instead of twofold: what large ones set aside counts.
+const GROWS_SLOWLY: usize = 1 << 18;
+
 /// Entries that are copied at once.
 const BLOCK: usize = 16;
 
@@ -395,7 +398,11 @@ impl<T: Copy + Default> Tape<T> {
         let needed = self.used + n + BLOCK;
         if self.items.len() < needed {
             // A little more, since what is new is cleared. Columns of one file are about of one size.
-            self.items.resize(needed + needed / 16, T::default());
+            let len = needed + needed / 16;
+            if len > GROWS_SLOWLY {
+                self.items.reserve_exact(len - self.items.len());
+            }
+            self.items.resize(len, T::default());
         }
     }
 
@@ -422,7 +429,12 @@ impl<T: Copy + Default> Tape<T> {
     /// Appends all items of `bytes`. Nothing is cleared for them.
     fn extend<const N: usize>(&mut self, bytes: &[u8], item: impl Fn([u8; N]) -> T) {
         self.items.truncate(self.used);
-        self.items.extend(bytes.as_chunks().0.iter().map(|&b| item(b)));
+        let items = bytes.as_chunks().0;
+        let len = self.used + items.len();
+        if len > GROWS_SLOWLY && self.items.capacity() < len {
+            self.items.reserve_exact(items.len() + len / 16);
+        }
+        self.items.extend(items.iter().map(|&b| item(b)));
         self.used = self.items.len();
     }
 
