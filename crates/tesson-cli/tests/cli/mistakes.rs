@@ -186,7 +186,7 @@ fn a_stream_is_told_how_it_is_given() {
         (
             "--stream a:2:sparse",
             1,
-            "`format = \"dense\"`; `maxErrors` leaves such data out, `tesson check` lists all of it\n",
+            "`format = \"dense\"`; `maxErrors` of the deserializer leaves such data out, `tesson check` lists all of it\n",
         ),
     ] {
         let e = refused(&folder, &format!("read two.ctf {options} --randomize false"), code);

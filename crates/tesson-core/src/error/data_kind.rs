@@ -81,7 +81,7 @@ crate::error_kinds! {
             budget: u64 = 3,
         }
             = "data.budget-spent": ("{last}; {}", match budget {
-                0 => "`maxErrors` leaves such data out, `tesson check` lists all of it".into(),
+                0 => "`maxErrors` of the deserializer leaves such data out, `tesson check` lists all of it".into(),
                 budget => format!("this is one more than the {budget} faults that `maxErrors` and `maxErrorShare` forgive"),
             })
             => "Mend the data (`tesson check` lists all faults), or raise `maxErrors`.",

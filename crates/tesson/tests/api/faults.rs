@@ -24,7 +24,7 @@ fn an_error_names_file_line_byte_stream_and_key() {
     assert_eq!((e.at().line, e.stream(), e.key()), (Some(3), Some("x"), Some(&Key::Number(3))));
     assert_eq!(e.at().offset, text(&[3]).find('a').expect("the fault") as u64);
     let what = "stream `x`, sequence 3: `a` is not a number, expected one such as `1`, `-0.5` or `2e-3`";
-    let remedy = "`maxErrors` leaves such data out, `tesson check` lists all of it";
+    let remedy = "`maxErrors` of the deserializer leaves such data out, `tesson check` lists all of it";
     assert!(e.to_string().ends_with(&format!("{what}; {remedy}")), "{e}");
 }
 
