@@ -164,6 +164,12 @@ pub const FRAMES_LABELLED: &str = r#""frameMode": true, "deserializers": [{"type
     {"type": "HTKMLFBinaryDeserializer", "chunkSizeInBytes": 500, "input": {
     "y": {"mlfFile": "labels.bin", "dim": 10}}}]"#;
 
+/// As [`FRAMES`], without frames on either side, each beside its row of the text, from the last sequence to the first.
+pub const FRAMES_OF_TEXT: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "chunkSizeInFrames": 60}}},
+    {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700, "input": {
+    "x2": {"alias": "x", "dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
+
 /// As [`FEATURES`], in archives of Kaldi's, some of them compressed.
 pub const MATRICES: &str = r#""deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
     "x": {"arkFile": ["1.ark", "2.ark"], "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;

@@ -8,8 +8,8 @@ use tesson::store::Store;
 use crate::corpus::{
     self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
-    FRAMES_LABELLED, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED,
-    RAGGED, ROWS, SEVERAL, TRUNCATED, config, rest,
+    FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED, PREPARED_JOINED,
+    PREPARED_TRUNCATED, RAGGED, ROWS, SEVERAL, TRUNCATED, config, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -139,6 +139,9 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!(r#"{LABELLED}, "randomize": "global", "sharing": "position""#),
         format!(r#"{FRAMES_LABELLED}, "randomize": false"#),
         format!(r#"{FRAMES_LABELLED}, "randomizationWindow": 4, "randomizationSeed": 3"#),
+        format!(r#"{FRAMES_OF_TEXT}, "randomize": false"#),
+        format!(r#"{FRAMES_OF_TEXT}, "randomizationWindow": 4, "randomizationSeed": 3"#),
+        format!(r#"{FRAMES_OF_TEXT}, "randomize": "global", "sharing": "position""#),
         format!(r#"{FEATURES_TRUNCATED}, "randomizationWindow": 4, "sharing": "position""#),
         format!(r#"{FEATURES_TRUNCATED}, "randomize": false, "rightSplice": 2"#),
         format!(r#"{MATRICES}, "randomize": false"#),
@@ -185,6 +188,7 @@ pub fn label(way: &str) -> String {
         (ROWS, "rows"),
         (LABELLED, "labelled"),
         (FRAMES_LABELLED, "frames labelled"),
+        (FRAMES_OF_TEXT, "frames of text"),
         (MAP, "map"),
         (BYTES, "bytes"),
         (RAGGED, "ragged"),

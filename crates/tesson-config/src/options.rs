@@ -112,7 +112,7 @@ pub static READER_OPTIONS: OptionTable = option_table! {
     "dropLast": OptionKind::Bool, "false"
         => "Whether the last minibatch of the data is left out if more would have fit into it.",
     "frameMode": OptionKind::Bool, "false"
-        => "Whether every sequence is one sample; longer ones are refused.",
+        => "Whether every sequence is one sample; longer ones are refused, or split into frames if features of speech come first.",
     "truncated": OptionKind::Bool, optional
         => "Whether sequences are cut into pieces of `truncationLength` samples; the default is whether that is given.",
     "truncationLength": OptionKind::Whole, "0"

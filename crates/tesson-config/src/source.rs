@@ -153,7 +153,7 @@ pub struct SourceConfig {
     pub equal_steps: Option<EqualSteps>,
     /// How the data end there; by default the last sequence is given whole, and the last minibatch whatever it holds.
     pub ending: Ending,
-    /// Whether every sequence is one sample. Default false.
+    /// Whether every sequence is one sample, such as a frame of speech. Default false.
     pub frame_mode: bool,
     /// Transforms of streams beside those that the streams' own sections name; by default none.
     pub transforms: Transforms,

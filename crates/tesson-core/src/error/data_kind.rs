@@ -58,6 +58,11 @@ crate::error_kinds! {
             = "data.lengths-differ": "the sequence has {found} samples, that of the first deserializer {expected}; they may \
                 differ by {tolerance}"
             => "Mend the data, or raise `lengthTolerance`.",
+        /// A stream of a sequence whose samples join the frames of an utterance has another number of them.
+        SamplesAndFrames { found: u64 = 2, expected: u32 = 3 }
+            = "data.samples-and-frames": "the stream has {found} samples in a sequence of {expected}, expected as many, or one for \
+                all frames; which frames they belong to is not known"
+            => "Give each frame its sample, or the sequence a single one.",
         /// Samples of one minibatch have different shapes, and the stream's transforms do not bring them to one.
         ShapesDiffer { found: String = "480x640x3".into(), expected: String = "375x500x3".into() }
             = "data.shapes-differ": "the sample has the shape {found}, those before it in the minibatch have {expected}; \

@@ -59,6 +59,8 @@ pub(super) struct JoinedPart {
     pub(super) repeated: Vec<bool>,
     /// Samples by which its sequences may differ in length from those of the first part and be given that length.
     pub(super) tolerance: Option<u32>,
+    /// Whether its samples join the frames of the first part; a single one joins all of an utterance's.
+    pub(super) splits: bool,
 }
 
 /// A sequence of one part: its chunk, and its number in it.
@@ -175,7 +177,7 @@ impl JoinedPart {
         if chunks.is_empty() {
             chunks.push(Chunk::empty());
         }
-        if let Some((chunk, range)) = run_of(rows) {
+        if let Some((chunk, range)) = run_of(rows).filter(|_| !self.splits) {
             corpus.load(chunk, SequenceSelection::Range(range), fetch, scratch, &mut chunks[0])?;
             return Ok(Loaded { chunks: &mut chunks[..1], picks: None });
         }
@@ -255,7 +257,7 @@ impl JoinedCorpus {
             let wanted: Vec<Option<Row>> = rows.iter().map(|&row| self.row(number, row)).collect();
             done = part
                 .load(&wanted, fetch, scratch, chunks)
-                .and_then(|loaded| self.take(part, number == 0, loaded, rows.len(), out));
+                .and_then(|loaded| self.take((part, number == 0), loaded, (rows, &wanted), out));
             if done.is_ok() && part.repeated.contains(&true) {
                 self.repeat(part, rows, &wanted, out);
             }
@@ -360,12 +362,12 @@ impl JoinedCorpus {
     /// Adds what was loaded of a part.
     fn take(
         &self,
-        part: &JoinedPart,
-        keys: bool,
+        (part, keys): (&JoinedPart, bool),
         loaded: Loaded<'_>,
-        n: usize,
+        (rows, wanted): (&[Row], &[Option<Row>]),
         out: &mut Chunk,
     ) -> Result<(), Error> {
+        let n = rows.len();
         if keys {
             let columns = loaded.chunks.iter().map(Chunk::absolute_keys).collect::<Vec<_>>();
             out.keys = Keys::gathered(&columns, (0..n).map(|i| loaded.pick(i).unwrap_or_default()));
@@ -377,16 +379,13 @@ impl JoinedCorpus {
         let marked = |c: &Chunk| {
             !(c.faults.is_empty() && c.damaged.is_empty() && c.notes.is_empty() && c.left_out.is_empty())
         };
+        if part.splits {
+            return self.take_frames(part, &loaded, (rows, wanted), out);
+        }
         if loaded.chunks.iter().any(marked) {
             for (i, (chunk, row)) in (0..n).filter_map(|i| Some((i as u32, loaded.pick(i)?))) {
                 let chunk = &loaded.chunks[chunk as usize];
-                let here = |fault: &Fault| Fault {
-                    sequence: i,
-                    line: fault.line.map(|line| line + chunk.first_line),
-                    resource: ResourceId(fault.resource.0 + part.first_resource),
-                    stream: fault.stream.map(|s| s + part.first_stream),
-                    ..fault.clone()
-                };
+                let here = |fault: &Fault| part.fault(chunk, fault, i);
                 let strictly = |fault: Fault| Fault { fatal: fault.fatal || part.strict, ..fault };
                 out.faults.extend(chunk.faults_of(row).iter().map(here).map(strictly));
                 out.notes.extend(chunk.notes.iter().filter(|note| note.sequence == row).map(here));
@@ -407,7 +406,7 @@ impl JoinedCorpus {
             }
             Some(picks) => {
                 for (stream, &shape) in part.streams.iter().enumerate() {
-                    let column = gather(loaded.chunks, stream, &picks, shape, self.largest);
+                    let column = gather(loaded.chunks, stream, &picks, None, shape, self.largest);
                     out.streams.push(column.ok_or_else(too_much)?);
                 }
             }
@@ -416,6 +415,75 @@ impl JoinedCorpus {
             column.data.shift_resources(part.first_resource);
         }
         Ok(())
+    }
+}
+
+impl JoinedCorpus {
+    /// Adds one sample of each sequence that was loaded of a part: that of the joined sequence's frame. An utterance without a
+    /// sample for each frame is left out: which of them is missing is not known, so each might belong to another frame. Its
+    /// faults count once, with its first frame, but where none is forgiven: then no frame is delivered.
+    fn take_frames(
+        &self,
+        part: &JoinedPart,
+        loaded: &Loaded<'_>,
+        (rows, wanted): (&[Row], &[Option<Row>]),
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let frames: Vec<u32> = rows.iter().map(|&(c, i)| self.chunks[c as usize].frame(i)).collect();
+        let picks: Vec<Pick> = (0..rows.len()).map(|i| loaded.pick(i)).collect();
+        for (i, (&pick, &frame)) in (0..).zip(picks.iter().zip(&frames)) {
+            let (Some((chunk, row)), Some(place)) = (pick, wanted[i as usize]) else { continue };
+            let chunk = &loaded.chunks[chunk as usize];
+            if let Some(error) = chunk.damage_of(row) {
+                out.damaged.push(Damage { sequences: i..i + 1, error: error.clone() });
+                continue;
+            }
+            let counts = frame == 0 || part.strict;
+            let here =
+                |fault: &Fault| Fault { fatal: fault.fatal || part.strict, ..part.fault(chunk, fault, i) };
+            let faults = chunk.faults_of(row);
+            let incomplete = if faults.is_empty() { part.incomplete(chunk, row, place) } else { None };
+            if counts {
+                out.faults.extend(faults.iter().chain(&incomplete).map(here));
+                let notes = chunk.notes.iter().filter(|note| note.sequence == row);
+                out.notes.extend(notes.map(|note| part.fault(chunk, note, i)));
+            }
+            if !faults.is_empty() || incomplete.is_some() || chunk.is_left_out(row) {
+                out.left_out.push(i);
+            }
+        }
+        for (stream, &shape) in part.streams.iter().enumerate() {
+            let column = gather(loaded.chunks, stream, &picks, Some(&frames), shape, self.largest);
+            out.streams.push(column.ok_or_else(too_much)?);
+        }
+        Ok(())
+    }
+}
+
+impl JoinedPart {
+    /// A fault in a chunk of this part, as one of joined sequence `i`.
+    fn fault(&self, chunk: &Chunk, fault: &Fault, i: u32) -> Fault {
+        Fault {
+            sequence: i,
+            line: fault.line.map(|line| line + chunk.first_line),
+            resource: ResourceId(fault.resource.0 + self.first_resource),
+            stream: fault.stream.map(|s| s + self.first_stream),
+            ..fault.clone()
+        }
+    }
+
+    /// The fault of a sequence that is split into frames, a stream of which has other samples than one for each; streams of a
+    /// single sample stand for all.
+    fn incomplete(&self, chunk: &Chunk, row: u32, place: Row) -> Option<Fault> {
+        let counted = chunk.lengths[row as usize];
+        let found = |column: &StreamColumn| column.samples.range(row as usize).len() as u64;
+        let differs = |column: &StreamColumn| found(column) != u64::from(counted) && found(column) != 1;
+        let stream = chunk.streams.iter().position(differs)?;
+        let found = found(&chunk.streams[stream]);
+        let (resource, bytes) = self.indexed.corpus.span(place.0, place.1);
+        let kind = DataErrorKind::SamplesAndFrames { found, expected: counted };
+        let stream = Some(stream as u16);
+        Some(Fault { sequence: row, kind, stream, resource, offset: bytes.start, line: None, fatal: false })
     }
 }
 

@@ -7,37 +7,50 @@ use tesson_core::{Chunk, Data, EncodedColumn, FrameColumn, Offsets, RecordingCol
 /// A sequence of one of several chunks, or none: that has no samples.
 pub(super) type Pick = Option<(u32, u32)>;
 
-/// Copies sequences of one stream, which has `dim` values in a dense sample.
+/// Copies sequences of one stream, which has `dim` values in a dense sample; of each only one sample where there are `frames`,
+/// by number: the only one, or the last one in place of those beyond it.
 ///
 /// `None` if the result would hold 2^32 samples or values, or take more than `most` bytes.
 pub(super) fn gather(
     chunks: &[Chunk],
     stream: usize,
     picks: &[Pick],
+    frames: Option<&[u32]>,
     shape: (usize, bool),
     most: usize,
 ) -> Option<StreamColumn> {
     let (dim, sparse) = shape;
     let columns: Vec<&StreamColumn> = chunks.iter().map(|c| &c.streams[stream]).collect();
-    let ranges = || picks.iter().map(|pick| pick.map(|(chunk, row)| (columns[chunk as usize], row)));
-    let samples_of =
-        |at: Option<(&StreamColumn, u32)>| at.map_or(0..0, |(c, row)| c.samples.range(row as usize));
+    let ranges = || {
+        picks.iter().enumerate().map(|(i, pick)| {
+            let (chunk, row) = (*pick)?;
+            let column = columns[chunk as usize];
+            let all = column.samples.range(row as usize);
+            let picked = match frames {
+                Some(frames) if all.len() > 1 => {
+                    let at = all.start + (frames[i] as usize).min(all.len() - 1);
+                    at..at + 1
+                }
+                _ => all,
+            };
+            Some((column, picked))
+        })
+    };
     let mut samples = Ends::with_capacity(picks.len());
     for at in ranges() {
-        samples.push(samples_of(at).len())?;
+        samples.push(at.map_or(0, |(_, picked)| picked.len()))?;
     }
     if let Some(kept) = columns.first().filter(|column| column.data.is_kept()) {
-        let line = |pick: &(u32, u32)| chunks[pick.0 as usize].first_line;
-        let lines = picks.iter().flatten().map(line);
-        let data = gather_kept(&kept.data, ranges().flatten().zip(lines), most)?;
+        let sequence =
+            |&(chunk, row): &(u32, u32)| ((columns[chunk as usize], row), chunks[chunk as usize].first_line);
+        let data = gather_kept(&kept.data, picks.iter().flatten().map(sequence), most)?;
         return Some(StreamColumn { samples: Offsets::At(samples.0), data });
     }
     let mut values = Values::Ones(0);
     if sparse {
         let (mut rows, mut indices) = (Ends::with_capacity(samples.total()), Vec::new());
-        for (column, row) in ranges().flatten() {
+        for (column, picked) in ranges().flatten() {
             let Data::Sparse { rows: from, columns, values: v } = &column.data else { continue };
-            let picked = column.samples.range(row as usize);
             picked.clone().try_for_each(|sample| rows.push(from.range(sample).len()))?;
             let entries = from.start(picked.start)..from.start(picked.end);
             fits(indices.len() + entries.len(), 12, most)?;
@@ -47,8 +60,7 @@ pub(super) fn gather(
         let data = Data::Sparse { rows: Offsets::At(rows.0), columns: indices, values };
         return Some(StreamColumn { samples: Offsets::At(samples.0), data });
     }
-    for (column, row) in ranges().flatten() {
-        let picked = column.samples.range(row as usize);
+    for (column, picked) in ranges().flatten() {
         fits(values.len() + picked.len() * dim, 8, most)?;
         values.append(values_of(column), picked.start * dim..picked.end * dim);
     }
@@ -147,13 +159,23 @@ mod tests {
             ),
         ];
         let picks = [Some((0, 1)), None, Some((1, 0)), Some((1, 1)), Some((0, 1))];
-        let found = gather(&chunks, 0, &picks, (2, false), usize::MAX).unwrap();
+        let found = gather(&chunks, 0, &picks, None, (2, false), usize::MAX).unwrap();
         let values = Values::F32(vec![3.0, 4.0, 0.5, 6.0, 7.0, 8.0, 3.0, 4.0]);
         assert_eq!(
             found,
             StreamColumn { samples: Offsets::At(vec![0, 1, 1, 3, 3, 4]), data: Data::Dense { values } }
         );
-        assert_eq!(gather(&chunks, 0, &picks, (2, false), 60), None);
+        assert_eq!(gather(&chunks, 0, &picks, None, (2, false), 60), None);
+    }
+
+    #[test]
+    fn a_frame_is_one_sample_of_its_sequence() {
+        let values = Values::Bytes((0..6).collect());
+        let chunks = [chunk(3, Offsets::At(vec![0, 4, 4, 5]), Data::Dense { values })];
+        let picks = [Some((0, 0)), Some((0, 0)), Some((0, 0)), Some((0, 2)), Some((0, 1)), None];
+        let found = gather(&chunks, 0, &picks, Some(&[2, 0, 7, 7, 1, 0]), (1, false), usize::MAX).unwrap();
+        let data = Data::Dense { values: Values::Bytes(vec![2, 0, 3, 4]) };
+        assert_eq!(found, StreamColumn { samples: Offsets::At(vec![0, 1, 2, 3, 4, 4, 4]), data });
     }
 
     #[test]
@@ -161,7 +183,7 @@ mod tests {
         let rows = Offsets::At(vec![0, 2, 2, 3]);
         let data = Data::Sparse { rows, columns: vec![4, 9, 1], values: Values::Ones(3) };
         let chunks = [chunk(2, Offsets::At(vec![0, 2, 3]), data)];
-        let found = gather(&chunks, 0, &[Some((0, 1)), Some((0, 0))], (10, true), usize::MAX).unwrap();
+        let found = gather(&chunks, 0, &[Some((0, 1)), Some((0, 0))], None, (10, true), usize::MAX).unwrap();
         let data = Data::Sparse {
             rows: Offsets::At(vec![0, 1, 3, 3]),
             columns: vec![1, 4, 9],

@@ -85,6 +85,7 @@ pub(crate) fn index(
         let n_streams = streams.len() as u16;
         let streams_of = &part.facts().streams;
         let repeated = streams_of.iter().map(|s| s.storage == Storage::Repeated).collect();
+        let splits = parts.splits(part);
         let mut indexed = part.index(resources, threads, defects)?;
         if rules.hash_keys {
             indexed.corpus = Arc::new(Hashed(indexed.corpus));
@@ -96,6 +97,7 @@ pub(crate) fn index(
             streams,
             repeated,
             tolerance: part.facts().length_tolerance,
+            splits,
             strict: parts.is_strict(part),
         });
         first_stream += n_streams;
@@ -148,7 +150,13 @@ fn join(
     let secondary = |(i, keys): (usize, _)| {
         let part = &joined[i];
         let repeated = parts.list()[i].facts().repeated_keys;
-        Secondary { index: &part.indexed.index, keys, repeated, tolerance: part.tolerance }
+        Secondary {
+            index: &part.indexed.index,
+            keys,
+            repeated,
+            tolerance: part.tolerance,
+            splits: part.splits,
+        }
     };
     let secondaries: Vec<_> = (1..).zip(&columns).map(secondary).collect();
     let definer = parts.list().iter().position(|part| part.facts().defines_size);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch,
-    ReadContext, Storage, StoreError, StreamInfo, Transform,
+    ReadContext, RepeatedKeys, Storage, StoreError, StreamInfo, Transform,
 };
 
 use crate::fetch::Resources;
@@ -147,6 +147,14 @@ impl Parts {
     /// Whether a part forgives no fault though others or the reader do.
     pub(crate) fn is_strict(&self, part: &Part) -> bool {
         part.facts().strict || part.facts().max_errors == 0 && self.max_errors() > 0
+    }
+
+    /// Whether a part's samples join the frames of the first one, which are sequences of their own: it is not read by frames
+    /// itself, and its samples are values that can be told apart.
+    pub(crate) fn splits(&self, part: &Part) -> bool {
+        let by_frame = |part: &Part| part.facts().repeated_keys == RepeatedKeys::InTurn;
+        let streams = &part.facts().streams;
+        by_frame(&self.0[0]) && !by_frame(part) && streams.iter().all(|s| s.storage == Storage::Values)
     }
 
     /// The same of the deserializer of each stream.

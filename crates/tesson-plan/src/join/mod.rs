@@ -41,6 +41,8 @@ pub struct Secondary<'a> {
     pub repeated: RepeatedKeys,
     /// Samples by which a sequence may differ in length from its partner in the first corpus and have its length.
     pub tolerance: Option<u32>,
+    /// Whether its samples join the frames of the first corpus one by one, where that has frames. A single one joins all.
+    pub splits: bool,
 }
 
 /// Joins corpora, chunk by chunk of the first one.
@@ -54,6 +56,7 @@ pub struct Joiner<'a> {
     /// Scratch: what one chunk's sequences are made of.
     rows: Vec<u32>,
     lengths: Vec<u32>,
+    frames: Vec<u32>,
 }
 
 struct Partner<'a> {
@@ -61,6 +64,8 @@ struct Partner<'a> {
     find: KeyLookup<'a>,
     /// Whether frames join frames.
     in_turn: bool,
+    /// Whether samples do.
+    splits: bool,
     tolerance: Option<u32>,
     /// What was found for the key before: the sequences that belong to it.
     run: Option<Range<u32>>,
@@ -93,6 +98,8 @@ pub struct JoinedChunk {
     pub chunk: u32,
     rows: Numbers,
     partners: Box<[Numbers]>,
+    /// Of each sequence which frame of its utterance it is, if samples of some corpus join frames.
+    frames: Option<Numbers>,
 }
 
 /// A sequence number for each sequence of a chunk.
@@ -184,11 +191,18 @@ impl JoinedChunk {
         Some(self.partners[part - 1].get(i)).filter(|&n| n != NO_PARTNER)
     }
 
+    /// Which frame of its utterance sequence `i` is, where samples of a corpus [join frames](Secondary::splits); 0 elsewhere.
+    #[inline]
+    pub fn frame(&self, i: u32) -> u32 {
+        self.frames.as_ref().map_or(0, |frames| frames.get(i))
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         size_of::<JoinedChunk>()
             + self.partners.len() * size_of::<Numbers>()
             + self.rows.bytes()
+            + self.frames.as_ref().map_or(0, Numbers::bytes)
             + self.partners.iter().map(Numbers::bytes).sum::<usize>()
     }
 }
@@ -221,18 +235,20 @@ impl<'a> Joiner<'a> {
             let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
             let mean = bytes / s.index.n_sequences().max(1);
             let in_turn = s.repeated == RepeatedKeys::InTurn;
-            let (index, tolerance) = (s.index, s.tolerance);
-            Partner { index, find, in_turn, tolerance, run: None, chunk: 0, mean, found: Vec::new() }
+            let Secondary { index, tolerance, splits, .. } = *s;
+            Partner { index, find, in_turn, splits, tolerance, run: None, chunk: 0, mean, found: Vec::new() }
         };
         let partners = secondaries.iter().map(partner).collect();
         let joined = Joined { report, ..Joined::default() };
-        Joiner { primary, partners, definer, missing, joined, rows: Vec::new(), lengths: Vec::new() }
+        let (rows, lengths, frames) = Default::default();
+        Joiner { primary, partners, definer, missing, joined, rows, lengths, frames }
     }
 
     /// Joins the next chunk of the first corpus, whose keys these are.
     pub fn push(&mut self, chunk: u32, keys: &Keys) {
         self.rows.clear();
         self.lengths.clear();
+        self.frames.clear();
         self.partners.iter_mut().for_each(|p| p.found.clear());
         let lengths = self.primary.lengths(chunk as usize);
         match keys {
@@ -269,6 +285,7 @@ impl<'a> Joiner<'a> {
             chunk,
             rows: Numbers::of(&self.rows),
             partners: self.partners.iter().map(|p| Numbers::of(&p.found)).collect(),
+            frames: self.partners.iter().any(|p| p.splits).then(|| Numbers::of(&self.frames)),
         });
     }
 
@@ -295,12 +312,16 @@ impl<'a> Joiner<'a> {
         if self.partners.iter().any(|partner| partner.run.is_none()) {
             return false;
         }
-        let is_short = |partner: &Partner<'_>| {
-            let run = partner.run.as_ref().filter(|_| partner.in_turn);
-            run.is_some_and(|run| frame_of(run, n - 1, partner.tolerance).is_none())
+        let frames = |partner: &mut Partner<'_>| match partner.run.clone()? {
+            run if partner.in_turn => Some(run.end - run.start),
+            run if partner.splits => Some(partner.length(run.start.into())).filter(|&n| n != 1),
+            _ => None,
         };
-        let Some(part) = self.partners.iter().position(is_short) else { return false };
-        let found = self.partners[part].run.as_ref().map_or(0, |run| run.end - run.start);
+        let short = self.partners.iter_mut().enumerate().find_map(|(part, partner)| {
+            let found = frames(partner)?;
+            (n > found.saturating_add(partner.tolerance.unwrap_or(0))).then_some((part, found))
+        });
+        let Some((part, found)) = short else { return false };
         let report = &mut self.joined.report.parts[part];
         report.short += 1;
         report.first_short.get_or_insert_with(|| (key.to_key(), [found, n]));
@@ -318,7 +339,7 @@ impl<'a> Joiner<'a> {
             };
             match found {
                 Some(sequence) if self.definer.is_none_or(|d| d == part + 1) => {
-                    let own = partner.length(sequence.into());
+                    let own = if partner.splits { length } else { partner.length(sequence.into()) };
                     let fits = partner.tolerance.is_some_and(|most| own.abs_diff(length) <= most);
                     counted = counted.max(if fits { length } else { own });
                 }
@@ -336,6 +357,7 @@ impl<'a> Joiner<'a> {
         }
         if complete || self.missing == MissingKeys::Empty {
             self.rows.push(row);
+            self.frames.push(frame);
             // Where the corpus whose lengths count has nothing, the sequence still counts.
             self.lengths.push(counted.max(1));
         } else {

@@ -45,7 +45,13 @@ fn join(
 ) -> Joined {
     let indexes: Vec<Index> = corpora.iter().map(index_of).collect();
     let columns: Vec<KeyColumns> = corpora.iter().map(|c| columns_of(c, texts)).collect();
-    let secondary = |i: usize| Secondary { index: &indexes[i], keys: &columns[i], repeated, tolerance: None };
+    let secondary = |i: usize| Secondary {
+        index: &indexes[i],
+        keys: &columns[i],
+        repeated,
+        tolerance: None,
+        splits: false,
+    };
     let secondaries: Vec<_> = (1..corpora.len()).map(secondary).collect();
     let mut joiner = Joiner::new(&indexes[0], &secondaries, definer, missing);
     for (i, chunk) in corpora[0].iter().enumerate() {
@@ -199,7 +205,8 @@ fn frames_join_frames_in_turn() {
     let mut columns = KeyColumns::new();
     others.into_iter().zip([4, 3]).for_each(|(keys, n)| columns.push(keys, n));
     let join = |repeated| {
-        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance: None }];
+        let others =
+            [Secondary { index: &secondary, keys: &columns, repeated, tolerance: None, splits: false }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
         keys.iter().zip(0..).for_each(|(keys, chunk)| joiner.push(chunk, keys));
         joiner.finish()
@@ -223,7 +230,7 @@ fn an_utterance_with_too_few_frames_is_left_out_and_named() {
     others.into_iter().for_each(|keys| columns.push(keys, 4));
     let join = |tolerance| {
         let repeated = RepeatedKeys::InTurn;
-        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance }];
+        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance, splits: false }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
         joiner.push(0, &keys[0]);
         joiner.finish()
@@ -241,6 +248,34 @@ fn an_utterance_with_too_few_frames_is_left_out_and_named() {
 }
 
 #[test]
+fn samples_join_frames_where_they_are_split() {
+    let (primary, keys) = frames_of(&[&[("a", 2), ("b", 3), ("c", 2), ("d", 3)]]);
+    let mut secondary = Index::new();
+    // As many as there are frames, more, one for all of them, and too few.
+    secondary.push(CompactLengths::new(&[2, 5, 1, 2]), 100);
+    secondary.seal();
+    let texts = Keys::Texts { bytes: b"abcd".to_vec(), ends: vec![1, 2, 3, 4] };
+    let mut columns = KeyColumns::new();
+    columns.push(texts, 4);
+    let join = |tolerance| {
+        let repeated = RepeatedKeys::First;
+        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance, splits: true }];
+        let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
+        joiner.push(0, &keys[0]);
+        joiner.finish()
+    };
+    let joined = join(None);
+    let part = &joined.report.parts[0];
+    assert_eq!((part.short, &part.first_short), (1, &Some((Key::Text("d".into()), [2, 3]))));
+    let chunk = &joined.chunks[0];
+    let found: Vec<_> = (0..7).map(|i| (chunk.partner(1, i).unwrap(), chunk.frame(i))).collect();
+    assert_eq!(found, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]);
+    // Each frame counts as one sample, whatever the sequence has that its sample is from.
+    assert_eq!(joined.index.n_samples(), 7);
+    assert_eq!(join(Some(1)).index.n_samples(), 10);
+}
+
+#[test]
 fn a_tolerated_difference_does_not_count() {
     let index = |lengths: &[u32]| {
         let mut index = Index::new();
@@ -254,7 +289,7 @@ fn a_tolerated_difference_does_not_count() {
     columns.push(keys.clone(), 4);
     let count = |tolerance| {
         let repeated = RepeatedKeys::First;
-        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance }];
+        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance, splits: false }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
         joiner.push(0, &keys);
         let joined = joiner.finish();

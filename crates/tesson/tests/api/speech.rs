@@ -1,7 +1,7 @@
 //! Features and labels of speech together.
 
 use tesson::store::MemoryStore;
-use tesson::{Error, Minibatch, Samples, Source, config};
+use tesson::{Error, Minibatch, SampleValues, Samples, Source, config};
 
 /// A file of `n` frames of one value, which lie `period` units of 100 ns apart.
 fn features(n: u32, period: u32) -> Vec<u8> {
@@ -101,4 +101,82 @@ fn a_share_of_utterances_may_be_without_labels() {
     assert!(error.starts_with(expected) && error.contains("`b`"), "{error}");
     let error = open(&store, "", r#", "maxMissing": 1.5"#).err().expect("no share").to_string();
     assert!(error.contains("maxMissing: found 1.5, expected a share from 0 to 1"), "{error}");
+}
+
+/// Frames of `x`, and the streams `p` (dense) and `q` (sparse) of a text file; `ctf` and `reader` are more options.
+fn open_with_text(text: &str, ctf: &str, reader: &str) -> Result<Source, Error> {
+    let store = store("", 100_000).with("t.ctf", text.as_bytes().to_vec());
+    let options = format!(
+        r#"{{"deserializers": [
+            {{"type": "HTKFeatureDeserializer", "input": {{"x": {{"scpFile": "l.scp", "dim": 1}}}}}},
+            {{"type": "CNTKTextFormatDeserializer", "file": "t.ctf" {ctf}, "input": {{
+                "p": {{"dim": 1, "format": "dense"}}, "q": {{"dim": 3, "format": "sparse"}}}}}}],
+            "useNumericSequenceKeys": false, "frameMode": true, "randomize": false, "maxSweeps": 1 {reader}}}"#
+    );
+    Source::open_in(&config::from_json(&options)?, &store)
+}
+
+/// Each frame: its key, `x`, `p`, and the columns of `q` as text.
+fn beside(source: &mut Source) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    while let Some(minibatch) = source.next_minibatch(3)? {
+        let samples = |name| minibatch.stream(name).expect("the stream is read").samples();
+        let (
+            Samples::Dense { values: SampleValues::F32(x) },
+            Samples::Dense { values: SampleValues::F32(p) },
+        ) = (samples("x"), samples("p"))
+        else {
+            panic!("floats")
+        };
+        let Samples::Sparse { indptr, indices, .. } = samples("q") else { panic!("`q` is sparse") };
+        for i in 0..x.len() {
+            let key = minibatch.keys().get(i);
+            let columns = &indices[indptr[i] as usize..indptr[i + 1] as usize];
+            found.push(format!("{key} {} {} {columns:?}", x[i], p[i]));
+        }
+    }
+    Ok(found)
+}
+
+/// One row of text for the three frames of `b`.
+const B: [&str; 3] = ["b 0 9 [2]", "b 1 9 [2]", "b 2 9 [2]"];
+
+#[test]
+fn rows_of_text_join_the_frames_of_their_utterance() {
+    // `b` comes first in the text.
+    let text = "b|p 9|q 2:1\na|p 4|q 0:1 1:1\na|p 3|q\na|p 2|q 2:1\na|p 1|q 1:1\n";
+    let found = beside(&mut open_with_text(text, "", "").unwrap()).unwrap();
+    assert_eq!(found[..4], ["a 0 4 [0, 1]", "a 1 3 []", "a 2 2 [2]", "a 3 1 [1]"]);
+    assert_eq!(found[4..], B);
+    // One stream may have a sample for each frame, and another one for all of them.
+    let mixed = "a|p 4|q 2:1\na|p 3\na|p 2\na|p 1\nb|p 9|q 2:1\n";
+    let found = beside(&mut open_with_text(mixed, "", "").unwrap()).unwrap();
+    assert_eq!(found[..4], ["a 0 4 [2]", "a 1 3 [2]", "a 2 2 [2]", "a 3 1 [2]"]);
+    assert_eq!(found[4..], B);
+}
+
+#[test]
+fn utterances_with_too_few_rows_of_text_are_an_error_or_left_out() {
+    let text = "a|p 4|q 0:1\na|p 3|q 0:1\na|p 2|q 0:1\nb|p 9|q 2:1\n";
+    let error = open_with_text(text, "", "").err().expect("one frame of `a` has no row").to_string();
+    let expected = "deserializers[1]: utterance `a` has 3 frames here, and 4 in `deserializers[0]`";
+    assert!(error.contains(expected), "{error}");
+    let mut source = open_with_text(text, r#", "maxErrors": 1"#, "").unwrap();
+    assert_eq!(beside(&mut source).unwrap(), B);
+}
+
+#[test]
+fn a_stream_without_a_sample_for_each_frame_is_a_fault_of_the_utterance() {
+    // The second row of `a` lacks `p`: the three samples may be those of any three frames.
+    let lacking = "a|p 4|q 0:1\na|q 0:1\na|p 2|q 0:1\na|p 1|q 0:1\nb|p 9|q 2:1\n";
+    let broken = "a|p 4|q 0:1\na|p x|q 0:1\na|p 2|q 0:1\na|p 1|q 0:1\nb|p 9|q 2:1\n";
+    for (text, code) in [(lacking, "data.samples-and-frames"), (broken, "ctf.bad-number")] {
+        let Err(Error::Data(error)) = beside(&mut open_with_text(text, "", "").unwrap()) else {
+            panic!("{code}: the data are faulty")
+        };
+        assert_eq!((error.code(), error.stream()), (code, Some("p")), "{error}");
+        // It counts once, not once for each frame.
+        let mut source = open_with_text(text, r#", "maxErrors": 1"#, r#", "maxErrors": 1"#).unwrap();
+        assert_eq!(beside(&mut source).unwrap(), B, "{code}");
+    }
 }
