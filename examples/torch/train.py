@@ -28,70 +28,90 @@ PIXELS, CLASSES = 64, 10
 BRIGHTEST = 16
 
 
-def open_source(name="train.ctf", **options):
+def open_source(name="train.ctf", world="auto", **options):
     """The digits of one file. Under a launcher such as torchrun each rank gets its share."""
     streams = StreamDefs(features=StreamDef(shape=PIXELS), labels=StreamDef(shape=CLASSES, is_sparse=True))
-    return MinibatchSource(CTFDeserializer(DIGITS / name, streams), world="auto", **options)
+    return MinibatchSource(CTFDeserializer(DIGITS / name, streams), world=world, **options)
+
+
+def new_model():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(PIXELS, 32), nn.ReLU(), nn.Linear(32, CLASSES))
+
+
+def loss_of(model, batch):
+    """The mean cross entropy of a minibatch."""
+    return nn.functional.cross_entropy(model(batch["features"] / BRIGHTEST), batch["labels"])
+
+
+def accuracy(model):
+    """The share of test digits that are recognized."""
+    with open_source("test.ctf", world=(0, 1), randomize=False, max_sweeps=1) as source:
+        test = tesson.torch.IterableDataset(source, 100_000, layouts={"labels": "classes"})
+        (batch,) = test
+    with torch.no_grad():
+        found = model(batch["features"] / BRIGHTEST).argmax(1)
+    return (found == batch["labels"]).float().mean().item()
 
 
 class Run:
     """A model, its optimizer and its data, which are saved and loaded together."""
 
     def __init__(self):
-        torch.manual_seed(1)
-        self.model = nn.Sequential(nn.Linear(PIXELS, 32), nn.ReLU(), nn.Linear(32, CLASSES))
+        self.model = new_model()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
         self.dataset = tesson.torch.IterableDataset(open_source, minibatch_size=64, layouts={"labels": "classes"})
         self.epoch = 0
 
-    def train(self, epochs, stop_after=None, checkpoint=None):
-        """Trains up to this number of epochs, or for so many steps, and saves a checkpoint behind each epoch and at the end."""
+    def train(self, epochs, checkpoint=None, save_every=None, stop_after=None):
+        """Trains up to this number of epochs, or for so many steps. Saves a checkpoint every few steps, after each epoch and at the end."""
         loader = DataLoader(self.dataset, batch_size=None)
         steps = 0
         while self.epoch < epochs:
             # The first iteration after a resume gives what the epoch had left.
             for batch in loader:
-                self.optimizer.zero_grad()
-                nn.functional.cross_entropy(self.model(batch["features"] / BRIGHTEST), batch["labels"]).backward()
-                self.optimizer.step()
+                self.step(batch)
                 steps += 1
                 if steps == stop_after:
                     self.save(checkpoint)
                     return
+                if save_every and steps % save_every == 0:
+                    self.save(checkpoint)
             self.epoch += 1
             self.save(checkpoint)
+
+    def step(self, batch):
+        self.optimizer.zero_grad()
+        loss_of(self.model, batch).backward()
+        self.optimizer.step()
+
+    def state_dict(self):
+        parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "dataset")}
+        return {**parts, "epoch": self.epoch}
+
+    def load_state_dict(self, state):
+        self.epoch = state["epoch"]
+        for name in ("model", "optimizer", "dataset"):
+            getattr(self, name).load_state_dict(state[name])
 
     def save(self, path):
         """Writes everything to one file, which is either the old one or the new one, whenever the process is killed."""
         if path is not None:
-            parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "dataset")}
-            torch.save({**parts, "epoch": self.epoch}, f"{path}.new")
+            torch.save(self.state_dict(), f"{path}.new")
             os.replace(f"{path}.new", path)
 
     def load(self, path):
-        saved = torch.load(path, weights_only=True)
-        self.epoch = saved.pop("epoch")
-        for name, state in saved.items():
-            getattr(self, name).load_state_dict(state)
-
-    def accuracy(self):
-        """The share of test digits that are recognized."""
-        with open_source("test.ctf", randomize=False, max_sweeps=1) as source:
-            test = tesson.torch.IterableDataset(source, 100_000, layouts={"labels": "classes"})
-            (batch,) = test
-        with torch.no_grad():
-            found = self.model(batch["features"] / BRIGHTEST).argmax(1)
-        return (found == batch["labels"]).float().mean().item()
+        self.load_state_dict(torch.load(path, weights_only=True))
 
 
 def show(epochs):
     """A run that is stopped and resumed, beside one that is not."""
     straight = Run()
     straight.train(epochs)
-    print(f"accuracy on test digits: {straight.accuracy():.1%}")
+    print(f"accuracy on test digits: {accuracy(straight.model):.1%}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.pt"
-        Run().train(epochs, stop_after=50, checkpoint=path)
+        Run().train(epochs, path, stop_after=50)
         resumed = Run()
         resumed.load(path)
     resumed.train(epochs)
@@ -104,18 +124,19 @@ def main():
     parser = argparse.ArgumentParser(description="Train a small network on handwritten digits with PyTorch.")
     parser.add_argument("--epochs", type=int, default=10, help="how often each digit is seen (default: 10)")
     parser.add_argument("--checkpoint", type=Path, help="file to keep the run in, and to resume it from if it is there")
+    parser.add_argument("--save-every", type=int, metavar="N", help="save it every N steps, too, not only after each epoch")
     parser.add_argument("--stop-after", type=int, metavar="N", help="stop after N steps")
     arguments = parser.parse_args()
     if arguments.checkpoint is None:
-        if arguments.stop_after is not None:
-            parser.error("--stop-after needs --checkpoint")
+        if arguments.stop_after is not None or arguments.save_every is not None:
+            parser.error("--stop-after and --save-every need --checkpoint")
         show(arguments.epochs)
         return
     run = Run()
     if arguments.checkpoint.exists():
         run.load(arguments.checkpoint)
-    run.train(arguments.epochs, arguments.stop_after, arguments.checkpoint)
-    print(f"{run.epoch} epochs: {run.accuracy():.1%} of the test digits are recognized")
+    run.train(arguments.epochs, arguments.checkpoint, arguments.save_every, arguments.stop_after)
+    print(f"{run.epoch} epochs: {accuracy(run.model):.1%} of the test digits are recognized")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,16 @@ TAGGING = """\
 """
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=50, help="how often tests kill a run that they compare with another")
+
+
+@pytest.fixture
+def kills(request: pytest.FixtureRequest) -> int:
+    """How often a test kills its run."""
+    return int(request.config.getoption("--kills"))
+
+
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory of every test: a folder of its own with ``train.ctf`` and ``tagging.ctf``."""
