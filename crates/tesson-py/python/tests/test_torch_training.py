@@ -45,6 +45,23 @@ def test_the_example_goes_on_in_another_process(tmp_path: Path) -> None:
     assert weights(stopped) == weights(straight)
 
 
+def test_the_example_with_accelerate_resumes_to_the_same_weights(tmp_path: Path) -> None:
+    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    load_file = pytest.importorskip("safetensors.torch", reason="safetensors is not installed").load_file
+
+    def trained(name: str, *arguments: Any) -> dict[str, Any]:
+        command = [sys.executable, str(EXAMPLE.with_name("accelerate_loop.py")), "--epochs", "2", "--checkpoint", name]
+        run = subprocess.run([*command, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, run.stderr
+        return {name: value.tolist() for name, value in load_file(tmp_path / name / "model.safetensors").items()}
+
+    straight = trained("straight")
+    # Inside the first epoch, and behind its last minibatch.
+    for steps in (10, 23):
+        assert trained(f"stopped-{steps}", "--stop-after", steps) != straight
+        assert trained(f"stopped-{steps}") == straight
+
+
 def weights(path: Path) -> list[Any]:
     return [value.tolist() for value in torch.load(path, weights_only=True)["model"].values()]
 
