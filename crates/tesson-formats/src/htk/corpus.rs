@@ -15,8 +15,8 @@ use super::header::{Encoding, FileKind, HeaderRules};
 use super::list::Utterances;
 use super::options::Verify;
 use super::verify::{Trouble, each_file};
-use crate::utterance::chunks;
 use crate::utterance::window::Window;
+use crate::utterance::{chunks, reads};
 
 /// The utterances of a source.
 pub(super) struct HtkCorpus {
@@ -66,12 +66,6 @@ struct Buffers {
     /// The vectors that scale the values of a file.
     scale: Option<(u32, Vec<u8>)>,
 }
-
-/// Bytes between two pieces that are read with them.
-const GAP: u64 = 16 << 10;
-
-/// Bytes that are read at once, if not a single piece is longer.
-const READ_AT_ONCE: u64 = 256 << 10;
 
 impl HtkCorpus {
     pub(super) fn new(
@@ -169,18 +163,22 @@ impl HtkCorpus {
     }
 
     /// The file of a piece, and where in it its frames lie.
-    fn bytes_of(&self, piece: &Piece) -> (u32, Range<u64>) {
+    fn bytes_of(&self, piece: &Piece) -> (ResourceId, Range<u64>) {
         let of = self.utterances.get(piece.utterance);
         let (encoding, values) = (self.encoding(of.file), self.shape.kind.values);
         let frame = encoding.frame_bytes(values);
         let at = |n: u32| encoding.data(values) + (u64::from(of.first) + u64::from(n)) * frame;
-        (of.file, at(piece.frames.start)..at(piece.frames.end))
+        (self.resource(of.file), at(piece.frames.start)..at(piece.frames.end))
+    }
+
+    /// A file, among all that are read.
+    fn resource(&self, file: u32) -> ResourceId {
+        ResourceId(self.source.resources.len() as u32 + file)
     }
 
     /// Where a piece comes from.
     fn origin(&self, piece: &Piece) -> Origin {
-        let (file, bytes) = self.bytes_of(piece);
-        let resource = ResourceId(self.source.resources.len() as u32 + file);
+        let (resource, bytes) = self.bytes_of(piece);
         Origin { resource, offset: bytes.start, line: None, embedded: true }
     }
 
@@ -192,34 +190,21 @@ impl HtkCorpus {
         buffers: &mut Buffers,
         each: &mut EachPiece<'_>,
     ) -> Result<(), Error> {
-        let most = fetch.largest().min(READ_AT_ONCE);
-        let mut next = 0;
-        while next < pieces.len() {
-            let (file, mut run) = self.bytes_of(&pieces[next]);
-            let first = next;
-            next += 1;
-            while let Some(piece) = pieces.get(next) {
-                let (of, bytes) = self.bytes_of(piece);
-                let end = run.end.max(bytes.end);
-                let is_beside = of == file && (run.start..=run.end + GAP).contains(&bytes.start);
-                if !is_beside || end - run.start > most {
-                    break;
-                }
-                run.end = end;
-                next += 1;
-            }
-            let resource = ResourceId(self.source.resources.len() as u32 + file);
-            let encoding = self.encoding(file);
-            self.read_scale(file, encoding, fetch, buffers)?;
-            fetch.read_over(resource, run.clone(), &mut buffers.bytes)?;
-            let scale = buffers.scale.as_ref().map_or(&[][..], |(_, bytes)| bytes);
-            for piece in &pieces[first..next] {
-                let (_, bytes) = self.bytes_of(piece);
-                let bytes = (bytes.start - run.start) as usize..(bytes.end - run.start) as usize;
-                each(piece, encoding, scale, &buffers.bytes[bytes]);
-            }
-        }
-        Ok(())
+        let Buffers { bytes, scale } = buffers;
+        reads::read_each(
+            fetch,
+            pieces.len(),
+            |i| self.bytes_of(&pieces[i]),
+            bytes,
+            |i, frames| {
+                let file = self.utterances.get(pieces[i].utterance).file;
+                let encoding = self.encoding(file);
+                self.read_scale(file, encoding, fetch, scale)?;
+                let scale = scale.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+                each(&pieces[i], encoding, scale, frames);
+                Ok(())
+            },
+        )
     }
 
     /// Reads the vectors that scale the values of a file, if it has any.
@@ -228,19 +213,19 @@ impl HtkCorpus {
         file: u32,
         encoding: Encoding,
         fetch: &dyn Fetch,
-        buffers: &mut Buffers,
+        scale: &mut Option<(u32, Vec<u8>)>,
     ) -> Result<(), Error> {
         if !encoding.is_scaled() {
-            buffers.scale = None;
+            *scale = None;
             return Ok(());
         }
-        if buffers.scale.as_ref().is_some_and(|(of, _)| *of == file) {
+        if scale.as_ref().is_some_and(|(of, _)| *of == file) {
             return Ok(());
         }
         let (end, mut bytes) = (encoding.data(self.shape.kind.values), Vec::new());
         let start = end - encoding.scale_bytes(self.shape.kind.values);
-        fetch.read(ResourceId(self.source.resources.len() as u32 + file), start..end, &mut bytes)?;
-        buffers.scale = Some((file, bytes));
+        fetch.read(self.resource(file), start..end, &mut bytes)?;
+        *scale = Some((file, bytes));
         Ok(())
     }
 
@@ -254,7 +239,8 @@ impl HtkCorpus {
     ) -> Result<StreamColumn, Error> {
         let mut column = out.take_recordings();
         let bytes_of = |piece: &Piece| {
-            let (file, bytes) = self.bytes_of(piece);
+            let (_, bytes) = self.bytes_of(piece);
+            let file = self.utterances.get(piece.utterance).file;
             1 + self.encoding(file).scale_bytes(self.shape.kind.values) + (bytes.end - bytes.start)
         };
         // Headers may declare more than the file has.
@@ -415,9 +401,8 @@ impl Corpus for HtkCorpus {
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         let piece = &self.pieces(chunk, SequenceSelection::Range(sequence..sequence + 1))[0];
         let file = self.utterances.get(piece.utterance).file;
-        let resource = ResourceId(self.source.resources.len() as u32 + file);
         let is_known = Encoding::of(self.encodings[file as usize].load(Ordering::Relaxed)).is_some();
-        (resource, if is_known { self.bytes_of(piece).1 } else { 0..0 })
+        (self.resource(file), if is_known { self.bytes_of(piece).1 } else { 0..0 })
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

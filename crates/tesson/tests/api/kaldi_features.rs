@@ -1,6 +1,9 @@
 //! Kaldi's matrices as features: every form of them, script files, parts, windows, frames, and what is wrong with them.
 
-use tesson::store::MemoryStore;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
 use tesson::{Error, Minibatch, SampleValues, Samples, Source, config};
 
 /// Values of an utterance of so many frames of two values.
@@ -187,4 +190,29 @@ fn what_is_wrong_is_told_with_its_line_or_byte() {
     assert_eq!(wrong(huge).code(), "kaldi.cut-off");
     let text = wrong(b"a [\n1 q ]\n".to_vec());
     assert!(text.to_string().contains('q'), "{text}");
+}
+
+#[test]
+fn matrices_that_lie_beside_each_other_are_one_read() {
+    let keys: Vec<String> = (0..1000).map(|i| format!("u{i:03}")).collect();
+    let (bytes, offsets) =
+        archive(&keys.iter().map(|key| (key.as_str(), fm(&rows(1.0, 4)))).collect::<Vec<_>>());
+    let listed = keys.iter().zip(&offsets).map(|(key, offset)| format!("{key} x.ark:{offset}\n"));
+    let list = listed.collect::<String>().into_bytes();
+    let store = MemoryStore::new().with("x.ark", bytes).with("x.scp", list);
+    let reads = Arc::new(AtomicU64::new(0));
+    let counted = reads.clone();
+    let store = FakeStore::new(store.shared(), move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        InjectedFault::None
+    });
+    let json = r#"{"deserializers": [{"type": "KaldiFeatureDeserializer", "input": {"x": {"dim": 2, "scpFile": "x.scp"}}}],
+        "randomize": false, "maxSweeps": 1}"#;
+    let mut source = Source::open_in(&config::from_json(json).unwrap(), &store).unwrap();
+    source.indexed().unwrap();
+    let before = reads.load(Ordering::Relaxed);
+    let minibatch = source.next_minibatch(10_000).unwrap().expect("there are samples");
+    assert_eq!(minibatch.n_sequences(), 1000);
+    let n = reads.load(Ordering::Relaxed) - before;
+    assert!(n < 10, "{n} reads of 1,000 utterances");
 }

@@ -1,14 +1,15 @@
 //! Matrices of indexed utterances: read when minibatches need them, and kept as they are in their files.
 
+use std::iter;
 use std::ops::Range;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, Error, Fetch, Index, Keys, LeftOut, Offsets, Origin, RecordingColumn,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
+    Chunk, Corpus, CorpusFacts, Data, Error, Fetch, Index, Keys, LeftOut, Offsets, Origin, ResourceId,
+    Scattered, Scratch, SequenceSelection, StreamColumn,
 };
 
 use super::utterances::Utterance;
-use crate::utterance::chunks;
+use crate::utterance::{chunks, reads};
 
 pub(super) struct KaldiCorpus {
     utterances: Vec<Utterance>,
@@ -66,14 +67,10 @@ impl KaldiCorpus {
         Keys::Runs { keys: Box::new(keys), ends: ends.collect() }
     }
 
-    /// Reads the matrix of an utterance behind those before it.
-    fn read(&self, utterance: usize, fetch: &dyn Fetch, column: &mut RecordingColumn) -> Result<(), Error> {
-        let Utterance { resource, offset, size, part, .. } = &self.utterances[utterance];
-        let origin = Origin { resource: *resource, offset: *offset, line: None, embedded: true };
-        column.push_recording(origin, |into| {
-            into.extend_from_slice(&part.to_bytes());
-            fetch.read(*resource, *offset..offset + size, into)
-        })
+    /// Where the matrix of an utterance lies.
+    fn bytes_of(&self, utterance: usize) -> (ResourceId, Range<u64>) {
+        let Utterance { resource, offset, size, .. } = &self.utterances[utterance];
+        (*resource, *offset..offset + size)
     }
 }
 
@@ -87,45 +84,58 @@ impl Corpus for KaldiCorpus {
         chunk: u32,
         selected: SequenceSelection<'_>,
         fetch: &dyn Fetch,
-        _scratch: &mut Scratch,
+        scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let utterances = self.utterances_of(chunk);
-        let mut column = out.take_recordings();
-        let (mut wanted, mut lengths, mut ends): (Vec<Wanted>, _, _) = (Vec::new(), Vec::new(), vec![0]);
         let n_sequences = selected.len() as u32;
-        let mut failed = Ok(());
-        let mut take = |utterance: usize, frames: Range<u32>| {
-            match wanted.last_mut() {
-                Some(last) if self.by_frame && last.utterance == utterance => last.n_sequences += 1,
-                _ => {
-                    wanted.push(Wanted { utterance, n_sequences: 1 });
-                    if failed.is_ok() {
-                        failed = self.read(utterance, fetch, &mut column);
-                    }
-                }
-            }
-            if failed.is_ok() {
-                lengths.push(frames.len() as u32);
-                ends.push(ends.last().copied().unwrap_or(0) + frames.len() as u32);
-                column.push_sequence(frames);
-            }
-        };
+        let mut wanted: Vec<Wanted> = Vec::new();
+        // Of each sequence, those of its utterance that it has.
+        let mut frames: Vec<Range<u32>> = Vec::with_capacity(selected.len());
         match self.by_frame {
-            true => chunks::each_frame(
-                utterances.start,
-                |i| self.n_frames(i),
-                selected,
-                |utterance, frame| {
-                    take(utterance, frame..frame + 1);
-                },
-            ),
+            true => {
+                let n_frames = |utterance| self.n_frames(utterance);
+                chunks::each_frame(utterances.start, n_frames, selected, |utterance, frame| {
+                    match wanted.last_mut() {
+                        Some(last) if last.utterance == utterance => last.n_sequences += 1,
+                        _ => wanted.push(Wanted { utterance, n_sequences: 1 }),
+                    }
+                    frames.push(frame..frame + 1);
+                });
+            }
             false => chunks::each_utterance(utterances, selected, |utterance| {
-                take(utterance, 0..self.n_frames(utterance));
+                wanted.push(Wanted { utterance, n_sequences: 1 });
+                frames.push(0..self.n_frames(utterance));
             }),
         }
-        failed?;
-        let samples = if self.by_frame { Offsets::Every(1) } else { Offsets::At(ends) };
+        let kept = scratch.format.take().and_then(|any| any.downcast::<Vec<u8>>().ok());
+        let mut buffer = kept.unwrap_or_default();
+        let mut column = out.take_recordings();
+        let mut rest = frames.iter();
+        let range = |i: usize| self.bytes_of(wanted[i].utterance);
+        let read = reads::read_each(fetch, wanted.len(), range, &mut buffer, |i, matrix| {
+            let Wanted { utterance, n_sequences } = wanted[i];
+            let Utterance { resource, offset, part, .. } = &self.utterances[utterance];
+            let origin = Origin { resource: *resource, offset: *offset, line: None, embedded: true };
+            column.push_recording(origin, |into| {
+                into.extend_from_slice(&part.to_bytes());
+                into.extend_from_slice(matrix);
+                Ok::<(), Error>(())
+            })?;
+            rest.by_ref().take(n_sequences as usize).for_each(|frames| column.push_sequence(frames.clone()));
+            Ok(())
+        });
+        scratch.format = Some(buffer);
+        read?;
+        let lengths: Vec<u32> = frames.iter().map(|frames| frames.len() as u32).collect();
+        let ends = lengths.iter().scan(0, |end, n| {
+            *end += n;
+            Some(*end)
+        });
+        let samples = match self.by_frame {
+            true => Offsets::Every(1),
+            false => Offsets::At(iter::once(0).chain(ends).collect()),
+        };
         *out = Chunk {
             n_sequences,
             lengths,
@@ -152,8 +162,7 @@ impl Corpus for KaldiCorpus {
                 (self.utterances_of(chunk).start, SequenceSelection::Range(sequence..sequence + 1));
             chunks::each_frame(first, |i| self.n_frames(i), only, |utterance, _| of = utterance);
         }
-        let Utterance { resource, offset, size, .. } = &self.utterances[of];
-        (*resource, *offset..offset + size)
+        self.bytes_of(of)
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}
