@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Keys, ListedAt, Location, NamedResource, Parallelism, ResourceId, Shape, Storage, StreamInfo,
-    StreamMismatch, StreamingDecoder,
+    Indexed, Keys, ListedAt, ListedPaths, Location, NamedResource, Parallelism, ResourceId, Shape, Storage,
+    StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
 use super::corpus::{AudioCorpus, Recording};
-use super::list::{KeysSeen, LineStart, PathRules, each_line};
+use super::list::{KeysSeen, LineStart, each_line};
 use super::options::AudioOptions;
 use super::source_file::SourceFile;
 use crate::decode::{Header, header};
@@ -154,7 +154,7 @@ impl Deserializer for Recordings {
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let mut bytes = Vec::new();
         fetch.read(LIST, 0..fetch.size(LIST)?, &mut bytes)?;
-        let rules = PathRules::new(&self.options.list, self.options.root.clone());
+        let paths = ListedPaths::new(&self.options.list.to_string_lossy(), &self.options.root);
         let mut keys = KeysSeen::default();
         let (mut texts, mut ends, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let mut faults = Vec::new();
@@ -165,7 +165,7 @@ impl Deserializer for Recordings {
             match taken {
                 Ok((line, number)) => {
                     let listed = ListedAt { root: LIST, line: at.number };
-                    self.facts.push_file(&rules.resolve(line.path), listed);
+                    self.facts.push_file(&paths.complete(line.path), listed);
                     texts.extend_from_slice(line.key.as_bytes());
                     ends.push(texts.len() as u32);
                     numbers.extend(number);

@@ -1,32 +1,8 @@
 //! Lists of recordings: a key, a blank and a path in each line, as Kaldi's `wav.scp`.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use crate::fault::AudioFault;
-
-/// What paths in a list start from.
-pub(super) struct PathRules {
-    /// The folder of the list, for `...`.
-    folder: String,
-    root: Option<String>,
-}
-
-impl PathRules {
-    pub(super) fn new(list: &Path, root: Option<String>) -> PathRules {
-        let folder = list.parent().map(|folder| folder.to_string_lossy().into_owned());
-        let folder = folder.filter(|folder| !folder.is_empty()).unwrap_or_else(|| ".".into());
-        PathRules { folder, root }
-    }
-
-    pub(super) fn resolve(&self, path: &str) -> String {
-        match (path.strip_prefix("..."), &self.root) {
-            (Some(rest), _) => format!("{}{rest}", self.folder),
-            (None, Some(root)) if !path.starts_with('/') => format!("{}/{path}", root.trim_end_matches('/')),
-            _ => path.to_owned(),
-        }
-    }
-}
 
 /// Where a line begins, and its number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,19 +98,6 @@ mod tests {
             (43, 7, Err(AudioFault::NotUtf8 { found: "u5 \\xe9".into() })),
         ];
         assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn paths_start_at_the_working_directory_the_root_or_the_list() {
-        let (plain, rooted) = (
-            PathRules::new(Path::new("d/l.scp"), None),
-            PathRules::new(Path::new("l.scp"), Some("r/".into())),
-        );
-        assert_eq!(plain.resolve("a.wav"), "a.wav");
-        assert_eq!(plain.resolve(".../a.wav"), "d/a.wav");
-        assert_eq!(rooted.resolve("a.wav"), "r/a.wav");
-        assert_eq!(rooted.resolve("/a.wav"), "/a.wav");
-        assert_eq!(rooted.resolve(".../a.wav"), "./a.wav");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(super) struct AudioOptions {
     pub(super) list: PathBuf,
     /// The stream's name.
     pub(super) stream: String,
-    pub(super) root: Option<String>,
+    pub(super) root: String,
     pub(super) mel: LogMelSpec,
     /// Samples of a recording, at least and at most.
     pub(super) min_samples: u64,
@@ -91,7 +91,7 @@ impl AudioOptions {
         Ok(AudioOptions {
             list: options.text("file")?.into(),
             stream: name.to_owned(),
-            root: options.text_if_given("root")?,
+            root: options.text_if_given("root")?.unwrap_or_default(),
             mel,
             min_samples: samples("minSeconds")?.unwrap_or(0),
             max_samples: samples("maxSeconds")?.unwrap_or(u64::MAX),

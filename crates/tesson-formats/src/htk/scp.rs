@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use tesson_core::ListedPaths;
+
 use super::fault::HtkFault;
 use crate::pictures::lossy;
 
@@ -21,10 +23,7 @@ pub(super) struct Line<'a> {
 pub(super) struct LineRules {
     /// `prefixPathInSCP`, with a `/` at its end if it is not empty.
     prefix: String,
-    /// What stands for `...`: the folder of the script file.
-    folder: String,
-    /// The folder of relative paths, with a `/` at its end if it is not empty.
-    root: String,
+    paths: ListedPaths,
 }
 
 /// Frames of an utterance, at most: chunks count them with 32 bits.
@@ -32,17 +31,11 @@ pub(super) const MOST_FRAMES: u32 = 1 << 31;
 
 impl LineRules {
     pub(super) fn new(scp: &str, prefix: &str, root: &str) -> LineRules {
-        let folder = scp.rfind(['/', '\\']).map(|separator| &scp[..separator]);
-        let with_slash = |folder: &str| match folder.trim_end_matches('/') {
+        let prefix = match prefix.replace('\\', "/").trim_end_matches('/') {
             "" => String::new(),
             folder => format!("{folder}/"),
         };
-        let root = if root.trim_end_matches('/').is_empty() { root.into() } else { with_slash(root) };
-        LineRules {
-            prefix: with_slash(&prefix.replace('\\', "/")),
-            folder: folder.unwrap_or(".").into(),
-            root,
-        }
+        LineRules { prefix, paths: ListedPaths::new(scp, root) }
     }
 
     /// What a line without its line feed lists; `None` for a blank one.
@@ -83,7 +76,7 @@ impl LineRules {
     fn with_folder<'a>(&self, line: &'a [u8]) -> (Cow<'a, [u8]>, Option<usize>) {
         match line.windows(3).position(|three| three == b"...").filter(|_| self.prefix.is_empty()) {
             Some(at) => {
-                let parts = [&line[..at], self.folder.as_bytes(), &line[at + 3..]];
+                let parts = [&line[..at], self.paths.folder().as_bytes(), &line[at + 3..]];
                 (Cow::Owned(parts.concat()), Some(at))
             }
             None => (Cow::Borrowed(line), None),
@@ -94,9 +87,11 @@ impl LineRules {
     fn path(&self, written: &[u8], in_folder: bool) -> Result<String, HtkFault> {
         let written =
             std::str::from_utf8(written).map_err(|_| HtkFault::NotUtf8 { found: lossy(written) })?;
-        let begins = if self.prefix.is_empty() { written } else { &self.prefix };
-        let root = if in_folder || begins.starts_with('/') { "" } else { &self.root };
-        Ok([root, &self.prefix, written].concat())
+        Ok(match in_folder {
+            true => written.to_owned(),
+            false if self.prefix.is_empty() => self.paths.rooted(written),
+            false => self.paths.rooted(&[&self.prefix, written].concat()),
+        })
     }
 }
 

@@ -134,7 +134,7 @@ impl Deserializer for ImageMap {
             facts: &mut self.facts,
             rules: match format {
                 MapFormat::Folder => PathRules::in_folder(&map),
-                _ => PathRules::new(&map, self.options.root.clone()),
+                _ => PathRules::new(&map, self.options.root.as_deref().unwrap_or_default()),
             },
             map,
             pictures: Vec::new(),

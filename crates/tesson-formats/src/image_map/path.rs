@@ -1,5 +1,7 @@
 //! The paths of a map file: files, and members of zip archives.
 
+use tesson_core::ListedPaths;
+
 /// Where a picture lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PicturePath {
@@ -12,38 +14,30 @@ pub(super) enum PicturePath {
 /// How the paths of one map are completed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PathRules {
-    /// What stands for `...`: the folder of the map file, and the separator that follows it if there is one.
-    map_folder: String,
-    /// The folder of relative paths (`root`), if not the working directory.
-    root: Option<String>,
+    paths: ListedPaths,
     /// Whether paths are names in `root` as they are: neither `...` nor `@` has a meaning.
     plain: bool,
 }
 
 impl PathRules {
-    pub(super) fn new(map: &str, root: Option<String>) -> PathRules {
-        let map_folder = match map.rfind(['/', '\\']) {
-            Some(separator) => map[..separator].to_owned(),
-            None => ".".to_owned(),
-        };
-        PathRules { map_folder, root, plain: false }
+    pub(super) fn new(map: &str, root: &str) -> PathRules {
+        PathRules { paths: ListedPaths::new(map, root), plain: false }
     }
 
     /// The rules of names that were found in a folder.
     pub(super) fn in_folder(folder: &str) -> PathRules {
-        PathRules { map_folder: String::new(), root: Some(folder.to_owned()), plain: true }
+        PathRules { paths: ListedPaths::new("", folder), plain: true }
     }
 
     /// Where the picture of a path lies. A leading `...` stands for the folder of the map file; the first `@/` or `@\`
     /// separates an archive from the name of its member.
     pub(super) fn resolve(&self, path: &str) -> PicturePath {
-        let path = match (path.strip_prefix("..."), &self.root) {
-            (Some(rest), _) if !self.plain => format!("{}{rest}", self.map_folder),
-            (_, Some(root)) if !path.starts_with('/') => format!("{}/{path}", root.trim_end_matches('/')),
-            _ => path.to_owned(),
-        };
+        if self.plain {
+            return PicturePath::File(self.paths.rooted(path));
+        }
+        let path = self.paths.complete(path);
         match path.split_once('@') {
-            Some((archive, name)) if !self.plain && name.starts_with(['/', '\\']) => {
+            Some((archive, name)) if name.starts_with(['/', '\\']) => {
                 PicturePath::Member { archive: archive.to_owned(), name: name[1..].replace('\\', "/") }
             }
             _ => PicturePath::File(path),
@@ -61,12 +55,12 @@ mod tests {
 
     #[test]
     fn three_dots_are_the_folder_of_the_map() {
-        let rules = PathRules::new("d/map.txt", Some("root".into()));
+        let rules = PathRules::new("d/map.txt", "root");
         assert_eq!(rules.resolve(".../x.jpg"), file("d/x.jpg"));
         assert_eq!(rules.resolve("...x.jpg"), file("dx.jpg"));
         assert_eq!(rules.resolve("x.jpg"), file("root/x.jpg"));
         assert_eq!(rules.resolve("/x.jpg"), file("/x.jpg"));
-        let rules = PathRules::new("map.txt", None);
+        let rules = PathRules::new("map.txt", "");
         assert_eq!(rules.resolve(".../x.jpg"), file("./x.jpg"));
         assert_eq!(rules.resolve("a/x.jpg"), file("a/x.jpg"));
     }
@@ -79,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_first_at_sign_before_a_separator_names_a_member_of_an_archive() {
-        let rules = PathRules::new("d\\map.txt", None);
+        let rules = PathRules::new("d\\map.txt", "");
         let member =
             |archive: &str, name: &str| PicturePath::Member { archive: archive.into(), name: name.into() };
         assert_eq!(rules.resolve("z.zip@/a/b.jpg"), member("z.zip", "a/b.jpg"));

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use tesson_core::{
-    DataError, DataErrorKind, DeserializerFacts, Error, Fetch, Key, Keys, ListedAt, Location, NamedResource,
-    ResourceId,
+    DataError, DataErrorKind, DeserializerFacts, Error, Fetch, Key, Keys, ListedAt, ListedPaths, Location,
+    NamedResource, ResourceId,
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -187,6 +187,7 @@ pub(super) fn read_lists(
         fetch.read(id, 0..fetch.size(id)?, &mut bytes)?;
         hash.update(&bytes);
         hash.update(&(bytes.len() as u64).to_le_bytes());
+        let paths = ListedPaths::new(&facts.resources[list as usize].to_string_lossy(), &options.root);
         let mut offset = 0;
         for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
             let parsed = script::parse(line).and_then(|line| {
@@ -196,7 +197,7 @@ pub(super) fn read_lists(
             match parsed {
                 Ok(None) => {}
                 Ok(Some(line)) => {
-                    let path = rooted(line.path, &options.root);
+                    let path = paths.rooted(line.path);
                     let at = ListedAt { root: id, line: number };
                     let resource = *numbers.entry(path).or_insert_with_key(|path| facts.push_file(path, at));
                     utterances.push(
@@ -214,14 +215,6 @@ pub(super) fn read_lists(
     }
     facts.fingerprint = Some(hash.digest());
     Ok((utterances, defects))
-}
-
-/// A path with the folder of relative ones.
-fn rooted(path: &str, root: &str) -> String {
-    match root.is_empty() || path.starts_with('/') {
-        true => path.to_owned(),
-        false => format!("{}/{path}", root.trim_end_matches('/')),
-    }
 }
 
 fn listed(line: &Line<'_>, resource: ResourceId, at: ListedIn) -> Utterance {
