@@ -1,6 +1,7 @@
 //! Cores for index passes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use tesson_core::Parallelism;
 
@@ -34,7 +35,10 @@ impl Parallelism for Threads {
         };
         std::thread::scope(|scope| {
             for _ in 1..self.n.min(n) {
-                scope.spawn(work);
+                // Without another thread, those that there are do the work.
+                if Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
             }
             work();
         });

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
 
 use tesson_core::Error;
 use tesson_plan::{Stream, StreamState, Taken};
@@ -311,7 +312,15 @@ impl ShardProbe<'_> {
                 *answers[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ask(question));
             }
         };
-        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // Without another thread, those that there are do the work.
+                if Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
         let answer = |cell: Mutex<Option<_>>| cell.into_inner().unwrap_or_else(PoisonError::into_inner);
         answers.into_iter().map(|cell| answer(cell).expect("every question has been answered")).collect()
     }

@@ -74,13 +74,19 @@ impl Source {
         let most_bytes = budget.blocks / COPIES;
         let jobs = OrderedJobs::default();
         std::thread::scope(|scope| {
-            for number in 0..self.threads {
-                let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
-                let work = || decoding.serve(&jobs, &make);
-                worker.spawn_scoped(scope, work).expect("the system gives another thread");
-            }
             // However this ends, so do the workers.
             let _end = Close(&jobs);
+            for number in 0..self.threads {
+                let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
+                match worker.spawn_scoped(scope, || decoding.serve(&jobs, &make)) {
+                    Ok(_) => {}
+                    // Those that there are do the work.
+                    Err(_) if number > 0 => break,
+                    Err(e) => {
+                        return Err(Error::from(EngineRefusal::NoThread { reason: e.to_string() }).into());
+                    }
+                }
+            }
             let mut cutter = Cutter::new(decoder, budget.run_bytes);
             let mut lines = Lines::default();
             loop {

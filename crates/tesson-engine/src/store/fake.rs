@@ -1,6 +1,7 @@
 //! A store that misbehaves on purpose, for tests: short reads and errors, by a schedule.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,6 +56,10 @@ impl Store for FakeStore {
     fn shared(&self) -> Arc<dyn Store> {
         Arc::new(self.clone())
     }
+
+    fn remedy(&self, path: &Path, error: &io::Error) -> Option<String> {
+        self.inner.remedy(path, error)
+    }
 }
 
 struct Faked {
@@ -85,5 +90,9 @@ impl Resource for Faked {
             }
             InjectedFault::Error(kind) => Err(io::Error::new(kind, "a scheduled mishap")),
         }
+    }
+
+    fn will_need(&self, range: Range<u64>) {
+        self.inner.will_need(range);
     }
 }
