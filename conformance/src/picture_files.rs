@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tesson::Error;
 use tesson::deserializer::transform::{
     Draw, Input, InputValues, OpenTransform, Output, OutputValues, Transform,
 };
 use tesson::deserializer::{Options, Scratch, Section, Value};
-use tesson::{ConfigError, Error};
 
 /// Pixels of the largest picture that is decoded.
 const MOST_PIXELS: usize = 1 << 16;
@@ -21,7 +21,6 @@ fn transform(name: &str, options: Section, file: &[u8]) -> Result<Arc<dyn Transf
     match format.open {
         OpenTransform::Single(open) => open(&options, &read),
         OpenTransform::Chained(open) => open(&[(format, options)], &read),
-        OpenTransform::Planned => Err(ConfigError::new("type", "not available").into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The manual's page on options, made from the tables that parse them.
 
-use tesson_core::{OpenTransform, OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
+use tesson_core::{OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
 
 use crate::READER_OPTIONS;
 
@@ -24,18 +24,12 @@ pub fn option_manual(registry: &Registry) -> String {
     }
     for transform in registry.transforms() {
         heading(&mut page, &format!("Transform `{}`", transform.name), transform.help);
-        if matches!(transform.open, OpenTransform::Planned) {
-            page.push_str(NOT_AVAILABLE);
-        }
         if !transform.options.0.is_empty() {
             rows(&mut page, "", transform.options);
         }
     }
     page
 }
-
-/// What stands above the options of what cannot be read or applied yet.
-const NOT_AVAILABLE: &str = "\n**Not available yet.** Configurations with it are understood and resolved; opening one is an error that says so.\n";
 
 /// Environment variables and their meaning.
 pub const ENVIRONMENT: &[(&str, &str)] = &[

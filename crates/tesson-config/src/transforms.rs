@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, ConfigErrorKind, Error, OpenTransform, OptionKind, Options, ReadFile, Registry, Section,
-    Transform, TransformFormat, Value, split_type,
+    ConfigError, Error, OpenTransform, OptionKind, Options, ReadFile, Registry, Section, Transform,
+    TransformFormat, Value, split_type,
 };
 
 use crate::SourceConfig;
@@ -233,11 +233,6 @@ impl<'a> Found<'a> {
         match format.open {
             OpenTransform::Single(open) => open(options, read),
             OpenTransform::Chained(open) => open(&links, read),
-            OpenTransform::Planned => {
-                let what = format!("transform `{}` is understood, but not available yet", format.name);
-                Err(ConfigError::refused(options.path("type"), &ConfigErrorKind::NotAvailable { what })
-                    .into())
-            }
         }
     }
 }

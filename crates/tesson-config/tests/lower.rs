@@ -28,7 +28,7 @@ static MEAN: TransformFormat = TransformFormat {
     help: "Subtracts.",
     options: &OptionTable(&[OptionSpec::optional("meanFile", OptionKind::Path, HELP)]),
     describe: |_| Ok(Section::default()),
-    open: OpenTransform::Planned,
+    open: OpenTransform::Single(|_, _| Err(ConfigError::new("", "this transform is only configured").into())),
 };
 
 static LINES: Format = Format::new(

@@ -131,8 +131,6 @@ pub enum OpenTransform {
     Single(OpenTransformFn),
     /// Together with the transforms that follow it and are made by the same function: as one.
     Chained(OpenChainFn),
-    /// Not yet: its options are understood, and it cannot be applied.
-    Planned,
 }
 
 /// Makes one transform of several that follow each other in a list, each with its options.

@@ -38,6 +38,6 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
 #[cfg(not(feature = "codecs"))]
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     options::AudioOptions::new(options, defaults)?;
-    let what = format!("`{}` needs the feature `audio`, which this build does not have", FORMAT.name);
-    Err(ConfigError::refused(options.path("type"), &tesson_core::ConfigErrorKind::NotAvailable { what }))
+    let refusal = tesson_core::ConfigErrorKind::NotAvailable { name: FORMAT.name, feature: "audio" };
+    Err(ConfigError::refused(options.path("type"), &refusal))
 }

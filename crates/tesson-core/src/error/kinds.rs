@@ -41,10 +41,10 @@ crate::error_kinds! {
         UnknownType { name: String = "Crop2".into(), hint: String = ", did you mean `Crop`?".into() }
             = "config.unknown-type": "unknown type `{name}`{hint}"
             => "Correct the name of the type.",
-        /// The options are understood, but what they describe cannot be used yet.
-        NotAvailable { what: String = "transform `Crop` is understood, but not available yet".into() }
-            = "config.not-available": "{what}"
-            => "Use what the message names in its place, or a custom deserializer or transform.",
+        /// What the options describe needs a feature that was left out of this build.
+        NotAvailable { name: &'static str = "AudioDeserializer", feature: &'static str = "audio" }
+            = "config.not-available": "`{name}` needs the feature `{feature}`, which this build does not have"
+            => "Build with the feature, which is on by default.",
         /// An option has a value that cannot be used.
         InvalidOption { what: String = "found `many`, expected a whole number".into() }
             = "config.invalid-option": "{what}"

@@ -30,14 +30,6 @@ static SCATTER: TransformFormat = TransformFormat {
     open: OpenTransform::Single(open_scatter),
 };
 
-static PLANNED: TransformFormat = TransformFormat {
-    name: "Planned",
-    help: "",
-    options: &OptionTable(&[]),
-    describe: SCATTER.describe,
-    open: OpenTransform::Planned,
-};
-
 #[derive(Debug)]
 struct Scatter {
     factor: f32,
@@ -89,7 +81,7 @@ impl Transform for Scatter {
 }
 
 fn registry() -> Registry {
-    tesson::registry().with_transforms(&[&SCATTER, &PLANNED])
+    tesson::registry().with_transforms(&[&SCATTER])
 }
 
 fn lowered(transforms: &str, options: &str) -> SourceConfig {
@@ -174,10 +166,6 @@ fn errors_name_the_transform_and_its_option() {
     let path = "deserializers[0].input.x.transforms[1]";
     for (second, expected) in [
         (r#"{"type": "Skatter"}"#, format!("{path}.type: unknown type `Skatter`, did you mean `Scatter`?")),
-        (
-            r#"{"type": "Planned"}"#,
-            format!("{path}.type: transform `Planned` is understood, but not available yet"),
-        ),
         (r#"{"type": "Scatter", "factor": 0}"#, format!("{path}.factor: found 0, expected another number")),
         (
             r#"{"type": "Scatter", "fctor": 1}"#,
