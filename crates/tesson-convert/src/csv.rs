@@ -179,7 +179,8 @@ fn read(reader: &mut Reader<File>, record: &mut ByteRecord, file: &Path) -> Resu
         let line = e.position().map_or(0, csv::Position::line);
         match e.into_kind() {
             csv::ErrorKind::Io(e) => ConvertError::file(file, e),
-            other => Row { file, line }.error(format!("{other:?}")),
+            // Rows of any length and bytes of any encoding are taken.
+            _ => Row { file, line }.error("the line cannot be read as CSV"),
         }
     })
 }

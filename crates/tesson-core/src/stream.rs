@@ -87,6 +87,20 @@ pub enum Storage {
     Repeated,
 }
 
+impl Storage {
+    /// What errors call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Storage::Values => "values",
+            Storage::Encoded => "encoded bytes",
+            Storage::Frames => "frames",
+            Storage::Recordings => "recordings",
+            Storage::Repeated => "repeated samples",
+        }
+    }
+}
+
 /// A named channel of samples.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

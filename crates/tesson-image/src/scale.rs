@@ -117,7 +117,10 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
         ScaleMode::Fill => identity.word("fill"),
         ScaleMode::Crop => identity.word("crop"),
         ScaleMode::Pad(None) => identity.word("pad edge"),
-        ScaleMode::Pad(Some(pixel)) => identity.field("pad", format_args!("{pixel:?}")),
+        ScaleMode::Pad(Some(pixel)) => {
+            let [red, green, blue, more] = pixel;
+            identity.field("pad", format_args!("[{red}, {green}, {blue}, {more}]"))
+        }
     };
     Ok(NamedStep { step: Step::Scale(scale), identity })
 }

@@ -51,7 +51,7 @@ pub(super) fn name(path: &Path) -> io::Result<String> {
     let part = |component: Component<'_>| component.as_os_str().to_str().map(str::to_owned);
     let name = path.components().map(part).collect::<Option<Vec<_>>>().map(|parts| parts.join("/"));
     name.filter(|name| !name.contains('\n')).ok_or_else(|| {
-        let what = format!("found the name {path:?}, expected UTF-8 without line feeds");
+        let what = format!("found the name `{}`, expected UTF-8 without line feeds", path.display());
         io::Error::new(io::ErrorKind::InvalidData, what)
     })
 }

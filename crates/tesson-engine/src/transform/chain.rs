@@ -204,7 +204,11 @@ impl Target<'_, '_> {
     fn open_sample(&mut self, step: usize, of: &SampleType, shape: &[usize]) -> Result<usize, FailureCause> {
         let fits = |(dim, &found): (&Option<usize>, &usize)| dim.is_none_or(|dim| dim == found);
         if shape.len() != of.dims.len() || !of.dims.iter().zip(shape).all(fits) {
-            let what = format!("gave a sample of shape {shape:?}, expected {of}");
+            let found = match shape {
+                [] => "no dimensions".to_owned(),
+                _ => shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x"),
+            };
+            let what = format!("gave a sample of {found}, expected {of}");
             return Err(FailureCause::Step(step, what.into()));
         }
         match self {

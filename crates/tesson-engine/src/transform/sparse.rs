@@ -100,11 +100,13 @@ fn check(step: &Step, n: u32, counts: &[u32], mut columns: &[i32]) -> Result<(),
     for &count in counts {
         let (sample, rest) = columns.split_at(count as usize);
         columns = rest;
-        let in_order = sample.windows(2).all(|pair| pair[0] < pair[1]);
-        let within =
-            sample.first().is_none_or(|&c| c >= 0) && sample.last().is_none_or(|&c| (c as usize) < dim);
-        if !in_order || !within {
-            return Err(format!("a sample has the columns {sample:?}, expected ascending ones below {dim}"));
+        if let Some([before, after]) = sample.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(format!(
+                "column {after} of a sample follows column {before}, expected ascending ones"
+            ));
+        }
+        if let Some(column) = sample.iter().find(|&&column| column < 0 || column as usize >= dim) {
+            return Err(format!("a sample has the column {column}, expected columns from 0 to below {dim}"));
         }
     }
     Ok(())

@@ -167,9 +167,13 @@ fn a_step_that_gives_another_size_than_it_said_is_an_error_with_its_sample() {
         (
             SampleType::dense(ValueType::U8, [None, Some(3)]),
             &[1, 2],
-            "0 0: gave a sample of shape [1, 2], expected uint8 ?x3",
+            "0 0: gave a sample of 1x2, expected uint8 ?x3",
         ),
-        (SampleType::dense(ValueType::U8, [None]), &[], "0 0: gave a sample of shape [], expected uint8 ?"),
+        (
+            SampleType::dense(ValueType::U8, [None]),
+            &[],
+            "0 0: gave a sample of no dimensions, expected uint8 ?",
+        ),
     ] {
         let steps = steps(&[odd(output, dims)], &info).unwrap();
         assert_eq!(run(&steps, Feed::Encoded(&column, 0..2), 0, &mut memory).unwrap_err(), expected);

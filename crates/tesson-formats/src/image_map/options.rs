@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tesson_core::{
     ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
-    Words,
+    Words, identity::Quoted,
 };
 
 use crate::options::VERBOSITY;
@@ -146,7 +146,8 @@ impl MapOptions {
             Columns { path: None, label: None, key: None } => format!("map 1{classes}"),
             columns => {
                 let key = columns.key.as_deref().unwrap_or(Columns::KEY);
-                format!("map 1 columns {:?} {:?} {key:?}{classes}", columns.path(), columns.label())
+                let [path, label, key] = [columns.path(), columns.label(), key].map(Quoted);
+                format!("map 1 columns {path} {label} {key}{classes}")
             }
         }
     }

@@ -1,9 +1,8 @@
 //! What can be wrong with what a user's code returns.
 
 use std::fmt;
-use std::ops::Range;
 
-use tesson_core::{DataErrorKind, FormatFaults, Storage};
+use tesson_core::{DataErrorKind, FormatFaults};
 
 tesson_core::error_kinds! {
     /// What is wrong with what a user-defined deserializer returns.
@@ -49,8 +48,8 @@ tesson_core::error_kinds! {
             = "user.sparsity": "{found} samples, expected {expected} ones"
             => "Return samples as the stream declares them.",
         /// Samples are stored in another way than the stream declares.
-        OtherStorage { storage: Storage = Storage::Encoded }
-            = "user.storage": "samples in another storage than the stream's, {storage:?}"
+        OtherStorage { expected: &'static str = "encoded bytes" }
+            = "user.storage": "samples in another storage than the stream's, expected {expected}"
             => "Return samples as the stream declares them.",
         /// Frames have values of another type than the stream.
         FrameType { expected: &'static str = "float32" }
@@ -61,8 +60,8 @@ tesson_core::error_kinds! {
             = "user.frame-count": "{values} values, expected {frames} frames of {dim}"
             => "Return as many values for each frame as its shape has.",
         /// A frame lies outside of its recording, or a recording outside of the column.
-        FrameRange { at: u32 = 7, recording: Range<u32> = 0..5, frames: u32 = 5 }
-            = "user.frame-range": "frame {at} of {recording:?}, there are {frames} frames"
+        FrameRange { at: u32 = 7, first: u32 = 0, end: u32 = 5, frames: u32 = 5 }
+            = "user.frame-range": "frame {at} of a recording from frame {first} to before {end}, there are {frames} frames"
             => "Correct the numbers of the frames.",
         /// No chunk has a sequence.
         NoSequences { chunks: u32 = 3 }
