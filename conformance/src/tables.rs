@@ -20,14 +20,12 @@ pub fn table_convert(bytes: &[u8]) {
 
 fn convert_and_verify(choice: u8, input: &Path, output: &Path) {
     let bit = |n: u32| choice >> n & 1 == 1;
-    let options = TableOptions {
-        header: bit(2),
-        label: bit(3).then(|| "0".into()),
-        one_hot: bit(3).then_some(3),
-        sparse: bit(4),
-        key: bit(5).then(|| "1".into()),
-        ..TableOptions::default()
-    };
+    let mut options = TableOptions::default();
+    options.header = bit(2);
+    options.label = bit(3).then(|| "0".into());
+    options.one_hot = bit(3).then_some(3);
+    options.sparse = bit(4);
+    options.key = bit(5).then(|| "1".into());
     let open = || -> Result<Box<dyn Sequences>, ConvertError> {
         Ok(match choice & 3 {
             0 => Box::new(JsonLines::open(input, &options)?),

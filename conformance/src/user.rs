@@ -127,7 +127,8 @@ impl Corpus for Loaded {
         let rows = wanted.to_vec();
         let sequences: Vec<&Sequence> =
             rows.iter().map(|&r| &self.chunks[chunk as usize][r as usize]).collect();
-        *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
+        *out = Chunk::empty();
+        out.n_sequences = rows.len() as u32;
         out.lengths =
             sequences.iter().map(|s| s.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32).collect();
         out.keys = Keys::Numbers(rows.iter().map(|&r| self.firsts[chunk as usize] + u64::from(r)).collect());

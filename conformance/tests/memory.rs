@@ -524,18 +524,9 @@ fn texts(test: &str, sizes: impl Iterator<Item = usize>) -> PathBuf {
     };
     let text = format!(r#"{{"text": {}}}"#, class("text_feature.Text", "{}"));
     let features = class("features_dict.FeaturesDict", &text);
-    let new = tfds::NewDataset {
-        name: "texts".into(),
-        config: None,
-        version: tfds::Version([1, 0, 0]),
-        file_format: tfds::FileFormat::TfRecord,
-        disable_shuffling: false,
-        supervised_keys: None,
-        description: String::new(),
-        features: features.parse().expect("it is JSON"),
-        labels: Vec::new(),
-        splits: vec![tfds::NewSplit { name: "train".into(), shards: Some(3) }],
-    };
+    let features = features.parse().expect("it is JSON");
+    let mut new = tfds::NewDataset::new("texts", tfds::Version([1, 0, 0]), features);
+    new.splits = vec![tfds::NewSplit::new("train", Some(3))];
     let mut writer = DatasetWriter::open(&folder, new).expect("the folder can be written");
     for size in sizes {
         let text = vec![b'x'; size];

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
+use tesson::tfds::{DatasetWriter, ExampleValue, NewDataset, NewSplit, Version};
 
 use super::Answer;
 use crate::corpus::Random;
@@ -85,21 +85,10 @@ pub(super) fn write(content: Content, folder: &Path, megabytes: u64) -> Answer<(
         return Ok(());
     }
     let shards = if content == Content::Shards { 1024 } else { 16 };
-    let mut writer = DatasetWriter::open(
-        folder,
-        NewDataset {
-            name: content.name().into(),
-            config: None,
-            version: Version([1, 0, 0]),
-            file_format: FileFormat::TfRecord,
-            disable_shuffling: false,
-            supervised_keys: None,
-            description: "Made for measuring.".into(),
-            features: content.features(),
-            labels: Vec::new(),
-            splits: vec![NewSplit { name: "train".into(), shards: Some(shards) }],
-        },
-    )?;
+    let mut new = NewDataset::new(content.name(), Version([1, 0, 0]), content.features());
+    new.description = "Made for measuring.".into();
+    new.splits = vec![NewSplit::new("train", Some(shards))];
+    let mut writer = DatasetWriter::open(folder, new)?;
     let (mut random, mut bytes, mut n) = (Random(7), 0, 0);
     let mut noise = vec![0; 80_000];
     while bytes < megabytes * 1_000_000 {

@@ -167,17 +167,17 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
     };
     let streams: Result<Vec<_>, String> =
         args.stream_columns.iter().map(|text| StreamColumns::parse(text)).collect();
-    Ok(TableOptions {
-        header: args.header,
-        delimiter,
-        label: args.label_column.clone(),
-        one_hot: args.one_hot,
-        sparse: args.sparse,
-        key: args.key_column.clone(),
-        streams: streams.map_err(|e| Failure::Usage(format!("--streams: {e}")))?,
-        dim: args.dim,
-        element: if args.precision.as_deref() == Some("double") { Element::F64 } else { Element::F32 },
-    })
+    let mut options = TableOptions::default();
+    options.header = args.header;
+    options.delimiter = delimiter;
+    options.label = args.label_column.clone();
+    options.one_hot = args.one_hot;
+    options.sparse = args.sparse;
+    options.key = args.key_column.clone();
+    options.streams = streams.map_err(|e| Failure::Usage(format!("--streams: {e}")))?;
+    options.dim = args.dim;
+    options.element = if args.precision.as_deref() == Some("double") { Element::F64 } else { Element::F32 };
+    Ok(options)
 }
 
 /// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.

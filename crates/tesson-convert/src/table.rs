@@ -10,6 +10,7 @@ use crate::ConvertError;
 
 /// How a table is read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TableOptions {
     /// The first row of a CSV file has the names of its columns.
     pub header: bool,

@@ -265,6 +265,7 @@ pub struct Damage {
 
 /// A decoded run of consecutive sequences (or of rows that were asked for), as columns.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Chunk {
     /// Number of sequences.
     pub n_sequences: u32,
@@ -295,7 +296,12 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// A chunk of these streams without sequences.
+    /// A chunk with a sequence for each length, and one column a stream. Everything else is as if there were nothing to say.
+    pub fn new(keys: Keys, lengths: Vec<u32>, streams: Vec<StreamColumn>) -> Chunk {
+        Chunk { n_sequences: lengths.len() as u32, lengths, keys, streams, ..Chunk::empty() }
+    }
+
+    /// A chunk without streams and sequences.
     pub const fn empty() -> Chunk {
         Chunk {
             n_sequences: 0,

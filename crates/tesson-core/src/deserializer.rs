@@ -73,13 +73,9 @@ use crate::{
 ///             fetch.read(FILE, at.into()..u64::from(at) + 1, &mut values)?;
 ///         }
 ///         let data = Data::Dense { values: Values::Bytes(values) };
-///         *out = Chunk {
-///             n_sequences: wanted.len() as u32,
-///             lengths: vec![1; wanted.len()],
-///             keys: Keys::Numbers(wanted.into_iter().map(u64::from).collect()),
-///             streams: vec![StreamColumn { samples: Offsets::Every(1), data }],
-///             ..Chunk::empty()
-///         };
+///         let lengths = vec![1; wanted.len()];
+///         let keys = Keys::Numbers(wanted.into_iter().map(u64::from).collect());
+///         *out = Chunk::new(keys, lengths, vec![StreamColumn { samples: Offsets::Every(1), data }]);
 ///         Ok(())
 ///     }
 ///

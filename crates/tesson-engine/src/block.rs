@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn idle_memory_is_kept_up_to_the_limit() {
-        let chunk = || Chunk { lengths: vec![0; 1000], ..Chunk::empty() };
+        let chunk = || Chunk::new(tesson_core::Keys::Consecutive(0), vec![0; 1000], Vec::new());
         let chunk_pool = ChunkPool::new(2 * chunk().bytes());
         (0..3).for_each(|_| chunk_pool.give(chunk()));
         let kept =

@@ -1,7 +1,6 @@
 //! A reader whose calls can be interrupted at any time, also while a read of its storage blocks.
 
 use std::any::Any;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
@@ -41,6 +40,11 @@ impl InterruptibleReader {
         InterruptibleReader { reader: Some(reader), template, is_copy: false, calls: None }
     }
 
+    /// The reader, to ask it what needs no storage.
+    pub fn get_ref(&self) -> &Reader {
+        self.reader.as_ref().expect("no call is under way")
+    }
+
     /// Calls the reader. `interrupted` is called every few hundredths of a second until the call has returned; if it returns
     /// `true` the call is abandoned, and the reader is as it was before. `act` receives a callback of the same meaning for
     /// methods that take one.
@@ -55,8 +59,8 @@ impl InterruptibleReader {
         interrupted: &mut dyn FnMut() -> bool,
         act: impl FnOnce(&mut Reader, &mut dyn FnMut() -> bool) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.check_process()?;
-        let before = self.standing();
+        self.get_ref().check_process()?;
+        let before = self.get_ref().standing();
         let mut reader = self.reader.take().expect("no call is under way");
         let canceller = reader.canceller();
         let (is_copy, (done, returned)) = (self.is_copy, channel());
@@ -100,7 +104,7 @@ impl InterruptibleReader {
         + Send
         + 'static,
     ) -> Result<T, Error> {
-        let empty = ExampleBatch::new(self.schema());
+        let empty = ExampleBatch::new(self.get_ref().schema());
         let mut into = std::mem::replace(examples, empty);
         let (loaded, result) = self.call(interrupted, move |reader, interrupted| {
             let result = act(reader, &mut into, interrupted);
@@ -146,15 +150,6 @@ impl InterruptibleReader {
     }
 }
 
-/// What needs no storage is asked of the reader itself.
-impl Deref for InterruptibleReader {
-    type Target = Reader;
-
-    fn deref(&self) -> &Reader {
-        self.reader.as_ref().expect("no call is under way")
-    }
-}
-
 /// Waits for a call, or until `interrupted` says to stop.
 fn wait<T>(
     returned: &Receiver<Returned<T>>,
@@ -179,7 +174,7 @@ mod tests {
     use tesson_engine::store::{FakeStore, FileStore, InjectedFault};
     use tesson_formats::example::Value;
     use tesson_tfds::features::{Schema, Selection as Features};
-    use tesson_tfds::info::{FileFormat, Version};
+    use tesson_tfds::info::Version;
     use tesson_tfds::reading::{Op, Plan, Reading};
     use tesson_tfds::split::Selection;
 
@@ -200,18 +195,10 @@ mod tests {
         let folder = Folder(env::temp_dir().join(format!("tesson-{name}-{}", process::id())));
         let class = |name: &str, content| json!({"type": format!("tensorflow_datasets.core.features.{name}"), "content": content});
         let number = class("tensor_feature.Tensor", json!({"shape": [], "dtype": "int64"}));
-        let new = NewDataset {
-            name: "numbers".into(),
-            config: None,
-            version: Version([1, 0, 0]),
-            file_format: FileFormat::TfRecord,
-            disable_shuffling: true,
-            supervised_keys: None,
-            description: String::new(),
-            features: class("features_dict.FeaturesDict", json!({"n": number})),
-            labels: vec![],
-            splits: vec![NewSplit { name: "train".into(), shards: Some(4) }],
-        };
+        let features = class("features_dict.FeaturesDict", json!({"n": number}));
+        let mut new = NewDataset::new("numbers", Version([1, 0, 0]), features);
+        new.disable_shuffling = true;
+        new.splits = vec![NewSplit::new("train", Some(4))];
         let mut writer = DatasetWriter::open(&folder.0, new).unwrap();
         (0..200).for_each(|n| writer.example("train", &[("n", Value::Ints(&[n]))]).unwrap());
         let directory = writer.finish().unwrap();
@@ -264,7 +251,7 @@ mod tests {
     }
 
     fn ids(reader: &InterruptibleReader, examples: &ExampleBatch) -> Vec<String> {
-        (0..examples.len()).map(|row| reader.id(examples, row)).collect()
+        (0..examples.len()).map(|row| reader.get_ref().id(examples, row)).collect()
     }
 
     #[test]
@@ -273,14 +260,14 @@ mod tests {
         let shuffled = [json!({"shuffle": {"buffer_size": 20, "seed": 3}}), json!({"repeat": 2})];
         for (ops, threads) in [(&shuffled[..], 1), (&shuffled[..], 3), (&[][..], 1), (&[][..], 3)] {
             let mut straight = reader(&directory, ops, threads, &Arc::default());
-            let mut examples = ExampleBatch::new(straight.schema());
+            let mut examples = ExampleBatch::new(straight.get_ref().schema());
             straight.read(1000, &mut examples, &mut || false).unwrap();
             let all = ids(&straight, &examples);
             let gate = Arc::new(Gate::default());
             let mut reader = reader(&directory, ops, threads, &gate);
             let (mut found, mut asked) = (Vec::new(), 0);
             while found.len() < all.len() {
-                let before = reader.to_json(&reader.state());
+                let before = reader.get_ref().to_json(&reader.get_ref().state());
                 gate.close();
                 examples.clear();
                 // Threads may have loaded some examples before the gate was closed.
@@ -290,7 +277,7 @@ mod tests {
                 });
                 if let Err(error) = read {
                     assert!(matches!(error, Error::Cancelled), "{error}");
-                    assert_eq!(reader.to_json(&reader.state()), before);
+                    assert_eq!(reader.get_ref().to_json(&reader.get_ref().state()), before);
                     assert!(examples.is_empty());
                     gate.open();
                     reader.read(30, &mut examples, &mut || false).unwrap();
@@ -309,9 +296,9 @@ mod tests {
         let gate = Arc::new(Gate::default());
         // The order depends on how many records files hold, which their headers say.
         let mut reader = reader(&directory, &[json!({"skip": 120})], 1, &gate);
-        let before = reader.state();
+        let before = reader.get_ref().state();
         gate.close();
-        let mut examples = ExampleBatch::new(reader.schema());
+        let mut examples = ExampleBatch::new(reader.get_ref().schema());
         let mut now = || true;
         assert!(matches!(reader.read(1, &mut examples, &mut now), Err(Error::Cancelled)));
         let sought = reader.call(&mut now, |reader, interrupted| reader.seek_with(Some(3), 10, interrupted));
@@ -322,23 +309,23 @@ mod tests {
         let share =
             reader.load(&mut examples, &mut now, |reader, examples, _| reader.read_share(9, 3, 1, examples));
         assert!(matches!(share, Err(Error::Cancelled)));
-        assert_eq!(reader.state(), before);
+        assert_eq!(reader.get_ref().state(), before);
         gate.open();
         reader.read(80, &mut examples, &mut || false).unwrap();
-        assert_eq!((examples.len(), reader.state().delivered), (80, 80));
+        assert_eq!((examples.len(), reader.get_ref().state().delivered), (80, 80));
     }
 
     #[test]
     fn a_panic_of_a_call_reaches_the_caller_and_the_reader_stays_usable() {
         let (_folder, directory) = dataset("panicked");
         let mut reader = reader(&directory, &[], 1, &Arc::default());
-        let mut examples = ExampleBatch::new(reader.schema());
+        let mut examples = ExampleBatch::new(reader.get_ref().schema());
         reader.read(3, &mut examples, &mut || false).unwrap();
         let called = catch_unwind(AssertUnwindSafe(|| {
             reader.call(&mut || false, |_, _| -> Result<(), Error> { panic!("it is broken") })
         }));
         assert_eq!(called.unwrap_err().downcast_ref(), Some(&"it is broken"));
         reader.read(3, &mut examples, &mut || false).unwrap();
-        assert_eq!(reader.state().delivered, 6);
+        assert_eq!(reader.get_ref().state().delivered, 6);
     }
 }

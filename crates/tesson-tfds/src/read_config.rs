@@ -40,6 +40,7 @@ pub struct Sorted {
 /// How a split is read. Options that change neither examples nor their order (threads, caches, buffers) are accepted
 /// and ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadConfig {
     /// Files are read again and again (§8.6).
     pub repeat_filenames: bool,

@@ -23,27 +23,19 @@
 //! Preparing a dataset:
 //!
 //! ```
-//! use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
+//! use tesson::tfds::{DatasetWriter, ExampleValue, NewDataset, NewSplit, Version};
 //! # fn main() -> Result<(), tesson::Error> {
 //! # let data_dir = std::env::temp_dir().join(format!("tesson-prepare-doc-{}", std::process::id()));
-//! let new = NewDataset {
-//!     name: "squares".into(),
-//!     config: None,
-//!     version: Version([1, 0, 0]),
-//!     file_format: FileFormat::TfRecord,
-//!     disable_shuffling: false,
-//!     supervised_keys: None,
-//!     description: "Numbers and their squares.".into(),
-//!     features: serde_json::json!({
-//!         "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
-//!         "content": {"square": {
-//!             "type": "tensorflow_datasets.core.features.tensor_feature.Tensor",
-//!             "content": {"shape": [], "dtype": "int64"},
-//!         }},
-//!     }),
-//!     labels: vec![],
-//!     splits: vec![NewSplit { name: "train".into(), shards: Some(4) }],
-//! };
+//! let features = serde_json::json!({
+//!     "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+//!     "content": {"square": {
+//!         "type": "tensorflow_datasets.core.features.tensor_feature.Tensor",
+//!         "content": {"shape": [], "dtype": "int64"},
+//!     }},
+//! });
+//! let mut new = NewDataset::new("squares", Version([1, 0, 0]), features);
+//! new.description = "Numbers and their squares.".into();
+//! new.splits = vec![NewSplit::new("train", Some(4))];
 //! let mut writer = DatasetWriter::open(&data_dir, new)?;
 //! // After a kill, those that are whole need not be written again.
 //! for n in writer.written("train")? as i64..10 {

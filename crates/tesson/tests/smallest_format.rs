@@ -139,18 +139,16 @@ impl Corpus for Records {
             fetch.read(FILE, self.span(chunk, row).1, &mut scratch.bytes)?;
         }
         let floats = scratch.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        *out = Chunk {
-            n_sequences: rows.len() as u32,
-            lengths: vec![1; rows.len()],
-            keys: Keys::Numbers(
+        *out = Chunk::new(
+            Keys::Numbers(
                 rows.iter().map(|&row| u64::from(chunk) * self.per_chunk + u64::from(row)).collect(),
             ),
-            streams: vec![StreamColumn {
+            vec![1; rows.len()],
+            vec![StreamColumn {
                 samples: Offsets::Every(1),
                 data: Data::Dense { values: Values::F32(floats.collect()) },
             }],
-            ..Chunk::empty()
-        };
+        );
         Ok(())
     }
 

@@ -94,15 +94,13 @@ impl Corpus for AudioCorpus {
             column.push_sequence(0..recording.frames);
             ends.push(ends[sequence as usize] + recording.frames);
         }
-        *out = Chunk {
-            n_sequences: wanted.len() as u32,
-            lengths: wanted.iter().map(|recording| recording.frames).collect(),
-            keys: self.keys_of(wanted.iter().copied()),
-            streams: vec![StreamColumn { samples: Offsets::At(ends), data: Data::Recordings(column) }],
-            left_out: faults.iter().map(|fault| fault.sequence).collect(),
-            faults,
-            ..Chunk::empty()
-        };
+        *out = Chunk::new(
+            self.keys_of(wanted.iter().copied()),
+            wanted.iter().map(|recording| recording.frames).collect(),
+            vec![StreamColumn { samples: Offsets::At(ends), data: Data::Recordings(column) }],
+        );
+        out.left_out = faults.iter().map(|fault| fault.sequence).collect();
+        out.faults = faults;
         Ok(())
     }
 

@@ -244,7 +244,8 @@ impl JoinedCorpus {
         let mut worker = take_worker_scratch(scratch, self.parts.len());
         worker.scratch.iter_mut().for_each(|own| own.notes = scratch.notes);
         let mut streams = std::mem::take(&mut out.streams).into_iter();
-        *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
+        *out = Chunk::empty();
+        out.n_sequences = rows.len() as u32;
         let lengths = rows.iter().map(|&(c, i)| self.index.lengths(c as usize).get(i as usize));
         out.lengths = lengths.collect();
         let workers = worker.scratch.iter_mut().zip(&mut worker.chunks);

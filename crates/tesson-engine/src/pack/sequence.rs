@@ -336,7 +336,11 @@ mod tests {
     }
 
     fn chunk(n: u32, samples: Offsets, data: Data) -> Chunk {
-        Chunk { n_sequences: n, streams: vec![StreamColumn { samples, data }], ..Chunk::empty() }
+        Chunk::new(
+            tesson_core::Keys::Consecutive(0),
+            vec![1; n as usize],
+            vec![StreamColumn { samples, data }],
+        )
     }
 
     /// Packs from columns and from packed rows, which must agree; returns the batch.

@@ -72,7 +72,7 @@ impl Rows {
 
 /// Packs with every kernel that this processor has; all make the same bytes of it, and their rows come back.
 fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<Rows> {
-    let chunk = Chunk { n_sequences, streams, ..Chunk::empty() };
+    let chunk = Chunk::new(tesson_core::Keys::Consecutive(0), vec![1; n_sequences as usize], streams);
     let mut kernels = vec![Best::Plain(Plain), Best::detect()];
     kernels.dedup();
     let mut first: Option<(Vec<u32>, Vec<u8>)> = None;

@@ -105,16 +105,10 @@ impl Corpus for Base64Corpus {
         let columns = self.streams.iter().map(data);
         let streams = columns.map(|data| StreamColumn { samples: Offsets::Every(1), data }).collect();
         let copies = sequences.iter().map(|sequence| sequence % self.copies);
-        *out = Chunk {
-            n_sequences: sequences.len() as u32,
-            lengths: vec![1; sequences.len()],
-            keys: self.keys_of(numbers()),
-            copies: if self.copies == 1 { Vec::new() } else { copies.collect() },
-            streams,
-            faults,
-            left_out,
-            ..Chunk::empty()
-        };
+        *out = Chunk::new(self.keys_of(numbers()), vec![1; sequences.len()], streams);
+        out.copies = if self.copies == 1 { Vec::new() } else { copies.collect() };
+        out.faults = faults;
+        out.left_out = left_out;
         Ok(())
     }
 

@@ -222,16 +222,14 @@ impl<'r, E: Real> Decoder<'r, E> {
             ..DecodeWarnings::default()
         });
         let spare = &mut self.spare;
-        *out = Chunk {
-            n_sequences: self.lengths.len() as u32,
-            lengths: self.lengths,
+        *out = Chunk::new(
             keys,
-            streams: self.columns.into_iter().map(|column| column.finish(spare)).collect(),
-            faults: self.faults,
-            damaged: self.damaged,
-            notes: self.notes,
-            ..Chunk::empty()
-        };
+            self.lengths,
+            self.columns.into_iter().map(|column| column.finish(spare)).collect(),
+        );
+        out.faults = self.faults;
+        out.damaged = self.damaged;
+        out.notes = self.notes;
         // No more than a chunk can need.
         self.spare.truncate(2 * out.streams.len());
         scratch.format = Some(Box::new(self.spare));

@@ -315,14 +315,10 @@ impl HtkCorpus {
             (0..n).for_each(|_| column.push_sequence(0..0));
             Data::Recordings(column)
         };
-        Chunk {
-            n_sequences: n,
-            lengths: self.lengths(pieces),
-            keys: self.keys_of(pieces),
-            streams: vec![StreamColumn { samples: Offsets::Every(0), data }],
-            damaged: vec![Damage { sequences: 0..n, error }],
-            ..Chunk::empty()
-        }
+        let streams = vec![StreamColumn { samples: Offsets::Every(0), data }];
+        let mut chunk = Chunk::new(self.keys_of(pieces), self.lengths(pieces), streams);
+        chunk.damaged = vec![Damage { sequences: 0..n, error }];
+        chunk
     }
 
     fn lengths(&self, pieces: &[Piece]) -> Vec<u32> {
@@ -371,13 +367,7 @@ impl Corpus for HtkCorpus {
             false => self.recordings(&pieces, fetch, &mut buffers, out),
         };
         scratch.format = Some(buffers);
-        *out = Chunk {
-            n_sequences: n,
-            lengths: self.lengths(&pieces),
-            keys: self.keys_of(&pieces),
-            streams: vec![column?],
-            ..Chunk::empty()
-        };
+        *out = Chunk::new(self.keys_of(&pieces), self.lengths(&pieces), vec![column?]);
         Ok(())
     }
 

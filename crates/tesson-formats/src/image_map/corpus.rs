@@ -102,16 +102,10 @@ impl Corpus for MapCorpus {
         };
         let columns = self.streams.iter().map(data);
         let streams = columns.map(|data| StreamColumn { samples: Offsets::Every(1), data }).collect();
-        *out = Chunk {
-            n_sequences: 1,
-            lengths: vec![1],
-            keys: self.keys.single(number),
-            copies: if self.copies == 1 { Vec::new() } else { vec![chunk % self.copies] },
-            streams,
-            left_out: if faults.is_empty() { Vec::new() } else { vec![0] },
-            faults,
-            ..Chunk::empty()
-        };
+        *out = Chunk::new(self.keys.single(number), vec![1], streams);
+        out.copies = if self.copies == 1 { Vec::new() } else { vec![chunk % self.copies] };
+        out.left_out = if faults.is_empty() { Vec::new() } else { vec![0] };
+        out.faults = faults;
         Ok(())
     }
 

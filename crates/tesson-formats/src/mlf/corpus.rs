@@ -102,16 +102,14 @@ impl Corpus for LabelCorpus {
         }
         scratch.bytes = bytes.into_buffer();
         let lengths = sequences.iter().map(|&sequence| chunk.find(sequence).1.len() as u32).collect();
-        *out = Chunk {
-            n_sequences: sequences.len() as u32,
+        *out = Chunk::new(
+            Keys::gathered(std::slice::from_ref(&chunk.keys), sequences.iter().map(|&i| (0, i))),
             lengths,
-            keys: Keys::gathered(std::slice::from_ref(&chunk.keys), sequences.iter().map(|&i| (0, i))),
-            streams: vec![frames.finish()],
-            faults,
-            left_out,
-            first_line: chunk.line,
-            ..Chunk::empty()
-        };
+            vec![frames.finish()],
+        );
+        out.faults = faults;
+        out.left_out = left_out;
+        out.first_line = chunk.line;
         Ok(())
     }
 

@@ -24,7 +24,8 @@ pub fn checked(
         return Err(UserFault::ColumnCount { found: columns.len(), streams: streams.len() }.into());
     }
     let n_sequences = columns.first().map_or(Ok(0), |c| n_sequences(c, &streams[0]))?;
-    let mut chunk = Chunk { n_sequences, ..Chunk::empty() };
+    let mut chunk = Chunk::empty();
+    chunk.n_sequences = n_sequences;
     for (column, stream) in columns.into_iter().zip(streams) {
         let found = self::n_sequences(&column, stream)?;
         if found != n_sequences {
@@ -96,7 +97,7 @@ fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<S
         (Data::Sparse { .. }, false) => {
             return Err(UserFault::Sparsity { found: "sparse", expected: "dense" }.into());
         }
-        _ => return Err(UserFault::OtherStorage { storage: stream.storage }.into()),
+        _ => return Err(UserFault::OtherStorage { expected: stream.storage.name() }.into()),
     };
     Ok(StreamColumn { samples: column.samples, data })
 }
@@ -115,7 +116,7 @@ fn check_frames(column: &FrameColumn, stream: &StreamInfo) -> Result<(), UserFau
     }
     match column.frames.iter().find(|f| !f.recording.contains(&f.at) || f.recording.end > frames) {
         Some(Frame { recording, at }) => {
-            Err(UserFault::FrameRange { at: *at, recording: recording.clone(), frames })
+            Err(UserFault::FrameRange { at: *at, first: recording.start, end: recording.end, frames })
         }
         None => Ok(()),
     }
@@ -206,14 +207,11 @@ fn lengths(chunk: &Chunk, counted: Option<usize>) -> Vec<u32> {
 
 /// Copies sequences of a chunk, in the order given, to `out`.
 pub(super) fn select(chunk: &Chunk, sequences: impl Iterator<Item = u32> + Clone, out: &mut Chunk) {
-    let n = sequences.clone().count();
-    *out = Chunk {
-        n_sequences: n as u32,
-        lengths: sequences.clone().map(|i| chunk.lengths[i as usize]).collect(),
-        keys: Keys::gathered(std::slice::from_ref(&chunk.keys), sequences.clone().map(|i| (0, i))),
-        streams: Vec::with_capacity(chunk.streams.len()),
-        ..Chunk::empty()
-    };
+    *out = Chunk::new(
+        Keys::gathered(std::slice::from_ref(&chunk.keys), sequences.clone().map(|i| (0, i))),
+        sequences.clone().map(|i| chunk.lengths[i as usize]).collect(),
+        Vec::with_capacity(chunk.streams.len()),
+    );
     for column in &chunk.streams {
         let parts = sequences.clone().map(|i| column.samples.range(i as usize));
         let samples = match column.samples {

@@ -10,6 +10,7 @@ use tesson_tfds::info::{FileFormat, Nest, Version};
 
 /// A split to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NewSplit {
     /// Its name.
     pub name: String,
@@ -20,6 +21,11 @@ pub struct NewSplit {
 impl NewSplit {
     /// Names of shard files count them with five digits.
     pub const MAX_SHARDS: usize = 99_999;
+
+    /// A split of this name, with so many shards or one each 256 MiB.
+    pub fn new(name: impl Into<String>, shards: Option<usize>) -> NewSplit {
+        NewSplit { name: name.into(), shards }
+    }
 
     /// The error for a number of shards that no split can have, as it was found.
     pub fn wrong_shards(name: &str, found: impl fmt::Display) -> ConfigError {
@@ -33,6 +39,7 @@ impl NewSplit {
 
 /// A dataset to be written.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NewDataset {
     /// Its name, as in file names.
     pub name: String,
@@ -57,6 +64,23 @@ pub struct NewDataset {
 }
 
 impl NewDataset {
+    /// A dataset of this name, whose examples have the features of this features.json, in TFRecord files; without splits as
+    /// yet.
+    pub fn new(name: impl Into<String>, version: Version, features: Value) -> NewDataset {
+        NewDataset {
+            name: name.into(),
+            config: None,
+            version,
+            file_format: FileFormat::TfRecord,
+            disable_shuffling: false,
+            supervised_keys: None,
+            description: String::new(),
+            features,
+            labels: Vec::new(),
+            splits: Vec::new(),
+        }
+    }
+
     /// The encoder of its examples, if a dataset can be made of this description.
     pub(super) fn encoder(&self) -> Result<Encoder, ConfigError> {
         check_fields(self)?;

@@ -39,18 +39,9 @@ fn dataset(test: &str, file_format: FileFormat) -> PathBuf {
     let features = json!({
         "id": tensor(json!([])), "text": class("text_feature.Text", json!({})), "list": tensor(json!([null])),
     });
-    let new = NewDataset {
-        name: "some".into(),
-        config: None,
-        version: Version([1, 0, 0]),
-        file_format,
-        disable_shuffling: false,
-        supervised_keys: None,
-        description: String::new(),
-        features: class("features_dict.FeaturesDict", features),
-        labels: vec![],
-        splits: vec![NewSplit { name: "train".into(), shards: Some(7) }],
-    };
+    let mut new = NewDataset::new("some", Version([1, 0, 0]), class("features_dict.FeaturesDict", features));
+    new.file_format = file_format;
+    new.splits = vec![NewSplit::new("train", Some(7))];
     let mut writer = DatasetWriter::open(&folder, new).unwrap();
     for n in 0..N {
         let text = "some text ".repeat(if n == 100 { 20_000 } else { n as usize % 11 });

@@ -195,10 +195,10 @@ fn over(py: Python<'_>) -> PyErr {
 /// A split and the number of its shards, or `None`. Python's truth values are numbers too, but not of shards.
 fn new_split(name: String, shards: &Bound<'_, PyAny>) -> PyResult<NewSplit> {
     if shards.is_none() {
-        return Ok(NewSplit { name, shards: None });
+        return Ok(NewSplit::new(name, None));
     }
     match shards.extract::<usize>() {
-        Ok(n) if !shards.is_instance_of::<PyBool>() => Ok(NewSplit { name, shards: Some(n) }),
+        Ok(n) if !shards.is_instance_of::<PyBool>() => Ok(NewSplit::new(name, Some(n))),
         _ => {
             let found = shards.repr()?;
             Err(raise(shards.py(), NewSplit::wrong_shards(&name, found)))
@@ -222,19 +222,16 @@ fn new_dataset(json: &Value, splits: Vec<NewSplit>) -> Result<NewDataset, Config
     };
     let labels = json["labels"].as_array().into_iter().flatten();
     let supervised = &json["supervised_keys"];
-    Ok(NewDataset {
-        name: text("name").unwrap_or_default(),
-        config: text("config"),
-        version,
-        file_format: FileFormat::parse(json["file_format"].as_str().unwrap_or("tfrecord"))
-            .map_err(wrong("file_format"))?,
-        disable_shuffling: json["disable_shuffling"].as_bool().unwrap_or(false),
-        supervised_keys: if supervised.is_null() { None } else { Some(nest(supervised)) },
-        description: text("description").unwrap_or_default(),
-        features: json["features"].clone(),
-        labels: labels.map(|pair| (names(&pair[0]), names(&pair[1]))).collect(),
-        splits,
-    })
+    let mut new = NewDataset::new(text("name").unwrap_or_default(), version, json["features"].clone());
+    new.config = text("config");
+    new.file_format = FileFormat::parse(json["file_format"].as_str().unwrap_or("tfrecord"))
+        .map_err(wrong("file_format"))?;
+    new.disable_shuffling = json["disable_shuffling"].as_bool().unwrap_or(false);
+    new.supervised_keys = if supervised.is_null() { None } else { Some(nest(supervised)) };
+    new.description = text("description").unwrap_or_default();
+    new.labels = labels.map(|pair| (names(&pair[0]), names(&pair[1]))).collect();
+    new.splits = splits;
+    Ok(new)
 }
 
 /// Features put together, from a name, a list, or a dictionary.

@@ -133,16 +133,14 @@ impl Corpus for ListedCorpus {
             floats.extend(scratch.bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
             ends.push(floats.len() as u32);
         }
-        *out = Chunk {
-            n_sequences: numbers.len() as u32,
-            lengths: numbers.iter().map(|&number| self.sequences[number].1).collect(),
-            keys: Keys::Numbers(numbers.iter().map(|&number| number as u64).collect()),
-            streams: vec![StreamColumn {
+        *out = Chunk::new(
+            Keys::Numbers(numbers.iter().map(|&number| number as u64).collect()),
+            numbers.iter().map(|&number| self.sequences[number].1).collect(),
+            vec![StreamColumn {
                 samples: Offsets::At(ends),
                 data: Data::Dense { values: Values::F32(floats) },
             }],
-            ..Chunk::empty()
-        };
+        );
         Ok(())
     }
 

@@ -12,27 +12,21 @@ use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit
 use super::common::folder;
 
 fn new(format: FileFormat) -> NewDataset {
-    NewDataset {
-        name: "ds".into(),
-        config: Some("small".into()),
-        version: Version([1, 0, 2]),
-        file_format: format,
-        disable_shuffling: true,
-        supervised_keys: None,
-        description: "Numbers.".into(),
-        features: json!({
-            "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
-            "content": {"n": {
-                "type": "tensorflow_datasets.core.features.class_label_feature.ClassLabel",
-                "content": {"num_classes": 10},
-            }},
-        }),
-        labels: vec![(vec!["n".into()], (0..10).map(|n| format!("number {n}")).collect())],
-        splits: vec![
-            NewSplit { name: "train".into(), shards: Some(3) },
-            NewSplit { name: "test".into(), shards: None },
-        ],
-    }
+    let features = json!({
+        "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+        "content": {"n": {
+            "type": "tensorflow_datasets.core.features.class_label_feature.ClassLabel",
+            "content": {"num_classes": 10},
+        }},
+    });
+    let mut new = NewDataset::new("ds", Version([1, 0, 2]), features);
+    new.config = Some("small".into());
+    new.file_format = format;
+    new.disable_shuffling = true;
+    new.description = "Numbers.".into();
+    new.labels = vec![(vec!["n".into()], (0..10).map(|n| format!("number {n}")).collect())];
+    new.splits = vec![NewSplit::new("train", Some(3)), NewSplit::new("test", None)];
+    new
 }
 
 /// Writes examples from where the writer stands, up to `train` and `test`.

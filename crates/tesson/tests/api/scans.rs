@@ -195,14 +195,12 @@ impl Corpus for Entries {
             _ => Data::Dense { values: Values::F32(values) },
         };
         let is_view = self.storage == Storage::Encoded && entries.iter().any(|entry| entry.part > 0);
-        *out = Chunk {
-            n_sequences: entries.len() as u32,
+        *out = Chunk::new(
+            Keys::Numbers(entries.iter().map(|entry| entry.key).collect()),
             lengths,
-            keys: Keys::Numbers(entries.iter().map(|entry| entry.key).collect()),
-            copies: if is_view { entries.iter().map(|entry| entry.part).collect() } else { Vec::new() },
-            streams: vec![StreamColumn { samples, data }],
-            ..Chunk::empty()
-        };
+            vec![StreamColumn { samples, data }],
+        );
+        out.copies = if is_view { entries.iter().map(|entry| entry.part).collect() } else { Vec::new() };
         Ok(())
     }
 

@@ -88,7 +88,6 @@ impl Corpus for KaldiCorpus {
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let utterances = self.utterances_of(chunk);
-        let n_sequences = selected.len() as u32;
         let mut wanted: Vec<Wanted> = Vec::new();
         // Of each sequence, those of its utterance that it has.
         let mut frames: Vec<Range<u32>> = Vec::with_capacity(selected.len());
@@ -136,13 +135,11 @@ impl Corpus for KaldiCorpus {
             true => Offsets::Every(1),
             false => Offsets::At(iter::once(0).chain(ends).collect()),
         };
-        *out = Chunk {
-            n_sequences,
+        *out = Chunk::new(
+            self.keys_of(&wanted),
             lengths,
-            keys: self.keys_of(&wanted),
-            streams: vec![StreamColumn { samples, data: Data::Recordings(column) }],
-            ..Chunk::empty()
-        };
+            vec![StreamColumn { samples, data: Data::Recordings(column) }],
+        );
         Ok(())
     }
 
