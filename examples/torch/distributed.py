@@ -4,7 +4,8 @@
     mpirun -n 3 python examples/torch/distributed.py --checkpoint run.pt --stop-after 50
     python examples/torch/distributed.py --checkpoint run.pt
 
-A run may also be killed at any time, in one of its processes or in all. Every digit still comes once in each epoch, and the weights
+A run may also be killed at any time, in one of its processes or in all. For ``torchrun --max-restarts`` set
+``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1``: otherwise new processes may find the address of one that was killed. Every digit still comes once in each epoch, and the weights
 are those of a run of one process that was not stopped, to the last bit.
 """
 

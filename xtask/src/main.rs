@@ -43,7 +43,7 @@ const HELP: &str = "\
 cargo xtask JOB
 
   demo                        Read the digits in examples/ and show their first minibatches; needs nothing but Rust.
-  test [STEP…]                Everything CI does, or only these steps of it; `cargo xtask test --list` names them.
+  test [STEP…] [--torch]      Everything CI does, or only these steps (`--list` names them); with all tests of PyTorch on request.
   tidy                        The rules of the house that no compiler checks; part of `test`.
   venv                        Make .venv, install what the Python tests need, build the extension into it; part of `test`.
   manual                      Write docs/options.md, docs/errors.md and docs/order-vectors.json from the code; tests compare them.

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
@@ -32,14 +32,70 @@ pub(crate) fn main(_: &[String]) -> ExitCode {
     }
 }
 
-/// Runs the Python tests.
+const TESTS: &str = "crates/tesson-py/python/tests";
+
+/// How often CI kills the runs that its tests kill; the tests by themselves do so 50 times.
+const FEW_KILLS: &str = "--kills=3";
+
+/// Runs the Python tests but those of frameworks: their threads and a test that forks do not go together.
 pub(crate) fn tests() -> Tally {
     with_python(|python| {
-        // A test that hangs says where, and what it prints is seen at once.
-        let pytest = ["-u", "-m", "pytest", "-q", "-ra", "-o", "faulthandler_timeout=120"];
-        let outcome = tee(program(python).args(pytest));
-        Tally::read(&outcome.output).of_program(outcome.success)
+        let frameworks = ["jax", "torch"].map(|name| format!("--ignore-glob=*/test_{name}*.py"));
+        pytest(python, &frameworks)
     })
+}
+
+/// Runs the tests of `tesson.jax`.
+pub(crate) fn jax() -> Tally {
+    with_python(|python| pytest(python, &[&tests_of("jax")[..], &[FEW_KILLS.into()]].concat()))
+}
+
+/// Runs the tests of `tesson.torch` if PyTorch is installed.
+pub(crate) fn torch() -> Tally {
+    with_python(|python| match has_torch(python) {
+        true => pytest(python, &[&tests_of("torch")[..], &[FEW_KILLS.into()]].concat()),
+        false => {
+            println!("skipped: {}", no_torch(python));
+            Tally { skipped: tests_of("torch").len() as u64, ..Tally::default() }
+        }
+    })
+}
+
+/// Runs all that `tesson.torch` is tested with; without PyTorch that is a failure.
+pub(crate) fn all_of_torch() -> Tally {
+    with_python(|python| match has_torch(python) {
+        true => pytest(python, &tests_of("torch")),
+        false => {
+            println!("{}", no_torch(python));
+            Tally::one(false)
+        }
+    })
+}
+
+fn has_torch(python: &PathBuf) -> bool {
+    answer(program(python).args(["-c", "import torch"])).is_some()
+}
+
+fn no_torch(python: &Path) -> String {
+    format!("PyTorch is not installed; `{} -m pip install torch torchdata` installs it", python.display())
+}
+
+/// The files with the tests of a framework.
+fn tests_of(framework: &str) -> Vec<String> {
+    let beginning = format!("test_{framework}");
+    let names = fs::read_dir(root().join(TESTS)).into_iter().flatten().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let own = names.filter(|name| name.starts_with(&beginning) && name.ends_with(".py"));
+    let mut own: Vec<String> = own.map(|name| format!("{TESTS}/{name}")).collect();
+    own.sort();
+    own
+}
+
+fn pytest(python: &PathBuf, arguments: &[String]) -> Tally {
+    // A test that hangs says where, and what it prints is seen at once.
+    let pytest = ["-u", "-m", "pytest", "-q", "-ra", "-o", "faulthandler_timeout=120"];
+    let outcome = tee(program(python).args(pytest).args(arguments));
+    Tally::read(&outcome.output).of_program(outcome.success)
 }
 
 /// Checks the stubs against the built module, and the package's own types.

@@ -23,16 +23,27 @@ const fn step(name: &'static str, budget_s: u64, run: fn() -> Tally, help: &'sta
 const STEPS: &[Step] = &[
     step("tidy", 5, tidy::check, "the rules of the house"),
     step("format", 30, format, "rustfmt changes nothing"),
-    step("clippy", 220, clippy, "clippy warns of nothing"),
-    step("rust", 660, rust, "unit tests, integration tests, conformance"),
+    step("clippy", 200, clippy, "clippy warns of nothing"),
+    step("rust", 640, rust, "unit tests, integration tests, conformance"),
     step("pure-rust", 70, pure_rust, "JPEG without C code: how far its pixels are off, and a build of it"),
     step("doctest", 60, doctests, "examples in documentation"),
-    step("doc", 90, doc, "rustdoc warns of nothing"),
-    step("python", 260, python::tests, "pytest: API, examples, conformance, doctests"),
+    step("doc", 70, doc, "rustdoc warns of nothing"),
+    step("python", 240, python::tests, "pytest: API, examples, conformance, doctests"),
+    step("jax", 50, python::jax, "tesson.jax, and training that is killed"),
+    step(
+        "torch",
+        30,
+        python::torch,
+        "tesson.torch, if PyTorch is installed in .venv; `--torch` runs all of it",
+    ),
     step("stubs", 60, python::stubs, "stubs agree with the module; mypy agrees with the package"),
     step("readme", 30, readme::check, "what README.md tells to type works"),
     step("licences", 10, licences::check, "dependencies have licences that deny.toml allows"),
 ];
+
+/// What `--torch` runs in the place of the step of that name.
+const ALL_OF_TORCH: Step =
+    step("torch", 900, python::all_of_torch, "tesson.torch, and training that is killed 50 times");
 
 /// A tool, whether it is there, and what happens without it and how to install it.
 type Tool = (&'static str, fn() -> bool, &'static str);
@@ -61,16 +72,21 @@ const TOOLS: &[Tool] = &[
 
 /// Runs all steps, or those named.
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    if arguments.iter().any(|a| a == "--list") {
+    let (flags, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|a| *a == "--torch");
+    let all_of_torch = !flags.is_empty();
+    if arguments.iter().any(|a| *a == "--list") {
         list();
         return ExitCode::SUCCESS;
     }
-    if let Some(unknown) = arguments.iter().find(|a| !STEPS.iter().any(|s| s.name == **a)) {
+    if let Some(unknown) = arguments.iter().find(|a| !STEPS.iter().any(|s| s.name == ***a)) {
         eprintln!("unknown step `{unknown}`; `cargo xtask test --list` names them");
         return ExitCode::from(2);
     }
     say_what_is_missing();
-    let chosen = STEPS.iter().filter(|s| arguments.is_empty() || arguments.iter().any(|a| a == s.name));
+    let chosen = STEPS.iter().filter_map(|step| match step.name {
+        "torch" if all_of_torch => Some(&ALL_OF_TORCH),
+        name => (arguments.is_empty() || arguments.iter().any(|a| *a == name)).then_some(step),
+    });
     let results: Vec<(&Step, Tally, Duration)> = chosen.map(run_step).collect();
     summary(&results)
 }

@@ -1,7 +1,7 @@
 """Runs a training example so that a test can kill it: `killable.py EXAMPLE ARGUMENTS…`, under a launcher or not.
 
-The example's `Run` also keeps which samples each step had, over all processes together. Every process prints its number, and the
-first one prints a line for each checkpoint.
+The example's `Run` also keeps which samples each step had, over all processes together. Every process prints its number, and then
+a line when a step begins (`step`), when a checkpoint is about to be written (`saving`), and when it has been (`saved`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def checksums(features: Any) -> list[int]:
     return [zlib.crc32(row.tobytes()) for row in np.asarray(features)]
 
 
-def watched_torch(run: type[Any], saved: Callable[[], object]) -> type[Any]:
+def watched_torch(run: type[Any], report: Callable[[str], object]) -> type[Any]:
     """The `Run` of an example with PyTorch that keeps the samples of each step in its state, as `seen`."""
     import torch.distributed as dist
 
@@ -43,6 +43,7 @@ def watched_torch(run: type[Any], saved: Callable[[], object]) -> type[Any]:
             self.seen: list[list[int]] = []
 
         def step(self, batch: dict[str, Any]) -> None:
+            report("step")
             super().step(batch)
             shares: list[Any] = [checksums(batch["features"])]
             if dist.is_initialized():
@@ -58,13 +59,14 @@ def watched_torch(run: type[Any], saved: Callable[[], object]) -> type[Any]:
             self.seen = state["seen"]
 
         def save(self, path: Path | None) -> None:
+            report("saving")
             super().save(path)
-            saved()
+            report("saved")
 
     return Watched
 
 
-def watched_jax(run: type[Any], saved: Callable[[], object]) -> type[Any]:
+def watched_jax(run: type[Any], report: Callable[[str], object]) -> type[Any]:
     """The same for an example with JAX."""
     from jax.experimental.multihost_utils import process_allgather
 
@@ -74,6 +76,7 @@ def watched_jax(run: type[Any], saved: Callable[[], object]) -> type[Any]:
             self.seen: list[list[int]] = []
 
         def step(self, batch: dict[str, Any]) -> None:
+            report("step")
             super().step(batch)
             self.seen.append(sorted(checksums(process_allgather(batch["features"], tiled=True))))
 
@@ -85,8 +88,9 @@ def watched_jax(run: type[Any], saved: Callable[[], object]) -> type[Any]:
             self.seen = json.loads(str(state["seen"]))
 
         def save(self, path: Path | None) -> None:
+            report("saving")
             super().save(path)
-            saved()
+            report("saved")
 
     return Watched
 
@@ -102,7 +106,7 @@ def main() -> None:
     report(f"process {os.getpid()}")
     module = load(example)
     name, watched = ("DistributedRun", watched_torch) if hasattr(module, "DistributedRun") else ("Run", watched_jax)
-    setattr(module, name, watched(getattr(module, name), lambda: report("saved")))
+    setattr(module, name, watched(getattr(module, name), report))
     module.main()
 
 

@@ -13,7 +13,6 @@ import shutil
 import signal
 import socket
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -97,9 +96,10 @@ class Job:
         self.kill_rest()
         raise TimeoutError(f"the processes have printed nothing for {self.PATIENCE} s")
 
-    def kill_one(self, saves: int, draws: random.Random) -> bool:
-        """Kills one of the processes when so many checkpoints have been written, and a moment later; or says that all have ended."""
+    def kill_one(self, draws: random.Random) -> bool:
+        """Kills one of the processes after a few checkpoints, somewhere in a step; or says that all have ended."""
         running: list[int] = []
+        saves, point = draws.randint(0, 3), draws.choice(["step", "saving", "saved"])
         saved = 0
         for line in self.lines:
             word, *rest = line.split() or [""]
@@ -109,8 +109,7 @@ class Job:
                     running, saved = [], 0
                 running.append(int(rest[0]))
             saved += word == "saved"
-            if len(running) == self.processes and saved >= saves:
-                time.sleep(draws.uniform(0, 0.01))
+            if len(running) == self.processes and saved >= saves and word == point:
                 os.kill(draws.choice(running), signal.SIGKILL)
                 return True
         return False
@@ -135,7 +134,7 @@ def train_killed(starts: Callable[[int], Sequence[Start]], processes: Callable[[
     draws = random.Random(seed)
     for killed in range(kills):
         job = Job(starts(killed), processes(killed))
-        assert job.kill_one(draws.randint(0, 3), draws), f"the run ended after {killed} kills: {job.end()}"
+        assert job.kill_one(draws), f"the run ended after {killed} kills: {job.end()}"
         job.kill_rest()
         assert -signal.SIGKILL in job.end()
     assert set(Job(starts(kills), processes(kills)).end()) == {0}

@@ -73,7 +73,7 @@ def test_a_run_under_mpirun_that_is_killed_again_and_again_ends_in_the_same_weig
     for _ in range(kills):
         # Open MPI ends the other process, and says with its own status that one was killed.
         job = Job(start(0), 2)
-        assert job.kill_one(draws.randint(0, 3), draws)
+        assert job.kill_one(draws)
         assert job.end() == [128 + 9]
     assert Job(start(0), 2).end() == [0]
     assert contents(path) == train_straight(tmp_path / "straight.pt", kills)
@@ -88,7 +88,7 @@ def test_a_run_that_torchrun_restarts_again_and_again_ends_in_the_same_weights(t
     draws = random.Random(3)
     for _ in range(kills):
         # The launcher ends the other process and starts two new ones.
-        assert job.kill_one(draws.randint(0, 3), draws)
+        assert job.kill_one(draws)
     assert job.end() == [0]
     assert contents(path) == train_straight(tmp_path / "straight.pt", kills)
 
