@@ -115,14 +115,17 @@ pub const BAD_MAP: &str = concat!(
 
 /// As [`MAP`], with pictures that stay in 8 bits.
 pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
-    "x": {"dtype": "uint8", "transforms": [{"type": "Crop", "cropType": "RandomSide", "cropSize": "4:3"},
-        {"type": "Transpose"}]},
+    "x": {"dtype": "uint8", "transforms": [{"type": "RandomResizedCrop"}, {"type": "HorizontalFlip"},
+        {"type": "Scale", "width": 4, "height": 3, "channels": 3, "interpolations": "linear-aa:nearest:cubic", "seed": 2},
+        {"type": "RandomRotation", "degrees": 40, "interpolation": "linear", "value": "7:8:9"},
+        {"type": "RandomErasing", "areaRatio": "0.1:0.5"}, {"type": "Transpose"}]},
     "y": {"labelDim": 10}}}]"#;
 
 /// As [`MAP`], with pictures that each have a size of their own.
 pub const RAGGED: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
     "x": {"ragged": true, "transforms": [{"type": "Crop", "cropType": "RandomArea", "areaRatio": "0.2:1"},
-        {"type": "Color", "brightnessRadius": 0.4}]},
+        {"type": "Color", "brightnessRadius": 0.4},
+        {"type": "Intensity", "intensityFile": "axes.xml", "intensityStdDev": 0.5}]},
     "y": {"labelDim": 10}}}]"#;
 
 /// As [`MAP`], of pictures in Base64.

@@ -29,11 +29,18 @@ pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
         writeln!(text, "{key}\t{class}\t{}", base64(&picture(i))).expect("strings take everything");
     }
     let cut = picture(0)[..40].to_vec();
-    let texts = [("map.txt", map), ("bad-map.txt", bad_map), ("pictures.txt", text)];
+    let axes = AXES.to_owned();
+    let texts = [("map.txt", map), ("bad-map.txt", bad_map), ("pictures.txt", text), ("axes.xml", axes)];
     let pictures = (0..FILES).map(|i| (format!("{i}.ppm"), picture(i)));
     let texts = texts.map(|(name, text)| (name.to_owned(), text.into_bytes()));
     pictures.chain([("cut.ppm".to_owned(), cut)]).chain(texts).collect()
 }
+
+/// Principal axes of colours, as OpenCV stores matrices.
+const AXES: &str = r#"<?xml version="1.0"?><opencv_storage>
+<EigVal type_id="opencv-matrix"><rows>1</rows><cols>3</cols><dt>f</dt><data>20. 9. 4.</data></EigVal>
+<EigVec type_id="opencv-matrix"><rows>3</rows><cols>3</cols><dt>f</dt>
+<data>.6 .6 .5 -.7 0. .7 .4 -.8 .5</data></EigVec></opencv_storage>"#;
 
 /// Base64 of bytes.
 fn base64(bytes: &[u8]) -> String {

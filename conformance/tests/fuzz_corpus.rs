@@ -110,7 +110,9 @@ fn files_that_are_right_are_read() {
     assert_eq!(n_read("image_map", "skips-what-cannot-be-decoded", entry::image_map), Some(2));
     assert_eq!(n_read("image_map", "stops-at-what-cannot-be-decoded", entry::image_map), None);
     assert_eq!(n_read("base64_images", "plain", entry::base64_images), Some(2));
-    assert_eq!(n_read("image_transforms", "all", entry::image_transforms), Some(3));
+    for name in ["all", "resized-crop", "turned-and-erased"] {
+        assert_eq!(n_read("image_transforms", name, entry::image_transforms), Some(3), "{name}");
+    }
     assert_eq!(n_read("htk_scp", "ranges", entry::htk_scp), Some(4));
     assert_eq!(n_read("htk_scp", "windows-of-frames", entry::htk_scp), Some(8));
     assert_eq!(n_read("htk_features", "big-endian", entry::htk_features), Some(2));

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tesson::config::Transforms;
-use tesson::deserializer::transform::Transform;
+use tesson::deserializer::transform::{Transform, TransformFormat};
 use tesson::{Error, Shape, Source, SourceConfig};
 use tesson_conformance::corpus::{self, Delivered, TRUNCATED, dawdling, rest};
 use tesson_conformance::marked::Marked;
+use tesson_conformance::ways::WAYS;
 
 fn config(options: &str, marks: &[u64]) -> SourceConfig {
     let mut config = corpus::config(options);
@@ -143,4 +144,13 @@ fn an_error_of_a_transform_says_where() {
         error,
         "CNTKTextFormatDeserializer, chunk 0: stream `x`, sequence 8: transform `marked`: 1234 is not transformed"
     );
+}
+
+#[test]
+fn every_transform_that_draws_is_in_some_way_of_reading() {
+    let draws = |transform: &&&TransformFormat| transform.options.find("seed").is_some();
+    for transform in tesson::registry().transforms().iter().filter(draws) {
+        let name = format!(r#"{{"type": "{}""#, transform.name);
+        assert!(WAYS.iter().any(|way| way.contains(&name)), "{} is in no way", transform.name);
+    }
 }

@@ -78,6 +78,10 @@ fn row(page: &mut String, prefix: &str, option: &OptionSpec) {
     page.push_str(&format!("| {} | {} | {default} | {help} |\n", names.join(", "), kind(option.kind)));
 }
 
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn kind(kind: OptionKind) -> String {
     match kind {
         OptionKind::Bool => "true or false".into(),
@@ -92,7 +96,8 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Keys => "list of keys, or file name".into(),
         OptionKind::Unused => "anything".into(),
         OptionKind::Bytes => "size in bytes".into(),
-        OptionKind::OneOf(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
+        OptionKind::OneOf(words) => quoted(words),
+        OptionKind::SomeOf(words) => format!("{}, or several of them", quoted(words)),
         OptionKind::Sections(_) | OptionKind::Streams(_) => "section of sections".into(),
         OptionKind::Formats | OptionKind::Transforms => "list of sections".into(),
         OptionKind::Object => "object of the program".into(),

@@ -54,6 +54,7 @@ impl Options<'_> {
             }
             OptionKind::Files => Some(self.described_files(name)?),
             OptionKind::OneOf(_) => self.text_if_given(name)?.map(|t| Value::Text(t.to_ascii_lowercase())),
+            OptionKind::SomeOf(_) => self.items_if_given(name)?.map(Value::List),
             OptionKind::Paths => self.items_if_given(name)?.map(Value::List),
             OptionKind::Sections(_) | OptionKind::Streams(_) => {
                 let sections = self.sections(name)?.into_iter();

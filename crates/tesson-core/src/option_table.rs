@@ -29,6 +29,8 @@ pub enum OptionKind {
     Bytes,
     /// One of these words, in any case.
     OneOf(&'static [&'static str]),
+    /// One or several of these words, as a list or with `:` between them.
+    SomeOf(&'static [&'static str]),
     /// A section with its own table for each entry, such as `input`.
     Sections(&'static OptionTable),
     /// The same, where an entry takes what it does not say from the sections around it.
@@ -163,9 +165,19 @@ impl<T: Copy, const N: usize> Words<T, N> {
         OptionKind::OneOf(&self.words)
     }
 
+    /// The kind of an option that is one or several of them.
+    pub const fn kind_of_list(&'static self) -> OptionKind {
+        OptionKind::SomeOf(&self.words)
+    }
+
     /// What a word means, in any case.
     pub fn meaning(&self, word: &str) -> Option<T> {
         self.words.iter().position(|w| w.eq_ignore_ascii_case(word)).map(|i| self.meanings[i])
+    }
+
+    /// All of them, as errors list them.
+    pub(crate) fn listed(&self) -> String {
+        listed(&self.words)
     }
 
     /// The first word that means this.
@@ -175,6 +187,11 @@ impl<T: Copy, const N: usize> Words<T, N> {
     {
         self.meanings.iter().position(|m| *m == meaning).map(|i| self.words[i])
     }
+}
+
+/// Words of which one was expected.
+pub(crate) fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ")
 }
 
 /// The options of a deserializer, transform or section.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::option_table::listed;
 use crate::real_number::real;
 
 use crate::{
@@ -282,10 +283,7 @@ impl<'a> Options<'a> {
         match self.spec(name).kind {
             OptionKind::OneOf(words) => match words.iter().find(|w| w.eq_ignore_ascii_case(&text)) {
                 Some(word) => Ok(Some((*word).to_string())),
-                None => {
-                    let listed: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
-                    Err(self.wrong(name, &value, &listed.join(" or ")))
-                }
+                None => Err(self.wrong(name, &value, &listed(words))),
             },
             _ => Ok(Some(text)),
         }
@@ -317,6 +315,31 @@ impl<'a> Options<'a> {
     ) -> Result<Option<T>, ConfigError> {
         debug_assert_eq!(self.spec(name).kind, words.kind(), "`{name}` has other words in its table");
         Ok(self.text_if_given(name)?.and_then(|word| words.meaning(&word)))
+    }
+
+    /// What each word of an option that is required or has a default stands for, at least one. `words` are those of the option's
+    /// table.
+    ///
+    /// # Errors
+    /// As [`Options::items_if_given`], an empty list, and words that are not in the table's list.
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn words<T: Copy, const N: usize>(
+        &self,
+        name: &str,
+        words: &'static Words<T, N>,
+    ) -> Result<Vec<T>, ConfigError> {
+        debug_assert_eq!(self.spec(name).kind, words.kind_of_list(), "`{name}` has other words in its table");
+        let items = present(name, self.items_if_given(name)?);
+        let meaning = |item: &Value| match item {
+            Value::Text(word) => words.meaning(word).ok_or_else(|| self.wrong(name, item, &words.listed())),
+            _ => Err(self.wrong(name, item, &words.listed())),
+        };
+        if items.is_empty() {
+            return Err(self.wrong(name, &Value::List(items), &words.listed()));
+        }
+        items.iter().map(meaning).collect()
     }
 
     /// What a program gave, wrapped as this type.

@@ -54,7 +54,7 @@ fn transform(pipeline: &Pipeline, size: Size, random: &mut CntkRandom, memory: &
 }
 
 fn scale(interpolation: Interpolation) -> Step {
-    Step::Scale(Scale::new([224, 224], 3, ScaleMode::Fill, interpolation).expect("a usable size"))
+    Step::Scale(Scale::new([224, 224], 3, ScaleMode::Fill, [interpolation]).expect("a usable size"))
 }
 
 fn random_crop() -> Step {

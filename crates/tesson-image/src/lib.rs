@@ -23,6 +23,7 @@ mod options;
 mod picture_transforms;
 mod random_erasing;
 mod random_resized_crop;
+mod random_rotation;
 mod scale;
 pub mod transform;
 mod transpose;
@@ -44,7 +45,7 @@ macro_rules! transforms {
 
 transforms! {
     decoding: decoder, decode_image;
-    of pixels: crop, random_resized_crop, horizontal_flip, random_erasing, scale, color, mean, normalize, intensity, transpose, cast;
+    of pixels: crop, random_resized_crop, horizontal_flip, random_rotation, random_erasing, scale, color, mean, normalize, intensity, transpose, cast;
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use tesson_core::{
 
 use crate::options::{SEED, describe_seed, range, reals, share};
 use crate::picture_transforms::{self, NamedStep, refused};
+use crate::transform::fill::Fill;
 use crate::transform::pipeline::Step;
 use crate::transform::random_erasing::RandomErasing;
 
@@ -61,8 +62,8 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
         .field("area", format_args!("{small}:{large}"))
         .field("aspect", format_args!("{narrow}:{wide}"))
         .field("value", List(&value));
-    let erasing = RandomErasing::new(probability, area, aspect, value)
-        .map_err(|fault| refused(options, "value", &fault))?;
+    let fill = Fill::new(value).map_err(|fault| refused(options, "value", &fault))?;
+    let erasing = RandomErasing::new(probability, area, aspect, fill);
     Ok(NamedStep { step: Step::RandomErasing(erasing), identity })
 }
 

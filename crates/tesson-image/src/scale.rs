@@ -6,10 +6,11 @@ use tesson_core::{
     TransformFormat, Value, Words,
 };
 
+use crate::options::{SEED, describe_seed};
 use crate::picture_transforms::{self, NamedStep, refused};
-use crate::transform::Interpolation;
 use crate::transform::pipeline::Step;
 use crate::transform::scale::{Scale, ScaleMode};
+use crate::transform::{Filter, Interpolation};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Scale",
@@ -19,11 +20,14 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     open: OpenTransform::Chained(picture_transforms::open),
 };
 
-static INTERPOLATIONS: Words<Interpolation, 4> = Words::new([
+static INTERPOLATIONS: Words<Interpolation, 7> = Words::new([
     ("nearest", Interpolation::Nearest),
     ("linear", Interpolation::Linear),
     ("cubic", Interpolation::Cubic),
     ("lanczos", Interpolation::Lanczos),
+    ("linear-aa", Interpolation::Antialiased(Filter::Linear)),
+    ("cubic-aa", Interpolation::Antialiased(Filter::Cubic)),
+    ("lanczos-aa", Interpolation::Antialiased(Filter::Lanczos)),
 ]);
 
 static OPTIONS: OptionTable = OptionTable(&[
@@ -40,13 +44,19 @@ static OPTIONS: OptionTable = OptionTable(&[
         "fill",
         "What happens to the shape: `fill` changes it, `crop` cuts what is too much, `pad` adds what is missing.",
     ),
-    OptionSpec::with_default("interpolations", INTERPOLATIONS.kind(), "linear", "How pixels are worked out."),
+    OptionSpec::with_default(
+        "interpolations",
+        INTERPOLATIONS.kind_of_list(),
+        "linear",
+        "How pixels are worked out: of several one is drawn for each picture; those with `-aa` are antialiased, as Pillow's.",
+    ),
     OptionSpec::with_default(
         "padValue",
         OptionKind::Numbers,
         "-1",
         "What padding consists of: a value for all channels, or one of each, or the edge repeated (-1).",
     ),
+    SEED,
 ]);
 
 /// Width, height, channels.
@@ -102,17 +112,13 @@ fn mode(options: &Options<'_>, channels: usize) -> Result<ScaleMode, ConfigError
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
     let [width, height, channels] = size(options)?;
-    let (mode, interpolation) = (mode(options, channels)?, options.word("interpolations", &INTERPOLATIONS)?);
-    let scale = Scale::new([width, height], channels, mode, interpolation);
+    let (mode, interpolations) =
+        (mode(options, channels)?, options.words("interpolations", &INTERPOLATIONS)?);
+    let words: Vec<&str> = interpolations.iter().filter_map(|&how| INTERPOLATIONS.word(how)).collect();
+    let scale = Scale::new([width, height], channels, mode, interpolations);
     let scale = scale.map_err(|fault| refused(options, "width", &fault))?;
-    let identity = Identity::new("scale", 1).word(format_args!("{width}x{height}x{channels}")).word(
-        match interpolation {
-            Interpolation::Nearest => "nearest",
-            Interpolation::Linear => "linear",
-            Interpolation::Cubic => "cubic",
-            Interpolation::Lanczos => "lanczos",
-        },
-    );
+    let identity =
+        Identity::new("scale", 1).word(format_args!("{width}x{height}x{channels}")).word(words.join(":"));
     let identity = match mode {
         ScaleMode::Fill => identity.word("fill"),
         ScaleMode::Crop => identity.word("crop"),
@@ -129,14 +135,20 @@ fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
     let size = size(options)?;
     mode(options, size[2])?;
     let [width, height, channels] = size.map(|n| Value::Whole(n as i128));
+    let words = options.words("interpolations", &INTERPOLATIONS)?.into_iter();
+    let words = words.filter_map(|how| INTERPOLATIONS.word(how)).map(|word| Value::Text(word.into()));
+    let words: Vec<Value> = words.collect();
+    let interpolations = if let [one] = &words[..] { one.clone() } else { Value::List(words) };
     let padding = options.numbers("padValue")?.into_iter().map(|value| Value::Whole(value as i128));
     let padding: Vec<Value> = padding.collect();
-    Ok(Section::from_iter([
+    let mut section = Section::from_iter([
         ("width", width),
         ("height", height),
         ("channels", channels),
         ("scaleMode", Value::Text(options.text("scaleMode")?)),
-        ("interpolations", Value::Text(options.text("interpolations")?)),
+        ("interpolations", interpolations),
         ("padValue", if let [one] = &padding[..] { one.clone() } else { Value::List(padding) }),
-    ]))
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
 }

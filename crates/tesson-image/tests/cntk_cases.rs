@@ -84,7 +84,7 @@ fn scale(options: &Value) -> Scale {
         Some("pad") => ScaleMode::Pad(options["padValue"].as_u64().map(|value| [value.min(255) as u8; 4])),
         _ => ScaleMode::Fill,
     };
-    Scale::new([number("width"), number("height")], number("channels"), mode, interpolation)
+    Scale::new([number("width"), number("height")], number("channels"), mode, [interpolation])
         .expect("a usable size")
 }
 

@@ -41,7 +41,7 @@ impl InterruptibleReader {
     }
 
     /// The reader, to ask it what needs no storage.
-    pub fn get_ref(&self) -> &Reader {
+    pub fn inner(&self) -> &Reader {
         self.reader.as_ref().expect("no call is under way")
     }
 
@@ -59,8 +59,8 @@ impl InterruptibleReader {
         interrupted: &mut dyn FnMut() -> bool,
         act: impl FnOnce(&mut Reader, &mut dyn FnMut() -> bool) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.get_ref().check_process()?;
-        let before = self.get_ref().standing();
+        self.inner().check_process()?;
+        let before = self.inner().standing();
         let mut reader = self.reader.take().expect("no call is under way");
         let canceller = reader.canceller();
         let (is_copy, (done, returned)) = (self.is_copy, channel());
@@ -104,7 +104,7 @@ impl InterruptibleReader {
         + Send
         + 'static,
     ) -> Result<T, Error> {
-        let empty = ExampleBatch::new(self.get_ref().schema());
+        let empty = ExampleBatch::new(self.inner().schema());
         let mut into = std::mem::replace(examples, empty);
         let (loaded, result) = self.call(interrupted, move |reader, interrupted| {
             let result = act(reader, &mut into, interrupted);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     fn ids(reader: &InterruptibleReader, examples: &ExampleBatch) -> Vec<String> {
-        (0..examples.len()).map(|row| reader.get_ref().id(examples, row)).collect()
+        (0..examples.len()).map(|row| reader.inner().id(examples, row)).collect()
     }
 
     #[test]
@@ -260,14 +260,14 @@ mod tests {
         let shuffled = [json!({"shuffle": {"buffer_size": 20, "seed": 3}}), json!({"repeat": 2})];
         for (ops, threads) in [(&shuffled[..], 1), (&shuffled[..], 3), (&[][..], 1), (&[][..], 3)] {
             let mut straight = reader(&directory, ops, threads, &Arc::default());
-            let mut examples = ExampleBatch::new(straight.get_ref().schema());
+            let mut examples = ExampleBatch::new(straight.inner().schema());
             straight.read(1000, &mut examples, &mut || false).unwrap();
             let all = ids(&straight, &examples);
             let gate = Arc::new(Gate::default());
             let mut reader = reader(&directory, ops, threads, &gate);
             let (mut found, mut asked) = (Vec::new(), 0);
             while found.len() < all.len() {
-                let before = reader.get_ref().to_json(&reader.get_ref().state());
+                let before = reader.inner().to_json(&reader.inner().state());
                 gate.close();
                 examples.clear();
                 // Threads may have loaded some examples before the gate was closed.
@@ -277,7 +277,7 @@ mod tests {
                 });
                 if let Err(error) = read {
                     assert!(matches!(error, Error::Cancelled), "{error}");
-                    assert_eq!(reader.get_ref().to_json(&reader.get_ref().state()), before);
+                    assert_eq!(reader.inner().to_json(&reader.inner().state()), before);
                     assert!(examples.is_empty());
                     gate.open();
                     reader.read(30, &mut examples, &mut || false).unwrap();
@@ -296,9 +296,9 @@ mod tests {
         let gate = Arc::new(Gate::default());
         // The order depends on how many records files hold, which their headers say.
         let mut reader = reader(&directory, &[json!({"skip": 120})], 1, &gate);
-        let before = reader.get_ref().state();
+        let before = reader.inner().state();
         gate.close();
-        let mut examples = ExampleBatch::new(reader.get_ref().schema());
+        let mut examples = ExampleBatch::new(reader.inner().schema());
         let mut now = || true;
         assert!(matches!(reader.read(1, &mut examples, &mut now), Err(Error::Cancelled)));
         let sought = reader.call(&mut now, |reader, interrupted| reader.seek_with(Some(3), 10, interrupted));
@@ -309,23 +309,23 @@ mod tests {
         let share =
             reader.load(&mut examples, &mut now, |reader, examples, _| reader.read_share(9, 3, 1, examples));
         assert!(matches!(share, Err(Error::Cancelled)));
-        assert_eq!(reader.get_ref().state(), before);
+        assert_eq!(reader.inner().state(), before);
         gate.open();
         reader.read(80, &mut examples, &mut || false).unwrap();
-        assert_eq!((examples.len(), reader.get_ref().state().delivered), (80, 80));
+        assert_eq!((examples.len(), reader.inner().state().delivered), (80, 80));
     }
 
     #[test]
     fn a_panic_of_a_call_reaches_the_caller_and_the_reader_stays_usable() {
         let (_folder, directory) = dataset("panicked");
         let mut reader = reader(&directory, &[], 1, &Arc::default());
-        let mut examples = ExampleBatch::new(reader.get_ref().schema());
+        let mut examples = ExampleBatch::new(reader.inner().schema());
         reader.read(3, &mut examples, &mut || false).unwrap();
         let called = catch_unwind(AssertUnwindSafe(|| {
             reader.call(&mut || false, |_, _| -> Result<(), Error> { panic!("it is broken") })
         }));
         assert_eq!(called.unwrap_err().downcast_ref(), Some(&"it is broken"));
         reader.read(3, &mut examples, &mut || false).unwrap();
-        assert_eq!(reader.get_ref().state().delivered, 6);
+        assert_eq!(reader.inner().state().delivered, 6);
     }
 }

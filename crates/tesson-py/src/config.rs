@@ -199,7 +199,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Paths => "paths".into(),
         OptionKind::Keys => "keys".into(),
         OptionKind::Unused => "unused".into(),
-        OptionKind::OneOf(words) => words.join(" | "),
+        OptionKind::OneOf(words) | OptionKind::SomeOf(words) => words.join(" | "),
         OptionKind::Sections(_) | OptionKind::Streams(_) => "sections".into(),
         OptionKind::Transforms => "transforms".into(),
         OptionKind::Formats => "deserializers".into(),

@@ -6,6 +6,8 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4};
 use std::ops::Range;
 
+pub use super::resize::Filter;
+
 /// How pixels between pixels are worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
@@ -17,6 +19,8 @@ pub enum Interpolation {
     Cubic,
     /// Eight pixels on each axis.
     Lanczos,
+    /// As many pixels as a filter covers in the source.
+    Antialiased(Filter),
 }
 
 /// Which part of a resized axis is wanted.
@@ -75,7 +79,10 @@ impl Axis {
             }
             let first_weight = self.weights.len();
             match interpolation {
-                Interpolation::Nearest | Interpolation::Linear => self.weights.extend([1.0 - t, t]),
+                // Others have tables of their own.
+                Interpolation::Nearest | Interpolation::Linear | Interpolation::Antialiased(_) => {
+                    self.weights.extend([1.0 - t, t]);
+                }
                 Interpolation::Cubic => self.weights.extend(cubic(t)),
                 Interpolation::Lanczos => self.weights.extend(lanczos(t)),
             }

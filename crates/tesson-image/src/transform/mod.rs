@@ -1,12 +1,14 @@
 //! Transforms of pictures as functions of pixels, one file each, and [`pipeline`], which applies several.
 //!
 //! Numbers in brackets, such as §6.2, refer to the specification of images. Results are those of CNTK 2.7, which are those of
-//! OpenCV 3.1, bit for bit; `normalize`, `random_resized_crop` and `random_erasing` are torchvision's.
+//! OpenCV 3.1, bit for bit; `normalize`, `random_resized_crop` and `random_erasing` are torchvision's,
+//! antialiased resizing is Pillow's.
 
 mod axis;
 pub mod color;
 pub mod crop;
 mod fault;
+pub mod fill;
 pub mod intensity;
 pub mod mean;
 pub mod normalize;
@@ -15,11 +17,12 @@ pub mod pipeline;
 pub mod random;
 pub mod random_erasing;
 pub mod random_resized_crop;
+pub mod random_rotation;
 mod real;
 pub mod resize;
 pub mod scale;
 pub mod view;
 
-pub use axis::Interpolation;
+pub use axis::{Filter, Interpolation};
 pub use fault::TransformFault;
 pub use real::Real;

@@ -5,6 +5,7 @@
 
 use tesson_core::{SampleType, ValueType};
 
+use super::axis::Interpolation;
 use super::color::Color;
 use super::crop::Crop;
 use super::fault::TransformFault;
@@ -14,6 +15,7 @@ use super::normalize::Normalize;
 use super::random::Random;
 use super::random_erasing::RandomErasing;
 use super::random_resized_crop::RandomResizedCrop;
+use super::random_rotation::RandomRotation;
 use super::real::Real;
 use super::resize::{ResizeScratch, Value};
 use super::scale::Scale;
@@ -30,6 +32,8 @@ pub enum Step {
     HorizontalFlip(f64),
     /// Covers a random rectangle.
     RandomErasing(RandomErasing),
+    /// Turns.
+    RandomRotation(RandomRotation),
     /// Resizes.
     Scale(Scale),
     /// Subtracts a mean picture.
@@ -55,6 +59,7 @@ impl Step {
             Step::RandomResizedCrop(_) => "RandomResizedCrop",
             Step::HorizontalFlip(_) => "HorizontalFlip",
             Step::RandomErasing(_) => "RandomErasing",
+            Step::RandomRotation(_) => "RandomRotation",
             Step::Scale(_) => "Scale",
             Step::Mean(_) => "Mean",
             Step::Color(_) => "Color",
@@ -87,7 +92,11 @@ impl Step {
                 [height, width, channels]
             }
             Step::RandomErasing(erasing) => {
-                channels.map_or(Ok(()), |n| erasing.check(n))?;
+                channels.map_or(Ok(()), |n| erasing.fill().check(self.name(), n))?;
+                [height, width, channels]
+            }
+            Step::RandomRotation(rotation) => {
+                channels.map_or(Ok(()), |n| rotation.fill.check(self.name(), n))?;
                 [height, width, channels]
             }
             Step::Normalize(normalize) => {
@@ -102,7 +111,8 @@ impl Step {
     fn makes_reals(&self) -> bool {
         match self {
             Step::Mean(_) | Step::Normalize(_) => true,
-            Step::RandomErasing(erasing) => !erasing.is_of_bytes(),
+            Step::RandomErasing(erasing) => !erasing.fill().is_of_bytes(),
+            Step::RandomRotation(rotation) => !rotation.fill.is_of_bytes(),
             Step::Color(color) => color.has_effect(),
             Step::Intensity(intensity) => intensity.has_effect(),
             _ => false,
@@ -301,9 +311,9 @@ impl<F: Real> Work<'_, F> {
                 self.frame.mirrored ^= random.real(0.0, 1.0) < *probability;
             }
             Step::RandomErasing(erasing) => {
-                erasing.check(self.frame.size.channels)?;
+                erasing.fill().check(step.name(), self.frame.size.channels)?;
                 // The type of the values is the same whether a rectangle is covered or not.
-                if !erasing.is_of_bytes() {
+                if !erasing.fill().is_of_bytes() {
                     self.reals();
                 }
                 match erasing.rectangle((width, height), random) {
@@ -318,7 +328,8 @@ impl<F: Real> Work<'_, F> {
                     None => {}
                 }
             }
-            Step::Scale(scale) => self.scale(scale)?,
+            Step::RandomRotation(rotation) => self.rotate(rotation, random)?,
+            Step::Scale(scale) => self.scale(scale, scale.interpolation(random))?,
             Step::Mean(mean) => {
                 let (size, values) = self.reals();
                 mean.apply(size, values)?;
@@ -349,18 +360,36 @@ impl<F: Real> Work<'_, F> {
         Ok(())
     }
 
-    fn scale(&mut self, scale: &Scale) -> Result<(), TransformFault> {
+    fn rotate(&mut self, rotation: &RandomRotation, random: &mut dyn Random) -> Result<(), TransformFault> {
+        rotation.fill.check("RandomRotation", self.frame.size.channels)?;
+        let turn = rotation.turn(random);
+        if self.stage == Stage::Reals || !rotation.fill.is_of_bytes() {
+            let (size, _) = self.reals();
+            let Buffers { picture, next, .. } = &mut self.scratch.reals;
+            rotation.apply(turn, size, picture, next, F::from);
+            std::mem::swap(picture, next);
+        } else {
+            let (size, _) = self.bytes();
+            let Buffers { picture, next, .. } = &mut self.scratch.bytes;
+            rotation.apply(turn, size, picture, next, |value| value as u8);
+            std::mem::swap(picture, next);
+        }
+        Ok(())
+    }
+
+    fn scale(&mut self, scale: &Scale, how: Interpolation) -> Result<(), TransformFault> {
         let PipelineScratch { bytes, reals } = &mut *self.scratch;
         let size = match self.stage {
             Stage::Reals => {
                 let Buffers { picture, next, resize, .. } = reals;
-                let size = scale.apply(self.frame.of(View::new(picture, self.frame.size)), resize, next)?;
+                let size =
+                    scale.apply(self.frame.of(View::new(picture, self.frame.size)), how, resize, next)?;
                 std::mem::swap(picture, next);
                 size
             }
             stage => {
                 let Buffers { picture, next, resize, .. } = bytes;
-                let size = scale.apply(stage.bytes(self.frame, self.picture, picture), resize, next)?;
+                let size = scale.apply(stage.bytes(self.frame, self.picture, picture), how, resize, next)?;
                 std::mem::swap(picture, next);
                 self.stage = Stage::Bytes;
                 size
@@ -462,6 +491,7 @@ mod tests {
 
     use super::super::axis::Interpolation;
     use super::super::crop::{CropKind, CropSize};
+    use super::super::fill::Fill;
     use super::super::scale::ScaleMode;
     use super::*;
 
@@ -472,7 +502,7 @@ mod tests {
 
     fn scale(width: usize, height: usize) -> Step {
         let mode = ScaleMode::Fill;
-        Step::Scale(Scale::new([width, height], 3, mode, Interpolation::Linear).expect("a usable size"))
+        Step::Scale(Scale::new([width, height], 3, mode, [Interpolation::Linear]).expect("a usable size"))
     }
 
     fn normalize() -> Step {
@@ -538,7 +568,12 @@ mod tests {
         let size = Size::new(6, 7, 3);
         let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 53 % 251) as u8).collect();
         let erasing = |value: f32| {
-            Step::RandomErasing(RandomErasing::new(1.0, [0.3; 2], [1.0; 2], vec![value]).expect("usable"))
+            Step::RandomErasing(RandomErasing::new(
+                1.0,
+                [0.3; 2],
+                [1.0; 2],
+                Fill::new([value]).expect("a value"),
+            ))
         };
         let before = [Step::HorizontalFlip(1.0), center(5, 4)];
         let plain = transformed(&before, &pixels, size);

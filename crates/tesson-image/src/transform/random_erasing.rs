@@ -1,6 +1,6 @@
 //! Covering a random rectangle of a picture, in torchvision's sense.
 
-use super::fault::TransformFault;
+use super::fill::Fill;
 use super::random::Random;
 use super::view::{Rect, Size};
 
@@ -10,48 +10,18 @@ pub struct RandomErasing {
     probability: f64,
     area_ratio: [f64; 2],
     aspect_ratio: [f64; 2],
-    /// The value of each channel, or of all.
-    value: Vec<f32>,
+    fill: Fill,
 }
 
 impl RandomErasing {
-    /// Covers so many of the pictures, a share of the area and with a ratio of width to height between two limits each. One
-    /// value is for all channels.
-    ///
-    /// # Errors
-    /// No value.
-    pub fn new(
-        probability: f64,
-        area_ratio: [f64; 2],
-        aspect_ratio: [f64; 2],
-        value: Vec<f32>,
-    ) -> Result<RandomErasing, TransformFault> {
-        match value.is_empty() {
-            false => Ok(RandomErasing { probability, area_ratio, aspect_ratio, value }),
-            true => Err(TransformFault::Parameter {
-                name: "value",
-                found: "none".into(),
-                expected: "one number, or one of each channel",
-            }),
-        }
+    /// Covers so many of the pictures, a share of the area and with a ratio of width to height between two limits each.
+    pub fn new(probability: f64, area_ratio: [f64; 2], aspect_ratio: [f64; 2], fill: Fill) -> RandomErasing {
+        RandomErasing { probability, area_ratio, aspect_ratio, fill }
     }
 
-    /// Checks the number of channels of a picture.
-    ///
-    /// # Errors
-    /// Another number than there are values, if there are several.
-    pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
-        match self.value.len() {
-            expected if expected != 1 && expected != channels => {
-                Err(TransformFault::Channels { transform: "RandomErasing", expected, found: channels })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether 8-bit pictures can hold the values.
-    pub fn is_of_bytes(&self) -> bool {
-        self.value.iter().all(|value| (0.0..=255.0).contains(value) && value.fract() == 0.0)
+    /// What rectangles are filled with.
+    pub fn fill(&self) -> &Fill {
+        &self.fill
     }
 
     /// The rectangle of a picture of this size; `None` where nothing is covered: by the probability, or because ten drawn
@@ -81,8 +51,8 @@ impl RandomErasing {
         let n = size.channels;
         for row in values.chunks_exact_mut(size.width * n).skip(rect.y).take(rect.height) {
             for pixel in row[rect.x * n..(rect.x + rect.width) * n].chunks_exact_mut(n) {
-                for (to, &value) in pixel.iter_mut().zip(self.value.iter().cycle()) {
-                    *to = convert(value);
+                for (channel, to) in pixel.iter_mut().enumerate() {
+                    *to = convert(self.fill.of(channel));
                 }
             }
         }
@@ -95,7 +65,7 @@ mod tests {
     use super::*;
 
     fn erasing(probability: f64, area: [f64; 2], value: &[f32]) -> RandomErasing {
-        RandomErasing::new(probability, area, [0.3, 3.3], value.to_vec()).expect("usable")
+        RandomErasing::new(probability, area, [0.3, 3.3], Fill::new(value).expect("there is a value"))
     }
 
     #[test]
@@ -127,10 +97,5 @@ mod tests {
         let rect = Rect { x: 1, y: 1, width: 1, height: 2 };
         erasing(1.0, [0.1; 2], &[1.0, 2.0, 3.0]).cover(Size::new(3, 2, 3), &mut values, rect, |x| x as u8);
         assert_eq!(values, [9, 9, 9, 9, 9, 9, 9, 9, 9, 1, 2, 3, 9, 9, 9, 1, 2, 3]);
-        assert!(
-            !erasing(1.0, [0.1; 2], &[0.5]).is_of_bytes() && erasing(1.0, [0.1; 2], &[255.0]).is_of_bytes()
-        );
-        assert!(erasing(1.0, [0.1; 2], &[1.0, 2.0]).check(3).is_err());
-        assert!(RandomErasing::new(1.0, [0.1; 2], [1.0; 2], Vec::new()).is_err());
     }
 }

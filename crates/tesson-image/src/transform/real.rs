@@ -2,11 +2,13 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
+use super::random_rotation::Blend;
 use super::resize::Value;
 
 /// 32- or 64-bit floats.
 pub trait Real:
     Value
+    + Blend
     + From<u8>
     + From<f32>
     + Into<f64>

@@ -2,13 +2,17 @@
 //!
 //! Rows are first resized horizontally, each when it is first needed, into a ring of as many rows as there are taps; the
 //! rows of the result are made of these. Loops run over plain slices, so that the compiler uses vector instructions.
-//! `resize/bytes.rs` has 8-bit arithmetic, `resize/floats.rs` that of floating-point pictures.
+//! `resize/bytes.rs` has 8-bit arithmetic, `resize/floats.rs` that of floating-point pictures; `resize/antialiased.rs` has the
+//! results of Pillow.
 
 use super::axis::{Axis, Interpolation, Span};
 use super::view::{Rect, View};
 
+mod antialiased;
 mod bytes;
 mod floats;
+
+pub use antialiased::Filter;
 
 /// What a picture is resized to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +37,11 @@ impl Target {
 pub struct ResizeScratch<T: Value> {
     x: Axis,
     y: Axis,
+    /// Where the pixels of a row of the nearest ones are stored.
+    offsets: Vec<usize>,
     rings: T::Rings,
     row: Vec<T>,
+    antialiased: antialiased::Scratch<T>,
 }
 
 /// A type of the values of pixels.
@@ -45,10 +52,11 @@ impl Value for f32 {}
 impl Value for f64 {}
 
 mod sealed {
+    use super::antialiased::Weighted;
     use super::{Axis, Interpolation, RowsMut, Source};
 
     /// The arithmetic of a type of values.
-    pub trait Kernels: Sized {
+    pub trait Kernels: Weighted {
         /// Rows that have been resized horizontally.
         type Rings: Default + std::fmt::Debug + Send;
 
@@ -92,7 +100,7 @@ pub fn resize<T: Value>(
 ) {
     let (size, window) = (from.size(), target.window);
     assert!(size.values() > 0 && target.width > 0 && target.height > 0, "{size:?} to {target:?}");
-    let ResizeScratch { x, y, rings, row } = scratch;
+    let ResizeScratch { x, y, offsets, rings, row, antialiased } = scratch;
     if (size.width, size.height) == (target.width, target.height) {
         let n = window.width * size.channels;
         let mut rows = out.values.chunks_mut(out.stride);
@@ -100,10 +108,13 @@ pub fn resize<T: Value>(
             rows.next().expect("a row of the target for each row")[..n].copy_from_slice(row);
         });
     }
+    if let Interpolation::Antialiased(filter) = interpolation {
+        return antialiased::resize(from, &target, filter, antialiased, out);
+    }
     let columns = Span { from: size.width, to: target.width, part: window.x..window.x + window.width };
     let rows = Span { from: size.height, to: target.height, part: window.y..window.y + window.height };
     if interpolation == Interpolation::Nearest {
-        return nearest(from, &columns, &rows, &mut x.sources, out);
+        return nearest(from, &columns, &rows, offsets, out);
     }
     x.prepare(&columns, interpolation, true);
     y.prepare(&rows, interpolation, false);

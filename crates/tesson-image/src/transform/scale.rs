@@ -2,6 +2,7 @@
 
 use super::axis::Interpolation;
 use super::fault::TransformFault;
+use super::random::Random;
 use super::resize::{ResizeScratch, RowsMut, Target, Value, resize};
 use super::view::{Rect, Size, View};
 
@@ -18,32 +19,42 @@ pub enum ScaleMode {
 }
 
 /// Resizes pictures to one size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     width: usize,
     height: usize,
     channels: usize,
     mode: ScaleMode,
-    interpolation: Interpolation,
+    /// One of them for each picture.
+    interpolations: Box<[Interpolation]>,
 }
 
 /// The number of values of the largest result.
 const MOST_VALUES: usize = i32::MAX as usize;
 
 impl Scale {
-    /// Scales pictures of so many channels.
+    /// Scales pictures of so many channels, each with one of these interpolations.
     ///
     /// # Errors
-    /// A size of no pixels, or beyond 2^31 values.
+    /// A size of no pixels, or beyond 2^31 values; no interpolation.
     pub fn new(
         [width, height]: [usize; 2],
         channels: usize,
         mode: ScaleMode,
-        interpolation: Interpolation,
+        interpolations: impl Into<Box<[Interpolation]>>,
     ) -> Result<Scale, TransformFault> {
+        let interpolations = interpolations.into();
+        if interpolations.is_empty() {
+            let found = "none".into();
+            return Err(TransformFault::Parameter {
+                name: "interpolations",
+                found,
+                expected: "at least one",
+            });
+        }
         let values = width.checked_mul(height).and_then(|n| n.checked_mul(channels));
         match values {
-            Some(1..=MOST_VALUES) => Ok(Scale { width, height, channels, mode, interpolation }),
+            Some(1..=MOST_VALUES) => Ok(Scale { width, height, channels, mode, interpolations }),
             _ => Err(TransformFault::Parameter {
                 name: "width * height * channels",
                 found: format!("{width} * {height} * {channels}"),
@@ -70,6 +81,14 @@ impl Scale {
         }
     }
 
+    /// The interpolation of the next picture. Where there is only one, nothing is drawn.
+    pub fn interpolation(&self, random: &mut dyn Random) -> Interpolation {
+        match &*self.interpolations {
+            &[only] => only,
+            several => several[random.integer(0, several.len() as i64 - 1) as usize],
+        }
+    }
+
     /// Replaces the contents of `out` by the scaled picture.
     ///
     /// # Errors
@@ -77,6 +96,7 @@ impl Scale {
     pub fn apply<T: Value + From<u8>>(
         &self,
         from: View<'_, T>,
+        interpolation: Interpolation,
         scratch: &mut ResizeScratch<T>,
         out: &mut Vec<T>,
     ) -> Result<Size, TransformFault> {
@@ -102,7 +122,7 @@ impl Scale {
             ..target.window
         };
         let values = &mut out[place.y * stride + place.x * self.channels..];
-        resize(from, target, self.interpolation, scratch, RowsMut { values, stride });
+        resize(from, target, interpolation, scratch, RowsMut { values, stride });
         if let ScaleMode::Pad(value) = self.mode {
             let pixel = value.map(|channels| channels.map(T::from));
             self.pad(place, pixel.as_ref(), out);
@@ -172,9 +192,14 @@ mod tests {
     use super::*;
 
     fn scaled(pixels: &[u8], size: Size, to: [usize; 2], mode: ScaleMode) -> Vec<u8> {
-        let scale = Scale::new(to, size.channels, mode, Interpolation::Nearest).expect("a usable size");
+        let scale = Scale::new(to, size.channels, mode, [Interpolation::Nearest]).expect("a usable size");
         let mut out = vec![99; 3];
-        let found = scale.apply(View::new(pixels, size), &mut ResizeScratch::default(), &mut out);
+        let found = scale.apply(
+            View::new(pixels, size),
+            Interpolation::Nearest,
+            &mut ResizeScratch::default(),
+            &mut out,
+        );
         assert_eq!(found, Ok(Size::new(to[1], to[0], size.channels)));
         out
     }
@@ -216,11 +241,13 @@ mod tests {
     #[test]
     fn sizes_and_channels_that_cannot_be_are_refused() {
         for size in [[0, 3], [3, 0], [usize::MAX, 2], [1 << 16, 1 << 15]] {
-            assert!(Scale::new(size, 1, ScaleMode::Fill, Interpolation::Linear).is_err(), "{size:?}");
+            assert!(Scale::new(size, 1, ScaleMode::Fill, [Interpolation::Linear]).is_err(), "{size:?}");
         }
-        let scale = Scale::new([2, 2], 3, ScaleMode::Fill, Interpolation::Linear).expect("a usable size");
+        let scale = Scale::new([2, 2], 3, ScaleMode::Fill, [Interpolation::Linear]).expect("a usable size");
         let gray = View::new(&[1u8, 2], Size::new(1, 2, 1));
-        let error = scale.apply(gray, &mut ResizeScratch::default(), &mut Vec::new()).unwrap_err();
+        let error = scale
+            .apply(gray, Interpolation::Linear, &mut ResizeScratch::default(), &mut Vec::new())
+            .unwrap_err();
         assert_eq!(error.to_string(), "`Scale` is for 3 channels, the picture has 1");
     }
 }

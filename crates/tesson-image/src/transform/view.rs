@@ -98,19 +98,25 @@ impl<'a, T: Copy + Default> View<'a, T> {
 
     /// Passes the rows from the top, each as it is seen.
     pub(super) fn each_row(&self, buffer: &mut Vec<T>, mut take: impl FnMut(usize, &[T])) {
-        let n = self.size.width * self.size.channels;
         for y in 0..self.size.height {
-            let row = &self.stored_row(y)[..n];
-            if !self.mirrored {
-                take(y, row);
-                continue;
-            }
-            buffer.clear();
-            for pixel in row.chunks_exact(self.size.channels).rev() {
-                buffer.extend_from_slice(pixel);
-            }
-            take(y, buffer);
+            take(y, self.row(y, buffer));
         }
+    }
+
+    /// A row as it is seen, which `buffer` holds if it is mirrored.
+    pub(super) fn row<'b>(&self, y: usize, buffer: &'b mut Vec<T>) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        let row = &self.stored_row(y)[..self.size.width * self.size.channels];
+        if !self.mirrored {
+            return row;
+        }
+        buffer.clear();
+        for pixel in row.chunks_exact(self.size.channels).rev() {
+            buffer.extend_from_slice(pixel);
+        }
+        buffer
     }
 
     /// Appends the values to `out`, each converted.

@@ -30,6 +30,7 @@ class _Images(Deserializer):
     horizontal_flip: ClassVar[_Maker] = staticmethod(transforms.horizontal_flip)
     random_erasing: ClassVar[_Maker] = staticmethod(transforms.random_erasing)
     random_resized_crop: ClassVar[_Maker] = staticmethod(transforms.random_resized_crop)
+    random_rotation: ClassVar[_Maker] = staticmethod(transforms.random_rotation)
     transpose: ClassVar[_Maker] = staticmethod(transforms.transpose)
     cast: ClassVar[_Maker] = staticmethod(transforms.cast)
 

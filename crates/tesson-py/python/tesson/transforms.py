@@ -35,6 +35,7 @@ __all__ = [
     "normalize",
     "random_erasing",
     "random_resized_crop",
+    "random_rotation",
     "scale",
     "transpose",
 ]
@@ -97,9 +98,11 @@ def scale(
     width: int,
     height: int,
     channels: int,
-    interpolations: str = "linear",
+    interpolations: str | Sequence[str] = "linear",
     scale_mode: str = "fill",
     pad_value: int | Sequence[int] = -1,
+    *,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """Scale the picture to a width and a height.
 
@@ -109,22 +112,26 @@ def scale(
         The size in pixels.
     channels : int
         Channels of the pictures: 3, or 1 of a deserializer with `grayscale`. They are not converted.
-    interpolations : {"nearest", "linear", "cubic", "lanczos"}
-        How pixels are worked out. Default ``"linear"``.
+    interpolations : {"nearest", "linear", "cubic", "lanczos", "linear-aa", "cubic-aa", "lanczos-aa"} or sequence of these
+        How pixels are worked out: those with ``-aa`` are antialiased and give Pillow's pixels, the others OpenCV's. Of several
+        one is drawn for each picture. Default ``"linear"``.
     scale_mode : {"fill", "crop", "pad"}
         What happens to the picture's shape: ``"fill"`` changes it, ``"crop"`` cuts what is too much, ``"pad"`` adds what is
         missing. Default ``"fill"``.
     pad_value : int or sequence of int
         What padding consists of: a value for all channels, or one of each, or the edge repeated (-1). Default -1.
+    seed : int, optional
+        As in :func:`crop`.
     """
     return _section(
         "Scale",
         width=width,
         height=height,
         channels=channels,
-        interpolations=_unless("linear", interpolations),
+        interpolations=_unless("linear", interpolations if isinstance(interpolations, str) else list(interpolations)),
         scaleMode=_unless("fill", scale_mode),
         padValue=_unless(-1, _listed(pad_value)),
+        seed=seed,
     )
 
 
@@ -256,6 +263,37 @@ def random_erasing(
         probability=_unless(0.5, probability),
         areaRatio=_unless([0.02, 0.33], _range("area_ratio", area_ratio)),
         aspectRatio=_unless([0.3, 3.3], _range("aspect_ratio", aspect_ratio)),
+        value=_unless(0.0, _listed(value)),
+        seed=seed,
+    )
+
+
+@suggests_arguments
+def random_rotation(
+    degrees: float | tuple[float, float],
+    interpolation: str = "nearest",
+    value: float | Sequence[float] = 0.0,
+    *,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Turn the picture about its centre by a random angle; its size stays.
+
+    Parameters
+    ----------
+    degrees : float or (float, float)
+        Smallest and largest angle, counterclockwise; one number is the largest to either side.
+    interpolation : {"nearest", "linear"}
+        Whether the nearest pixel is taken, or the four around a position are blended. Default ``"nearest"``.
+    value : float or sequence of float
+        What lies outside of the picture, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in
+        8 bits. Default 0.
+    seed : int, optional
+        As in :func:`crop`.
+    """
+    return _section(
+        "RandomRotation",
+        degrees=_listed(degrees),
+        interpolation=_unless("nearest", interpolation),
         value=_unless(0.0, _listed(value)),
         seed=seed,
     )

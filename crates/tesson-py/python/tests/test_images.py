@@ -47,6 +47,7 @@ FUNCTIONS: list[tuple[Callable[..., dict[str, Any]], str, tuple[Any, ...]]] = [
     (transforms.horizontal_flip, "HorizontalFlip", ()),
     (transforms.random_erasing, "RandomErasing", ()),
     (transforms.random_resized_crop, "RandomResizedCrop", ()),
+    (transforms.random_rotation, "RandomRotation", (30,)),
     (transforms.transpose, "Transpose", ()),
     (transforms.cast, "Cast", ()),
     (transforms.decode, "Decode", ()),
@@ -477,7 +478,7 @@ def test_documented_words_and_defaults_are_those_of_the_table(
         row = rows[{"filename": "meanFile"}.get(name) or camel_case(name)]
         entry = re.search(rf"\n(?:\w+, )?{name}(?:, \w+)? : (.*)\n((?:    .*\n)+)", documented)
         assert entry is not None, name
-        words = re.findall(r'"(\w+)"', entry[1])
+        words = re.findall(r'"([\w-]+)"', entry[1])
         if words and row["kind"] != "str":
             assert words == row["kind"].lower().split(" | "), name
         if parameter.default is inspect.Parameter.empty or parameter.default is None:
@@ -508,6 +509,8 @@ def test_what_is_not_given_is_not_in_the_section() -> None:
     assert transforms.random_resized_crop() == {"type": "RandomResizedCrop"}
     assert transforms.random_erasing() == {"type": "RandomErasing"}
     assert transforms.random_erasing(1, 0.1, value=(1, 2, 3))["value"] == [1, 2, 3]
+    assert transforms.random_rotation((-5, 10)) == {"type": "RandomRotation", "degrees": [-5, 10]}
+    assert transforms.scale(2, 3, 1, ("cubic", "linear-aa"))["interpolations"] == ["cubic", "linear-aa"]
     assert transforms.normalize((1, 2, 3), np.ones(3))["std"] == [1, 1, 1]
 
 

@@ -91,7 +91,7 @@ fn restore(py: Python<'_>, reader: &mut InterruptibleReader, state: Value, force
 
 /// Passes that each shuffle had begun where a state of a reader was taken.
 fn passes_at(py: Python<'_>, reader: &InterruptibleReader, state: &StreamState) -> PyResult<Vec<u64>> {
-    until_signal(py, |interrupted| reader.get_ref().passes_at(state, interrupted))
+    until_signal(py, |interrupted| reader.inner().passes_at(state, interrupted))
 }
 
 /// Where a reader stands as a state, with what its shuffles hold if that is wanted.
@@ -102,7 +102,7 @@ fn saved(
     include_buffers: bool,
 ) -> PyResult<Value> {
     if !include_buffers {
-        return Ok(reader.get_ref().to_json(&state));
+        return Ok(reader.inner().to_json(&state));
     }
     call(py, reader, move |reader, _| reader.to_json_with_buffers(&state))
 }

@@ -30,7 +30,7 @@ impl Walk {
     }
 
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let ids = (0..self.rows.len()).map(|row| self.reader.get_ref().id(&self.rows, row));
+        let ids = (0..self.rows.len()).map(|row| self.reader.inner().id(&self.rows, row));
         PyList::new(py, ids.map(|id| PyBytes::new(py, id.as_bytes())).collect::<Vec<_>>())
     }
 }
@@ -61,12 +61,12 @@ impl ExampleReader {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }
         let (batch, ids, all, before) = traversal.alone(py, |walk| {
-            let before = walk.reader.get_ref().state();
+            let before = walk.reader.inner().state();
             let all = walk.read_share(py, n, workers, rank);
-            walk.before = walk.reader.get_ref().state();
+            walk.before = walk.reader.inner().state();
             let all = all?;
             let ids = if traversal.with_ids { Some(walk.ids(py)?) } else { None };
-            Ok((walk.memory.take(walk.reader.get_ref().schema(), &mut walk.rows), ids, all, before))
+            Ok((walk.memory.take(walk.reader.inner().schema(), &mut walk.rows), ids, all, before))
         })?;
         let (schema, marks_absent) = (traversal.maker.schema(), traversal.marks_absent);
         let batch = match batches::batch(py, &traversal.array_maker, schema, batch, marks_absent, pads) {
@@ -101,7 +101,7 @@ impl ExampleReader {
 
     /// Examples of the split.
     fn split_length(this: &Bound<'_, Self>) -> PyResult<u64> {
-        alone(this.py(), &this.as_super().get().turn, |walk| Ok(walk.reader.get_ref().split_len()))
+        alone(this.py(), &this.as_super().get().turn, |walk| Ok(walk.reader.inner().split_len()))
     }
 
     /// Examples of a traversal, by the files where nothing checks what the dataset says; None if it has no end.
@@ -123,7 +123,7 @@ fn random<'py>(
         let (reader, rows) = (&mut walk.reader, &mut walk.rows);
         until_signal(py, |interrupted| reader.load(rows, interrupted, read))?;
         let ids = if traversal.with_ids { Some(walk.ids(py)?) } else { None };
-        Ok((walk.memory.take(walk.reader.get_ref().schema(), &mut walk.rows), ids))
+        Ok((walk.memory.take(walk.reader.inner().schema(), &mut walk.rows), ids))
     })?;
     let run = traversal.maker.run(py, batch)?;
     let list = PyList::empty(py);

@@ -53,7 +53,7 @@ impl Walk {
     pub(super) fn forget(&mut self) {
         self.rows.clear();
         self.run = None;
-        self.before = self.reader.get_ref().state();
+        self.before = self.reader.inner().state();
         (self.taken, self.next) = (0, 1);
         (self.failed, self.ended) = (None, false);
     }
@@ -70,7 +70,7 @@ impl Walk {
         py.check_signals()?;
         self.run = None;
         self.taken = 0;
-        self.before = self.reader.get_ref().state();
+        self.before = self.reader.inner().state();
         self.rows.clear();
         self.memory.reserve(&mut self.rows);
         let (reader, rows, n) = (&mut self.reader, &mut self.rows, self.next);
@@ -86,16 +86,16 @@ impl Walk {
         }
         let each = (self.rows.batch.bytes() / n).max(1);
         self.next = (self.next * 8).min(MOST).min(BYTES / each).max(1);
-        let batch = self.memory.take(self.reader.get_ref().schema(), &mut self.rows);
+        let batch = self.memory.take(self.reader.inner().schema(), &mut self.rows);
         self.run = Some(maker.run(py, batch)?);
         Ok(true)
     }
 
     fn state(&self) -> StreamState {
         match (self.ended, self.taken) {
-            (true, _) => self.reader.get_ref().state(),
+            (true, _) => self.reader.inner().state(),
             (false, 0) => self.before.clone(),
-            (false, n) => self.reader.get_ref().state_after(&self.rows, n - 1),
+            (false, n) => self.reader.inner().state_after(&self.rows, n - 1),
         }
     }
 }
@@ -149,7 +149,7 @@ impl Traversal {
         let Some(run) = &walk.run else { return Ok(None) };
         let example = self.maker.example(py, run, walk.taken)?;
         if self.with_ids {
-            let id = walk.reader.get_ref().id(&walk.rows, walk.taken);
+            let id = walk.reader.inner().id(&walk.rows, walk.taken);
             example.cast::<PyDict>()?.set_item("tfds_id", PyBytes::new(py, id.as_bytes()))?;
         }
         walk.taken += 1;
@@ -184,7 +184,7 @@ impl Traversal {
 
     /// Where the traversal stands; also after a fork.
     fn state<'py>(&self, py: Python<'py>, include_buffers: bool) -> PyResult<Bound<'py, PyAny>> {
-        let look = |walk: &Walk| walk.reader.get_ref().to_json(&walk.state());
+        let look = |walk: &Walk| walk.reader.inner().to_json(&walk.state());
         let state = match (!include_buffers).then(|| self.turn.peek(|walk| look(walk))).flatten() {
             Some(state) => state,
             None => alone(py, &self.turn, |walk| {
@@ -218,6 +218,6 @@ impl Traversal {
 
     /// Records left out because they are damaged.
     fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
-        alone(py, &self.turn, |walk| Ok(walk.reader.get_ref().skipped()))
+        alone(py, &self.turn, |walk| Ok(walk.reader.inner().skipped()))
     }
 }

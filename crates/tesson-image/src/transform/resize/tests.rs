@@ -155,3 +155,32 @@ fn floats_halve_in_the_order_of_the_reference() {
         |x: usize| ((pixels[2 * x] + pixels[2 * x + 1]) + (pixels[8 + 2 * x] + pixels[8 + 2 * x + 1])) * 0.25;
     assert_eq!(found, [0, 1, 2, 3].map(mean));
 }
+
+#[test]
+fn what_was_resized_before_changes_nothing() {
+    let (size, target) = (Size::new(7, 9, 3), Target::whole(4, 5));
+    let values: Vec<u8> = (0..size.values()).map(|i| (i * 31 % 251) as u8).collect();
+    let resized = |how: Interpolation, scratch: &mut ResizeScratch<u8>| {
+        let mut out = vec![0; 4 * 5 * 3];
+        resize(View::new(&values, size), target, how, scratch, RowsMut { values: &mut out, stride: 12 });
+        out
+    };
+    let all = [
+        Interpolation::Linear,
+        Interpolation::Nearest,
+        Interpolation::Cubic,
+        Interpolation::Lanczos,
+        Interpolation::Antialiased(Filter::Linear),
+    ];
+    let mut shared = ResizeScratch::default();
+    for before in all {
+        for how in all {
+            resized(before, &mut shared);
+            assert_eq!(
+                resized(how, &mut shared),
+                resized(how, &mut ResizeScratch::default()),
+                "{before:?}, {how:?}"
+            );
+        }
+    }
+}
