@@ -1,13 +1,10 @@
 //! The deserializer of files of pictures in Base64.
 
-use std::sync::Arc;
-
 use tesson_core::{
     Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, Parallelism, StreamMismatch,
     StreamingDecoder,
 };
 
-use super::corpus::Base64Corpus;
 use super::options::Base64Options;
 use super::{FORMAT, index};
 
@@ -40,9 +37,7 @@ impl Deserializer for Base64Images {
         _: &dyn Parallelism,
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
-        let table = index::read(&self.options, fetch, defects)?;
-        let (index, corpus) = Base64Corpus::new(table, &self.options);
-        Ok(Indexed { index, corpus: Arc::new(corpus) })
+        index::read(&self.options, fetch, defects)
     }
 
     fn restore(&self, _: &[u8]) -> Option<Indexed> {

@@ -1,58 +1,23 @@
 //! Finding the lines of a file: where each picture lies, its key and its label.
 
-use tesson_core::{
-    CompactLengths, DataError, DataErrorKind, Defects, Error, Fetch, Index, Key, Keys, LOOKAHEAD, Location,
-    ResourceId,
-};
+use tesson_core::{DataError, DataErrorKind, Defects, Error, Fetch, Indexed, Key, LOOKAHEAD, Location};
 
 use super::fault::Base64ImageFault;
-use super::line::{Line, has_keys};
+use super::line::{Line, decode, has_keys};
 use super::options::Base64Options;
-use crate::pictures::{KeyColumn, VIEWS, lossy};
-
-/// The file among the resources.
-pub(super) const FILE: ResourceId = ResourceId(0);
-
-/// Bytes of text in a chunk, at most, unless one line has more.
-const CHUNK: u64 = 32 << 20;
+use crate::pictures::embedded::{FILE, Form, Picture, TableBuilder};
+use crate::pictures::lossy;
 
 /// Bytes that are read at once.
 const READ: u64 = 1 << 20;
-
-/// Where a picture lies, and its label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Picture {
-    /// The beginning of its text in the file.
-    pub(super) begin: u64,
-    /// Bytes of its text, until the end of the line.
-    pub(super) len: u32,
-    pub(super) label: u32,
-    /// The line, from 0.
-    pub(super) line: u32,
-}
-
-/// All lines of a file.
-pub(super) struct Table {
-    pub(super) pictures: Vec<Picture>,
-    pub(super) keys: Keys,
-    /// The first picture of each chunk, and the number of pictures.
-    pub(super) chunks: Vec<u32>,
-    pub(super) index: Index,
-}
 
 /// A file on its way into a table.
 struct Reader<'a> {
     options: &'a Base64Options,
     with_keys: Option<bool>,
-    pictures: Vec<Picture>,
-    keys: KeyColumn,
+    table: TableBuilder,
     /// The key of the line before, and the number of that line from 1.
     last_key: Option<(Vec<u8>, u64)>,
-    chunks: Vec<u32>,
-    /// Where the chunk begins in the file, and where its last line ends.
-    chunk: (u64, u64),
-    /// Bytes of each chunk that is complete.
-    sizes: Vec<u64>,
 }
 
 /// Reads the whole file once.
@@ -60,18 +25,9 @@ pub(super) fn read(
     options: &Base64Options,
     fetch: &dyn Fetch,
     defects: &mut Defects<'_>,
-) -> Result<Table, Error> {
+) -> Result<Indexed, Error> {
     let size = fetch.size(FILE)?;
-    let mut reader = Reader {
-        options,
-        with_keys: None,
-        pictures: Vec::new(),
-        keys: KeyColumn::default(),
-        last_key: None,
-        chunks: Vec::new(),
-        chunk: (0, 0),
-        sizes: Vec::new(),
-    };
+    let mut reader = Reader { options, with_keys: None, table: TableBuilder::default(), last_key: None };
     let at = |offset: u64, line: u32| Location {
         file: options.pictures.file.as_path().into(),
         offset,
@@ -124,10 +80,11 @@ pub(super) fn read(
         }
     }
     // Where every line is wrong there are no pictures either, and the lines say why.
-    if reader.pictures.is_empty() && all_right {
+    if reader.table.is_empty() && all_right {
         defects.report(DataError::new(DataErrorKind::EmptyFile, at(0, 0)))?;
     }
-    Ok(reader.finish())
+    let unpack = |line: &[u8], into: &mut Vec<u8>| decode(line, into).map_err(DataErrorKind::from);
+    Ok(reader.table.finish(&options.pictures, Form { unpack, has_lines: true }))
 }
 
 impl Reader<'_> {
@@ -155,35 +112,9 @@ impl Reader<'_> {
             }
             self.last_key = Some((key.to_vec(), u64::from(number) + 1));
         }
-        self.keys.push(key, u64::from(number));
-        if self.chunks.is_empty() || end - self.chunk.0 > CHUNK {
-            self.end_chunk();
-            self.chunks.push(self.pictures.len() as u32);
-            self.chunk.0 = begin;
-        }
-        self.chunk.1 = end;
         let len = (line.len() - picture) as u32;
-        self.pictures.push(Picture { begin: begin + picture as u64, len, label: label as u32, line: number });
+        let picture = Picture { begin: begin + picture as u64, len, label: label as u32, line: number };
+        self.table.push(key, u64::from(number), begin..end, picture);
         Ok(())
-    }
-
-    fn end_chunk(&mut self) {
-        if !self.chunks.is_empty() {
-            self.sizes.push(self.chunk.1 - self.chunk.0);
-        }
-    }
-
-    fn finish(mut self) -> Table {
-        self.end_chunk();
-        self.chunks.push(self.pictures.len() as u32);
-        let copies = if self.options.pictures.multi_view { VIEWS } else { 1 };
-        let mut index = Index::new();
-        for (chunk, &bytes) in self.chunks.windows(2).zip(&self.sizes) {
-            let n = (chunk[1] - chunk[0]) * copies;
-            index.push(CompactLengths::new(&vec![1; n as usize]), bytes);
-        }
-        index.seal();
-        let keys = self.keys.finish(self.options.pictures.numeric_keys);
-        Table { pictures: self.pictures, keys, chunks: self.chunks, index }
     }
 }

@@ -5,10 +5,9 @@
 //! | `options` | the options, resolved |
 //! | `line` | the columns of a line, and Base64 as CNTK reads it |
 //! | `index` | where each picture lies |
-//! | `deserializer`, `corpus` | what the engine sees |
+//! | `deserializer` | what the engine sees |
 //! | `fault` | what can be wrong |
 
-mod corpus;
 mod deserializer;
 mod fault;
 mod index;

@@ -1,6 +1,7 @@
 //! What all formats of pictures have in common: options, labels, keys.
 
 mod columns;
+pub(crate) mod embedded;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,204 @@
+//! Pictures within files, such as lines in Base64 or members of a tar archive: read chunk by chunk, kept encoded.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{
+    Chunk, CompactLengths, Corpus, CorpusFacts, Data, DataErrorKind, Error, Fault, Fetch, Index, Indexed,
+    Keys, Offsets, Origin, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+};
+
+use super::{KeyColumn, PictureOptions, PictureStream, VIEWS, recycled};
+use crate::near::NearBytes;
+
+/// The file among the resources.
+pub(crate) const FILE: ResourceId = ResourceId(0);
+
+/// Bytes of a chunk, at most, unless one picture has more.
+const CHUNK: u64 = 32 << 20;
+
+/// Where a picture lies, and its label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Picture {
+    /// Where its bytes begin in the file.
+    pub(crate) begin: u64,
+    /// How many these are.
+    pub(crate) len: u32,
+    pub(crate) label: u32,
+    /// The line, from 0, in files of lines.
+    pub(crate) line: u32,
+}
+
+/// The pictures of a file, in its order.
+#[derive(Default)]
+pub(crate) struct TableBuilder {
+    pictures: Vec<Picture>,
+    keys: KeyColumn,
+    /// The first picture of each chunk.
+    chunks: Vec<u32>,
+    /// Where the chunk begins in the file, and where its last picture ends.
+    chunk: (u64, u64),
+    /// Bytes of each chunk that is complete.
+    sizes: Vec<u64>,
+}
+
+impl TableBuilder {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pictures.is_empty()
+    }
+
+    /// Appends a picture; `span` are all bytes of the file that belong to it. Without a key its number is the key.
+    pub(crate) fn push(&mut self, key: Option<&[u8]>, number: u64, span: Range<u64>, picture: Picture) {
+        self.keys.push(key, number);
+        if self.chunks.is_empty() || span.end - self.chunk.0 > CHUNK {
+            self.end_chunk();
+            self.chunks.push(self.pictures.len() as u32);
+            self.chunk.0 = span.start;
+        }
+        self.chunk.1 = span.end;
+        self.pictures.push(picture);
+    }
+
+    fn end_chunk(&mut self) {
+        if !self.chunks.is_empty() {
+            self.sizes.push(self.chunk.1 - self.chunk.0);
+        }
+    }
+
+    /// The index, and what loads the pictures: `unpack` appends a file of a picture, made of its bytes.
+    pub(crate) fn finish(mut self, options: &PictureOptions, form: Form) -> Indexed {
+        self.end_chunk();
+        self.chunks.push(self.pictures.len() as u32);
+        let copies = if options.multi_view { VIEWS } else { 1 };
+        let mut index = Index::new();
+        for (chunk, &bytes) in self.chunks.windows(2).zip(&self.sizes) {
+            let n = (chunk[1] - chunk[0]) * copies;
+            index.push(CompactLengths::new(&vec![1; n as usize]), bytes);
+        }
+        index.seal();
+        let TableBuilder { pictures, keys, chunks, .. } = self;
+        let keys = keys.finish(options.numeric_keys);
+        let memory = pictures.capacity() * size_of::<Picture>() + keys.bytes() + chunks.capacity() * 4;
+        let (streams, facts) = (options.streams.clone(), CorpusFacts::new(memory));
+        let corpus = EmbeddedPictures { pictures, keys, chunks, copies, streams, form, facts };
+        Indexed { index: Arc::new(index), corpus: Arc::new(corpus) }
+    }
+}
+
+/// How pictures lie in their file.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// Appends the file of a picture, made of its bytes.
+    pub(crate) unpack: fn(&[u8], &mut Vec<u8>) -> Result<(), DataErrorKind>,
+    /// Whether each is a line.
+    pub(crate) has_lines: bool,
+}
+
+/// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's picture `i / copies`.
+struct EmbeddedPictures {
+    pictures: Vec<Picture>,
+    keys: Keys,
+    /// The first picture of each chunk, and the number of pictures.
+    chunks: Vec<u32>,
+    copies: u32,
+    streams: Vec<PictureStream>,
+    form: Form,
+    facts: CorpusFacts,
+}
+
+impl EmbeddedPictures {
+    /// The number of the picture of a chunk's sequence.
+    fn picture(&self, chunk: u32, sequence: u32) -> usize {
+        (self.chunks[chunk as usize] + sequence / self.copies) as usize
+    }
+
+    fn keys_of(&self, pictures: impl Iterator<Item = usize>) -> Keys {
+        Keys::gathered(std::slice::from_ref(&self.keys), pictures.map(|number| (0, number as u32)))
+    }
+}
+
+impl Corpus for EmbeddedPictures {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: SequenceSelection<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let sequences = wanted.to_vec();
+        let mut near = NearBytes::new(FILE, std::mem::take(&mut scratch.bytes));
+        let mut pictures = recycled(out);
+        let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
+        for (i, &sequence) in (0..).zip(&sequences) {
+            let number = self.picture(chunk, sequence);
+            if last == Some(number) {
+                pictures.repeat_last();
+                if left_out.last() == Some(&(i - 1)) {
+                    left_out.push(i);
+                }
+                continue;
+            }
+            last = Some(number);
+            let Picture { begin, len, line, .. } = self.pictures[number];
+            // Neighbours that are wanted, too, are read at once.
+            let next = sequences[i as usize..].iter().map(|&next| {
+                let picture = self.pictures[self.picture(chunk, next)];
+                picture.begin + u64::from(picture.len)
+            });
+            let stored = near.get(begin..begin + u64::from(len), next, fetch)?;
+            let line = self.form.has_lines.then_some(line.into());
+            let origin = Origin { resource: FILE, offset: begin, line, embedded: true };
+            if let Err(kind) = pictures.push_with(origin, |into| (self.form.unpack)(stored, into)) {
+                pictures.push(&[], origin);
+                left_out.push(i);
+                faults.push(Fault {
+                    sequence: i,
+                    kind,
+                    stream: None,
+                    resource: FILE,
+                    offset: begin,
+                    line,
+                    fatal: false,
+                });
+            }
+        }
+        scratch.bytes = near.into_buffer();
+        let numbers = || sequences.iter().map(|&sequence| self.picture(chunk, sequence));
+        let mut pictures = Some(pictures);
+        let data = |stream: &PictureStream| match stream {
+            PictureStream::Pictures(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
+            PictureStream::Labels(_) => {
+                let columns: Vec<u32> = numbers().map(|number| self.pictures[number].label).collect();
+                Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }
+            }
+        };
+        let columns = self.streams.iter().map(data);
+        let streams = columns.map(|data| StreamColumn { samples: Offsets::Every(1), data }).collect();
+        let copies = sequences.iter().map(|sequence| sequence % self.copies);
+        *out = Chunk::new(self.keys_of(numbers()), vec![1; sequences.len()], streams);
+        out.copies = if self.copies == 1 { Vec::new() } else { copies.collect() };
+        out.faults = faults;
+        out.left_out = left_out;
+        Ok(())
+    }
+
+    fn keys(&self, chunk: u32, n: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        Ok(Some(self.keys_of((0..n).map(|sequence| self.picture(chunk, sequence)))))
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+        let Picture { begin, len, .. } = self.pictures[self.picture(chunk, sequence)];
+        (FILE, begin..begin + u64::from(len))
+    }
+
+    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+}
