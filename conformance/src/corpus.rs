@@ -88,7 +88,7 @@ pub const PREPARED_JOINED: &str = concat!(
     r#"/data/prepared", "input": {"y": {"format": "sparse"}}}]"#
 );
 
-/// The transforms of [`MAP`], [`BAD_MAP`] and [`BASE64`], all of which draw but the last two.
+/// The transforms of [`MAP`], [`BAD_MAP`], [`BASE64`] and [`ARCHIVES`], all of which draw but the last two.
 macro_rules! transforms {
     () => {
         r#"{"x": {"transforms": [
@@ -131,6 +131,13 @@ pub const RAGGED: &str = r#""deserializers": [{"type": "ImageDeserializer", "fil
 /// As [`MAP`], of pictures in Base64.
 pub const BASE64: &str = concat!(
     r#""deserializers": [{"type": "Base64ImageDeserializer", "file": "pictures.txt", "input": "#,
+    transforms!(),
+    "}]"
+);
+
+/// As [`MAP`], of two tar archives.
+pub const ARCHIVES: &str = concat!(
+    r#""deserializers": [{"type": "TarImageDeserializer", "file": ["0.tar", "1.tar"], "input": "#,
     transforms!(),
     "}]"
 );

@@ -1,6 +1,7 @@
-//! Small pictures as corpora: a map of files, of which some cannot be decoded, and a file in Base64.
+//! Small pictures as corpora: a map of files, of which some cannot be decoded, a file in Base64, and two tar archives.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Pictures of a corpus, as many as other corpora have sequences.
 const PICTURES: usize = 240;
@@ -17,7 +18,7 @@ fn picture(i: usize) -> Vec<u8> {
 }
 
 /// The files: of [`MAP`](crate::corpus::MAP), of [`BAD_MAP`](crate::corpus::BAD_MAP), which lists files that are none or
-/// cut short, and of [`BASE64`](crate::corpus::BASE64). Picture `i` has the key `3 · i`.
+/// cut short, of [`BASE64`](crate::corpus::BASE64), and of [`ARCHIVES`](crate::corpus::ARCHIVES). Picture `i` has the key `3 · i`.
 pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
     let (mut map, mut bad_map, mut text) = (String::new(), String::new(), String::new());
     for i in 0..PICTURES {
@@ -31,9 +32,39 @@ pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
     let cut = picture(0)[..40].to_vec();
     let axes = AXES.to_owned();
     let texts = [("map.txt", map), ("bad-map.txt", bad_map), ("pictures.txt", text), ("axes.xml", axes)];
+    let archives = [("0.tar", 0..PICTURES / 3), ("1.tar", PICTURES / 3..PICTURES)]
+        .map(|(name, numbers)| (name.to_owned(), archive(numbers)));
     let pictures = (0..FILES).map(|i| (format!("{i}.ppm"), picture(i)));
     let texts = texts.map(|(name, text)| (name.to_owned(), text.into_bytes()));
-    pictures.chain([("cut.ppm".to_owned(), cut)]).chain(texts).collect()
+    pictures.chain([("cut.ppm".to_owned(), cut)]).chain(texts).chain(archives).collect()
+}
+
+/// A tar archive of pictures and their classes.
+fn archive(numbers: Range<usize>) -> Vec<u8> {
+    let members = numbers.flat_map(|i| {
+        let class = format!("{}\n", i % 10).into_bytes();
+        [(format!("{}.ppm", 3 * i), picture(i)), (format!("{}.cls", 3 * i), class)]
+    });
+    tar(members)
+}
+
+/// A tar archive of files, without the blocks that should end it.
+pub(crate) fn tar(members: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, data) in members {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", data.len()).as_bytes());
+        header[148..156].fill(b' ');
+        header[156] = b'0';
+        header[257..263].copy_from_slice(b"ustar\0");
+        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        archive.extend_from_slice(&header);
+        archive.extend_from_slice(&data);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive
 }
 
 /// Principal axes of colours, as OpenCV stores matrices.

@@ -48,6 +48,20 @@ pub fn base64_images(bytes: &[u8]) -> Option<usize> {
     read_in_two_ways(pictures_of(&deserializer, choice), &store)
 }
 
+/// A tar archive of pictures, the first byte choosing options.
+pub fn tar_images(bytes: &[u8]) -> Option<usize> {
+    let (&choice, file) = bytes.split_first()?;
+    let deserializer = json!({
+        "type": "TarImageDeserializer",
+        "file": "pictures.tar",
+        "onCorruptImage": if choice >> 1 & 1 == 1 { "skip" } else { "error" },
+        "maxPixels": MOST_PIXELS,
+        "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
+    });
+    let store = MemoryStore::new().with("pictures.tar", file.to_vec());
+    read_in_two_ways(pictures_of(&deserializer, choice), &store)
+}
+
 /// The transforms of a stream of pictures, as JSON: they are refused, or make pictures.
 pub fn image_transforms(bytes: &[u8]) -> Option<usize> {
     let transforms: Value = serde_json::from_slice(bytes).ok()?;

@@ -6,7 +6,7 @@ use tesson::Source;
 use tesson::store::Store;
 
 use crate::corpus::{
-    self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
+    self, ARCHIVES, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
     FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED, PREPARED_JOINED,
     PREPARED_TRUNCATED, RAGGED, ROWS, SEVERAL, TRUNCATED, config, rest,
@@ -66,7 +66,7 @@ pub static SPEECH_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
 /// workers are not the pictures of one.
 pub static DRAWS_OF_CNTK: LazyLock<Vec<String>> = LazyLock::new(|| {
     let draws = r#""randomizationWindow": 40, "augmentation": "cntk""#;
-    [MAP, BAD_MAP, BASE64].iter().map(|pictures| format!("{pictures}, {draws}")).collect()
+    [MAP, BAD_MAP, BASE64, ARCHIVES].iter().map(|pictures| format!("{pictures}, {draws}")).collect()
 });
 
 /// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
@@ -122,6 +122,8 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let prepared = PREPARED_ORDERS.iter().cloned();
     let pictures = PICTURE_ORDERS.iter().cloned();
     let other_pictures = [
+        format!(r#"{ARCHIVES}, "randomize": false"#),
+        format!(r#"{ARCHIVES}, "randomizationWindow": 40, "sharing": "position""#),
         format!(r#"{BAD_MAP}, "randomize": false"#),
         format!(r#"{BAD_MAP}, "randomizationWindow": 40, "sharing": "position""#),
         format!(r#"{BYTES}, "randomizationWindow": 40"#),
@@ -190,6 +192,7 @@ pub fn label(way: &str) -> String {
         (FRAMES_LABELLED, "frames labelled"),
         (FRAMES_OF_TEXT, "frames of text"),
         (MAP, "map"),
+        (ARCHIVES, "archives"),
         (BYTES, "bytes"),
         (RAGGED, "ragged"),
         (BAD_MAP, "bad map"),

@@ -88,6 +88,7 @@ fn pictures_are_decoded_or_refused() {
 fn maps_and_transforms_of_pictures_are_read_the_same_or_refused() {
     replay("image_map", entry::image_map);
     replay("base64_images", entry::base64_images);
+    replay("tar_images", entry::tar_images);
     replay("image_transforms", entry::image_transforms);
 }
 
@@ -110,6 +111,8 @@ fn files_that_are_right_are_read() {
     assert_eq!(n_read("image_map", "skips-what-cannot-be-decoded", entry::image_map), Some(2));
     assert_eq!(n_read("image_map", "stops-at-what-cannot-be-decoded", entry::image_map), None);
     assert_eq!(n_read("base64_images", "plain", entry::base64_images), Some(2));
+    assert_eq!(n_read("tar_images", "plain", entry::tar_images), Some(2));
+    assert_eq!(n_read("tar_images", "long-names", entry::tar_images), Some(2));
     for name in ["all", "resized-crop", "turned-and-erased"] {
         assert_eq!(n_read("image_transforms", name, entry::image_transforms), Some(3), "{name}");
     }
@@ -157,6 +160,7 @@ fn every_target_is_replayed() {
             "speech_labels",
             "split_grammar",
             "table_convert",
+            "tar_images",
             "tfrecord_read"
         ]
     );

@@ -22,6 +22,7 @@ mod options;
 pub mod parquet;
 mod pictures;
 pub mod record;
+pub mod tar_image;
 pub mod tfrecord;
 pub mod user;
 mod utterance;
@@ -38,6 +39,7 @@ pub static FORMATS: &[&Format] = &[
     &cbf::FORMAT,
     &image_map::FORMAT,
     &base64_image::FORMAT,
+    &tar_image::FORMAT,
     &htk::FORMAT,
     &mlf::FORMAT,
     &mlf::BINARY_FORMAT,

@@ -20,6 +20,7 @@ pub use tesson_formats::image_map::ImageMapFault;
 pub use tesson_formats::kaldi::KaldiFault;
 pub use tesson_formats::mlf::MlfFault;
 pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
+pub use tesson_formats::tar_image::TarImageFault;
 pub use tesson_formats::user::UserFault;
 pub use tesson_image::decode::PictureError;
 pub use tesson_image::transform::TransformFault;
@@ -90,6 +91,7 @@ fn entries() -> Vec<ErrorEntry> {
         error_entries::<FilesFault>(),
         error_entries::<ImageMapFault>(),
         error_entries::<Base64ImageFault>(),
+        error_entries::<TarImageFault>(),
         error_entries::<HtkFault>(),
         error_entries::<MlfFault>(),
         error_entries::<AudioFault>(),

@@ -29,7 +29,7 @@ pub(super) fn read(
     let size = fetch.size(FILE)?;
     let mut reader = Reader { options, with_keys: None, table: TableBuilder::default(), last_key: None };
     let at = |offset: u64, line: u32| Location {
-        file: options.pictures.file.as_path().into(),
+        file: options.pictures.files[0].as_path().into(),
         offset,
         line: Some(u64::from(line) + 1),
     };

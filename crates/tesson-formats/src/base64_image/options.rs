@@ -6,8 +6,8 @@ use tesson_core::{
 
 use crate::options::VERBOSITY;
 use crate::pictures::{
-    self, CHANNEL_ORDER, EXIF_ORIENTATION, FILE, GRAYSCALE, JPEG_SCALED_DECODE, LabelStream, MAX_PIXELS,
-    MULTI_VIEW_CROP, ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
+    self, CHANNEL_ORDER, EXIF_ORIENTATION, FILE, GRAYSCALE, JPEG_SCALED_DECODE, MAX_PIXELS, MULTI_VIEW_CROP,
+    ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
 };
 
 /// The options of the deserializer.
@@ -48,10 +48,7 @@ impl Base64Options {
         defaults: &ReaderDefaults,
     ) -> Result<Base64Options, ConfigError> {
         let pictures = PictureOptions::new(options, defaults)?;
-        if let Some(LabelStream { name, dim: 0 }) = pictures.labels() {
-            let what = "found `auto`, expected a number: only maps are read before they are indexed";
-            return Err(ConfigError::new(options.path(&format!("input.{name}.labelDim")), what));
-        }
+        pictures.check_dim_is_given(options)?;
         Ok(Base64Options { pictures, max_errors: options.whole("maxErrors")? })
     }
 }

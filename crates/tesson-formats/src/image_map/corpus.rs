@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Data, DataErrorKind, Error, Fault, Fetch, Index, Keys, Offsets,
+    Origin, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
 };
 
 use super::fault::ImageMapFault;
@@ -78,12 +78,23 @@ impl Corpus for MapCorpus {
         let read = pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));
         let faults = match read {
             Ok(()) => Vec::new(),
-            Err(Error::Store(error)) => {
+            Err(error) => {
+                let kind = match error {
+                    Error::Store(error) => {
+                        ImageMapFault::Unreadable { what: error.source.to_string() }.into()
+                    }
+                    Error::Data(error)
+                        if matches!(error.kind(), DataErrorKind::SequenceBeyondMemory { .. }) =>
+                    {
+                        error.kind().clone()
+                    }
+                    other => return Err(other),
+                };
                 // The sequence keeps its place in the plan.
                 pictures.push(&[], origin);
                 vec![Fault {
                     sequence: 0,
-                    kind: ImageMapFault::Unreadable { what: error.source.to_string() }.into(),
+                    kind,
                     stream: None,
                     resource,
                     offset: 0,
@@ -91,7 +102,6 @@ impl Corpus for MapCorpus {
                     fatal: !self.skips,
                 }]
             }
-            Err(other) => return Err(other),
         };
         let mut pictures = Some(pictures);
         let data = |stream: &PictureStream| match stream {

@@ -99,8 +99,8 @@ tesson_core::error_kinds! {
             => "Write a text or a whole number.",
         /// The file that a line lists cannot be read.
         Unreadable { what: String = "not found".into() }
-            = "image-map.unreadable": "the picture cannot be read: {what}; `onCorruptImage = \"skip\"` leaves such pictures out"
-            => "Mend the path, or set `onCorruptImage = \"skip\"`.",
+            = "image-map.unreadable": "the picture cannot be read: {what}"
+            => "Mend the path, where a member of a zip archive is `archive.zip@/name`, or set `onCorruptImage = \"skip\"`.",
     }
 }
 

@@ -2,10 +2,7 @@
 
 use super::fault::ImageMapFault;
 use super::line::Line;
-
-/// The extensions of pictures, in small letters.
-const EXTENSIONS: &[&str] =
-    &["jpg", "jpeg", "jpe", "png", "bmp", "dib", "ppm", "pgm", "pbm", "pnm", "gif", "tif", "tiff", "webp"];
+use crate::pictures::has_picture_extension;
 
 /// What is in a listing beside its pictures.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,7 +27,7 @@ pub(super) fn each<'a>(
             if !folder.contains('/') {
                 rest.classes.push(folder);
             }
-        } else if is_picture(name) {
+        } else if has_picture_extension(name) {
             let class = name.split_once('/').map(|(class, _)| class);
             let bytes = |text: &'a str| text.as_bytes().into();
             on(match (with_labels, class) {
@@ -46,13 +43,6 @@ pub(super) fn each<'a>(
         }
     }
     rest
-}
-
-fn is_picture(name: &str) -> bool {
-    let file = name.rsplit('/').next().unwrap_or(name);
-    let extension =
-        file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
-    extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
 #[cfg(test)]

@@ -12,6 +12,18 @@ use tesson_core::{
 
 pub(crate) use columns::{KeyColumn, lossy, parse_label, parse_numeric_key, recycled};
 
+/// The extensions of pictures, in small letters.
+const EXTENSIONS: &[&str] =
+    &["jpg", "jpeg", "jpe", "png", "bmp", "dib", "ppm", "pgm", "pbm", "pnm", "gif", "tif", "tiff", "webp"];
+
+/// Whether a path is that of a picture by its extension.
+pub(crate) fn has_picture_extension(path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let extension =
+        file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
+    extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
+}
+
 /// Views of a picture under `multiViewCrop`.
 pub(crate) const VIEWS: u32 = 10;
 
@@ -156,7 +168,8 @@ pub(crate) enum PictureStream {
 /// The options that formats of pictures have in common, resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct PictureOptions {
-    pub(crate) file: PathBuf,
+    /// At least one; only formats whose files are one corpus have several.
+    pub(crate) files: Vec<PathBuf>,
     /// One stream of pictures and at most one of labels, in the order of the configuration.
     pub(crate) streams: Vec<PictureStream>,
     pub(crate) grayscale: bool,
@@ -177,7 +190,10 @@ impl PictureOptions {
         defaults: &ReaderDefaults,
     ) -> Result<PictureOptions, ConfigError> {
         Ok(PictureOptions {
-            file: options.text("file")?.into(),
+            files: match options.table().find("file").map(|spec| spec.kind) {
+                Some(OptionKind::Files) => options.files("file")?,
+                _ => vec![options.text("file")?.into()],
+            },
             streams: streams(options)?,
             grayscale: options.bool("grayscale")?,
             multi_view: match options.given("multiViewCrop") {
@@ -200,6 +216,17 @@ impl PictureOptions {
         })
     }
 
+    /// Refuses labels of as many classes as there are, for formats that are read only after their streams are known.
+    pub(crate) fn check_dim_is_given(&self, options: &Options<'_>) -> Result<(), ConfigError> {
+        match self.labels() {
+            Some(LabelStream { name, dim: 0 }) => {
+                let what = "found `auto`, expected a number: only maps are read before they are indexed";
+                Err(ConfigError::new(options.path(&format!("input.{name}.labelDim")), what))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The facts of a deserializer of these streams. `more` is what else its sequences and labels depend on.
     pub(crate) fn facts(&self, name: &'static str, more: &str) -> DeserializerFacts {
         let stream = |stream: &PictureStream| match stream {
@@ -213,7 +240,7 @@ impl PictureOptions {
         let streams = self.streams.iter().map(stream).collect();
         let skips = self.on_corrupt == OnCorruptImage::Skip;
         let identity = format!("views {} skip {skips} numeric {} {more}", self.multi_view, self.numeric_keys);
-        let mut facts = DeserializerFacts::new(name, vec![self.file.clone()], streams, identity);
+        let mut facts = DeserializerFacts::new(name, self.files.clone(), streams, identity);
         facts.max_errors = if skips { u64::MAX } else { 0 };
         facts.repeated_keys = RepeatedKeys::Last;
         facts
@@ -313,7 +340,7 @@ pub(crate) fn describe(
 ) -> Result<Section, ConfigError> {
     let resolved = PictureOptions::new(options, defaults)?;
     let mut section = Section::from_iter([
-        ("file", Value::Text(options.text("file")?)),
+        ("file", options.described_files("file")?),
         ("grayscale", Value::Bool(resolved.grayscale)),
         ("multiViewCrop", Value::Bool(resolved.multi_view)),
     ]);

@@ -18,7 +18,7 @@ from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
-from .image_deserializers import Base64ImageDeserializer, ImageDeserializer
+from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
 from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
@@ -70,6 +70,7 @@ __all__ = [
     "StreamInformation",
     "Streams",
     "TFDSDeserializer",
+    "TarImageDeserializer",
     "TessonError",
     "UsageError",
     "UserDeserializer",

@@ -1,4 +1,4 @@
-"""Deserializers of pictures: of files that a map lists, and of texts in Base64."""
+"""Deserializers of pictures: of files that a map lists, of texts in Base64, and of tar archives."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from . import transforms
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .keywords import suggests_keywords
-from .paths import AnyPath, optional_text_of, text_of
+from .paths import AnyPath, files_of, optional_text_of
 from .streams import StreamDef, StreamDefs, StreamInformation
 from .transforms import AnyTransform
 
-__all__ = ["Base64ImageDeserializer", "ImageDeserializer"]
+__all__ = ["Base64ImageDeserializer", "ImageDeserializer", "TarImageDeserializer"]
 
 _Maker: TypeAlias = Callable[..., dict[str, Any]]
 
@@ -36,14 +36,14 @@ class _Images(Deserializer):
 
     def __init__(
         self,
-        filename: AnyPath,
+        filename: AnyPath | Sequence[AnyPath],
         streams: Mapping[str, StreamDef] | None,
         layout: Literal["CHW", "HWC"],
         options: Mapping[str, object],
     ) -> None:
         if layout not in ("CHW", "HWC"):
             raise ConfigError(f"layout: found {layout!r}, expected `CHW` or `HWC`", path="layout")
-        super().__init__({"file": text_of(filename), **options})
+        super().__init__({"file": files_of(filename), **options})
         self._layout = layout
         for name, stream in StreamDefs(streams or {}).items():
             self._add(name, stream)
@@ -354,6 +354,83 @@ class Base64ImageDeserializer(_Images):
             "max_errors": max_errors,
             "verbosity": verbosity,
             "cache_index": cache_index,
+        })
+
+
+@suggests_keywords
+class TarImageDeserializer(_Images):
+    """Reads pictures in tar archives, as WebDataset packs them: ``cat/7.jpg`` and its class as text, ``cat/7.cls``.
+
+    Members that follow each other and have one name before its first ``.`` are a sample; the name is its key. Archives are read
+    where they are, without unpacking. Streams and methods are those of :class:`ImageDeserializer`.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike, or a list of them
+        The archive, relative to the working directory; a pattern such as ``"train-*.tar"``, or a list, for several.
+    streams : mapping of str to StreamDef, optional
+        As in :class:`ImageDeserializer`; the number of classes has to be given.
+    layout : {"CHW", "HWC"}
+        As in :class:`ImageDeserializer`. Default ``"CHW"``.
+    image_extension : str, optional
+        What follows the first ``.`` in the names of pictures, by default any that is usual for pictures.
+    label_extension : str, optional
+        The same of classes. Default ``"cls"``.
+    grayscale : bool, optional
+        Decode to one channel. Default False.
+    channel_order : {"bgr", "rgb"}, optional
+        The order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
+    multi_view_crop : bool, optional
+        As in :class:`ImageDeserializer`.
+    on_corrupt_image : {"error", "skip", "accept"}, optional
+        As in :class:`ImageDeserializer`. Default ``"error"``.
+    exif_orientation : {"auto", "apply", "ignore"}, optional
+        Whether JPEGs are turned as their EXIF data say; ``"auto"`` turns none here. Default ``"auto"``.
+    jpeg_scaled_decode : int or tuple of two, optional
+        As in :class:`ImageDeserializer`.
+    max_pixels : int, optional
+        The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
+    verbosity : int, optional
+        Accepted for all deserializers of pictures alike, without effect.
+
+    Examples
+    --------
+    >>> TarImageDeserializer(["0.tar", "1.tar"], StreamDefs(
+    ...     features=StreamDef(field="image"), labels=StreamDef(field="label", shape=10)), layout="HWC").config
+    {'type': 'TarImageDeserializer', 'file': ['0.tar', '1.tar'], \
+'input': {'features': {'transforms': []}, 'labels': {'labelDim': 10}}}
+    """
+
+    type = "TarImageDeserializer"
+
+    def __init__(
+        self,
+        filename: AnyPath | Sequence[AnyPath],
+        streams: Mapping[str, StreamDef] | None = None,
+        *,
+        layout: Literal["CHW", "HWC"] = "CHW",
+        image_extension: str | None = None,
+        label_extension: str | None = None,
+        grayscale: bool | None = None,
+        channel_order: Literal["bgr", "rgb"] | None = None,
+        multi_view_crop: bool | None = None,
+        on_corrupt_image: Literal["error", "skip", "accept"] | None = None,
+        exif_orientation: Literal["auto", "apply", "ignore"] | None = None,
+        jpeg_scaled_decode: int | tuple[int, int] | None = None,
+        max_pixels: int | None = None,
+        verbosity: int | None = None,
+    ) -> None:
+        super().__init__(filename, streams, layout, {
+            "image_extension": image_extension,
+            "label_extension": label_extension,
+            "grayscale": grayscale,
+            "channel_order": channel_order,
+            "multi_view_crop": multi_view_crop,
+            "on_corrupt_image": on_corrupt_image,
+            "exif_orientation": exif_orientation,
+            "jpeg_scaled_decode": jpeg_scaled_decode,
+            "max_pixels": max_pixels,
+            "verbosity": verbosity,
         })
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import inspect
+import io
 import json
 import pickle
 import re
 import struct
+import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,7 @@ from tesson import (
     StreamDefs,
     StreamInformation,
     TFDSDeserializer,
+    TarImageDeserializer,
     UserTransform,
     _tesson,
     tfds,
@@ -77,12 +80,18 @@ def picture(number: int) -> NDArray[np.uint8]:
 
 @pytest.fixture(autouse=True)
 def pictures(files: Path) -> None:
-    """Three pictures, as files in a map and in Base64."""
+    """Three pictures, as files in a map, in Base64 and in a tar archive."""
     for number in range(3):
         (files / f"{number}.ppm").write_bytes(ppm(picture(number)))
     (files / "map.txt").write_text("".join(f"{number}.ppm\t{number + 1}\n" for number in range(3)))
     encoded = [base64.b64encode(ppm(picture(number))).decode() for number in range(3)]
     (files / "map.b64").write_text("".join(f"{number + 1}\t{text}\n" for number, text in enumerate(encoded)))
+    with tarfile.open(files / "pictures.tar", "w") as archive:
+        for number in range(3):
+            for name, data in [("ppm", ppm(picture(number))), ("cls", str(number + 1).encode())]:
+                member = tarfile.TarInfo(f"{'deep/' * 30}{number}.{name}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
 
 
 def streams(*given: Any, classes: int = 4) -> StreamDefs:
@@ -97,8 +106,11 @@ def read(*deserializers: Any, **options: Any) -> tesson.Minibatch:
         return source.next_minibatch(100)
 
 
-@pytest.mark.parametrize(("maker", "file"), [(ImageDeserializer, "map.txt"), (Base64ImageDeserializer, "map.b64")])
-def test_pictures_come_with_their_classes(maker: type[ImageDeserializer], file: str) -> None:
+@pytest.mark.parametrize(
+    ("maker", "file"),
+    [(ImageDeserializer, "map.txt"), (Base64ImageDeserializer, "map.b64"), (TarImageDeserializer, ["pictures.tar"])],
+)
+def test_pictures_come_with_their_classes(maker: Any, file: Any) -> None:
     minibatch = read(maker(file, streams()))
     expected = np.stack([picture(number).transpose(2, 0, 1) for number in range(3)])
     assert minibatch["features"].samples.dtype == np.float32

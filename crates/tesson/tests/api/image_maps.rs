@@ -225,3 +225,22 @@ fn the_form_of_a_map_is_part_of_a_state() {
     assert!(open(&store, "m.csv", "", "").unwrap().restore(&state(r#""mapFormat": "csv","#)).is_ok());
     assert!(open(&store, "m.csv", "", "").unwrap().restore(&state(r#""mapFormat": "cntk","#)).is_err());
 }
+
+#[test]
+fn a_picture_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
+    let store = store(&["a.pgm", "b.pgm"], &[("map.txt", "a.pgm\t0\nlarge.pgm\t1\nb.pgm\t2\n")]);
+    let store = store.with("large.pgm", vec![b'P'; 4 << 20]);
+    let options = r#""memoryLimit": 3000000, "#;
+    let opened = |policy: &str| {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {policy} "grayscale": true,
+                "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], {options} "maxSweeps": 1, "randomize": false}}"#
+        );
+        Source::open_in(&from_json(&text).expect("it is right"), &store).expect("the map can be read")
+    };
+    let found = pictures(&mut opened(r#""onCorruptImage": "skip","#));
+    assert_eq!(found, expected(&[(0, 0, "0"), (1, 2, "2")]));
+    let error = opened("").next_minibatch(1000).expect_err("it is too large");
+    assert_eq!(error.code(), "data.sequence-beyond-memory", "{error}");
+    assert!(error.to_string().starts_with("large.pgm (byte 0): sequence 1"), "{error}");
+}

@@ -23,6 +23,7 @@ mod scans;
 mod speech;
 mod steps;
 mod stored;
+mod tar_images;
 mod transforms;
 mod truncated_steps;
 mod truncation;

@@ -1,0 +1,56 @@
+//! What can be wrong with a tar archive of pictures.
+
+use tesson_core::FormatFaults;
+
+tesson_core::error_kinds! {
+    /// What is wrong with a tar archive of pictures.
+    pub enum TarImageFault {
+        /// The file is no tar archive, or one that is damaged here.
+        BadHeader { why: &'static str = "its checksum is another one" }
+            = "tar-image.bad-header": "expected the header of a member, {why}"
+            => "Write the archive anew; it has to be an uncompressed tar file.",
+        /// The file is compressed.
+        Compressed { form: &'static str = "gzip" }
+            = "tar-image.compressed": "the archive is compressed ({form}), so that no picture can be found without unpacking all \
+                before it"
+            => "Unpack the archive to a `.tar`; its pictures are compressed by themselves.",
+        /// A member goes beyond the end of the file.
+        Truncated { member: String = "7.jpg".into(), needs: u64 = 4096, left: u64 = 512 }
+            = "tar-image.truncated": "`{member}` has {needs} bytes, the archive ends after {left} of them"
+            => "Write the archive anew; it has been cut off.",
+        /// A sample has more than one picture.
+        SeveralPictures { first: String = "7.jpg".into(), second: String = "7.png".into() }
+            = "tar-image.several-pictures": "`{first}` and `{second}` are pictures of one sample"
+            => "Choose one of them with `imageExtension`.",
+        /// A sample has a picture and no class.
+        NoLabel { picture: String = "7.jpg".into(), expected: String = "7.cls".into() }
+            = "tar-image.no-label": "the sample of `{picture}` has no `{expected}`, expected the number of its class"
+            => "Add the class behind the picture, name its extension in `labelExtension`, or leave out the stream of labels.",
+        /// A class is no number.
+        BadLabel { member: String = "7.cls".into(), found: String = "cat".into() }
+            = "tar-image.bad-label": "`{member}` holds `{found}`, expected the number of a class"
+            => "Number the classes from 0.",
+        /// A class is not below the number of classes.
+        LabelOutOfRange { label: u64 = 10, dim: u64 = 10 }
+            = "tar-image.label-out-of-range": "the label is {label}, expected one below `labelDim`, {dim}"
+            => "Raise `labelDim`, or mend the label.",
+        /// A picture, or the name of a member, is larger than can be.
+        TooLarge { what: &'static str = "the picture", bytes: u64 = 5_000_000_000, most: u64 = 4_294_967_295 }
+            = "tar-image.too-large": "{what} has {bytes} bytes, expected at most {most}"
+            => "Leave the member out of the archive.",
+        /// No sample has a picture.
+        NoPictures
+            = "tar-image.no-pictures": "no member is a picture by its extension"
+            => "Name the extension of pictures in `imageExtension`.",
+    }
+}
+
+impl FormatFaults for TarImageFault {}
+
+impl TarImageFault {
+    /// Whether a label is at fault.
+    pub(super) fn is_of_label(&self) -> bool {
+        use TarImageFault::{BadLabel, LabelOutOfRange, NoLabel};
+        matches!(self, BadLabel { .. } | LabelOutOfRange { .. } | NoLabel { .. })
+    }
+}

@@ -1,0 +1,49 @@
+//! Pictures in tar archives, as WebDataset packs them: members that follow each other and have one name before its first
+//! `.` are one sample, such as `cat/7.jpg` and `cat/7.cls`.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the options, resolved |
+//! | `header` | the block in front of each member |
+//! | `members` | the members of an archive, one after the other |
+//! | `index` | samples: where each picture lies, its key and its class |
+//! | `archive` | what the engine sees |
+//! | `fault` | what can be wrong |
+
+mod archive;
+mod fault;
+mod header;
+mod index;
+mod members;
+mod options;
+
+use std::sync::Arc;
+
+use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults, RepeatedKeys};
+
+pub use fault::TarImageFault;
+
+use crate::files::Files;
+
+/// The registry's entry.
+pub static FORMAT: Format = Format::new(
+    "TarImageDeserializer",
+    "Pictures and their classes in tar archives, as WebDataset packs them.",
+    &options::OPTIONS,
+    open,
+)
+.with_decoder(crate::pictures::decoder)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);
+
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let options = Arc::new(options::TarOptions::new(options, defaults)?);
+    let of_each = options.pictures.facts(FORMAT.name, &options.identity());
+    let files = Files::new(FORMAT.name, &options.pictures.files, |file| {
+        archive::TarArchive::new(file, Arc::clone(&options), &of_each)
+    });
+    Ok(Box::new(files.with_facts(|facts| {
+        facts.max_errors = of_each.max_errors;
+        facts.repeated_keys = RepeatedKeys::Last;
+    })))
+}
