@@ -88,5 +88,5 @@ fn a_picture_is_decoded_cut_resized_and_normalized_with_a_few_small_allocations(
     let n = windows.iter().map(|(n, _)| n / (WARM_UP * SIZE as usize)).min().expect("there are some");
     let largest = windows.iter().map(|(_, largest)| *largest).min().expect("there are some");
     // Decision 32 has these figures. The decoded picture has 55,578 bytes, its file 10,956, the resized one 27,648 values.
-    assert!(n <= 8 && largest <= 512, "{n} allocations a picture, {largest} bytes at most");
+    assert!(n <= 7 && largest <= 512, "{n} allocations a picture, {largest} bytes at most");
 }

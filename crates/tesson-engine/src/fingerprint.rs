@@ -1,5 +1,7 @@
 //! What identifies a corpus, whatever its path and times are.
 
+use std::io::Write as _;
+
 use tesson_core::{DeserializerFacts, Error, Fetch, ResourceId};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -34,4 +36,25 @@ pub(crate) fn corpus<'a>(
 /// A hash of a text.
 pub(crate) fn text(text: &str) -> u64 {
     xxh3_64(text.as_bytes())
+}
+
+/// The same of a number in decimal, without making a text of it.
+pub(crate) fn decimal(number: u64) -> u64 {
+    let mut digits = [0; 20];
+    let mut rest = &mut digits[..];
+    write!(rest, "{number}").expect("64 bits have at most 20 digits");
+    let n = 20 - rest.len();
+    xxh3_64(&digits[..n])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_hash_as_their_digits() {
+        for number in [0, 7, 1_234_567, u64::MAX] {
+            assert_eq!(decimal(number), text(&number.to_string()));
+        }
+    }
 }

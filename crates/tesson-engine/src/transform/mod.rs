@@ -193,7 +193,7 @@ impl Transforms {
                 continue;
             }
             let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
-            let key = |i: usize| self.key(places[i].sweep, key_hash(&keys.get(i)), copy(i));
+            let key = |i: usize| self.key(places[i].sweep, batch_key_hash(keys, i), copy(i));
             chain.apply(batch, draws.of_batch(stream, key), memory, pools).map_err(|(i, cause)| {
                 let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
                 let kind = match chain.error_kind(cause) {
@@ -388,8 +388,16 @@ pub(crate) fn dense_bytes(stream: &Arc<StreamInfo>) -> u64 {
 /// The hash of a key: of its text, numbers in decimal.
 fn key_hash(key: &Key) -> u64 {
     match key {
-        Key::Number(n) => fingerprint::text(&n.to_string()),
+        Key::Number(n) => fingerprint::decimal(*n),
         Key::Text(text) => fingerprint::text(text),
+    }
+}
+
+/// The same of a key in a minibatch.
+fn batch_key_hash(keys: &BatchKeys, i: usize) -> u64 {
+    match keys {
+        BatchKeys::Numbers(numbers) => fingerprint::decimal(numbers[i]),
+        BatchKeys::Texts(texts) => fingerprint::text(texts.get(i)),
     }
 }
 
