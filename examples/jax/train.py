@@ -32,11 +32,9 @@ LEARNING_RATE = 0.5
 
 
 def open_source(name="train.ctf", **options):
-    """The digits of one file, in memory: labels are sparse in the file, but whole numbers here, since JAX has no sparse arrays."""
+    """The digits of one file."""
     streams = StreamDefs(features=StreamDef(shape=PIXELS), labels=StreamDef(shape=CLASSES, is_sparse=True))
-    with MinibatchSource(CTFDeserializer(DIGITS / name, streams), randomize=False, max_sweeps=1) as source:
-        features, labels = source.next_minibatch(100_000).paired("features", "labels")
-        return MinibatchSource.from_data(features=features.samples, labels=labels.class_indices, **options)
+    return MinibatchSource(CTFDeserializer(DIGITS / name, streams), **options)
 
 
 def scores(weights, features):
@@ -45,7 +43,7 @@ def scores(weights, features):
 
 def loss_of(weights, batch):
     """The mean cross entropy of a minibatch."""
-    right = jax.nn.one_hot(batch["labels"].astype(int), CLASSES)
+    right = jax.nn.one_hot(batch["labels"], CLASSES)
     return -(right * jax.nn.log_softmax(scores(weights, batch["features"]))).sum(axis=1).mean()
 
 
@@ -66,7 +64,7 @@ class Run:
         # Minibatches of one size, which devices share equally: the last one of a sweep takes some of the next.
         source = open_source(randomize="global", sharing="position")
         rows = NamedSharding(mesh, PartitionSpec("data"))
-        self.batches = tesson.jax.minibatches(source, minibatch_size=64, sharding=rows)
+        self.batches = tesson.jax.minibatches(source, minibatch_size=64, sharding=rows, classes=["labels"])
         self.steps = 0
 
     def replicated(self, arrays):
@@ -115,8 +113,8 @@ def accuracy(weights):
     """The share of test digits that are recognized."""
     weights = {name: np.asarray(array) for name, array in weights.items()}
     with open_source("test.ctf", randomize=False, max_sweeps=1) as source:
-        test = source.next_minibatch(100_000)
-    return (scores(weights, test["features"].samples).argmax(axis=1) == test["labels"].samples).mean()
+        features, labels = source.next_minibatch(100_000).paired("features", "labels")
+    return (scores(weights, features.samples).argmax(axis=1) == labels.class_indices).mean()
 
 
 def main():

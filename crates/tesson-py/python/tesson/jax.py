@@ -37,13 +37,14 @@ def minibatches(
     prefetch: int = 2,
     padded: Collection[str] | None = None,
     pad_to: int | None = None,
+    classes: Collection[str] = (),
 ) -> MinibatchIterator:
     """Iterate over a source's minibatches as dictionaries of :class:`jax.Array`.
 
     Parameters
     ----------
     source : Source
-        Its streams have to be dense. The iterator reads ahead of the training loop: from here on read, save and restore
+        Its streams have to be dense, or be among `classes`. The iterator reads ahead of the training loop: from here on read, save and restore
         through the iterator, not through the source.
     minibatch_size : int, optional
         Samples of a minibatch over all processes; by default as for :meth:`MinibatchSource.minibatches`.
@@ -62,19 +63,23 @@ def minibatches(
     pad_to : int, optional
         Steps to which the sequences of padded streams are filled up with 0. By default as many as the longest
         sequence of the minibatch, where compiled functions are compiled anew for each length.
+    classes : collection of str, optional
+        Sparse streams whose samples have one column each, such as labels: they become int32 arrays of its numbers. JAX has no
+        sparse arrays that other streams could become.
 
     Returns
     -------
     MinibatchIterator
         For each minibatch a dictionary: of a stream ``name`` the array ``[sequences, *sample_shape]``; of a padded one
-        ``[sequences, steps, *sample_shape]`` and, as ``name_lengths``, the int32 samples of each sequence.
+        ``[sequences, steps, *sample_shape]`` and, as ``name_lengths``, the int32 samples of each sequence; of `classes`
+        ``[sequences]``.
 
     Raises
     ------
     UsageError
         A stream is sparse or ragged, or an argument means nothing.
     """
-    return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to)
+    return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to, classes)
 
 
 class MinibatchIterator(Iterator[dict[str, Any]]):
@@ -96,15 +101,20 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         prefetch: int,
         padded: Collection[str] | None,
         pad_to: int | None,
+        classes: Collection[str] = (),
     ) -> None:
         for name, value, least in (("prefetch", prefetch, 0), ("pad_to", pad_to, 1)):
             if value is not None and (not isinstance(value, int) or value < least):
                 raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
+        self._classes = _named("classes", classes, source)
         for stream in source.streams.values():
-            if stream.storage_format == "sparse":
+            if stream.storage_format == "sparse" and stream.name not in self._classes:
                 raise UsageError(
-                    f"stream `{stream.name}` is sparse, expected dense streams: read it with is_sparse=False, or leave it out"
+                    f"stream `{stream.name}` is sparse, expected dense streams: read it with is_sparse=False, name it in "
+                    f"`classes` if its samples are numbers of classes, or leave it out"
                 )
+            if stream.storage_format != "sparse" and stream.name in self._classes:
+                raise UsageError(f"classes: stream `{stream.name}` is dense, expected sparse streams")
         self._source = source
         self._arguments = () if minibatch_size is None else (minibatch_size,)
         self._sharding = sharding
@@ -186,19 +196,19 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         if data.is_ragged:
             raise UsageError(f"stream `{name}` is ragged, expected samples of one shape: scale or crop its pictures alike")
         lengths = data.lengths
-        if name in self._padded:
+        if name in self._padded and name not in self._classes:
             arrays[name] = self._filled(name, data, lengths)
             arrays[f"{name}_lengths"] = lengths.astype(np.int32)
             return
         if (lengths != 1).any():
             number = int(np.flatnonzero(lengths != 1)[0])
+            remedy = "" if name in self._classes else "; name the stream in `padded`"
             raise DataError(
-                f"stream `{name}`: sequence {data.keys[number]!r} has {lengths[number]} samples, expected 1; "
-                f"name the stream in `padded`",
+                f"stream `{name}`: sequence {data.keys[number]!r} has {lengths[number]} samples, expected 1{remedy}",
                 stream=name,
                 key=data.keys[number],
             )
-        arrays[name] = data.samples
+        arrays[name] = data.class_indices if name in self._classes else data.samples
 
     def _filled(self, name: str, data: MinibatchData, lengths: NDArray[np.uint32]) -> NDArray[Any]:
         """A padded stream's sequences, filled up to the number of steps asked for."""
@@ -244,7 +254,12 @@ def _checked(padded: Collection[str] | None, source: Source) -> frozenset[str]:
     if padded is None:
         several = isinstance(source, MinibatchSource) and source.num_samples_per_sweep > source.num_sequences
         return frozenset(source.streams if several else ())
-    names = {padded} if isinstance(padded, str) else set(padded)
+    return _named("padded", padded, source)
+
+
+def _named(argument: str, given: Collection[str], source: Source) -> frozenset[str]:
+    """Streams of a source that an argument names."""
+    names = {given} if isinstance(given, str) else set(given)
     if unknown := names - set(source.streams):
-        raise UsageError(f"padded: found {sorted(unknown)}, expected streams of the source: {', '.join(source.streams)}")
+        raise UsageError(f"{argument}: found {sorted(unknown)}, expected streams of the source: {', '.join(source.streams)}")
     return frozenset(names)

@@ -359,6 +359,7 @@ class MinibatchSource(Source):
         exclude_keys: Iterable[int | str] | AnyPath | None = None,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
+        drop_last: bool = False,
         equal_steps: Literal["drop", "repeat", "empty"] | None = None,
         sharing: Literal["chunk", "position"] | None = None,
         memory_limit: int | str | None = None,
@@ -377,8 +378,8 @@ class MinibatchSource(Source):
         data : mapping, optional
             Streams whose names are no keywords, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
-randomization_window_in_samples, frame_mode, truncation_length, exclude_keys, minibatch_size_in_sequences, bucketing, equal_steps, \
-sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index, world
+randomization_window_in_samples, frame_mode, truncation_length, exclude_keys, minibatch_size_in_sequences, bucketing, drop_last, \
+equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index, world
             As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
             Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose

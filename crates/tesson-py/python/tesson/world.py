@@ -86,8 +86,18 @@ def _launched() -> World | None:
         if texts == [None, None]:
             continue
         rank, size = (_number(name, text, names) for name, text in zip(names, texts, strict=True))
-        return _checked(World(rank, size, " and ".join(names)), names[0])
+        return _checked(World(rank, size, " and ".join(names) + _others(names, (rank, size))), names[0])
     return None
+
+
+def _others(names: tuple[str, str], found: tuple[int, int]) -> str:
+    """What other launchers' variables say that differs: one launcher may run inside another, or variables be left over."""
+    differing = ""
+    for other in _VARIABLES:
+        texts = [os.environ.get(name) for name in other]
+        if other != names and None not in texts and texts != [str(number) for number in found]:
+            differing += f"; not from {other[0]} and {other[1]}, which say {texts[0]} of {texts[1]}"
+    return differing
 
 
 def _number(name: str, text: str | None, names: tuple[str, str]) -> int:

@@ -159,6 +159,23 @@ def test_sparse_streams_are_refused_before_anything_is_read() -> None:
         tesson.jax.minibatches(MinibatchSource.from_data(x=csr_matrix(np.eye(3))))
 
 
+def test_sparse_streams_of_classes_are_numbers() -> None:
+    from scipy.sparse import csr_matrix
+
+    def source() -> MinibatchSource:
+        return MinibatchSource.from_data(x=np.eye(4)[:, :1], y=csr_matrix(np.eye(4)[[2, 0, 3, 3]]), max_sweeps=1)
+
+    (batch,) = tesson.jax.minibatches(source(), 10, classes=["y"])
+    assert batch["y"].dtype == np.int32 and batch["y"].tolist() == [2, 0, 3, 3]
+    with pytest.raises(UsageError, match=r"classes: found \['z'\], expected streams of the source: x, y"):
+        tesson.jax.minibatches(source(), classes=["z"])
+    with pytest.raises(UsageError, match="classes: stream `x` is dense"):
+        tesson.jax.minibatches(source(), classes=["x", "y"])
+    several = MinibatchSource.from_data(x=[np.ones(2)], y=[csr_matrix(np.eye(2))], max_sweeps=1)
+    with pytest.raises(DataError, match="stream `y`: sequence 0 has 2 samples, expected 1$"):
+        list(tesson.jax.minibatches(several, classes="y"))
+
+
 class Counting(UserMinibatchSource):
     """A custom source of four minibatches with a state of its own."""
 

@@ -133,3 +133,8 @@ def test_an_array_for_which_there_is_no_memory_raises_its_size() -> None:
         minibatch = source.next_minibatch(20_000)
         with pytest.raises(MemoryError, match="20000, 1, 2147483647"):
             minibatch["y"].asarray()
+
+
+def test_the_last_minibatch_is_dropped_where_that_is_asked_for() -> None:
+    with MinibatchSource.from_data(x=np.ones((7, 1)), max_sweeps=1, drop_last=True) as source:
+        assert [len(minibatch["x"].samples) for minibatch in source.minibatches(3)] == [3, 3]

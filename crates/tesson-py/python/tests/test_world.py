@@ -35,10 +35,20 @@ def test_launchers(rank: str, size: str, monkeypatch: pytest.MonkeyPatch, caplog
     assert f"rank 2 of 5, from {rank} and {size}" in caplog.text
 
 
-def test_torchrun_inside_slurm_counts_its_own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torchrun_inside_slurm_counts_its_own_processes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     for name, value in {"RANK": "5", "WORLD_SIZE": "8", "SLURM_PROCID": "1", "SLURM_NTASKS": "2"}.items():
         monkeypatch.setenv(name, value)
-    assert resolve_world()[:2] == (5, 8)
+    with caplog.at_level(logging.INFO, "tesson"):
+        assert resolve_world()[:2] == (5, 8)
+    assert "from RANK and WORLD_SIZE; not from SLURM_PROCID and SLURM_NTASKS, which say 1 of 2" in caplog.text
+    caplog.clear()
+    for name, value in {"SLURM_PROCID": "5", "SLURM_NTASKS": "8"}.items():
+        monkeypatch.setenv(name, value)
+    with caplog.at_level(logging.INFO, "tesson"):
+        resolve_world()
+    assert "SLURM" not in caplog.text
 
 
 def test_without_a_launcher_there_is_one_process() -> None:
