@@ -277,6 +277,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     def state_dict(self) -> dict[str, Any]:
         """The state behind the last minibatch yielded: a small dictionary that `json` can write.
 
+        Its keys are always the same, since ``torch.distributed.checkpoint`` loads those alone that the dataset has already:
+        the source's state, which has lists of any length, is a text in it.
+
         Raises
         ------
         UsageError
@@ -285,9 +288,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         worker = get_worker_info()
         if worker is None:
             source = self._reader_after_workers()
-            return {"source": source.get_checkpoint_state(), "ended": self._ended or self._nothing_left}
+            return {"source": json.dumps(source.get_checkpoint_state()), "ended": self._ended or self._nothing_left}
         return {
-            "source": self._reader().get_checkpoint_state(),
+            "source": json.dumps(self._reader().get_checkpoint_state()),
             "ended": self._ended or self._nothing_left,
             "worker": worker.id,
             "workers": worker.num_workers,
@@ -314,7 +317,13 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
                 f"the state is that of {who[0]}, found {who[1]}: resume with the num_workers that it was saved with",
                 code="resume.unreadable",
             )
-        self._reader().restore_from_checkpoint(state_dict["source"])
+        position = state_dict["source"]
+        if isinstance(position, str):
+            try:
+                position = json.loads(position)
+            except ValueError:
+                raise ResumeError("found a state whose `source` is no JSON, expected what state_dict() returned", code="resume.unreadable") from None
+        self._reader().restore_from_checkpoint(position)
         self._ended = False
         self._nothing_left = bool(state_dict["ended"])
         if worker is None:
@@ -325,7 +334,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._pass = state_dict["pass"]
         self._passes.load(worker.id, worker.num_workers, self._pass)
         if self._nothing_left:
-            self._passes.end(worker.id, self._pass, state_dict["source"])
+            self._passes.end(worker.id, self._pass, position)
 
     def __getstate__(self) -> dict[str, Any]:
         opened = None if self._opened is None else self._opened[0].get_checkpoint_state()

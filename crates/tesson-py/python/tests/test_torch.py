@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -404,3 +405,30 @@ def test_a_stateful_loader_resumes_with_the_sampler_at_any_step(workers: int) ->
         resumed.load_state_dict(state)
         assert [i for batch in resumed for i in batch.tolist()] == expected[0][step * 5 :]
         assert [i for batch in resumed for i in batch.tolist()] == expected[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"truncation_length": 4}, {"bucketing": 32, "randomize": True}], ids=["whole", "truncated", "buckets"])
+def test_distributed_checkpoints_hold_all_of_a_state(tmp_path: Path, options: dict[str, Any]) -> None:
+    import torch.distributed.checkpoint as dcp
+
+    sequences = [np.full((1 + 7 * i % 13, 1), i, np.float32) for i in range(40)]
+
+    def dataset() -> tesson.torch.IterableDataset:
+        return tesson.torch.IterableDataset(MinibatchSource.from_data(x=sequences, max_sweeps=2, **options), minibatch_size=32)
+
+    saved = dataset()
+    iteration = iter(saved)
+    for _ in range(5):
+        next(iteration)
+    dcp.save({"data": saved}, checkpoint_id=tmp_path, no_dist=True)
+    loaded = dataset()
+    dcp.load({"data": loaded}, checkpoint_id=tmp_path, no_dist=True)
+    assert loaded.state_dict() == saved.state_dict()
+    assert [batch["x"].tolist() for batch in loaded] == [batch["x"].tolist() for batch in iteration]
+
+
+@pytest.mark.parametrize("source", ["{", 3, None])
+def test_a_state_that_cannot_be_read_is_refused(source: Any) -> None:
+    dataset = tesson.torch.IterableDataset(MinibatchSource.from_data(x=np.ones((3, 1))), minibatch_size=2)
+    with pytest.raises(ResumeError):
+        dataset.load_state_dict({"source": source, "ended": False})

@@ -45,18 +45,38 @@ def test_the_example_goes_on_in_another_process(tmp_path: Path) -> None:
     assert weights(stopped) == weights(straight)
 
 
-def test_the_example_with_accelerate_resumes_to_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_example_with_accelerate_resumes_to_the_same_weights(tmp_path: Path, processes: int) -> None:
     pytest.importorskip("accelerate", reason="accelerate is not installed")
+    launcher = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", str(processes), "--num_machines", "1"]
     load_file = pytest.importorskip("safetensors.torch", reason="safetensors is not installed").load_file
 
     def trained(name: str, *arguments: Any) -> dict[str, Any]:
-        command = [sys.executable, str(EXAMPLE.with_name("accelerate_loop.py")), "--epochs", "2", "--checkpoint", name]
+        example = [str(EXAMPLE.with_name("accelerate_loop.py")), "--epochs", "2", "--checkpoint", name]
+        launch = [*launcher, "--mixed_precision", "no", "--dynamo_backend", "no"] if processes > 1 else []
+        command = [sys.executable, *launch, *example]
         run = subprocess.run([*command, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert run.returncode == 0, run.stderr
         return {name: value.tolist() for name, value in load_file(tmp_path / name / "model.safetensors").items()}
 
     straight = trained("straight")
     # Inside the first epoch, and behind its last minibatch.
+    for steps in (10, 23):
+        assert trained(f"stopped-{steps}", "--stop-after", steps) != straight
+        assert trained(f"stopped-{steps}") == straight
+
+
+def test_the_example_with_lightning_resumes_to_the_same_weights(tmp_path: Path) -> None:
+    pytest.importorskip("lightning", reason="lightning is not installed")
+
+    def trained(name: str, *arguments: Any) -> dict[str, Any]:
+        command = [sys.executable, str(EXAMPLE.with_name("lightning_module.py")), "--epochs", "2", "--checkpoint", name]
+        run = subprocess.run([*command, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, run.stderr
+        state = torch.load(tmp_path / name, weights_only=False)["state_dict"]
+        return {name: value.tolist() for name, value in state.items()}
+
+    straight = trained("straight")
     for steps in (10, 23):
         assert trained(f"stopped-{steps}", "--stop-after", steps) != straight
         assert trained(f"stopped-{steps}") == straight
