@@ -355,12 +355,13 @@ fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
 pub(crate) type Configured = (&'static str, &'static str, Option<Value>);
 
 /// The options of the command line that set options of configurations.
-pub(crate) fn configured(Common { input, order, .. }: &Common) -> [Configured; 13] {
+pub(crate) fn configured(Common { input, order, .. }: &Common) -> [Configured; 14] {
     let words = |given: &Option<String>| given.as_deref().map(text);
     [
         ("rules", "deserializers[0].rules", words(&input.rules)),
         ("max-errors", "deserializers[0].maxErrors", input.max_errors.map(whole)),
         ("quarantine", "quarantine", words(&input.quarantine)),
+        ("exclude-keys", "excludeKeys", words(&input.exclude_keys)),
         ("threads", "threads", input.threads.map(whole)),
         ("memory-limit", "memoryLimit", words(&input.memory_limit)),
         ("randomize", "randomize", words(&order.randomize)),

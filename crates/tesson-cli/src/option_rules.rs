@@ -124,6 +124,7 @@ const RULES: &[Rule] = &[
     (&["rules", "allow_empty"], OPENING, TEXT.and(CONFIGURATION)),
     (&["max_errors"], &["read", "bench", "convert"], TEXT.and(CONFIGURATION)),
     (&["quarantine"], &["read", "bench", "convert"], CORPUS),
+    (&["exclude_keys"], BATCHED, CORPUS),
     (&["base_dir"], OPENING, CONFIGURATION),
     // Resources.
     (&["threads"], OPENING, CORPUS),

@@ -78,6 +78,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) quarantine: Option<String>,
 
+    /// A file with a key in each line: their sequences are left out, all others keep their places
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) exclude_keys: Option<String>,
+
     /// The folder of relative file names in a configuration, by default the working directory
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(crate) base_dir: Option<PathBuf>,

@@ -19,6 +19,7 @@ Examples:
   tesson read reader.json --workers 4 --rank 1 --sharing position --json
   tesson read train.cntk DataDir=data --section Train/reader --take 3
   tesson read reader.json --take 100 --save-state at100.json
+  tesson read reader.json --sweeps 1 --exclude-keys bad-keys.txt
   tesson read images.json --minibatch-size 64 --take 1 --preview sheet.png
   tesson read mnist/3.0.1 --split train[67%:84%] --take 20
   tesson read reader.json --state at100.json --take 100 --set deserializers[0].rules=cntk";

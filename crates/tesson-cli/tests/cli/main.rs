@@ -519,6 +519,23 @@ fn bad_data_end_the_answer_with_an_error_line_and_exit_code_1() {
 }
 
 #[test]
+fn named_keys_are_left_out_and_others_keep_their_places() {
+    let folder = folder("exclude-keys");
+    fs::write(folder.join("keys.ctf"), "1 |x 1\n2 |x 2\n3 |x 3\n4 |x 4\n").unwrap();
+    fs::write(folder.join("bad.txt"), "2\n").unwrap();
+    let read = "read keys.ctf --stream x:1 --randomize false --sweeps 1 --json --minibatch-size 2";
+    let values = |command: &str| -> Vec<Value> {
+        let line = |line: &Value| line["streams"]["x"].get("sequences").cloned();
+        answers(&folder, command).iter().filter_map(line).collect()
+    };
+    let all = [json!([[[1]], [[2]]]), json!([[[3]], [[4]]])];
+    assert_eq!(values(read), all);
+    assert_eq!(values(&format!("{read} --exclude-keys bad.txt")), [json!([[[1]]]), all[1].clone()]);
+    let e = refused(&folder, &format!("{read} --exclude-keys none.txt"), 1);
+    assert!(e.contains("none.txt: No such file"), "{e}");
+}
+
+#[test]
 fn errors_suggest_the_repair() {
     let folder = two("repair");
     let e = refused(&folder, "read two.ctf", 2);

@@ -22,6 +22,7 @@ fn options_of_minibatches_are_refused_by_name_for_a_prepared_dataset() {
         "--rules cntk",
         "--max-errors 3",
         "--quarantine q",
+        "--exclude-keys k",
         "--base-dir .",
         "--sharing chunk",
         "--equal-steps drop",
