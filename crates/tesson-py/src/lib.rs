@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod arrays;
+mod arrow;
 mod batch;
 mod calls;
 mod command;
@@ -27,6 +28,8 @@ mod _tesson {
     use numpy::{PyArray1, PyArrayMethods};
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::arrow::{arrow_array, arrow_stream};
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]

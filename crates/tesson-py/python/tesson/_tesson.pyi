@@ -27,6 +27,8 @@ __all__ = [
     "__version__",
     "batch_of",
     "check_split",
+    "arrow_array",
+    "arrow_stream",
     "end_calls",
     "find_dataset",
     "forked",
@@ -148,6 +150,8 @@ class Schedule:
 def batch_of(
     columns: tuple[Any, ...], shape: Sequence[int], sparse: bool, double: bool, sweep_end: bool
 ) -> Batch: ...
+def arrow_array(level: Any) -> tuple[Any, Any]: ...
+def arrow_stream(level: Any) -> Any: ...
 def end_calls() -> None: ...
 def load_reader(
     config: str,

@@ -85,6 +85,27 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
     def __bool__(self) -> bool:
         return self._batch is not None
 
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        """The minibatch as a batch of Arrow's records, which shares its memory: ``pyarrow.record_batch(minibatch)``.
+
+        Rows are sequences. The column ``key`` has their keys; each stream is a column of lists of samples: dense ones of a fixed
+        size (``arrow.fixed_shape_tensor`` for several dimensions), sparse ones lists of ``index`` and ``value``.
+
+        Raises
+        ------
+        UsageError
+            A stream is ragged.
+        """
+        from . import _tesson, arrow
+
+        return _tesson.arrow_array(arrow.columns(self))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        """The same as a stream of one batch: ``pyarrow.table(minibatch)``, ``polars.DataFrame(minibatch)``."""
+        from . import _tesson, arrow
+
+        return _tesson.arrow_stream(arrow.columns(self))
+
     def paired(self, *streams: Hashable) -> tuple[MinibatchData, ...]:
         """Streams whose samples pair: sample *i* of each belongs to the same place of the same sequence.
 
