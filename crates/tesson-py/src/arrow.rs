@@ -159,8 +159,8 @@ macro_rules! released_when_dropped {
             }
         }
 
-        // SAFETY: the structures own what their pointers name, and whoever holds one may release it on any thread: nodes are
-        // shared by counting, and Python objects are given up as pyo3 does it without the GIL.
+        // SAFETY: a structure owns what its pointers name and may be released on any thread: nodes are reference-counted, and
+        // pyo3 drops references to Python objects safely without the GIL.
         unsafe impl Send for $type {})+
     };
 }
@@ -196,7 +196,7 @@ unsafe extern "C" fn get_schema(stream: *mut ArrowArrayStream, out: *mut ArrowSc
 }
 
 unsafe extern "C" fn get_next(stream: *mut ArrowArrayStream, out: *mut ArrowArray) -> c_int {
-    // SAFETY: as above; nobody else uses the stream meanwhile.
+    // SAFETY: as above; the interface forbids concurrent calls on one stream.
     let rest = unsafe { &mut *(*stream).private_data.cast::<Rest>() };
     let mut array = ArrowArray::of(&rest.node);
     if std::mem::replace(&mut rest.is_given, true) {
