@@ -230,7 +230,8 @@ fn package_name(manifest: &File) -> Option<&str> {
 }
 
 /// Crates with measured reasons for unsafe code.
-const MAY_BE_UNSAFE: &[&str] = &["tesson-formats", "tesson-engine", "tesson-py", "tesson-conformance"];
+const MAY_BE_UNSAFE: &[&str] =
+    &["tesson-formats", "tesson-image", "tesson-engine", "tesson-py", "tesson-conformance"];
 
 fn unsafe_code(files: &[File]) -> Vec<String> {
     let roots = manifests(files).filter_map(|m| Some((package_name(m)?, m.path.strip_suffix("Cargo.toml")?)));

@@ -4,7 +4,7 @@
 //! The options of a transform and what they mean are a file here and a word of [`TRANSFORMS`]; what it does to pixels is the
 //! file of the same name in [`transform`].
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod cast;
 mod color;
@@ -17,6 +17,8 @@ mod horizontal_flip;
 pub mod imdecode;
 mod intensity;
 mod jpeg_decoding;
+#[cfg(feature = "codecs")]
+mod libjpeg;
 mod mean;
 mod normalize;
 mod options;

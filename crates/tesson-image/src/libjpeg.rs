@@ -1,0 +1,211 @@
+//! libjpeg-turbo's decoder behind a safe interface: a file in memory, its header, and its lines.
+//!
+//! Nothing is allocated here for a picture: what the library is told of the file and of errors lies in [`Decompressor`], and the
+//! library's own pools are its own. The crate `mozjpeg` allocates three times a picture, which is why the calls stand here.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_long};
+use std::marker::PhantomData;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+
+pub(crate) use mozjpeg_sys::{J_COLOR_SPACE as ColorSpace, J_DCT_METHOD as DctMethod};
+use mozjpeg_sys::{
+    JERR_FILE_READ, jpeg_common_struct, jpeg_create_decompress, jpeg_decompress_struct,
+    jpeg_destroy_decompress, jpeg_error_mgr, jpeg_read_header, jpeg_read_scanlines, jpeg_resync_to_restart,
+    jpeg_source_mgr, jpeg_start_decompress, jpeg_std_error,
+};
+
+use crate::decode::PictureError;
+use crate::decode::jpeg::damaged;
+
+/// What the library is given behind the end of a file: a marker that ends the picture, twice. It paints the rest grey.
+const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
+
+/// What `jpeg_read_header` returns if the file has a picture.
+const HAS_PICTURE: c_int = 1;
+
+/// The decoder of a file.
+pub(crate) struct Decompressor<'file> {
+    info: jpeg_decompress_struct,
+    errors: jpeg_error_mgr,
+    source: Source,
+    file: PhantomData<&'file [u8]>,
+}
+
+/// Where the library reads: the rest of the file, and whether it asked for more than there is. Its callbacks find this behind
+/// `info.src`, which is why the library's structure comes first.
+#[repr(C)]
+struct Source {
+    rest: jpeg_source_mgr,
+    ended: bool,
+}
+
+/// How lines are made.
+#[derive(Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) colors: ColorSpace,
+    pub(crate) transform: DctMethod,
+    /// The scale is one to this: 1, 2, 4 or 8.
+    pub(crate) denominator: usize,
+}
+
+impl<'file> Decompressor<'file> {
+    /// Reads a file's header.
+    pub(crate) fn new(file: &'file [u8]) -> Result<Self, PictureError> {
+        // SAFETY: the structures are C's: numbers, pointers and enumerations, for all of which zero is a value.
+        let (info, mut errors): (jpeg_decompress_struct, jpeg_error_mgr) = unsafe { mem::zeroed() };
+        // SAFETY: the library fills in its usual callbacks.
+        unsafe { jpeg_std_error(&mut errors) };
+        errors.error_exit = Some(unwind);
+        errors.emit_message = Some(ignore_warning);
+        let rest = jpeg_source_mgr {
+            next_input_byte: file.as_ptr(),
+            bytes_in_buffer: file.len(),
+            init_source: Some(do_nothing),
+            fill_input_buffer: Some(make_up_end),
+            skip_input_data: Some(skip),
+            resync_to_restart: Some(jpeg_resync_to_restart),
+            term_source: Some(do_nothing),
+        };
+        let source = Source { rest, ended: false };
+        let mut new = Decompressor { info, errors, source, file: PhantomData };
+        // SAFETY: `call` has aimed the structure at its callbacks, and creating it is the first call.
+        new.call(|info| unsafe {
+            let errors = info.common.err;
+            jpeg_create_decompress(info);
+            info.common.err = errors;
+        })?;
+        // SAFETY: the structure was created.
+        match new.call(|info| unsafe { jpeg_read_header(info, 0) })? {
+            HAS_PICTURE => Ok(new),
+            _ => Err(damaged("no image in the JPEG file")),
+        }
+    }
+
+    /// Height and width of the picture in the file.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.info.image_height as usize, self.info.image_width as usize)
+    }
+
+    /// Components of a pixel in the file.
+    pub(crate) fn components(&self) -> usize {
+        self.info.num_components as usize
+    }
+
+    /// Whether more bytes were asked for than the file has.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.source.ended
+    }
+
+    /// Begins with the lines, colours being upsampled smoothly.
+    pub(crate) fn start(&mut self, output: Output) -> Result<(), PictureError> {
+        self.info.out_color_space = output.colors;
+        self.info.dct_method = output.transform;
+        self.info.do_fancy_upsampling = 1;
+        // Eighths: the library's blocks have eight pixels in a row.
+        (self.info.scale_num, self.info.scale_denom) = (8 / output.denominator as u32, 8);
+        // SAFETY: the header was read.
+        self.call(|info| unsafe { jpeg_start_decompress(info) })?;
+        Ok(())
+    }
+
+    /// Reads as many lines as `lines` has room for, which is a multiple of a line.
+    pub(crate) fn read_lines(&mut self, lines: &mut [u8]) -> Result<(), PictureError> {
+        let values = self.info.output_width as usize * self.info.output_components as usize;
+        assert!(
+            values > 0 && lines.len().is_multiple_of(values),
+            "{} bytes for lines of {values}",
+            lines.len()
+        );
+        let read = self.call(|info| {
+            lines.chunks_exact_mut(values).all(|line| {
+                let mut line = line.as_mut_ptr();
+                // SAFETY: the library writes one line, for which there is room. It fails if it has not begun with them.
+                info.output_scanline < info.output_height
+                    && unsafe { jpeg_read_scanlines(info, ptr::from_mut(&mut line), 1) } == 1
+            })
+        })?;
+        if read { Ok(()) } else { Err(damaged("it has too few lines")) }
+    }
+
+    /// Calls the library, which reports errors by unwinding. It is done with once it has.
+    fn call<T>(&mut self, call: impl FnOnce(&mut jpeg_decompress_struct) -> T) -> Result<T, PictureError> {
+        // This value may have moved since the last call.
+        self.info.common.err = &raw mut self.errors;
+        self.info.src = (&raw mut self.source).cast();
+        let info = &mut self.info;
+        catch_unwind(AssertUnwindSafe(|| call(info))).map_err(|message| {
+            self.destroy();
+            match message.downcast::<String>() {
+                Ok(message) => damaged(message),
+                Err(panic) => resume_unwind(panic),
+            }
+        })
+    }
+
+    /// Frees the library's memory. Calls fail from here on, there being no state in which they are allowed.
+    fn destroy(&mut self) {
+        // SAFETY: the library frees what it has, once.
+        unsafe { jpeg_destroy_decompress(&mut self.info) }
+    }
+}
+
+impl Drop for Decompressor<'_> {
+    fn drop(&mut self) {
+        self.destroy();
+    }
+}
+
+/// The library's last call for an error.
+#[cold]
+extern "C-unwind" fn unwind(info: &mut jpeg_common_struct) {
+    let mut text = [0; 80];
+    // SAFETY: the structure is a `Decompressor`'s, which `call` has aimed at its callbacks, and the library's own callback
+    // writes at most 80 bytes. It takes a mutable buffer: its declaration here is wrong.
+    unsafe {
+        type Format = unsafe extern "C-unwind" fn(&mut jpeg_common_struct, *mut [u8; 80]);
+        if let Some(format) = (*info.err).format_message {
+            let format = mem::transmute::<
+                unsafe extern "C-unwind" fn(&mut jpeg_common_struct, &[u8; 80]),
+                Format,
+            >(format);
+            format(info, &raw mut text);
+        }
+    }
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+    // No panic: nothing is wrong here.
+    resume_unwind(Box::new(format!("libjpeg fatal error: {}", String::from_utf8_lossy(text))));
+}
+
+extern "C-unwind" fn ignore_warning(_: &mut jpeg_common_struct, _: c_int) {}
+
+extern "C-unwind" fn do_nothing(_: &mut jpeg_decompress_struct) {}
+
+/// The library has read the whole file, and wants more.
+unsafe extern "C-unwind" fn make_up_end(info: &mut jpeg_decompress_struct) -> c_int {
+    // SAFETY: `call` has aimed it at a `Source`, which nothing else uses during a call.
+    let source = unsafe { &mut *info.src.cast::<Source>() };
+    source.ended = true;
+    source.rest.next_input_byte = MADE_UP_END.as_ptr();
+    source.rest.bytes_in_buffer = MADE_UP_END.len();
+    1
+}
+
+/// The library leaves out what it has no use for.
+unsafe extern "C-unwind" fn skip(info: &mut jpeg_decompress_struct, bytes: c_long) {
+    let Ok(bytes) = usize::try_from(bytes) else { return };
+    // SAFETY: as above.
+    let source = unsafe { &mut *info.src.cast::<Source>() };
+    if bytes > source.rest.bytes_in_buffer {
+        source.ended = true;
+        // SAFETY: `call` has aimed it at a `jpeg_error_mgr`.
+        unsafe { (*info.common.err).msg_code = JERR_FILE_READ as c_int };
+        return unwind(&mut info.common);
+    }
+    source.rest.bytes_in_buffer -= bytes;
+    // SAFETY: there are as many bytes.
+    source.rest.next_input_byte = unsafe { source.rest.next_input_byte.add(bytes) };
+}
