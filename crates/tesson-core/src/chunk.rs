@@ -33,17 +33,6 @@ impl Offsets {
         self.start(i)..self.start(i + 1)
     }
 
-    /// Appends those of `m` further entries to these of `n`.
-    fn append(&mut self, n: usize, next: &Offsets, m: usize) {
-        if *self == *next && matches!(self, Offsets::Every(_)) {
-            return;
-        }
-        let mut at: Vec<u32> = (0..=n).map(|i| self.start(i) as u32).collect();
-        let end = at[n];
-        at.extend((1..=m).map(|i| end + next.start(i) as u32));
-        *self = Offsets::At(at);
-    }
-
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         match self {
@@ -154,7 +143,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Whether a block that stays in memory keeps the column as it is; others are packed.
+    /// Whether blocks keep the column as it is; others can be packed.
     pub fn is_kept(&self) -> bool {
         !matches!(self, Data::Dense { .. } | Data::Sparse { .. })
     }
@@ -204,30 +193,6 @@ impl StreamColumn {
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.samples.bytes() + self.data.bytes()
-    }
-
-    /// The column, if it is kept; else an empty one in its place.
-    fn kept(&self) -> StreamColumn {
-        match self.data.is_kept() {
-            true => self.clone(),
-            false => {
-                StreamColumn { samples: Offsets::Every(0), data: Data::Dense { values: Values::Ones(0) } }
-            }
-        }
-    }
-
-    /// Appends to `n` sequences of a kept column those of the chunk that follows, `m` of them, `lines` lines on.
-    fn append(&mut self, n: usize, next: &StreamColumn, m: usize, lines: u64) {
-        match (&mut self.data, &next.data) {
-            (Data::Encoded(column), Data::Encoded(more)) => column.append(more, 0..more.len(), lines),
-            (Data::Frames(column), Data::Frames(more)) => column.append(more),
-            (Data::Recordings(column), Data::Recordings(more)) => column.append(more, 0..more.len()),
-            (Data::Repeated { values }, Data::Repeated { values: more }) => {
-                values.append(more, 0..more.len())
-            }
-            _ => return,
-        }
-        self.samples.append(n, &next.samples, m);
     }
 }
 
@@ -390,14 +355,10 @@ impl Chunk {
         }
     }
 
-    /// Appends [all but the columns](Chunk::without_columns) of a chunk that follows this one in the same storage, and
-    /// those columns that are not packed ([`Data::is_kept`]), in their places.
+    /// Appends [all but the columns](Chunk::without_columns) of a chunk that follows this one in the same storage.
     pub fn append_without_columns(&mut self, next: &Chunk) {
         if self.n_sequences == 0 {
             *self = next.without_columns();
-            if next.streams.iter().any(|column| column.data.is_kept()) {
-                self.streams = next.streams.iter().map(StreamColumn::kept).collect();
-            }
             return;
         }
         let (n, lines) = (self.n_sequences, next.first_line - self.first_line);
@@ -419,11 +380,19 @@ impl Chunk {
             self.copies.resize(n as usize, 0);
             self.copies.extend((0..next.n_sequences as usize).map(|i| next.copy(i)));
         }
-        for (column, more) in self.streams.iter_mut().zip(&next.streams) {
-            column.append(n as usize, more, next.n_sequences as usize, lines);
-        }
         self.n_sequences += next.n_sequences;
         self.n_lines += next.n_lines;
+    }
+
+    /// Gives back memory of encoded samples that was left of larger ones: for a chunk that stays in memory.
+    pub fn shrink(&mut self) {
+        for column in &mut self.streams {
+            match &mut column.data {
+                Data::Encoded(column) => column.shrink(),
+                Data::Recordings(column) => column.shrink(),
+                Data::Dense { .. } | Data::Sparse { .. } | Data::Frames(_) | Data::Repeated { .. } => {}
+            }
+        }
     }
 
     /// Bytes of memory held.
@@ -453,22 +422,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_packed_stays_beside_what_is() {
-        let chunk = |n: u32, copies: Vec<u32>, data: Data| {
-            let packed = Data::Dense { values: Values::Ones(n as usize) };
-            let streams = [packed, data].map(|data| StreamColumn { samples: Offsets::Every(1), data });
-            Chunk { n_sequences: n, copies, streams: streams.into(), ..Chunk::empty() }
+    fn what_is_known_beside_columns_is_appended() {
+        let chunk = |n: u32, copies: Vec<u32>, left_out: Vec<u32>| {
+            let data = Data::Dense { values: Values::Ones(n as usize) };
+            let streams = vec![StreamColumn { samples: Offsets::Every(1), data }];
+            Chunk { n_sequences: n, copies, left_out, streams, ..Chunk::empty() }
         };
-        let repeated = |values: &[u8]| Data::Repeated { values: Values::Bytes(values.to_vec()) };
         let mut all = Chunk::empty();
-        all.append_without_columns(&chunk(2, vec![], repeated(&[1, 2])));
-        all.append_without_columns(&chunk(2, vec![0, 1], repeated(&[3, 4])));
+        all.append_without_columns(&chunk(2, vec![], vec![1]));
+        all.append_without_columns(&chunk(2, vec![0, 1], vec![0]));
         assert_eq!((all.copies.as_slice(), all.n_sequences), (&[0, 0, 0, 1][..], 4));
-        assert_eq!(
-            all.streams[1],
-            StreamColumn { samples: Offsets::Every(1), data: repeated(&[1, 2, 3, 4]) }
-        );
-        let without = Chunk { streams: Vec::new(), ..chunk(1, vec![], repeated(&[1])) };
-        assert_eq!(without.without_columns().streams, []);
+        assert_eq!((all.left_out.as_slice(), all.streams.len()), (&[1, 2][..], 0));
     }
 }

@@ -113,11 +113,23 @@ impl EncodedColumn {
         self.origins.iter_mut().for_each(change);
     }
 
+    /// Gives back memory that was left of larger samples.
+    pub(crate) fn shrink(&mut self) {
+        shrink(&mut self.bytes);
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.bytes.capacity()
             + self.spans.capacity() * size_of::<Range<usize>>()
             + self.origins.capacity() * size_of::<Origin>()
+    }
+}
+
+/// Gives memory back if more than a quarter of what is held has no use.
+fn shrink(bytes: &mut Vec<u8>) {
+    if bytes.capacity() - bytes.len() > bytes.len() / 4 {
+        bytes.shrink_to_fit();
     }
 }
 
@@ -150,18 +162,6 @@ impl FrameColumn {
         };
         let end = start + recording.len() as u32;
         self.frames.push(Frame { recording: start..end, at: start + at - recording.start });
-    }
-
-    /// Appends all of another column.
-    pub fn append(&mut self, next: &FrameColumn) {
-        let shift = self.n_frames;
-        self.n_frames += next.n_frames;
-        self.values.append(&next.values, 0..next.values.len());
-        let moved = |frame: &Frame| Frame {
-            recording: frame.recording.start + shift..frame.recording.end + shift,
-            at: frame.at + shift,
-        };
-        self.frames.extend(next.frames.iter().map(moved));
     }
 }
 
@@ -207,6 +207,11 @@ impl RecordingColumn {
         let number = number as usize;
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[number]]
+    }
+
+    /// Gives back memory that was left of larger recordings.
+    pub(crate) fn shrink(&mut self) {
+        shrink(&mut self.bytes);
     }
 
     /// Removes all recordings and keeps the memory.
@@ -382,10 +387,5 @@ mod tests {
         picked.push(&column, 1, true);
         assert_eq!(picked.frames, [frame(0..3, 1), frame(3..5, 3), frame(3..5, 4)]);
         assert_eq!(picked.values, Values::F32(vec![4., 5., 6., 7., 8., 9., 0., 1., 2., 3.]));
-        picked.append(&column);
-        assert_eq!(
-            (picked.n_frames, &picked.frames[3..]),
-            (10, &[frame(5..7, 5), frame(5..7, 6), frame(7..10, 8)][..])
-        );
     }
 }

@@ -238,8 +238,11 @@ struct Block {
     /// Its sweep is done with it before it is even there.
     unwanted: bool,
     /// The tickets that need it and have been planned before it was there, and its number among each one's blocks.
-    waiters: Vec<(u64, u32)>,
+    waiters: Waiters,
 }
+
+/// Tickets by number, each with the number of a block among its own.
+type Waiters = Vec<(u64, u32)>;
 
 impl Block {
     fn absent() -> Block {
@@ -275,6 +278,8 @@ struct State {
     /// Tickets whose blocks are all there.
     ready: BinaryHeap<Reverse<u64>>,
     blocks: Vec<Block>,
+    /// Memory of blocks' waiters, to be used again.
+    idle_waiters: Vec<Waiters>,
     /// Blocks to be loaded, in the order in which they are needed.
     queue: VecDeque<u32>,
     /// Loads and cuts under way.
@@ -383,6 +388,7 @@ impl Pipeline {
             delivered: Cursor::default(),
             ready: BinaryHeap::new(),
             blocks,
+            idle_waiters: Vec::new(),
             queue: VecDeque::new(),
             loading: 0,
             idle: VecDeque::new(),

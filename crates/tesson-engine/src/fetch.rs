@@ -141,7 +141,7 @@ impl Resources {
 
     fn read_from(
         &self,
-        path: &Arc<Path>,
+        path: &dyn Fn() -> Arc<Path>,
         file: &dyn Resource,
         range: Range<u64>,
         keep: usize,
@@ -150,14 +150,18 @@ impl Resources {
         if range.start > range.end || range.end > file.size() {
             let what = format!("bytes {}..{} of {} are asked for", range.start, range.end, file.size());
             let e = io::Error::new(io::ErrorKind::UnexpectedEof, what);
-            return Err(StoreError::new(path.clone(), Some(range.start), e).into());
+            return Err(StoreError::new(path(), Some(range.start), e).into());
         }
         let n = (range.end - range.start) as usize;
         if (keep + n) as u64 > self.largest.saturating_add(LOOKAHEAD) {
             let offset = range.start.saturating_sub(keep as u64);
-            let at = Location { file: path.clone(), offset, line: None };
+            let at = Location { file: path(), offset, line: None };
             let kind = DataErrorKind::SequenceBeyondMemory { found: (keep + n) as u64, limit: self.largest };
             return Err(DataError::new(kind, at).into());
+        }
+        if keep == 0 && into.capacity() < n {
+            // What is read at once may stay in memory: it takes no more than it needs.
+            *into = Vec::with_capacity(n);
         }
         into.resize(keep + n, 0);
         let read = RetryingRead {
@@ -227,11 +231,11 @@ impl Fetch for Resources {
         match self.located(resource) {
             Located::Root(file) => {
                 let (path, file) = &self.files[file];
-                self.read_from(path, &**file, range, keep, into)
+                self.read_from(&|| path.clone(), &**file, range, keep, into)
             }
             Located::Named(named, number) => {
                 let file = named.open(number)?;
-                let read = self.read_from(&named.path(number), &file, range, keep, into);
+                let read = self.read_from(&|| named.path(number), &file, range, keep, into);
                 read.map_err(|e| named.with_line(number, e))
             }
         }

@@ -142,7 +142,9 @@ impl Fetch for Shards {
         let file = self.open.get(resource.0, open)?;
         into.resize(keep + (range.end - range.start) as usize, 0);
         let is_cancelled = || self.canceller.is_cancelled();
-        let read = RetryingRead { path, file: &*file, size, is_cancelled: &is_cancelled, retries: &|| () };
+        let path = || path.clone();
+        let read =
+            RetryingRead { path: &path, file: &*file, size, is_cancelled: &is_cancelled, retries: &|| () };
         read.fill(range.start, &mut into[keep..])
     }
 

@@ -194,6 +194,9 @@ impl State {
             work.held.push(match &block.presence {
                 Presence::Resident(resident) => Some(Held { block: resident.clone(), line_base }),
                 Presence::Absent | Presence::Queued | Presence::Loading => {
+                    if block.waiters.capacity() == 0 {
+                        block.waiters = self.idle_waiters.pop().unwrap_or_default();
+                    }
                     block.waiters.push((number, work.held.len() as u32));
                     None
                 }

@@ -43,15 +43,18 @@ impl Shared {
         let resources = &*self.setup.resources;
         match source {
             BlockSource::Rows(chunk, range) => {
-                // What no stream is packed of would only be copied.
-                let packs = !self.passes_by() && !self.packed_streams.is_empty();
-                if packs && let Some(packed) = self.decode_packed(*chunk, range, worker)? {
+                if !self.keeps_columns()
+                    && let Some(packed) = self.decode_packed(*chunk, range, worker)?
+                {
                     return Ok(packed);
                 }
                 let mut columns = self.chunk_pool.take();
                 let wanted = SequenceSelection::Range(range.clone());
                 self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
                 self.note_warnings(worker);
+                if !self.passes_by() {
+                    columns.shrink();
+                }
                 Ok(Decoded::columns(columns))
             }
             BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
@@ -154,7 +157,7 @@ impl Shared {
         let bytes = decoded.bytes();
         let pool = match &self.corpus_index {
             // A narrowed copy is of no use to decode into.
-            CorpusIndex::Indexed { .. } if !self.passes_by() => Weak::new(),
+            CorpusIndex::Indexed { .. } if !self.keeps_columns() => Weak::new(),
             CorpusIndex::Indexed { .. } | CorpusIndex::Growing => Arc::downgrade(&self.chunk_pool),
         };
         let resident = Arc::new(Resident::new(decoded, pool));
@@ -162,12 +165,14 @@ impl Shared {
         state.row_allowance =
             (state.row_allowance + (bytes as u64 / ROW_SHARE) as i64).min(self.row_allowance);
         let line_base = state.line_base(block);
-        for (number, at) in std::mem::take(&mut state.blocks[block as usize].waiters) {
+        let mut waiters = std::mem::take(&mut state.blocks[block as usize].waiters);
+        for (number, at) in waiters.drain(..) {
             let held = Held { block: resident.clone(), line_base };
             if state.ticket(number).is_some_and(|ticket| ticket.arrived(at, held)) {
                 state.ready.push(Reverse(number));
             }
         }
+        state.idle_waiters.push(waiters);
         let entry = &mut state.blocks[block as usize];
         entry.presence = Presence::Resident(resident);
         entry.bytes = bytes;
@@ -201,6 +206,11 @@ impl Shared {
     fn passes_by(&self) -> bool {
         let order = &self.setup.spec.order;
         !order.is_shuffled() && !order.is_local() && !self.setup.retain
+    }
+
+    /// Whether blocks are columns, as they were decoded; others are packed.
+    fn keeps_columns(&self) -> bool {
+        self.passes_by() || self.packed_streams.is_empty()
     }
 
     fn decoder(&self) -> &dyn StreamingDecoder {

@@ -14,8 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A read that is completed: short reads are put together, failures that may pass are tried again.
 pub struct RetryingRead<'a> {
-    /// The file's name, for errors.
-    pub path: &'a Arc<Path>,
+    /// The file's name, asked for when there is an error.
+    pub path: &'a dyn Fn() -> Arc<Path>,
     /// The open file.
     pub file: &'a dyn Resource,
     /// Bytes that it had when it was opened.
@@ -55,7 +55,7 @@ impl RetryingRead<'_> {
             let may_pass = matches!(failure.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
             let first = *since.get_or_insert_with(Instant::now);
             if !may_pass || first.elapsed() > PATIENCE {
-                return Err(StoreError::new(self.path.clone(), Some(at), failure).into());
+                return Err(StoreError::new((self.path)(), Some(at), failure).into());
             }
             (self.retries)();
             std::thread::sleep(Duration::from_millis(1).max(first.elapsed() / 4));
@@ -79,7 +79,7 @@ mod tests {
         let retries = Cell::new(0);
         let mut into = vec![0; n];
         let read = RetryingRead {
-            path: &path,
+            path: &|| path.clone(),
             file: &*file,
             size: 10,
             is_cancelled: &|| is_cancelled && retries.get() == 2,

@@ -116,10 +116,13 @@ fn is_packed(stream: &StreamInfo) -> bool {
     stream.storage == Storage::Values
 }
 
-/// The streams whose samples are packed, by number, with the number of values in a dense sample.
+/// The streams whose samples are packed, by number, with the number of values in a dense sample. None is if blocks keep any
+/// stream as it was read: packing the others would copy that one.
 pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<(usize, usize)> {
-    let packed = streams.iter().enumerate().filter(|(_, stream)| is_packed(stream));
-    packed.map(|(number, stream)| (number, stream.shape.len())).collect()
+    if !streams.iter().all(|stream| is_packed(stream)) {
+        return Vec::new();
+    }
+    streams.iter().enumerate().map(|(number, stream)| (number, stream.shape.len())).collect()
 }
 
 /// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the

@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Data, DataErrorKind, Error, Fault, Fetch, Index, Keys, Offsets,
-    Origin, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Error, Fault, Fetch, Index, Keys, Origin,
+    ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
 use super::fault::ImageMapFault;
-use crate::pictures::{OnCorruptImage, PictureOptions, PictureStream, recycled};
+use crate::pictures::{OnCorruptImage, PictureColumns, PictureOptions, PictureStream};
 
 /// A line of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +73,10 @@ impl Corpus for MapCorpus {
         let (number, Picture { resource, label, embedded }) = self.picture(chunk);
         // A resource that cannot be opened says so when it is read.
         let embedded = embedded && fetch.is_embedded(resource).unwrap_or(true);
-        let mut pictures = recycled(out);
+        let mut columns = PictureColumns::recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
-        let read = pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));
+        let read =
+            columns.pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));
         let faults = match read {
             Ok(()) => Vec::new(),
             Err(error) => {
@@ -91,7 +92,7 @@ impl Corpus for MapCorpus {
                     other => return Err(other),
                 };
                 // The sequence keeps its place in the plan.
-                pictures.push(&[], origin);
+                columns.pictures.push(&[], origin);
                 vec![Fault {
                     sequence: 0,
                     kind,
@@ -103,16 +104,8 @@ impl Corpus for MapCorpus {
                 }]
             }
         };
-        let mut pictures = Some(pictures);
-        let data = |stream: &PictureStream| match stream {
-            PictureStream::Pictures(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
-            PictureStream::Labels(_) => {
-                Data::Sparse { rows: Offsets::Every(1), columns: vec![label], values: Values::Ones(1) }
-            }
-        };
-        let columns = self.streams.iter().map(data);
-        let streams = columns.map(|data| StreamColumn { samples: Offsets::Every(1), data }).collect();
-        *out = Chunk::new(self.keys.single(number), vec![1], streams);
+        columns.labels.push(label);
+        *out = columns.into_chunk(&self.streams, self.keys.single(number));
         out.copies = if self.copies == 1 { Vec::new() } else { vec![chunk % self.copies] };
         out.left_out = if faults.is_empty() { Vec::new() } else { vec![0] };
         out.faults = faults;

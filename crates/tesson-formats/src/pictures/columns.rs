@@ -1,6 +1,8 @@
 //! Labels and keys as lines of pictures have them.
 
-use tesson_core::{Chunk, Data, EncodedColumn, Keys};
+use tesson_core::{Chunk, Data, EncodedColumn, Keys, Offsets, StreamColumn, Values};
+
+use super::PictureStream;
 
 /// The number at the beginning of a label, after blanks and a `+`, and whether more follows it; `None` where there is
 /// none, or one beyond 64 bits.
@@ -42,15 +44,52 @@ pub(crate) fn lossy(text: &[u8]) -> String {
     }
 }
 
-/// The column of encoded samples that a chunk has held, emptied: reading into it allocates nothing.
-pub(crate) fn recycled(chunk: &mut Chunk) -> EncodedColumn {
-    let held = chunk.streams.iter_mut().find_map(|stream| match &mut stream.data {
-        Data::Encoded(column) => Some(std::mem::take(column)),
-        _ => None,
-    });
-    let mut column = held.unwrap_or_default();
-    column.clear();
-    column
+/// The columns of pictures and of their labels, in the memory that a chunk has held: filling them allocates nothing unless
+/// they are larger than those before.
+#[derive(Default)]
+pub(crate) struct PictureColumns {
+    pub(crate) pictures: EncodedColumn,
+    pub(crate) labels: Vec<u32>,
+    /// Memory for the rest of a chunk, empty.
+    streams: Vec<StreamColumn>,
+    lengths: Vec<u32>,
+}
+
+impl PictureColumns {
+    /// Empty columns.
+    pub(crate) fn recycled(chunk: &mut Chunk) -> PictureColumns {
+        let Chunk { mut streams, mut lengths, .. } = std::mem::replace(chunk, Chunk::empty());
+        let mut columns = PictureColumns::default();
+        for StreamColumn { data, .. } in streams.drain(..) {
+            match data {
+                Data::Encoded(pictures) => columns.pictures = pictures,
+                Data::Sparse { columns: labels, .. } => columns.labels = labels,
+                _ => {}
+            }
+        }
+        columns.pictures.clear();
+        columns.labels.clear();
+        lengths.clear();
+        PictureColumns { streams, lengths, ..columns }
+    }
+
+    /// A chunk with a sequence for each picture.
+    pub(crate) fn into_chunk(self, streams: &[PictureStream], keys: Keys) -> Chunk {
+        let n = self.pictures.len();
+        let (mut pictures, mut labels) = (Some(self.pictures), Some(self.labels));
+        let data = |stream: &PictureStream| match stream {
+            PictureStream::Pictures(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
+            PictureStream::Labels(_) => {
+                let columns = labels.take().expect("at most one stream is of labels");
+                Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }
+            }
+        };
+        let (mut columns, mut lengths) = (self.streams, self.lengths);
+        let data = streams.iter().map(data);
+        columns.extend(data.map(|data| StreamColumn { samples: Offsets::Every(1), data }));
+        lengths.resize(n, 1);
+        Chunk::new(keys, lengths, columns)
+    }
 }
 
 /// The keys of the lines so far, as they are written.

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, Data, DataErrorKind, Error, Fault, Fetch, Index, Indexed,
-    Keys, Offsets, Origin, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Chunk, CompactLengths, Corpus, CorpusFacts, DataErrorKind, Error, Fault, Fetch, Index, Indexed, Keys,
+    Origin, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
-use super::{KeyColumn, PictureOptions, PictureStream, VIEWS, recycled};
+use super::{KeyColumn, PictureColumns, PictureOptions, PictureStream, VIEWS};
 use crate::near::NearBytes;
 
 /// The file among the resources.
@@ -132,12 +132,12 @@ impl Corpus for EmbeddedPictures {
     ) -> Result<(), Error> {
         let sequences = wanted.to_vec();
         let mut near = NearBytes::new(FILE, std::mem::take(&mut scratch.bytes));
-        let mut pictures = recycled(out);
+        let mut columns = PictureColumns::recycled(out);
         let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
         for (i, &sequence) in (0..).zip(&sequences) {
             let number = self.picture(chunk, sequence);
             if last == Some(number) {
-                pictures.repeat_last();
+                columns.pictures.repeat_last();
                 if left_out.last() == Some(&(i - 1)) {
                     left_out.push(i);
                 }
@@ -153,8 +153,8 @@ impl Corpus for EmbeddedPictures {
             let stored = near.get(begin..begin + u64::from(len), next, fetch)?;
             let line = self.form.has_lines.then_some(line.into());
             let origin = Origin { resource: FILE, offset: begin, line, embedded: true };
-            if let Err(kind) = pictures.push_with(origin, |into| (self.form.unpack)(stored, into)) {
-                pictures.push(&[], origin);
+            if let Err(kind) = columns.pictures.push_with(origin, |into| (self.form.unpack)(stored, into)) {
+                columns.pictures.push(&[], origin);
                 left_out.push(i);
                 faults.push(Fault {
                     sequence: i,
@@ -169,18 +169,9 @@ impl Corpus for EmbeddedPictures {
         }
         scratch.bytes = near.into_buffer();
         let numbers = || sequences.iter().map(|&sequence| self.picture(chunk, sequence));
-        let mut pictures = Some(pictures);
-        let data = |stream: &PictureStream| match stream {
-            PictureStream::Pictures(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
-            PictureStream::Labels(_) => {
-                let columns: Vec<u32> = numbers().map(|number| self.pictures[number].label).collect();
-                Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }
-            }
-        };
-        let columns = self.streams.iter().map(data);
-        let streams = columns.map(|data| StreamColumn { samples: Offsets::Every(1), data }).collect();
+        columns.labels.extend(numbers().map(|number| self.pictures[number].label));
         let copies = sequences.iter().map(|sequence| sequence % self.copies);
-        *out = Chunk::new(self.keys_of(numbers()), vec![1; sequences.len()], streams);
+        *out = columns.into_chunk(&self.streams, self.keys_of(numbers()));
         out.copies = if self.copies == 1 { Vec::new() } else { copies.collect() };
         out.faults = faults;
         out.left_out = left_out;

@@ -10,7 +10,7 @@ use tesson_core::{
     Registry, RepeatedKeys, Section, StreamInfo, Value, Words,
 };
 
-pub(crate) use columns::{KeyColumn, lossy, parse_label, parse_numeric_key, recycled};
+pub(crate) use columns::{KeyColumn, PictureColumns, lossy, parse_label, parse_numeric_key};
 
 /// The extensions of pictures, in small letters.
 const EXTENSIONS: &[&str] =
