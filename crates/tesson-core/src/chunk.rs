@@ -384,17 +384,6 @@ impl Chunk {
         self.n_lines += next.n_lines;
     }
 
-    /// Gives back memory of encoded samples that was left of larger ones: for a chunk that stays in memory.
-    pub fn shrink(&mut self) {
-        for column in &mut self.streams {
-            match &mut column.data {
-                Data::Encoded(column) => column.shrink(),
-                Data::Recordings(column) => column.shrink(),
-                Data::Dense { .. } | Data::Sparse { .. } | Data::Frames(_) | Data::Repeated { .. } => {}
-            }
-        }
-    }
-
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         size_of::<Chunk>()

@@ -113,23 +113,11 @@ impl EncodedColumn {
         self.origins.iter_mut().for_each(change);
     }
 
-    /// Gives back memory that was left of larger samples.
-    pub(crate) fn shrink(&mut self) {
-        shrink(&mut self.bytes);
-    }
-
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.bytes.capacity()
             + self.spans.capacity() * size_of::<Range<usize>>()
             + self.origins.capacity() * size_of::<Origin>()
-    }
-}
-
-/// Gives memory back if more than a quarter of what is held has no use.
-fn shrink(bytes: &mut Vec<u8>) {
-    if bytes.capacity() - bytes.len() > bytes.len() / 4 {
-        bytes.shrink_to_fit();
     }
 }
 
@@ -207,11 +195,6 @@ impl RecordingColumn {
         let number = number as usize;
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[number]]
-    }
-
-    /// Gives back memory that was left of larger recordings.
-    pub(crate) fn shrink(&mut self) {
-        shrink(&mut self.bytes);
     }
 
     /// Removes all recordings and keeps the memory.

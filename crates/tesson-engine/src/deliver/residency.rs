@@ -43,18 +43,15 @@ impl Shared {
         let resources = &*self.setup.resources;
         match source {
             BlockSource::Rows(chunk, range) => {
-                if !self.keeps_columns()
-                    && let Some(packed) = self.decode_packed(*chunk, range, worker)?
-                {
+                let packs = !self.passes_by() && !self.packed_streams.is_empty();
+                if packs && let Some(packed) = self.decode_packed(*chunk, range, worker)? {
                     return Ok(packed);
                 }
-                let mut columns = self.chunk_pool.take();
+                // Memory that is used again may be larger than what is to stay in it.
+                let mut columns = if self.passes_by() { self.chunk_pool.take() } else { Chunk::empty() };
                 let wanted = SequenceSelection::Range(range.clone());
                 self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
                 self.note_warnings(worker);
-                if !self.passes_by() {
-                    columns.shrink();
-                }
                 Ok(Decoded::columns(columns))
             }
             BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
@@ -156,8 +153,8 @@ impl Shared {
     pub(super) fn settle(&self, state: &mut State, block: u32, decoded: Decoded) {
         let bytes = decoded.bytes();
         let pool = match &self.corpus_index {
-            // A narrowed copy is of no use to decode into.
-            CorpusIndex::Indexed { .. } if !self.keeps_columns() => Weak::new(),
+            // Packed rows are of no use to decode into.
+            CorpusIndex::Indexed { .. } if !self.passes_by() => Weak::new(),
             CorpusIndex::Indexed { .. } | CorpusIndex::Growing => Arc::downgrade(&self.chunk_pool),
         };
         let resident = Arc::new(Resident::new(decoded, pool));
@@ -206,11 +203,6 @@ impl Shared {
     fn passes_by(&self) -> bool {
         let order = &self.setup.spec.order;
         !order.is_shuffled() && !order.is_local() && !self.setup.retain
-    }
-
-    /// Whether blocks are columns, as they were decoded; others are packed.
-    fn keeps_columns(&self) -> bool {
-        self.passes_by() || self.packed_streams.is_empty()
     }
 
     fn decoder(&self) -> &dyn StreamingDecoder {
