@@ -16,7 +16,7 @@ from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
 
 #: The module's doctests import PyTorch, which is optional.
-collect_ignore = [] if importlib.util.find_spec("torch") else ["tesson/torch.py"]
+collect_ignore = [] if importlib.util.find_spec("torch") else ["tesson/torch"]
 
 # Processes that are started in the background may be told to ignore Ctrl-C, and so would those that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

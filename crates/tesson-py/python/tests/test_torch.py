@@ -19,8 +19,20 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from torch.utils.data import DataLoader  # noqa: E402
 
+from prepare import tensor, write_dataset  # noqa: E402
+
 import tesson.torch  # noqa: E402
-from tesson import ConfigError, MinibatchSource, ResumeError, UsageError  # noqa: E402
+from tesson import (  # noqa: E402
+    ConfigError,
+    CTFDeserializer,
+    DataError,
+    MinibatchSource,
+    ResumeError,
+    StreamDef,
+    StreamDefs,
+    UsageError,
+    tfds,
+)
 
 SIZE, ITEMS = 4, 22
 
@@ -86,7 +98,7 @@ def test_nested_tensors_share_memory() -> None:
     with sequences() as source:
         dataset = tesson.torch.IterableDataset(source, 6, layouts={"x": "nested"})
         minibatch = source.next_minibatch(6)
-        nested = dataset._tensors(minibatch)["x"]
+        nested = dataset._reader().tensors(minibatch)["x"]
         assert nested.values().data_ptr() == minibatch["x"].samples.ctypes.data
 
 
@@ -320,6 +332,155 @@ def test_a_loop_left_after_the_last_minibatch_goes_on_with_the_next_sweep() -> N
     expected = sweeps(2)
     read = [values(itertools.islice(dataset, len(sweep))) for sweep in expected]
     assert read == expected
+
+
+PREPARED = 10
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Any:
+    """Examples in two shards, shuffled anew in each pass."""
+    shards = [[{"label": 5 * shard + i, "name": str(i).encode()} for i in range(5)] for shard in range(2)]
+    features = {"label": tensor("int64"), "name": tensor("string")}
+    write_dataset(tmp_path / "numbers" / "1.0.0", features, {"train": shards})
+    return tfds.builder_from_directory(str(tmp_path / "numbers" / "1.0.0")).as_dataset("train").shuffle(4, seed=3)
+
+
+def labels(batches: Iterable[Any]) -> list[list[int]]:
+    return [batch["label"].tolist() for batch in batches]
+
+
+def passes(dataset: Any, count: int) -> list[list[list[int]]]:
+    """The minibatches of so many passes, without PyTorch."""
+    fresh = pickle.loads(pickle.dumps(dataset))
+    return [labels(fresh.minibatches(SIZE)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("workers", WORKERS, ids=name)
+def test_loaders_give_prepared_datasets_pass_by_pass(prepared: Any, workers: dict[str, Any]) -> None:
+    expected = passes(prepared, 3)
+    assert expected[0] != expected[1]
+    loader = DataLoader(tesson.torch.IterableDataset(prepared, SIZE), batch_size=None, **workers)
+    assert [labels(loader) for _ in range(3)] == expected
+
+
+def test_elements_of_a_prepared_dataset_are_tensors_where_they_have_numbers(prepared: Any) -> None:
+    batched = prepared.map(lambda example: {**example, "half": np.float32(example["label"] / 2)}).batch(SIZE)
+    batch = next(iter(tesson.torch.IterableDataset(batched, dtype=torch.bfloat16)))
+    assert (batch["label"].dtype, batch["half"].dtype) == (torch.int64, torch.bfloat16)
+    assert batch["name"].tolist() == [str(i % 5).encode() for i in batch["label"].tolist()]
+    pairs = prepared.map(lambda example: (example["label"], example["label"] + 1))
+    first, second = next(iter(tesson.torch.IterableDataset(pairs)))
+    assert second - first == 1
+
+
+@pytest.mark.parametrize("workers", WORKERS[:3], ids=name)
+def test_a_stateful_loader_resumes_a_prepared_dataset_at_any_step(prepared: Any, workers: dict[str, Any]) -> None:
+    torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    expected = passes(prepared, 2)
+    opened = pickle.dumps(prepared)
+
+    def loader(state: Any = None) -> Any:
+        made = torchdata.StatefulDataLoader(tesson.torch.IterableDataset(pickle.loads(opened), SIZE), batch_size=None, **workers)
+        if state is not None:
+            made.load_state_dict(state)
+        return made
+
+    for step in range(1, len(expected[0])):
+        begun = loader()
+        for _ in itertools.islice(begun, step):
+            state = begun.state_dict()
+        resumed = loader(json.loads(json.dumps(state)))
+        assert [labels(resumed), labels(resumed)] == [expected[0][step:], expected[1]]
+
+
+def test_ranks_share_the_minibatches_of_a_prepared_dataset(prepared: Any) -> None:
+    expected = passes(prepared, 1)[0]
+    opened = pickle.dumps(prepared)
+    ranks = [tesson.torch.IterableDataset(pickle.loads(opened), SIZE, world=(rank, 3)) for rank in range(3)]
+    iterations = [iter(rank) for rank in ranks]
+    assert [sorted(sum(labels([next(each) for each in iterations]), [])) for _ in range(2)] == [sorted(batch) for batch in expected[:2]]
+    alone = tesson.torch.IterableDataset(pickle.loads(opened), SIZE)
+    alone.load_state_dict(ranks[2].state_dict())
+    assert labels(alone) == expected[2:]
+
+
+def test_what_is_for_sources_or_for_prepared_datasets_is_refused_for_the_other(prepared: Any) -> None:
+    for given, size, arguments, path in (
+        (prepared, SIZE, {"layouts": {"label": "samples"}}, "layouts"),
+        (prepared, None, {"world": (0, 2)}, "world"),
+        (endless, SIZE, {"world": (0, 2)}, "world"),
+        (lambda: 3, SIZE, {}, "source"),
+    ):
+        with pytest.raises(ConfigError) as error:
+            next(iter(tesson.torch.IterableDataset(given, size, **arguments)))
+        assert error.value.path == path
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_prepared_dataset_is_map_style_by_the_epoch_that_is_set(prepared: Any, workers: int) -> None:
+    expected = [sum(each, []) for each in passes(prepared, 2)]
+    for epoch in (1, 0):
+        prepared.set_epoch(epoch)
+        loader = DataLoader(prepared, batch_size=3, num_workers=workers, collate_fn=list)
+        assert [int(example["label"]) for batch in loader for example in batch] == expected[epoch]
+
+
+@pytest.fixture
+def pins(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was pinned. Memory is pinned by a driver that a machine without a GPU does not have."""
+    pinned: list[Any] = []
+
+    def pin_memory(tensor: Any, device: Any = None) -> Any:
+        pinned.append(tensor.clone())
+        return pinned[-1]
+
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin_memory)
+    return pinned
+
+
+def test_every_tensor_of_a_batch_is_pinned(pins: list[Any]) -> None:
+    for layout, n in (("samples", 1), ("padded", 2), ("nested", 1)):
+        with sequences(max_sweeps=1) as source:
+            batch = next(iter(tesson.torch.IterableDataset(source, 6, layouts={"x": layout}, pin_memory=True)))["x"]
+        parts = batch if layout == "padded" else (batch,)
+        assert len(pins) == len(parts) == n
+        assert {id(part) for part in parts} == {id(tensor) for tensor in pins}
+        pins.clear()
+
+
+def test_what_is_pinned_ahead_of_the_loop_and_not_yielded_is_not_counted(pins: list[Any], prepared: Any) -> None:
+    expected = sweeps(3)
+    steps = len(expected[0])
+    for step in range(1, steps):
+        dataset = tesson.torch.IterableDataset(endless(), SIZE, pin_memory=True)
+        batches = iter(dataset)
+        read = values(itertools.islice(batches, step))
+        state = dataset.state_dict()
+        resumed = tesson.torch.IterableDataset(endless, SIZE, pin_memory=True)
+        resumed.load_state_dict(state)
+        assert read + values(resumed) == expected[0]
+        assert values(resumed) == expected[1]
+        # Another iteration, and a copy, go on where this one was left.
+        copy = pickle.loads(pickle.dumps(dataset))
+        assert read + values(copy) == read + values(dataset) == expected[0]
+        assert list(batches) == []
+        assert values(dataset) == expected[1]
+    in_passes = passes(prepared, 2)
+    of_prepared = tesson.torch.IterableDataset(prepared, SIZE, pin_memory=True)
+    assert [labels(of_prepared) for _ in range(2)] == in_passes
+
+
+def test_an_error_ahead_of_the_loop_comes_where_the_batch_would(pins: list[Any], ctf: Any) -> None:
+    streams = StreamDefs(x=StreamDef("x", 1))
+    source = MinibatchSource(CTFDeserializer(ctf("|x 1\n|x 2\n|x z\n"), streams), randomize=False, max_errors=0)
+    dataset = tesson.torch.IterableDataset(source, 1, pin_memory=True)
+    batches = iter(dataset)
+    assert [next(batches)["x"].item() for _ in range(2)] == [1, 2]
+    state = dataset.state_dict()
+    with pytest.raises(DataError):
+        next(batches)
+    assert dataset.state_dict() == state
 
 
 def order_of_source(items: int, seed: int, epochs: int) -> list[list[int]]:

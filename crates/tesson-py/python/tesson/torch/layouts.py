@@ -1,0 +1,122 @@
+"""The data of a stream as tensors, on the memory of the minibatch wherever no type or layout has to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+# Types are checked where PyTorch is not installed, too.
+import torch  # type: ignore[import-not-found, unused-ignore]
+from torch.nn.utils.rnn import pack_sequence, pad_sequence  # type: ignore[import-not-found, unused-ignore]
+
+from ..errors import ConfigError, UsageError
+from ..minibatch import MinibatchData
+from ..streams import Streams
+
+__all__ = ["Padded", "StreamLayout", "check_layouts", "tensor_of"]
+
+#: How the data of a stream become tensors.
+StreamLayout = Literal["samples", "padded", "nested", "packed", "csr", "coo", "classes"]
+
+
+class Padded(NamedTuple):
+    """Sequences of a minibatch side by side, filled up with zeros at their ends."""
+
+    #: ``[sequences, longest, *sample_shape]``.
+    values: torch.Tensor
+    #: int64 ``[sequences]``: samples of each.
+    lengths: torch.Tensor
+
+    @property
+    def mask(self) -> torch.Tensor:
+        """bool ``[sequences, longest]``: where there are samples."""
+        return torch.arange(self.values.shape[1], device=self.lengths.device) < self.lengths[:, None]
+
+
+def _samples(data: MinibatchData, dtype: torch.dtype | None) -> Any:
+    if data.is_ragged:
+        return [_cast(torch.from_numpy(sample), dtype) for sample in data.sample_list]
+    return _cast(torch.from_numpy(data.samples), dtype)
+
+
+def _padded(data: MinibatchData, dtype: torch.dtype | None) -> Padded:
+    sequences = _sequences(data, dtype)
+    # PyTorch pads at least one sequence; an empty share has none.
+    values = pad_sequence(sequences, batch_first=True) if sequences else _samples(data, dtype)[:, None]
+    return Padded(values, _lengths(data))
+
+
+def _nested(data: MinibatchData, dtype: torch.dtype | None) -> Any:
+    offsets = torch.zeros(data.num_sequences + 1, dtype=torch.int64)
+    torch.cumsum(_lengths(data), 0, out=offsets[1:])
+    return torch.nested.nested_tensor_from_jagged(_samples(data, dtype), offsets)
+
+
+def _packed(data: MinibatchData, dtype: torch.dtype | None) -> Any:
+    if data.num_sequences == 0 or not data.lengths.all():
+        raise UsageError(
+            f"stream `{data.name}`: found a sequence without samples, or no sequences, which a PackedSequence cannot hold; "
+            "choose the layout 'padded' or 'nested'"
+        )
+    return pack_sequence(_sequences(data, dtype), enforce_sorted=False)
+
+
+def _csr(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
+    indptr, indices, values = (torch.from_numpy(array) for array in (data.indptr, data.indices, data.values))
+    size = (data.num_samples, data.sample_shape[0])
+    return torch.sparse_csr_tensor(indptr, indices, _cast(values, dtype), size, check_invariants=False)
+
+
+def _coo(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
+    rows = np.repeat(np.arange(data.num_samples), np.diff(data.indptr))
+    places = torch.from_numpy(np.stack([rows, data.indices]))
+    size = (data.num_samples, data.sample_shape[0])
+    return torch.sparse_coo_tensor(places, _cast(torch.from_numpy(data.values), dtype), size, check_invariants=False)
+
+
+def _classes(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
+    return torch.from_numpy(data.class_indices.astype(np.int64))
+
+
+def _cast(values: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    # Bytes of pictures stay bytes.
+    return values.to(dtype) if dtype is not None and values.is_floating_point() else values
+
+
+def _lengths(data: MinibatchData) -> torch.Tensor:
+    return torch.from_numpy(data.lengths.astype(np.int64))
+
+
+def _sequences(data: MinibatchData, dtype: torch.dtype | None) -> list[torch.Tensor]:
+    """The sequences as views of the flat samples."""
+    return list(torch.split(_samples(data, dtype), data.lengths.tolist())) if data.num_sequences else []
+
+
+_DENSE = {"samples": _samples, "padded": _padded, "nested": _nested, "packed": _packed}
+_SPARSE = {"csr": _csr, "coo": _coo, "classes": _classes}
+
+
+def check_layouts(layouts: Mapping[str, StreamLayout], streams: Streams) -> None:
+    """Refuse layouts that these streams cannot have.
+
+    Raises
+    ------
+    ConfigError
+        There is no such stream, or it is sparse and the layout is for dense ones, or the other way round.
+    """
+    for name, layout in layouts.items():
+        if name not in streams:
+            raise ConfigError(f"layouts: no stream `{name}`, there are {', '.join(streams)}", path=f"layouts.{name}")
+        known = _SPARSE if streams[name].is_sparse else _DENSE
+        if layout not in known:
+            kind = streams[name].storage_format
+            what = f"found {layout!r} for a {kind} stream, expected one of {', '.join(known)}"
+            raise ConfigError(f"layouts.{name}: {what}", path=f"layouts.{name}")
+
+
+def tensor_of(data: MinibatchData, layout: StreamLayout | None, dtype: torch.dtype | None) -> Any:
+    """The data of a stream in a layout, by default ``"samples"``, or ``"csr"`` of a sparse one."""
+    if data.is_sparse:
+        return _SPARSE[layout or "csr"](data, dtype)
+    return _DENSE[layout or "samples"](data, dtype)

@@ -1,0 +1,108 @@
+"""Where the passes of worker processes begin and end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+# Types are checked where PyTorch is not installed, too.
+import torch  # type: ignore[import-not-found, unused-ignore]
+
+from ..errors import UsageError
+
+__all__ = ["Passes"]
+
+
+class Passes:
+    """How far worker processes have come, in memory that they share with the process that starts them.
+
+    A loader starts new workers for each iteration, from the dataset of the main process, which never learns what the workers
+    before have read. All of them read everything, so each can say where the next pass begins.
+    """
+
+    #: Most workers, and most bytes of a position.
+    WORKERS, ROOM = 1024, 2**15
+
+    def __init__(self) -> None:
+        # Row w: passes that worker w has ended, and whether it is inside one. The last row: number of workers, and how often the
+        # main process has begun anew.
+        self._counts = torch.zeros((self.WORKERS + 1, 2), dtype=torch.int32).share_memory_()
+        # Where an even pass begins, and an odd one: no worker begins a pass before all have begun the one before. A text that
+        # ends with 0.
+        self._places = torch.zeros((2, self.ROOM), dtype=torch.uint8).share_memory_()
+        # A worker of a dropped iteration may live on: it has an older number than the memory.
+        self._beginning = 0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Spawned workers get the same memory; copies that pickle makes get their own.
+        self.__dict__ = {**state, **{name: state[name].share_memory_() for name in ("_counts", "_places")}}
+
+    def number(self, worker: int) -> int:
+        """The number of the pass that comes next, or in which the worker is."""
+        return int(self._counts[worker, 0])
+
+    def start(self, worker: int, workers: int) -> dict[str, Any] | None:
+        """Where the worker's next pass begins; None where the dataset stands."""
+        return self._place(self.number(worker)) if self._workers() in (0, workers) else None
+
+    def begin(self, worker: int, workers: int) -> None:
+        if self._counts[worker, 1] or self._is_old():
+            raise UsageError(_LEFT)
+        if self._workers() not in (0, workers):
+            raise UsageError(
+                f"found {workers} workers, but the iteration before had {self._workers()}: call "
+                "dataset.load_state_dict(dataset.state_dict()) before the number of workers changes"
+            )
+        self._counts[self.WORKERS, 0] = workers
+        self._counts[worker, 1] = 1
+
+    def end(self, worker: int, number: int, position: Mapping[str, Any]) -> None:
+        text = json.dumps(position).encode() + b"\0"
+        if len(text) > self.ROOM:
+            raise UsageError(f"the state of the source takes {len(text)} bytes, workers can share {self.ROOM}; use num_workers=0")
+        if self._is_old():
+            return
+        following = number + 1
+        self._places[following % 2, : len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+        self._counts[worker, 0] = following
+        self._counts[worker, 1] = 0
+
+    def load(self, worker: int, workers: int, number: int) -> None:
+        """The worker resumes inside the pass of this number."""
+        self._counts[self.WORKERS, 0] = workers
+        self._counts[worker, 0] = number
+        self._counts[worker, 1] = 0
+
+    def position(self) -> dict[str, Any] | None:
+        """Where the next pass begins, if there have been passes, for the main process."""
+        counts = self._counts[: self._workers()]
+        if bool(counts[:, 1].any()) or len(set(counts[:, 0].tolist())) > 1:
+            raise UsageError(_LEFT)
+        return self._place(self.number(0))
+
+    def clear(self) -> None:
+        """The main process resumes from where its own source stands."""
+        self._beginning += 1
+        self._counts.zero_()
+        self._counts[self.WORKERS, 1] = self._beginning
+
+    def _is_old(self) -> bool:
+        return self._beginning != int(self._counts[self.WORKERS, 1])
+
+    def _workers(self) -> int:
+        return int(self._counts[self.WORKERS, 0])
+
+    def _place(self, number: int) -> dict[str, Any] | None:
+        if number == 0:
+            return None
+        text = self._places[number % 2].numpy().tobytes()
+        position: dict[str, Any] = json.loads(text[: text.index(0)])
+        return position
+
+
+#: The error where workers had read ahead and it is unknown how many of their minibatches were used.
+_LEFT = (
+    "an iteration in worker processes was left before its end, or goes on, and what of it was used is not known here: resume from "
+    "a state of StatefulDataLoader, load a state of the dataset and make a new loader, or use num_workers=0"
+)

@@ -1,0 +1,150 @@
+"""What a dataset reads: a source, or passes over a prepared dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+# Types are checked where PyTorch is not installed, too.
+import torch  # type: ignore[import-not-found, unused-ignore]
+
+from ..errors import ConfigError
+from ..minibatch import Minibatch
+from ..source import MinibatchSource
+from ..tfds import Dataset
+from ..tfds.operations.node import Traversal
+from ..world import resolve_world
+from .layouts import StreamLayout, check_layouts, tensor_of
+
+__all__ = ["Readable", "Reader", "ReaderOptions", "reader_of"]
+
+#: What can be read.
+Readable = MinibatchSource | Dataset[Any]
+
+
+class ReaderOptions:
+    """How a reader makes batches of tensors."""
+
+    def __init__(
+        self, size: int | None, layouts: Mapping[str, StreamLayout] | None, dtype: torch.dtype | None, world: Any
+    ) -> None:
+        if dtype is not None and not dtype.is_floating_point:
+            raise ConfigError(f"dtype: found {dtype}, expected a floating-point type such as torch.bfloat16", path="dtype")
+        self.size = size
+        self.layouts = dict(layouts or {})
+        self.dtype = dtype
+        self.world = world
+
+
+class Reader(Protocol):
+    """Batches, pass by pass, and the place between them."""
+
+    #: Whether the pass has ended with the batch that was read last.
+    ended: bool
+
+    def read(self) -> Any:
+        """The next batch; None if the pass has none left."""
+
+    def tensors(self, batch: Any) -> Any:
+        """A batch as tensors."""
+
+    def state(self) -> dict[str, Any]:
+        """The place behind the last batch, in a dictionary that `json` can write."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go to a place."""
+
+
+def reader_of(given: Readable | Callable[[], Readable], options: ReaderOptions, reopens: bool = False) -> Reader:
+    """A reader of what a dataset was given; of another process, if it `reopens`."""
+    read = given if isinstance(given, (MinibatchSource, Dataset)) else given()
+    if isinstance(read, MinibatchSource):
+        return SourceReader(read._reopened() if reopens and read is given else read, options)
+    if isinstance(read, Dataset):
+        return PreparedReader(read, options)
+    raise ConfigError(f"source: the function returned {read!r}, expected a MinibatchSource or a tesson.tfds.Dataset", path="source")
+
+
+class SourceReader:
+    """Minibatches of a source. A pass is a sweep where the source has no end, else all that is left."""
+
+    def __init__(self, source: MinibatchSource, options: ReaderOptions) -> None:
+        if options.world is not None:
+            raise ConfigError("world: a source has ranks of its own; give it world=…", path="world")
+        check_layouts(options.layouts, source.streams)
+        self._source, self._size = source, options.size
+        self._layouts = [(name, options.layouts.get(name)) for name in source.streams]
+        self._dtype = options.dtype
+        self._is_infinite = source.is_infinite()
+        self.ended = False
+
+    def read(self) -> Minibatch | None:
+        source = self._source
+        if not self._is_infinite:
+            return source.next_minibatch(self._size) or None
+        before = source._source.local_sweeps()
+        minibatch = source.next_minibatch(self._size)
+        after = source._source.local_sweeps()
+        self.ended = minibatch.sweep_end if before is None or after is None else after > before
+        return minibatch or None
+
+    def tensors(self, batch: Minibatch) -> dict[str, Any]:
+        return {name: tensor_of(batch[name], layout, self._dtype) for name, layout in self._layouts}
+
+    def state(self) -> dict[str, Any]:
+        return self._source.get_checkpoint_state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._source.restore_from_checkpoint(state)
+        self.ended = False
+
+
+class PreparedReader:
+    """Elements of a prepared dataset, or minibatches of its examples."""
+
+    def __init__(self, dataset: Dataset[Any], options: ReaderOptions) -> None:
+        if options.layouts:
+            raise ConfigError("layouts: those are for streams of a source, found a prepared dataset, which has arrays", path="layouts")
+        if options.world is not None and options.size is None:
+            raise ConfigError("world: ranks share minibatches; give minibatch_size, or call shard() of the dataset", path="world")
+        self._dataset, self._size, self._dtype = dataset, options.size, options.dtype
+        self._rank, self._ranks = (0, 1) if options.world is None else resolve_world(options.world)[:2]
+        self._pass: Traversal[Any] | None = None
+        self.ended = False
+
+    def _begun(self) -> Traversal[Any]:
+        """The pass, which counts as begun once something of it is read."""
+        if self._pass is None:
+            self._pass = self._new_pass()
+        return self._pass
+
+    def _new_pass(self) -> Traversal[Any]:
+        if self._size is None:
+            return iter(self._dataset)
+        return self._dataset.minibatches(self._size, num_data_partitions=self._ranks, partition_index=self._rank)
+
+    def read(self) -> Any:
+        for batch in self._begun():
+            return batch
+        self._pass = None
+        return None
+
+    def tensors(self, batch: Any) -> Any:
+        if isinstance(batch, Mapping):
+            return {name: self.tensors(value) for name, value in batch.items()}
+        if isinstance(batch, tuple):
+            return tuple(map(self.tensors, batch))
+        # Strings, ragged features and nested datasets have no tensor.
+        if not isinstance(batch, (np.ndarray, np.generic)) or batch.dtype.kind not in "biufc":
+            return batch
+        values = torch.from_numpy(np.asarray(batch))
+        return values.to(self._dtype) if self._dtype is not None and values.is_floating_point() else values
+
+    def state(self) -> dict[str, Any]:
+        return self._begun().state_dict()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        new = self._new_pass()
+        new.load_state_dict(state)
+        self._pass = new
