@@ -3,16 +3,19 @@
     python bench/python_overhead.py [--json]
 
 The corpus is a small file of one-sample sequences, so reading and parsing take next to nothing, and minibatches of one
-sequence show the fixed costs. Build the extension with ``maturin develop --release`` first.
+sequence show the fixed costs. Build the extension with ``maturin develop --release`` first. Where PyTorch or JAX is installed,
+what a step takes there follows, beside what the framework takes for the same arrays without a source.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import itertools
 import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import tesson
@@ -32,11 +35,58 @@ def microseconds(call: Callable[[], object], calls: int) -> float:
     return best / calls * 1e6
 
 
-def measure(file: Path) -> dict[str, float]:
+def small(file: Path, **arguments: object) -> MinibatchSource:
+    """A source of a dense stream and one of classes."""
     streams = StreamDefs(x=StreamDef(shape=4), y=StreamDef(shape=10, is_sparse=True))
+    return MinibatchSource(CTFDeserializer(file, streams), **arguments)
 
+
+def forever(batches: Iterable[object]) -> Iterator[object]:
+    """Pass after pass."""
+    return itertools.chain.from_iterable(itertools.repeat(batches))
+
+
+def step(batches: Iterable[object]) -> float:
+    iterator = forever(batches)
+    return microseconds(lambda: next(iterator), 5_000)
+
+
+def measure_torch(file: Path) -> dict[str, float]:
+    import torch
+    from torch.utils.data import DataLoader, IterableDataset
+
+    import tesson.torch
+
+    class Nothing(IterableDataset):
+        """The same batch again and again."""
+
+        def __iter__(self) -> Iterator[object]:
+            return itertools.repeat({"x": torch.zeros(1, 4), "y": torch.zeros(1, dtype=torch.int64)})
+
+    dataset = tesson.torch.IterableDataset(small(file, randomize=False), 1, layouts={"y": "classes"})
+    return {
+        "torch, a step": step(dataset),
+        "torch, a step in DataLoader": step(DataLoader(dataset, batch_size=None)),
+        "torch, a step in DataLoader, without a source": step(DataLoader(Nothing(), batch_size=None)),
+    }
+
+
+def measure_jax(file: Path) -> dict[str, float]:
+    import jax
+
+    import tesson.jax
+
+    arrays = [small(file).next_minibatch(1)["x"].samples, small(file).next_minibatch(1)["y"].class_indices]
+    batches = tesson.jax.minibatches(small(file, randomize=False), 1, classes=["y"])
+    return {
+        "jax, a step": step(batches),
+        "jax, device_put without a source": microseconds(lambda: jax.device_put(arrays), 5_000),
+    }
+
+
+def measure(file: Path) -> dict[str, float]:
     def opened(**arguments: object) -> MinibatchSource:
-        return MinibatchSource(CTFDeserializer(file, streams), **arguments)
+        return small(file, **arguments)
 
     results = {}
     for name, arguments in {
@@ -47,6 +97,13 @@ def measure(file: Path) -> dict[str, float]:
         with opened(**arguments) as source:
             source.next_minibatch(1)
             results[f"next_minibatch(1), {name}"] = microseconds(lambda: source.next_minibatch(1), 20_000)
+    with opened(randomize=False) as source:
+
+        def arrays() -> object:
+            minibatch = source.next_minibatch(1)
+            return minibatch["x"].samples, minibatch["y"].class_indices
+
+        results["next_minibatch(1) and the arrays of two streams"] = microseconds(arrays, 20_000)
     with opened() as source:
         minibatch = source.next_minibatch(256)
         x, y = minibatch["x"], minibatch["y"]
@@ -60,6 +117,9 @@ def measure(file: Path) -> dict[str, float]:
         results["as_sequences(), 256 dense"] = microseconds(x.as_sequences, 200)
         results["as_sequences(), 256 sparse"] = microseconds(y.as_sequences, 20)
         results["keys, 256"] = microseconds(lambda: x.keys, 5_000)
+    for framework, measured in (("torch", measure_torch), ("jax", measure_jax)):
+        if importlib.util.find_spec(framework):
+            results |= measured(file)
     return results
 
 
