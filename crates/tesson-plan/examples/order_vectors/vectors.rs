@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use serde_json::{Value, json};
 use tesson_core::{CompactLengths, Index};
 use tesson_plan::{
-    BatchPlan, Bucketing, ChunkWindow, Demand, Ending, Global, Limit, OrderSpec, PlanSpec, Planner, SeedPair,
-    Seeding, Sharing, Span, Stream, StreamOp, StreamSpec, Tumbling, Window,
+    BatchPlan, Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, Limit, OrderSpec, PlanSpec,
+    Planner, SeedPair, Seeding, Sharing, Span, Stream, StreamOp, StreamSpec, Tumbling, Window,
 };
 
 /// The corpus of the worked example in the specification: the lengths of the sequences of each chunk.
@@ -20,7 +20,7 @@ pub(crate) fn text() -> String {
         ("local", local().collect()),
         ("streams", streams().collect()),
     ];
-    let mut text = String::from("{\n\"format\": 1");
+    let mut text = String::from("{\n\"format\": 2");
     for (name, vectors) in sections {
         let lines: Vec<String> = vectors.iter().map(Value::to_string).collect();
         text.push_str(&format!(",\n\"{name}\": [\n{}\n]", lines.join(",\n")));
@@ -160,10 +160,20 @@ fn large_global() -> Value {
 /// How minibatches are cut and shared: for each rank its minibatches, of each sequence sweep, chunk and number.
 fn minibatches() -> impl Iterator<Item = Value> {
     let orders = [OrderSpec::AsStored, window(Window::Chunks(2), 0), OrderSpec::Global(Global { seed: 1 })];
-    let ways = [(Sharing::Chunk, 1, true), (Sharing::Chunk, 2, true), (Sharing::Position, 2, false)];
+    let ways = [
+        (Sharing::Chunk, 1, true, None),
+        (Sharing::Chunk, 2, true, None),
+        (Sharing::Position, 2, false, None),
+        (Sharing::Chunk, 3, false, Some(EqualSteps::Drop)),
+        (Sharing::Chunk, 3, false, Some(EqualSteps::Repeat)),
+        (Sharing::Chunk, 3, false, Some(EqualSteps::Empty)),
+        (Sharing::Position, 3, false, Some(EqualSteps::Drop)),
+        (Sharing::Position, 3, false, Some(EqualSteps::Repeat)),
+    ];
     orders.into_iter().flat_map(move |order| {
-        ways.map(|(sharing, workers, cross_sweep_ends)| {
-            let spec = PlanSpec { sharing, cross_sweep_ends, limit: Limit::Sweeps(2), ..spec(order) };
+        ways.map(|(sharing, workers, cross_sweep_ends, equal_steps)| {
+            let limit = Limit::Sweeps(2);
+            let spec = PlanSpec { sharing, cross_sweep_ends, equal_steps, limit, ..spec(order) };
             let chunks = small();
             let of_rank = |rank| batches(&spec, &index_of(&chunks), Demand { samples: 7, workers, rank });
             let ranks: Vec<_> = (0..workers).map(of_rank).collect();
@@ -173,6 +183,7 @@ fn minibatches() -> impl Iterator<Item = Value> {
                     ("sharing", json!(if sharing == Sharing::Chunk { "chunk" } else { "position" })),
                     ("workers", json!(workers)),
                     ("crossSweepEnds", json!(cross_sweep_ends)),
+                    ("equalSteps", equal_steps.map_or(Value::Null, |mode| word(mode).into())),
                     ("samples", json!(7)),
                     ("maxSweeps", json!(2)),
                     ("ranks", json!(ranks)),
@@ -180,6 +191,15 @@ fn minibatches() -> impl Iterator<Item = Value> {
             )
         })
     })
+}
+
+/// As options spell it.
+fn word(mode: EqualSteps) -> &'static str {
+    match mode {
+        EqualSteps::Drop => "drop",
+        EqualSteps::Repeat => "repeat",
+        EqualSteps::Empty => "empty",
+    }
 }
 
 /// Timelines of each rank's own: its sequences, one after the other, with the sweep that the rank is in.
@@ -215,10 +235,28 @@ fn streams() -> impl Iterator<Item = Value> {
         (vec![3, 5, 2, 4], None, (3, 2), vec![]),
         (vec![3, 5, 2, 4], Some(11), (2, 1), vec![]),
         (vec![3, 5, 2, 4], Some(11), (16, 16), vec![shuffle(5, 7)]),
+        (vec![10], None, (1, 1), vec![shuffle(4, 5), StreamOp::Repeat(3), StreamOp::Take(25)]),
+        (
+            vec![10],
+            None,
+            (1, 1),
+            vec![StreamOp::Skip(2), shuffle(5, 7), StreamOp::Take(6), StreamOp::Repeat(2)],
+        ),
+        (
+            vec![3, 5, 2, 4],
+            Some(11),
+            (2, 1),
+            vec![
+                StreamOp::Shard { count: at_least_one(2), index: 1 },
+                shuffle(3, 9),
+                StreamOp::Repeat(2),
+                StreamOp::Skip(3),
+            ],
+        ),
     ]
     .into_iter()
     .map(move |(lengths, file_seed, (cycle, block), ops): (Vec<u64>, Option<i128>, _, _)| {
-        let buffers: Vec<Value> = ops.iter().map(buffer_of).collect();
+        let operations: Vec<Value> = ops.iter().map(operation).collect();
         let mut first = 0;
         let files = lengths.iter().map(|&len| {
             first += len;
@@ -249,18 +287,22 @@ fn streams() -> impl Iterator<Item = Value> {
             "fileSeed": file_seed.map(|seed| seed as i64),
             "cycle": cycle,
             "block": block,
-            "shuffles": buffers,
+            "operations": operations,
             "traversals": traversals,
         })
     })
 }
 
-/// A shuffle's buffer and seeds.
-fn buffer_of(op: &StreamOp) -> Value {
+/// An operation with its parameters.
+fn operation(op: &StreamOp) -> Value {
     match op {
         StreamOp::Shuffle { buffer, seeding: Seeding { pair: SeedPair(first, second), .. } } => {
-            json!({"buffer": buffer.get(), "seeds": [first, second]})
+            json!({"shuffle": {"buffer": buffer.get(), "seeds": [first, second]}})
         }
-        _ => Value::Null,
+        StreamOp::Repeat(n) => json!({"repeat": n}),
+        StreamOp::Skip(n) => json!({"skip": n}),
+        StreamOp::Take(n) => json!({"take": n}),
+        StreamOp::Shard { count, index } => json!({"shard": {"num_shards": count.get(), "index": index}}),
+        StreamOp::Prefetch => json!({"prefetch": null}),
     }
 }

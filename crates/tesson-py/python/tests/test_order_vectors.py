@@ -3,6 +3,7 @@
 Nothing of Tesson is used but in the last test: this is the program that the page promises can be written from it.
 """
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -205,7 +206,7 @@ def sweep_of(vector: dict[str, Any], sweep: int) -> list[Sequence]:
 
 
 def name(vector: dict[str, Any]) -> str:
-    parts = [vector[key] for key in ("order", "seed", "window", "bucketing", "sharing", "workers") if vector.get(key)]
+    parts = [vector[key] for key in ("order", "seed", "window", "bucketing", "sharing", "workers", "equalSteps") if vector.get(key)]
     return " ".join(map(str, parts))
 
 
@@ -260,14 +261,34 @@ def cut(vector: dict[str, Any], workers: int, rank: int) -> list[list[list[int]]
     return found
 
 
+def equal(vector: dict[str, Any], ranks: list[list[list[list[int]]]]) -> list[list[list[list[int]]]]:
+    """Equally many minibatches of each sweep, for ranks that cut their own."""
+    found: list[list[list[list[int]]]] = [[] for _ in ranks]
+    for sweep in range(vector["maxSweeps"]):
+        own = [[batch for batch in batches if batch and batch[0][0] == sweep] for batches in ranks]
+        steps = (min if vector["equalSteps"] == "drop" else max)(map(len, own))
+        for rank, batches in enumerate(own):
+            again = batches if vector["equalSteps"] == "repeat" else [[]]
+            found[rank] += (batches + [batch for _ in range(steps) for batch in again])[:steps]
+    return found
+
+
+def dealt(vector: dict[str, Any], batch: list[list[int]], rank: int) -> list[list[int]]:
+    """A rank's share of a minibatch, sharing by position."""
+    if vector["equalSteps"] == "repeat" and 0 < len(batch) < vector["workers"]:
+        rank %= len(batch)
+    return batch[rank :: vector["workers"]]
+
+
 @pytest.mark.parametrize("vector", VECTORS["minibatches"], ids=name)
 def test_minibatches_are_those_of_the_page(vector: dict[str, Any]) -> None:
     workers = vector["workers"]
     if vector["sharing"] == "position":
-        of_all = cut(vector, 1, 0)
-        ranks = [[batch[rank::workers] for batch in of_all] for rank in range(workers)]
+        of_all = [batch for batch in cut(vector, 1, 0) if vector["equalSteps"] != "drop" or len(batch) >= workers]
+        ranks = [[dealt(vector, batch, rank) for batch in of_all] for rank in range(workers)]
     else:
         ranks = [cut(vector, workers, rank) for rank in range(workers)]
+        ranks = equal(vector, ranks) if vector["equalSteps"] else ranks
     assert ranks == vector["ranks"]
 
 
@@ -346,18 +367,64 @@ def interleave(files: Iterator[range], cycle: int, block: int) -> Iterator[int]:
             return
 
 
+Begin = Callable[[], Iterator[int]]
+
+
+class Shuffle:
+    """A shuffle of what lies below it, which counts its passes."""
+
+    def __init__(self, below: Begin, size: int, seeds: tuple[int, int]) -> None:
+        self.below, self.size, self.seeds, self.passes = below, size, seeds, 0
+
+    def __call__(self) -> Iterator[int]:
+        self.passes += 1
+        # A generator begins what lies below when its first record is asked for.
+        return shuffle((record for begun in (self.below,) for record in begun()), self.size, self.seeds, self.passes - 1)
+
+
+def repeated(below: Begin, count: int) -> Begin:
+    def begin() -> Iterator[int]:
+        def records(begun: Iterator[int]) -> Iterator[int]:
+            for more in range(count - 1, -1, -1):
+                yield from begun
+                if more or not isinstance(below, Shuffle):
+                    begun = below()
+
+        return records(below())
+
+    return begin
+
+
+def operated(below: Begin, operation: dict[str, Any]) -> Begin:
+    ((kind, of),) = operation.items()
+    match kind:
+        case "shuffle":
+            return Shuffle(below, of["buffer"], tuple(of["seeds"]))
+        case "repeat":
+            return repeated(below, of)
+        case "skip":
+            return lambda: itertools.islice(below(), of, None)
+        case "take":
+            return lambda: itertools.islice(below(), of)
+    return lambda: itertools.islice(below(), of["index"], None, of["num_shards"])
+
+
 @pytest.mark.parametrize("vector", VECTORS["streams"], ids=str)
 def test_streams_are_those_of_the_page(vector: dict[str, Any]) -> None:
     ends = [sum(vector["files"][: i + 1]) for i in range(len(vector["files"]))]
     spans = [range(end - n, end) for end, n in zip(ends, vector["files"], strict=True)]
-    for number, expected in enumerate(vector["traversals"]):
-        order = iter(range(len(spans)))
-        if (seed := vector["fileSeed"]) is not None:
-            order = shuffle(order, len(spans), (87654321, seed), number)
-        records = interleave((spans[i] for i in order), vector["cycle"], vector["block"])
-        for operation in vector["shuffles"]:
-            records = shuffle(records, operation["buffer"], tuple(operation["seeds"]), number)
-        assert list(records) == expected
+    files: Begin = lambda: iter(range(len(spans)))  # noqa: E731
+    if (seed := vector["fileSeed"]) is not None:
+        files = Shuffle(files, len(spans), (87654321, seed))
+
+    def records() -> Iterator[int]:
+        order = files()
+        return interleave((spans[i] for i in order), vector["cycle"], vector["block"])
+
+    begin: Begin = records
+    for operation in vector["operations"]:
+        begin = operated(begin, operation)
+    assert [list(begin()) for _ in vector["traversals"]] == vector["traversals"]
 
 
 def test_a_source_delivers_what_the_page_says(tmp_path: Path) -> None:
