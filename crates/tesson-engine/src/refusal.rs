@@ -172,11 +172,6 @@ tesson_core::error_kinds! {
             = "engine.step-beyond-end": "step {step} is asked for, the data end after {steps} minibatches, which are numbered \
                 from 0"
             => "Ask for a smaller step, or read more sweeps.",
-        /// Minibatches are to be skipped of a source that truncates.
-        SkipTruncated
-            = "engine.skip-truncated": "truncated minibatches cannot be skipped: what their rows hold after a step is known \
-                only where all before it have been read"
-            => "Read the minibatches that are to be skipped, or resume from a state that was saved after them.",
         /// Minibatches of all ranks are to be skipped at once, each of which has a position of its own.
         SkipOfAllRanks { workers: u64 = 4 }
             = "engine.skip-of-all-ranks": "each of {workers} workers that share by chunk has a position of its own, and no rank \

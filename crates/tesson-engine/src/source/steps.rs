@@ -145,17 +145,15 @@ impl Source {
     /// so far stay. From a merged state on, what ranks had delivered beyond its position is left out still, unless the step
     /// lies before that.
     ///
-    /// Costs as much as [`Source::which`]. `calls` names one rank, or there is a single worker, or ranks share by position.
+    /// Costs as much as [`Source::which`]. Truncated minibatches before the step are read, since only that finds out what rows hold
+    /// then; their faults are charged. `calls` names one rank, or there is a single worker, or ranks share by position.
     ///
     /// # Errors
-    /// As [`Source::which`]; truncated minibatches, whose state holds what only reading finds out; several ranks at once
-    /// that share by chunk. The source is then as it was.
+    /// As [`Source::which`], and as [`Source::next`] for truncated minibatches; several ranks at once that share by chunk. The
+    /// source is then as it was.
     pub fn skip_to(&mut self, step: u64, calls: RunCalls<'_>) -> Result<(), Error> {
         self.check_process()?;
         self.check_resumable()?;
-        if self.truncated.is_some() {
-            return Err(EngineRefusal::SkipTruncated.into());
-        }
         let by_chunk = self.plan.sharing == Sharing::Chunk;
         let rank = match calls.rank {
             None if by_chunk && calls.workers > 1 => {
@@ -164,6 +162,9 @@ impl Source {
             rank => rank.unwrap_or(0),
         };
         let share = (calls.workers, rank);
+        if self.truncated.is_some() {
+            return self.read_up_to(step, &calls, share);
+        }
         let index = self.indexed()?.index.clone();
         let mut planner = Planner::new(self.plan.clone());
         let steps = planner.seek_step(&index, step, calls.sizes, share)?;
@@ -181,6 +182,34 @@ impl Source {
             ..self.state_at(cursor, self.state.faults)
         };
         self.restore(&state)
+    }
+
+    /// Reads truncated minibatches from the start of the data on, up to a step.
+    fn read_up_to(
+        &mut self,
+        step: u64,
+        calls: &RunCalls<'_>,
+        (workers, rank): (u64, u64),
+    ) -> Result<(), Error> {
+        let StepSizes::Constant(samples) = calls.sizes else {
+            return Err(EngineRefusal::TruncatedSchedule.into());
+        };
+        let before = self.state().clone();
+        let start = ResumeState { share: None, ..self.state_at(Cursor::default(), 0) };
+        self.restore(&start)?;
+        let mut read = || {
+            for steps in 0..step {
+                if self.next(Demand { samples, workers, rank })?.is_none() {
+                    return Err(EngineRefusal::StepBeyondEnd { step, steps }.into());
+                }
+            }
+            Ok(())
+        };
+        let done = read();
+        if done.is_err() {
+            self.restore(&before)?;
+        }
+        done
     }
 
     /// The shares that have to be planned for the ranks of a run: where they share by position those of all are planned as

@@ -719,12 +719,13 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         The next minibatch is number `step`, and the state is that of a run that has delivered all before it, but for their
         faults: those of skipped sequences are not charged, and those charged so far stay. From a state of
         :func:`merge_states` on, what other workers had delivered stays left out, unless the step lies before that state.
-        Parameters and costs are those of :meth:`which`; the share is by default that of the source.
+        Parameters and costs are those of :meth:`which`; the share is by default that of the source. Truncated minibatches before the
+        step are read, since only that finds out what rows hold then, and their faults are charged.
 
         Raises
         ------
         UsageError
-            The data end before; minibatches are truncated; or no `partition_index` says which of several workers that share
+            The data end before; or no `partition_index` says which of several workers that share
             by chunk this is. The source is as it was.
 
         Examples

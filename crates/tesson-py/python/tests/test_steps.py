@@ -82,6 +82,24 @@ def test_skipping_is_exact_under_resume(source_of: Open) -> None:
         source.skip_to(1, 7, num_data_partitions=2)
 
 
+def test_truncated_minibatches_are_skipped_by_reading_them(source_of: Open) -> None:
+    truncated = {"truncation_length": 2, "randomize": False}
+    whole = delivered(source_of(**truncated))
+    source = source_of(**truncated)
+    for step in (5, 2, len(whole)):
+        source.skip_to(step, 7)
+        state = source.get_checkpoint_state()
+        assert delivered(source) == whole[step:]
+        resumed = source_of(**truncated)
+        resumed.restore_from_checkpoint(state)
+        assert delivered(resumed) == whole[step:]
+        source.restore_from_checkpoint(state)
+    source.skip_to(1, 7)
+    with pytest.raises(UsageError, match=f"the data end after {len(whole)} minibatches"):
+        source.skip_to(len(whole) + 1, 7)
+    assert delivered(source) == whole[1:]
+
+
 def test_a_schedule_is_followed_over_its_epochs(source_of: Open) -> None:
     batches = [list(minibatch["x"].keys) for minibatch in source_of().minibatches("4:9", sweeps=100)]
     source = source_of()
