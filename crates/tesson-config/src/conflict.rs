@@ -1,7 +1,5 @@
 //! Options that exclude each other, or need each other.
 
-use crate::lower::WHOLE_SET;
-
 tesson_core::error_kinds! {
     /// Why options of a configuration do not go together.
     pub enum ConfigConflict {
@@ -83,9 +81,9 @@ tesson_core::error_kinds! {
             => "Give the window by one option.",
         /// The window counts samples, and its size is missing. The documents call it the whole set, CNTK 2.7 refuses it beside
         /// text: taking it for either would surprise those who know the other.
-        NoWindowSize
+        NoWindowSize { whole: u64 = (1 << 62) - 1 }
             = "config.no-window-size": "the window counts samples, but `randomizationWindow` does not say how many; \
-                for the whole set give it as {WHOLE_SET}"
+                for the whole set give it as {whole}"
             => "Set `randomizationWindow` to a number of samples.",
     }
 }

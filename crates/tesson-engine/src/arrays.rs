@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::batch_keys::BatchKeys;
-use crate::minibatch::StreamBatch;
 use crate::pool::{KEPT_BYTES, KEPT_SHARE};
+use crate::samples::StreamBatch;
 
 /// Streams and keys of a minibatch. Dropping them gives them back for another minibatch of the same streams.
 #[derive(Debug)]

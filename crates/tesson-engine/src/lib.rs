@@ -32,6 +32,7 @@ mod process_memory;
 pub mod record_index;
 mod refusal;
 mod report;
+mod samples;
 mod source;
 mod stats;
 pub mod store;
@@ -44,11 +45,12 @@ pub use executor::{Canceller, ProcessGuard};
 pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, Place};
-pub use minibatch::{Minibatch, SampleValues, Samples, StreamBatch};
+pub use minibatch::Minibatch;
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use refusal::EngineRefusal;
 pub use report::fault_facts;
+pub use samples::{SampleValues, Samples, StreamBatch};
 pub use source::{
     DEFAULT_MEMORY_LIMIT, FaultRules, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source,
     SourceSpec, StatsReader, StepSequence, SweepSequence, TruncatedPlan, TruncationSpec,

@@ -9,7 +9,8 @@ use std::fmt;
 use tesson_core::{Key, did_you_mean};
 
 use crate::batch_keys::BatchKeys;
-use crate::minibatch::{Minibatch, Samples, StreamBatch};
+use crate::minibatch::Minibatch;
+use crate::samples::{Samples, StreamBatch};
 
 /// Why streams of a minibatch cannot be paired sample by sample.
 #[derive(Clone, Debug, PartialEq, Eq)]

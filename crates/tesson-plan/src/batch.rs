@@ -1,7 +1,5 @@
 //! What the planner hands out: positions, planned sequences, and minibatches of them.
 
-use crate::ExcludedSequences;
-
 /// A position in the data, and what comes next there.
 ///
 /// On local timelines (§8) position and sweep are those of this rank alone.
@@ -169,7 +167,7 @@ pub struct BatchPlan {
     /// How the minibatch was dealt out: workers and rank, or (1, 0).
     dealt: (u64, u64),
     /// Where sequences were left out: the places that the own and the foreign ones have among those planned.
-    kept: Option<(Vec<u64>, Vec<u64>)>,
+    pub(crate) kept: Option<(Vec<u64>, Vec<u64>)>,
 }
 
 impl BatchPlan {
@@ -239,20 +237,6 @@ impl BatchPlan {
         self.foreign.clear();
         self.sweep_end = false;
         self.keep_of_last = None;
-    }
-
-    /// Takes sequences out of a minibatch that has been dealt out. Those that stay keep their slots.
-    pub(crate) fn leave_out(&mut self, excluded: &ExcludedSequences) {
-        let stays = |planned: &Planned| !excluded.holds(*planned);
-        if self.own.iter().chain(&self.foreign).all(stays) {
-            return;
-        }
-        // What the data end inside is the last one that was planned.
-        self.keep_of_last = self.keep_of_last.filter(|_| self.own.last().is_some_and(stays));
-        let places = |all: &[Planned]| (0..).zip(all).filter(|(_, p)| stays(p)).map(|(i, _)| i).collect();
-        self.kept = Some((places(&self.own), places(&self.foreign)));
-        self.own.retain(stays);
-        self.foreign.retain(stays);
     }
 
     /// Says that what is added from now on belongs to this sweep.

@@ -69,5 +69,5 @@ fn window(options: &Options<'_>) -> Result<Option<Window>> {
 
 /// The error of a window in samples without their number.
 pub(crate) fn missing_window_size() -> ConfigError {
-    ConfigError::refused("sampleBasedRandomizationWindow", &ConfigConflict::NoWindowSize)
+    ConfigError::refused("sampleBasedRandomizationWindow", &ConfigConflict::NoWindowSize { whole: WHOLE_SET })
 }

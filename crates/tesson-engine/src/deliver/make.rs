@@ -14,9 +14,9 @@ use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
 use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
 use crate::fault::{self, Charge};
-use crate::minibatch::StreamBatch;
 use crate::pack::{self, BatchSize, Item, Packing, Source};
 use crate::refusal::EngineRefusal;
+use crate::samples::StreamBatch;
 
 /// Of chunks that are loaded as a whole so many times more is fetched at once.
 const WHOLE_CHUNK_PARTS: usize = 8;

@@ -8,8 +8,8 @@ use tesson_plan::{BatchKind, BatchSlot};
 use super::Shared;
 use super::ticket::Work;
 use crate::fault::Charge;
-use crate::minibatch::StreamBatch;
 use crate::pack::{Item, Source};
+use crate::samples::StreamBatch;
 use crate::transform::{ChainMemory, StoredBatches};
 
 /// These streams of a minibatch that is being gathered.

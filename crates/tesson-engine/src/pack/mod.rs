@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tesson_core::{Chunk, StreamInfo};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
-use crate::minibatch::{SampleValues, Samples};
 use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
+use crate::samples::{SampleValues, Samples};
 
 pub(crate) use sequence::{Packing, pack, packed_streams};
 pub(crate) use truncated::{Whole, append_dense, batch_bytes, keys as segment_keys, pack as pack_segments};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
 
 use super::{BatchSize, Item, Pools, Source, empty};
-use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::packed::{Best, Kernel, PackedRows, PackedStream};
 use crate::pool::Buffer;
+use crate::samples::{SampleValues, Samples, StreamBatch};
 
 /// Consecutive rows of one block that stand together in the minibatch.
 struct ItemRun {

@@ -9,9 +9,9 @@ use tesson_plan::Segment;
 use super::{Pools, empty};
 use crate::batch_keys::BatchKeys;
 use crate::layout::{Layout, Place};
-use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pool::trimmed_bytes;
-use crate::transform::dense_bytes;
+use crate::samples::dense_bytes;
+use crate::samples::{SampleValues, Samples, StreamBatch};
 
 /// A decoded sequence that waits in a row, and where it stands in the corpus.
 pub(crate) struct Whole {

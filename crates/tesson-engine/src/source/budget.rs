@@ -8,7 +8,7 @@ use tesson_plan::Bucketing;
 use super::Source;
 use crate::block::{BlockSizes, WholeChunks};
 use crate::refusal::EngineRefusal;
-use crate::transform::dense_bytes;
+use crate::samples::dense_bytes;
 
 /// Memory for everything together where nothing else is asked for: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;

@@ -22,7 +22,7 @@ use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
 use crate::pool::trimmed_bytes;
 use crate::refusal::EngineRefusal;
-use crate::transform::dense_bytes;
+use crate::samples::dense_bytes;
 
 /// How sequences are cut into segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use tesson_core::{
 };
 
 use super::draws::SequenceDraws;
-use crate::minibatch::SampleValues;
+use crate::samples::SampleValues;
 use crate::stats::Counters;
 
 /// One transform of a stream, and what is known before any data of what goes in and comes out.

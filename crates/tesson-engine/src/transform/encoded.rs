@@ -10,9 +10,9 @@ use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes,
 use super::draws::StreamDraws;
 use super::next_step_of;
 use crate::fingerprint;
-use crate::minibatch::SampleValues;
 use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
+use crate::samples::SampleValues;
 
 /// The transforms of one feature of encoded samples, the first of which decodes.
 pub struct EncodedTransforms {

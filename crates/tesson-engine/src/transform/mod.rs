@@ -29,9 +29,9 @@ use tesson_plan::{BatchSlot, DrawKey};
 
 use crate::batch_keys::BatchKeys;
 use crate::fingerprint;
-use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
+use crate::samples::{SampleValues, Samples, StreamBatch, dense_bytes};
 pub(crate) use chain::ChainMemory;
 use chain::{FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use draws::{BatchDraws, Draws};
@@ -377,12 +377,6 @@ impl Chain {
         batch.samples = Samples::Dense { values: out };
         Ok(())
     }
-}
-
-/// Bytes of a sample of a dense stream; 0 of a sparse one.
-pub(crate) fn dense_bytes(stream: &Arc<StreamInfo>) -> u64 {
-    let values = if stream.sparse { 0 } else { stream.shape.len() };
-    (values as u64).saturating_mul(stream.element.size() as u64)
 }
 
 /// The hash of a key: of its text, numbers in decimal.

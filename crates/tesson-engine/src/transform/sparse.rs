@@ -5,9 +5,9 @@ use tesson_plan::DrawKey;
 
 use super::chain::{ChainMemory, Step};
 use super::draws::BatchDraws;
-use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pack::Pools;
 use crate::pool::Buffer;
+use crate::samples::{SampleValues, Samples, StreamBatch};
 
 /// Sparse samples as they are made.
 struct Made {

@@ -15,8 +15,8 @@ use super::{Chain, Transforms, key_hash};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::fingerprint;
-use crate::minibatch::{SampleValues, Samples, StreamBatch, ragged_len};
 use crate::pack::{Item, Pools, Source};
+use crate::samples::{SampleValues, Samples, StreamBatch, ragged_len};
 
 /// The batches of the streams that are made before others are packed.
 pub(crate) struct StoredBatches {

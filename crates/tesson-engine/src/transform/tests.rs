@@ -9,8 +9,8 @@ use tesson_plan::DrawKey;
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
 use super::{Chain, next_step};
-use crate::minibatch::SampleValues;
 use crate::pack::Pools;
+use crate::samples::SampleValues;
 use tesson_core::{Element, Shape};
 
 /// What a function makes of a sample, for tests.

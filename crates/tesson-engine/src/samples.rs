@@ -1,0 +1,267 @@
+//! The streams of a minibatch, and the values in them.
+
+use std::sync::Arc;
+
+use tesson_core::StreamInfo;
+
+use crate::layout::Layout;
+use crate::pool::Buffer;
+
+/// Values of a stream in its element type.
+#[derive(Debug)]
+pub enum SampleValues {
+    /// 32-bit floats.
+    F32(Buffer<f32>),
+    /// 64-bit floats.
+    F64(Buffer<f64>),
+    /// Whole numbers from 0 to 255, of pictures.
+    U8(Buffer<u8>),
+}
+
+impl SampleValues {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            SampleValues::F32(v) => v.len(),
+            SampleValues::F64(v) => v.len(),
+            SampleValues::U8(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Value `i`, widened.
+    pub fn get(&self, i: usize) -> f64 {
+        match self {
+            SampleValues::F32(v) => v[i].into(),
+            SampleValues::F64(v) => v[i],
+            SampleValues::U8(v) => v[i].into(),
+        }
+    }
+
+    pub(crate) fn truncate(&mut self, n: usize) {
+        match self {
+            SampleValues::F32(v) => v.items().truncate(n),
+            SampleValues::F64(v) => v.items().truncate(n),
+            SampleValues::U8(v) => v.items().truncate(n),
+        }
+    }
+
+    /// Frees [unused memory](Buffer::trim).
+    pub(crate) fn trim(&mut self) {
+        match self {
+            SampleValues::F32(v) => v.trim(),
+            SampleValues::F64(v) => v.trim(),
+            SampleValues::U8(v) => v.trim(),
+        }
+    }
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        match self {
+            SampleValues::F32(v) => v.memory(),
+            SampleValues::F64(v) => v.memory(),
+            SampleValues::U8(v) => v.memory(),
+        }
+    }
+
+    /// Bytes of the values.
+    pub fn bytes(&self) -> usize {
+        match self {
+            SampleValues::F32(v) => v.len() * 4,
+            SampleValues::F64(v) => v.len() * 8,
+            SampleValues::U8(v) => v.len(),
+        }
+    }
+}
+
+/// The samples of a stream in a minibatch, one after the other, without padding.
+#[derive(Debug)]
+pub enum Samples {
+    /// `shape.len()` values a sample.
+    Dense {
+        /// The values, in row-major order `[samples, *shape]`.
+        values: SampleValues,
+    },
+    /// Compressed sparse rows, one row a sample.
+    Sparse {
+        /// Where each sample's entries begin, and after the last where they end; `n_samples + 1` numbers.
+        indptr: Buffer<i32>,
+        /// The column of each entry, ascending within a sample.
+        indices: Buffer<i32>,
+        /// The value of each entry.
+        values: SampleValues,
+    },
+    /// Samples that each have a shape of their own.
+    Ragged {
+        /// The values, sample after sample, each in row-major order.
+        values: SampleValues,
+        /// The shape of each sample: as many numbers as the stream has dimensions.
+        shapes: Vec<usize>,
+    },
+}
+
+impl Samples {
+    /// Number of values.
+    pub(crate) fn n_values(&self) -> usize {
+        match self {
+            Samples::Dense { values } | Samples::Sparse { values, .. } | Samples::Ragged { values, .. } => {
+                values.len()
+            }
+        }
+    }
+
+    /// Frees [unused memory](Buffer::trim).
+    pub(crate) fn trim(&mut self) {
+        match self {
+            Samples::Dense { values } => values.trim(),
+            Samples::Sparse { indptr, indices, values } => {
+                indptr.trim();
+                indices.trim();
+                values.trim();
+            }
+            Samples::Ragged { values, .. } => values.trim(),
+        }
+    }
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        match self {
+            Samples::Dense { values } => values.memory(),
+            Samples::Sparse { indptr, indices, values } => {
+                indptr.memory() + indices.memory() + values.memory()
+            }
+            Samples::Ragged { values, shapes } => values.memory() + size_of::<usize>() * shapes.capacity(),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Samples::Dense { values } => values.bytes(),
+            Samples::Sparse { indptr, indices, values } => {
+                (indptr.len() + indices.len()) * 4 + values.bytes()
+            }
+            Samples::Ragged { values, shapes } => values.bytes() + size_of::<usize>() * shapes.len(),
+        }
+    }
+}
+
+/// Bytes of a sample of a dense stream; 0 of a sparse one.
+pub(crate) fn dense_bytes(stream: &Arc<StreamInfo>) -> u64 {
+    let values = if stream.sparse { 0 } else { stream.shape.len() };
+    (values as u64).saturating_mul(stream.element.size() as u64)
+}
+
+/// Values of samples of these shapes together.
+pub(crate) fn ragged_len(shapes: &[usize], rank: usize) -> usize {
+    shapes.chunks(rank.max(1)).map(|shape| shape.iter().product::<usize>()).sum()
+}
+
+/// One stream of a minibatch.
+#[derive(Debug)]
+pub struct StreamBatch {
+    pub(crate) info: Arc<StreamInfo>,
+    pub(crate) lengths: Vec<u32>,
+    pub(crate) samples: Samples,
+    pub(crate) n_samples: usize,
+    /// How truncated sequences lie.
+    pub(crate) layout: Option<Arc<Layout>>,
+}
+
+impl StreamBatch {
+    /// No sequences of a stream, without memory for any.
+    pub(crate) fn empty(info: &Arc<StreamInfo>) -> StreamBatch {
+        let samples = Samples::Dense { values: SampleValues::F32(Buffer::unallocated()) };
+        StreamBatch { info: info.clone(), lengths: Vec::new(), samples, n_samples: 0, layout: None }
+    }
+
+    /// The stream.
+    pub fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    /// Samples of each sequence, in the order of delivery.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
+    /// Number of sequences.
+    pub fn n_sequences(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Number of samples, without padding.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// The samples.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
+    /// The shape of a ragged sample, and where its values lie. `None` of other samples, and beyond the last.
+    pub fn ragged_sample(&self, sample: usize) -> Option<(&[usize], std::ops::Range<usize>)> {
+        let Samples::Ragged { shapes, .. } = &self.samples else { return None };
+        let rank = self.info.shape.dims().len();
+        let shape = shapes.get(sample * rank..(sample + 1) * rank)?;
+        let begin = ragged_len(&shapes[..sample * rank], rank);
+        Some((shape, begin..begin + shape.iter().product::<usize>()))
+    }
+
+    /// The samples, to be changed or taken over.
+    pub fn samples_mut(&mut self) -> &mut Samples {
+        &mut self.samples
+    }
+
+    /// How the sequences lie side by side in rows: truncated ones as they were cut, others as they would be laid (spec of
+    /// the engine, "Sequence packer").
+    pub fn layout(&self) -> Layout {
+        self.truncated_layout().cloned().unwrap_or_else(|| Layout::of(&self.lengths))
+    }
+
+    /// How truncated sequences lie; `None` for whole ones.
+    pub fn truncated_layout(&self) -> Option<&Layout> {
+        self.layout.as_deref()
+    }
+
+    /// Keeps the first `keep` samples of the last sequence.
+    pub(crate) fn shorten_last(&mut self, keep: u32) {
+        let Some(last) = self.lengths.last_mut() else { return };
+        let cut = last.saturating_sub(keep) as usize;
+        *last -= cut as u32;
+        self.n_samples -= cut;
+        match &mut self.samples {
+            Samples::Dense { values } => values.truncate(self.n_samples * self.info.shape.len()),
+            Samples::Sparse { indptr, indices, values } => {
+                indptr.items().truncate(self.n_samples + 1);
+                let n = indptr[self.n_samples] as usize;
+                indices.items().truncate(n);
+                values.truncate(n);
+            }
+            Samples::Ragged { values, shapes } => {
+                let rank = self.info.shape.dims().len();
+                shapes.truncate(self.n_samples * rank);
+                values.truncate(ragged_len(shapes, rank));
+            }
+        }
+    }
+
+    /// Bytes of lengths and samples.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lengths.len() * 4 + self.samples.bytes()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.lengths.capacity() * 4 + self.samples.memory()
+    }
+
+    /// Takes the stream apart: lengths and samples.
+    pub fn into_parts(self) -> (Arc<StreamInfo>, Vec<u32>, Samples) {
+        (self.info, self.lengths, self.samples)
+    }
+}
