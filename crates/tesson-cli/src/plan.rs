@@ -90,7 +90,7 @@ fn truncated_json(plan: &TruncatedPlan) -> Value {
         serde_json::json!({
             "sequence": [piece.sequence.planned.chunk, piece.sequence.planned.sequence],
             "samples": [piece.samples.0, piece.samples.1],
-            "row": piece.row,
+            "row": piece.slot,
             "begin": piece.begin,
             "end": piece.end,
         })
@@ -107,7 +107,7 @@ fn truncated_json(plan: &TruncatedPlan) -> Value {
 /// Rows one after the other, in each its pieces as `chunk.sequence[from..to]`.
 fn truncated_row(number: u64, plan: &TruncatedPlan) -> String {
     let mut text = heading(number, n_samples(plan));
-    for (i, row) in plan.segments.chunk_by(|a, b| a.row == b.row).enumerate() {
+    for (i, row) in plan.segments.chunk_by(|a, b| a.slot == b.slot).enumerate() {
         text.push_str(if i == 0 { "" } else { " |" });
         for piece in row {
             let (Planned { chunk, sequence }, (from, to)) = (piece.sequence.planned, piece.samples);

@@ -2,7 +2,7 @@
 
 /// Where a sequence lies: sequence number, row, first step, and the step after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RowSegment {
     /// Number of the sequence within the minibatch.
     pub sequence: u32,
     /// The row.
@@ -21,7 +21,7 @@ pub struct Layout {
     /// Number of rows.
     pub rows: u32,
     /// The places, in the order of the sequences.
-    pub places: Vec<Place>,
+    pub places: Vec<RowSegment>,
 }
 
 impl Layout {
@@ -35,7 +35,7 @@ impl Layout {
             .map(|(sequence, &length)| {
                 let (row, begin) = rows.put(length);
                 let (begin, end) = (i64::from(begin), i64::from(begin) + i64::from(length));
-                Place { sequence: sequence as u32, row: row as u32, begin, end }
+                RowSegment { sequence: sequence as u32, row: row as u32, begin, end }
             })
             .collect();
         Layout { steps, rows: rows.used as u32, places }

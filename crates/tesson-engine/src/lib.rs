@@ -44,7 +44,7 @@ pub use check::{Checked, Severity};
 pub use executor::{Canceller, ProcessGuard};
 pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
-pub use layout::{Layout, Place};
+pub use layout::{Layout, RowSegment};
 pub use minibatch::Minibatch;
 pub use open_files::OpenFiles;
 pub use pool::Buffer;

@@ -46,4 +46,4 @@ pub use stream::{
     CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
     StreamState, Taken,
 };
-pub use truncate::{PendingSequence, RowState, Rows, RowsShape, RowsState, Segment};
+pub use truncate::{PendingSequence, Segment, SlotState, Slots, SlotsShape, SlotsState};

@@ -15,7 +15,7 @@ use tesson_core::ResumeError;
 pub(crate) use binary::checksum;
 pub use fingerprint::{Fingerprint, index_shape};
 
-use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, RowsState, WindowStart, order};
+use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, SlotsState, WindowStart, order};
 
 /// Version of the forms of a state. Earlier ones are read.
 pub const STATE_VERSION: u8 = 3;
@@ -36,7 +36,7 @@ pub struct ResumeState {
     /// Faults charged so far.
     pub faults: u64,
     /// In truncated reading: the sequences pending in the rows.
-    pub rows: Option<Arc<RowsState>>,
+    pub rows: Option<Arc<SlotsState>>,
     /// In merged states: what was consumed beyond the position.
     pub consumed: Option<Arc<Consumed>>,
     /// What the state belongs to; `None` for a bare position, as the reference saves it.

@@ -1,11 +1,11 @@
-//! Truncated reading (§9.3, §9.4): rows of sequences laid end to end; a minibatch takes as many samples of each.
+//! Truncated reading (§9.3, §9.4): slots of sequences laid end to end; a minibatch takes as many samples of each.
 //!
-//! A pure fold: the caller fills rows with sequences and their parsed lengths (the plan knows only counted ones), and takes
-//! the samples of the next minibatch from them. The sequences pending in rows are part of the state.
+//! A pure fold: the caller fills slots with sequences and their parsed lengths (the plan knows only counted ones), and takes
+//! the samples of the next minibatch from them. The sequences pending in slots are part of the state.
 
 use std::collections::VecDeque;
 
-/// A sequence in a row that has not been delivered to its end.
+/// A sequence in a slot that has not been delivered to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingSequence {
     /// Number of the sequence in the corpus, below 2^63.
@@ -18,26 +18,26 @@ pub struct PendingSequence {
     pub keep: Option<u32>,
 }
 
-/// One row, in a state.
+/// One slot, in a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowState {
+pub struct SlotState {
     /// Samples of the first sequence that have been delivered.
     pub cursor: u32,
     /// Its sequences, the first one first.
     pub waiting: Vec<PendingSequence>,
 }
 
-/// The rows of a source, in a state.
+/// The slots of a source, in a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowsState {
-    /// The rows, in order.
-    pub rows: Vec<RowState>,
+pub struct SlotsState {
+    /// The slots, in order.
+    pub slots: Vec<SlotState>,
 }
 
-impl RowsState {
+impl SlotsState {
     /// Whether no sequence is pending.
     pub fn is_empty(&self) -> bool {
-        self.rows.iter().all(|row| row.waiting.is_empty())
+        self.slots.iter().all(|slot| slot.waiting.is_empty())
     }
 }
 
@@ -46,8 +46,8 @@ impl RowsState {
 pub struct Segment<T> {
     /// The sequence.
     pub sequence: T,
-    /// The row.
-    pub row: u32,
+    /// The slot.
+    pub slot: u32,
     /// The step at which the sequence begins; negative if that was in an earlier minibatch.
     pub begin: i64,
     /// The step after its last; beyond the minibatch if it continues in the next.
@@ -56,7 +56,7 @@ pub struct Segment<T> {
     pub samples: (u32, u32),
 }
 
-/// A sequence in a row: the caller's name for it, and its length.
+/// A sequence in a slot: the caller's name for it, and its length.
 #[derive(Clone)]
 struct Held<T> {
     what: T,
@@ -65,90 +65,90 @@ struct Held<T> {
 }
 
 #[derive(Clone)]
-struct Row<T> {
+struct Slot<T> {
     held: VecDeque<Held<T>>,
     cursor: u32,
     /// Samples after the cursor.
     left: u64,
 }
 
-/// The rows of all workers.
+/// The slots of all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowsShape {
+pub struct SlotsShape {
     /// How many there are, at least 1.
     pub n: u64,
-    /// Samples of a row in a minibatch, at least 1.
+    /// Samples of a slot in a minibatch, at least 1.
     pub length: u32,
-    /// The last samples that a row repeats which holds one sequence only, fewer than `length` (§9.4).
+    /// The last samples that a slot repeats which holds one sequence only, fewer than `length` (§9.4).
     pub right_splice: u32,
 }
 
-impl RowsShape {
+impl SlotsShape {
     /// How many of them a worker fills if they are divided.
     pub fn share(&self, workers: u64, rank: u64) -> u64 {
         self.n / workers + u64::from(rank < self.n % workers)
     }
 
-    /// The rows that a worker fills, empty.
-    pub fn rows_of<T: Clone>(&self, workers: u64, rank: u64) -> Rows<T> {
-        Rows::new(self.share(workers, rank) as usize, self.length, self.right_splice)
+    /// The slots that a worker fills, empty.
+    pub fn slots_of<T: Clone>(&self, workers: u64, rank: u64) -> Slots<T> {
+        Slots::new(self.share(workers, rank) as usize, self.length, self.right_splice)
     }
 }
 
-/// The rows of one worker. `T` is the caller's name for a sequence.
+/// The slots of one worker. `T` is the caller's name for a sequence.
 #[derive(Clone)]
-pub struct Rows<T> {
+pub struct Slots<T> {
     length: u32,
     right_splice: u32,
-    rows: Vec<Row<T>>,
+    slots: Vec<Slot<T>>,
     /// A sweep ended in a fetch that brought nothing: reported with the next sequence.
     pending_end: bool,
 }
 
-impl<T: Clone> Rows<T> {
-    /// `n` empty rows for minibatches of `length` samples, at least 1, of which a row that holds one sequence only repeats the
+impl<T: Clone> Slots<T> {
+    /// `n` empty slots for minibatches of `length` samples, at least 1, of which a slot that holds one sequence only repeats the
     /// last `right_splice`, fewer than `length`.
-    pub fn new(n: usize, length: u32, right_splice: u32) -> Rows<T> {
-        let row = Row { held: VecDeque::new(), cursor: 0, left: 0 };
-        Rows { length, right_splice, rows: vec![row; n], pending_end: false }
+    pub fn new(n: usize, length: u32, right_splice: u32) -> Slots<T> {
+        let slot = Slot { held: VecDeque::new(), cursor: 0, left: 0 };
+        Slots { length, right_splice, slots: vec![slot; n], pending_end: false }
     }
 
-    /// Number of rows.
+    /// Number of slots.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.slots.len()
     }
 
-    /// Whether no sequence is pending in any row.
+    /// Whether no sequence is pending in any slot.
     pub fn is_empty(&self) -> bool {
-        self.rows.iter().all(|row| row.held.is_empty())
+        self.slots.iter().all(|slot| slot.held.is_empty())
     }
 
-    /// The first row that must be given another sequence before a minibatch can be made, as long as there are any. A row
+    /// The first slot that must be given another sequence before a minibatch can be made, as long as there are any. A slot
     /// always holds more samples than it delivers.
     pub fn hungry(&self) -> Option<usize> {
-        self.rows.iter().position(|row| row.left <= u64::from(self.length))
+        self.slots.iter().position(|slot| slot.left <= u64::from(self.length))
     }
 
-    /// Whether each of `workers`, who are dealt the rows, has a sample.
+    /// Whether each of `workers`, who are dealt the slots, has a sample.
     pub fn serve(&self, workers: usize) -> bool {
-        let has = |rank| self.rows.iter().skip(rank).step_by(workers).any(|row| row.left > 0);
+        let has = |rank| self.slots.iter().skip(rank).step_by(workers).any(|slot| slot.left > 0);
         (0..workers).all(has)
     }
 
-    /// Whether every row has all the samples that it delivers next.
+    /// Whether every slot has all the samples that it delivers next.
     pub fn are_full(&self) -> bool {
-        self.rows.iter().all(|row| row.left >= u64::from(self.length))
+        self.slots.iter().all(|slot| slot.left >= u64::from(self.length))
     }
 
-    /// Gives a row a sequence of so many samples. Of one without samples only its end of a sweep is kept.
-    pub fn push(&mut self, row: usize, what: T, mut pending: PendingSequence, length: u32) {
+    /// Gives a slot a sequence of so many samples. Of one without samples only its end of a sweep is kept.
+    pub fn push(&mut self, slot: usize, what: T, mut pending: PendingSequence, length: u32) {
         if length == 0 {
             self.pending_end |= pending.sweep_end;
             return;
         }
         pending.sweep_end |= std::mem::take(&mut self.pending_end);
-        self.rows[row].left += u64::from(length);
-        self.rows[row].held.push_back(Held { what, pending, length });
+        self.slots[slot].left += u64::from(length);
+        self.slots[slot].held.push_back(Held { what, pending, length });
     }
 
     /// Says that a sweep ended without a sequence.
@@ -156,45 +156,45 @@ impl<T: Clone> Rows<T> {
         self.pending_end = true;
     }
 
-    /// Puts a row back to where it was saved, its sequences being pushed already.
+    /// Puts a slot back to where it was saved, its sequences being pushed already.
     ///
     /// `false` if the cursor lies beyond the first sequence.
     #[must_use]
-    pub fn set_cursor(&mut self, row: usize, cursor: u32) -> bool {
-        let row = &mut self.rows[row];
-        if cursor > 0 && row.held.front().is_none_or(|front| cursor >= front.length) {
+    pub fn set_cursor(&mut self, slot: usize, cursor: u32) -> bool {
+        let slot = &mut self.slots[slot];
+        if cursor > 0 && slot.held.front().is_none_or(|front| cursor >= front.length) {
             return false;
         }
-        row.cursor = cursor;
-        row.left -= u64::from(cursor);
+        slot.cursor = cursor;
+        slot.left -= u64::from(cursor);
         true
     }
 
-    /// Appends what the next minibatch holds, row by row; returns whether a sweep ended with one of its sequences.
+    /// Appends what the next minibatch holds, slot by slot; returns whether a sweep ended with one of its sequences.
     pub fn take(&mut self, into: &mut Vec<Segment<T>>) -> bool {
         let (length, splice) = (self.length, self.right_splice);
-        self.rows
+        self.slots
             .iter_mut()
             .zip(0..)
-            .fold(false, |end, (row, number)| row.take(number, length, splice, into) || end)
+            .fold(false, |end, (slot, number)| slot.take(number, length, splice, into) || end)
     }
 
-    /// The sequences that are held, row by row.
+    /// The sequences that are held, slot by slot.
     pub fn held(&self) -> impl Iterator<Item = &T> {
-        self.rows.iter().flat_map(|row| &row.held).map(|held| &held.what)
+        self.slots.iter().flat_map(|slot| &slot.held).map(|held| &held.what)
     }
 
     /// The pending sequences, for a state.
-    pub fn state(&self) -> RowsState {
-        let row = |row: &Row<T>| RowState {
-            cursor: row.cursor,
-            waiting: row.held.iter().map(|held| held.pending).collect(),
+    pub fn state(&self) -> SlotsState {
+        let slot = |slot: &Slot<T>| SlotState {
+            cursor: slot.cursor,
+            waiting: slot.held.iter().map(|held| held.pending).collect(),
         };
-        RowsState { rows: self.rows.iter().map(row).collect() }
+        SlotsState { slots: self.slots.iter().map(slot).collect() }
     }
 }
 
-impl<T: Clone> Row<T> {
+impl<T: Clone> Slot<T> {
     fn take(&mut self, number: u32, length: u32, splice: u32, into: &mut Vec<Segment<T>>) -> bool {
         let m = self.left.min(length.into()) as u32;
         let first = into.len();
@@ -206,7 +206,7 @@ impl<T: Clone> Row<T> {
             let begin = i64::from(at) - i64::from(self.cursor);
             into.push(Segment {
                 sequence: front.what.clone(),
-                row: number,
+                slot: number,
                 begin,
                 end: begin + i64::from(front.length),
                 samples: (self.cursor, self.cursor + n),
@@ -215,7 +215,7 @@ impl<T: Clone> Row<T> {
             self.cursor += n;
             self.left -= u64::from(n);
             if at == m && m == length && into.len() == first + 1 {
-                // A full row of one sequence goes back before its end is looked at (§9.4).
+                // A full slot of one sequence goes back before its end is looked at (§9.4).
                 self.cursor -= splice;
                 self.left += u64::from(splice);
             }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
 use tesson::StreamInfo;
-use tesson::{BatchKeys, Element, Layout, Place, Samples, Shape, StreamBatch, pairing};
+use tesson::{BatchKeys, Element, Layout, RowSegment, Samples, Shape, StreamBatch, pairing};
 
 use crate::arrays::{self, RaggedArrays, SampleArrays, SparseArrays};
 use crate::batch::{Batch, SampleShape};
@@ -125,8 +125,12 @@ impl StreamArrays {
         let (arrays, element) = SampleArrays::of_parts(py, &arrays, n_samples, &shape)?;
         let ragged = matches!(arrays, SampleArrays::Ragged(_));
         let layout = layout.map(|(steps, rows, places)| {
-            let places =
-                places.into_iter().map(|(sequence, row, begin, end)| Place { sequence, row, begin, end });
+            let places = places.into_iter().map(|(sequence, row, begin, end)| RowSegment {
+                sequence,
+                row,
+                begin,
+                end,
+            });
             Layout { steps, rows, places: places.collect() }
         });
         let taken_over = PyOnceLock::new();

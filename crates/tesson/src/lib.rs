@@ -44,10 +44,10 @@ pub use tesson_core::{
     ResumeError, Shape, Storage, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Layout, Minibatch, Place,
-    PlannedStep, ProcessGuard, RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Stats,
-    StatsReader, StepSequence, StreamBatch, SweepSequence, TextKeys, TruncatedPlan, fault_facts, index_cache,
-    pairing, store,
+    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Layout, Minibatch, PlannedStep,
+    ProcessGuard, RowSegment, RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader,
+    StepSequence, StreamBatch, SweepSequence, TextKeys, TruncatedPlan, fault_facts, index_cache, pairing,
+    store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, StepSizes,
@@ -59,8 +59,8 @@ pub mod plan {
     pub use tesson_plan::{
         BatchKind, BatchPlan, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand, Ending,
         EqualSteps, ExcludedSequences, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit,
-        MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, RowState, RowsState, Segment,
-        Sharing, Steps, Tumbling, Window, WindowStart,
+        MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, Segment, Sharing, SlotState,
+        SlotsState, Steps, Tumbling, Window, WindowStart,
     };
 }
 

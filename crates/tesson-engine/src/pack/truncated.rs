@@ -8,7 +8,7 @@ use tesson_plan::Segment;
 
 use super::{Pools, empty};
 use crate::batch_keys::BatchKeys;
-use crate::layout::{Layout, Place};
+use crate::layout::{Layout, RowSegment};
 use crate::pool::trimmed_bytes;
 use crate::samples::dense_bytes;
 use crate::samples::{SampleValues, Samples, StreamBatch};
@@ -35,9 +35,9 @@ pub(crate) fn pack(
     (steps, rows): (u32, u32),
     pools: &Pools,
 ) -> Vec<StreamBatch> {
-    let place = |(number, segment): (u32, &Segment<Arc<Whole>>)| Place {
+    let place = |(number, segment): (u32, &Segment<Arc<Whole>>)| RowSegment {
         sequence: number,
-        row: segment.row,
+        row: segment.slot,
         begin: segment.begin,
         end: segment.end,
     };

@@ -6,7 +6,7 @@
 
 use tesson_core::{Error, Index};
 use tesson_plan::{
-    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Planner, Rows, RowsShape,
+    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Planner, Slots, SlotsShape,
     Steps,
 };
 
@@ -135,7 +135,7 @@ impl Truncated {
             return (false, false);
         }
         progress.steps = Steps::default();
-        self.rows = self.empty_slots(share);
+        self.slots = self.empty_slots(share);
         if !idle && self.fetched != steps.end() {
             // What is left of the stretch is passed over by the next call.
             self.demand = None;
@@ -170,7 +170,7 @@ impl Truncated {
     ) -> Result<(), Error> {
         let index = source.indexed()?.index.clone();
         let mut useless_since = None;
-        while let Some(slot) = self.rows.hungry() {
+        while let Some(slot) = self.slots.hungry() {
             let from = *useless_since.get_or_insert(steps.again());
             let Some((planned, keep)) = replay.next(&index, steps, share.fetch)? else { break };
             let pipeline = source.pipeline.as_ref().ok_or(Error::Cancelled)?;
@@ -195,7 +195,7 @@ pub(super) fn for_each_step(
     plan: PlanSpec,
     index: &Index,
     demand: Demand,
-    (shape, fetch): (RowsShape, Demand),
+    (shape, fetch): (SlotsShape, Demand),
     mut each: impl FnMut(&TruncatedPlan) -> bool,
 ) -> Result<(), Error> {
     let repeats = plan.equal_steps == Some(EqualSteps::Repeat);
@@ -203,12 +203,12 @@ pub(super) fn for_each_step(
     let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
     let mut planned = TruncatedPlan::default();
     let push =
-        |rows: &mut Rows<SweepSequence>, row: usize, sweep, (planned, keep): (Planned, Option<u32>)| {
+        |slots: &mut Slots<SweepSequence>, slot: usize, sweep, (planned, keep): (Planned, Option<u32>)| {
             let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
             // No state is made of it.
             let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
-            rows.push(
-                row,
+            slots.push(
+                slot,
                 SweepSequence { planned, sweep },
                 waits,
                 keep.map_or(counted, |keep| keep.min(counted)),
@@ -216,24 +216,24 @@ pub(super) fn for_each_step(
         };
     let mut at = Cursor::default();
     while let Some(Cursor { mut steps, .. }) = counting.steps_of_rows(index, at, demand, shape)? {
-        let mut rows = shape.rows_of(demand.workers, demand.rank);
+        let mut slots = shape.slots_of(demand.workers, demand.rank);
         let mut first_time = Some(steps.begin());
         for given in 1..=steps.of {
-            while let (Some(row), Some(at)) = (rows.hungry(), &mut first_time) {
+            while let (Some(slot), Some(at)) = (slots.hungry(), &mut first_time) {
                 match own.next_from(index, &steps, at, fetch)? {
-                    Some(sequence) => push(&mut rows, row, steps.sweep, sequence),
+                    Some(sequence) => push(&mut slots, slot, steps.sweep, sequence),
                     None => first_time = None,
                 }
             }
-            let is_empty = rows.is_empty();
-            while let Some(row) = rows.hungry().filter(|_| repeats && is_empty) {
+            let is_empty = slots.is_empty();
+            while let Some(slot) = slots.hungry().filter(|_| repeats && is_empty) {
                 match own.next(index, &mut steps, fetch)? {
-                    Some(sequence) => push(&mut rows, row, steps.sweep, sequence),
+                    Some(sequence) => push(&mut slots, slot, steps.sweep, sequence),
                     None => break,
                 }
             }
             planned.segments.clear();
-            rows.take(&mut planned.segments);
+            slots.take(&mut planned.segments);
             planned.sweep_end = given == steps.of && steps.end().sweep > steps.sweep;
             if !each(&planned) {
                 return Ok(());

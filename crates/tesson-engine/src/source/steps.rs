@@ -334,7 +334,7 @@ impl Source {
         for segment in &plan.segments {
             let (from, to) = segment.samples;
             each(Found {
-                rank: self.rank_of(segment.row.into(), share, calls),
+                rank: self.rank_of(segment.slot.into(), share, calls),
                 sweep: segment.sequence.sweep,
                 planned: segment.sequence.planned,
                 samples: from..to,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_plan::{
-    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Rows, RowsShape,
-    RowsState, Segment, Sharing, Steps,
+    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Segment, Sharing,
+    Slots, SlotsShape, SlotsState, Steps,
 };
 
 use super::Source;
@@ -45,7 +45,7 @@ pub(super) struct Truncated {
     drops_last: bool,
     /// The demand of the last call; `None` if the slots are to be filled anew.
     pub(super) demand: Option<Demand>,
-    pub(super) rows: Rows<Arc<Whole>>,
+    pub(super) slots: Slots<Arc<Whole>>,
     /// Under equal steps: the progress through them.
     pub(super) progress: Option<StepProgress>,
     /// The plan has come to its end: nothing more is fetched.
@@ -95,7 +95,7 @@ impl Truncated {
             spec,
             drops_last,
             demand: None,
-            rows: Rows::new(0, 1, 0),
+            slots: Slots::new(0, 1, 0),
             progress: equal_steps.then(StepProgress::default),
             over: false,
             fetched: Cursor::default(),
@@ -109,14 +109,14 @@ impl Truncated {
     }
 
     /// Whether slots make no minibatch any more, if nothing is fetched for them.
-    fn ends_with<T: Clone>(&self, slots: &Rows<T>, share: &Share) -> bool {
+    fn ends_with<T: Clone>(&self, slots: &Slots<T>, share: &Share) -> bool {
         let lacks = |workers: u64| !slots.serve(workers as usize);
         slots.is_empty() || self.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
     }
 
     /// Whether there is no further minibatch, as far as is known.
     fn is_over(&self, share: &Share) -> bool {
-        self.progress.is_none() && self.over && self.ends_with(&self.rows, share)
+        self.progress.is_none() && self.over && self.ends_with(&self.slots, share)
     }
 
     /// The position after what has been fetched, with the running steps.
@@ -131,22 +131,22 @@ impl Truncated {
             Some(progress) => !progress.idle && progress.steps.hold(self.fetched),
             None => true,
         };
-        self.rows.hungry().filter(|_| may_take && !self.over)
+        self.slots.hungry().filter(|_| may_take && !self.over)
     }
 
     /// Bytes of the slots with a minibatch of so many bytes, and the number of slots. Those that are not filled yet, before
     /// the size of the minibatch is known, are taken to be like the others.
     fn bytes_needed(&self, batch_bytes: u64) -> (u64, usize) {
-        let rows = self.rows.state().rows;
-        let filled = rows.iter().filter(|row| !row.waiting.is_empty()).count().max(1) as u64;
+        let slots = self.slots.state().slots;
+        let filled = slots.iter().filter(|slot| !slot.waiting.is_empty()).count().max(1) as u64;
         let bytes = match batch_bytes {
             0 => {
-                let held = self.held_bytes.saturating_mul(rows.len() as u64).div_ceil(filled);
+                let held = self.held_bytes.saturating_mul(slots.len() as u64).div_ceil(filled);
                 held.max(self.expected.0).saturating_add(self.expected.1)
             }
             _ => self.held_bytes + batch_bytes,
         };
-        (bytes, rows.len())
+        (bytes, slots.len())
     }
 }
 
@@ -172,8 +172,8 @@ impl Share {
     /// Removes the segments of other workers' slots, and numbers its own.
     fn keep_own<T>(&self, segments: &mut Vec<Segment<T>>) {
         let (workers, rank) = (self.workers as u32, self.rank as u32);
-        segments.retain(|segment| segment.row % workers == rank);
-        segments.iter_mut().for_each(|segment| segment.row /= workers);
+        segments.retain(|segment| segment.slot % workers == rank);
+        segments.iter_mut().for_each(|segment| segment.slot /= workers);
     }
 }
 
@@ -254,7 +254,7 @@ impl Truncated {
             source.ended = true;
             return Ok(None);
         }
-        if self.rows.is_empty() && source.plan.equal_steps == Some(EqualSteps::Repeat) {
+        if self.slots.is_empty() && source.plan.equal_steps == Some(EqualSteps::Repeat) {
             self.repeat(source, &share)?;
         }
         self.deliver(source, &share).map(Some)
@@ -286,7 +286,7 @@ impl Truncated {
         }
         let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
-        let mut give = |slots: &mut Rows<SweepSequence>| {
+        let mut give = |slots: &mut Slots<SweepSequence>| {
             planned.segments.clear();
             planned.sweep_end = slots.take(&mut planned.segments);
             share.keep_own(&mut planned.segments);
@@ -319,17 +319,17 @@ impl Truncated {
     }
 
     /// The slots of all workers.
-    pub(super) fn slots_shape(&self, plan: &PlanSpec, demand: Demand) -> RowsShape {
+    pub(super) fn slots_shape(&self, plan: &PlanSpec, demand: Demand) -> SlotsShape {
         // A slot holds a sequence at a time.
         let n = (demand.samples / self.spec.length).min(plan.most_sequences.unwrap_or(u64::MAX)).max(1);
         let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
-        RowsShape { n, length, right_splice: self.spec.right_splice as u32 }
+        SlotsShape { n, length, right_splice: self.spec.right_splice as u32 }
     }
 
     /// The slots that this worker fills, empty.
-    pub(super) fn empty_slots<T: Clone>(&self, share: &Share) -> Rows<T> {
+    pub(super) fn empty_slots<T: Clone>(&self, share: &Share) -> Slots<T> {
         let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
-        Rows::new(share.filled as usize, length, self.spec.right_splice as u32)
+        Slots::new(share.filled as usize, length, self.spec.right_splice as u32)
     }
 
     fn share_of_slots(&self, source: &Source, demand: Demand) -> Result<Share, UsageError> {
@@ -368,11 +368,11 @@ impl Truncated {
     /// them there.
     fn retarget(&mut self, source: &mut Source, demand: Demand, share: &Share) -> Result<(), Error> {
         let saved = source.state.rows.clone().unwrap_or_default();
-        let slots = saved.rows.len() as u64;
+        let slots = saved.slots.len() as u64;
         if !saved.is_empty() && slots != share.filled {
             return Err(EngineRefusal::SlotsInUse { slots, asked: share.filled }.into());
         }
-        self.rows = self.empty_slots(share);
+        self.slots = self.empty_slots(share);
         self.held_bytes = 0;
         self.reserve_expected(source, share)?;
         if self.progress.is_some() {
@@ -407,11 +407,11 @@ impl Truncated {
     }
 
     /// Fetches again what a state says of the slots.
-    fn refill(&mut self, source: &mut Source, saved: &RowsState) -> Result<(), Error> {
+    fn refill(&mut self, source: &mut Source, saved: &SlotsState) -> Result<(), Error> {
         let index = source.indexed()?.index.clone();
         // Where no sequence waits there may have been another number of slots.
-        for (slot, row) in saved.rows.iter().enumerate().filter(|(_, row)| !row.waiting.is_empty()) {
-            for &pending in &row.waiting {
+        for (number, slot) in saved.slots.iter().enumerate().filter(|(_, slot)| !slot.waiting.is_empty()) {
+            for &pending in &slot.waiting {
                 let n = index.n_sequences();
                 if pending.sequence >= n {
                     return Err(EngineRefusal::StateSlotSequence { sequence: pending.sequence, n }.into());
@@ -421,10 +421,10 @@ impl Truncated {
                 let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
                 let pipeline = source.pipeline.as_ref().ok_or(Error::Cancelled)?;
                 let packed = pipeline.single(planned, pending.sweep, pending.keep)?;
-                self.put(source, slot, packed, pending)?;
+                self.put(source, number, packed, pending)?;
             }
-            if !self.rows.set_cursor(slot, row.cursor) {
-                return Err(EngineRefusal::StateSlotCursor { slot, cursor: row.cursor }.into());
+            if !self.slots.set_cursor(number, slot.cursor) {
+                return Err(EngineRefusal::StateSlotCursor { slot: number, cursor: slot.cursor }.into());
             }
         }
         Ok(())
@@ -442,7 +442,7 @@ impl Truncated {
                 let (sweep_end, keep) = (packed.sweep_end, packed.keep_of_last);
                 self.put(source, slot, packed, PendingSequence { sequence, sweep_end, sweep, keep })?;
             }
-            None if packed.sweep_end => self.rows.sweep_ended(),
+            None if packed.sweep_end => self.slots.sweep_ended(),
             None => {}
         }
         refused.map_or(Ok(()), Err)
@@ -461,7 +461,7 @@ impl Truncated {
         streams.iter_mut().for_each(|stream| stream.samples.trim());
         let whole = Whole { streams, keys };
         self.held_bytes += whole.bytes();
-        self.rows.push(slot, Arc::new(whole), pending, length);
+        self.slots.push(slot, Arc::new(whole), pending, length);
         self.make_room(source, 0)
     }
 
@@ -472,7 +472,7 @@ impl Truncated {
         let bytes = self.held_bytes.saturating_add(batch_bytes);
         if bytes > most {
             let (bytes, slots) = self.bytes_needed(batch_bytes);
-            self.rows = Rows::new(0, 1, 0);
+            self.slots = Slots::new(0, 1, 0);
             self.demand = None;
             let limit = limit_for(bytes);
             return Err(EngineRefusal::SlotsBeyondMemory { slots, bytes, most, limit }.into());
@@ -488,7 +488,7 @@ impl Truncated {
     /// Packs the next minibatch out of the slots.
     fn deliver(&mut self, source: &mut Source, share: &Share) -> Result<Minibatch, Error> {
         let mut segments: Vec<Segment<Arc<Whole>>> = Vec::new();
-        let mut sweep_end = self.rows.take(&mut segments);
+        let mut sweep_end = self.slots.take(&mut segments);
         share.keep_own(&mut segments);
         let bytes = pack::batch_bytes(&source.streams, &segments);
         self.make_room(source, bytes)?;
@@ -498,7 +498,7 @@ impl Truncated {
         let batches = pack::pack_segments(&source.streams, &segments, shape, &self.pools);
         let keys = pack::segment_keys(&segments);
         self.last_bytes = bytes;
-        self.held_bytes = self.rows.held().map(|whole| whole.bytes()).sum();
+        self.held_bytes = self.slots.held().map(|whole| whole.bytes()).sum();
         if self.progress.is_some() {
             (sweep_end, source.ended) = self.step_is_given(share);
         } else {
@@ -507,7 +507,7 @@ impl Truncated {
         let n_samples = batches.first().map_or(0, |stream| stream.n_samples() as u64);
         source.counters.count_minibatch(n_samples, segments.len() as u64);
         source.advance(self.after(), self.faults);
-        source.state.rows = Some(Arc::new(self.rows.state()));
+        source.state.rows = Some(Arc::new(self.slots.state()));
         Ok(Minibatch { arrays: Arrays::new(batches, keys), sweep_end, resume: source.state.clone() })
     }
 }

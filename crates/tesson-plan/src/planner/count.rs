@@ -6,8 +6,8 @@ use super::{Planner, order_of};
 use crate::Result;
 use crate::order::Next;
 use crate::size::{Room, Size};
-use crate::truncate::{PendingSequence, Rows};
-use crate::{Consumed, Cursor, Demand, LastSequence, RowsShape, Steps};
+use crate::truncate::{PendingSequence, Slots};
+use crate::{Consumed, Cursor, Demand, LastSequence, SlotsShape, Steps};
 
 /// A stretch: the steps of each rank, and where it ends.
 pub(super) struct Stretch {
@@ -18,11 +18,11 @@ pub(super) struct Stretch {
 
 impl Planner {
     /// Counts the steps of the stretch that begins at the cursor, in an order of its own: the one that plans is not moved.
-    pub(super) fn count(&self, index: &Index, demand: Demand, rows: Option<RowsShape>) -> Result<Stretch> {
+    pub(super) fn count(&self, index: &Index, demand: Demand, slots: Option<SlotsShape>) -> Result<Stretch> {
         let data_end = self.spec.end(index)?.unwrap_or(u64::MAX);
         let epoch_end = self.spec.epoch_end(self.cursor.position);
         let mut counter = StepCounter {
-            tallies: (0..demand.workers).map(|rank| self.tally(Demand { rank, ..demand }, rows)).collect(),
+            tallies: (0..demand.workers).map(|rank| self.tally(Demand { rank, ..demand }, slots)).collect(),
             consumed: self.consumed.as_deref(),
             last_sequence: self.spec.last_sequence_before(epoch_end),
             end: epoch_end.map_or(data_end, |epoch_end| data_end.min(epoch_end)),
@@ -39,9 +39,9 @@ impl Planner {
     }
 
     /// The count of a rank, at the beginning.
-    fn tally(&self, demand: Demand, rows: Option<RowsShape>) -> Tally {
-        let batch = match rows {
-            Some(shape) => Batch::Rows(shape.rows_of(demand.workers, demand.rank)),
+    fn tally(&self, demand: Demand, slots: Option<SlotsShape>) -> Tally {
+        let batch = match slots {
+            Some(shape) => Batch::Slots(shape.slots_of(demand.workers, demand.rank)),
             None => Batch::Whole {
                 room: Room::of(demand, self.spec.most_sequences(), true).own,
                 stops_when_full: self.info.stops_when_full,
@@ -80,7 +80,7 @@ impl StepCounter<'_> {
         if !self.consumed.is_some_and(|consumed| consumed.holds(self.at.position, next.home)) {
             let rank = next.home % self.tallies.len() as u64;
             let tally = &mut self.tallies[rank as usize];
-            let is_cut = self.last_sequence == LastSequence::Cut && matches!(tally.batch, Batch::Rows(_));
+            let is_cut = self.last_sequence == LastSequence::Cut && matches!(tally.batch, Batch::Slots(_));
             tally.add(if is_cut { length.min(left) } else { length });
         }
         self.at.position += length;
@@ -100,7 +100,7 @@ enum Batch {
     /// Of whole sequences.
     Whole { room: Size, stops_when_full: bool, taken: Size },
     /// Truncated.
-    Rows(Rows<()>),
+    Slots(Slots<()>),
 }
 
 impl Tally {
@@ -114,25 +114,25 @@ impl Tally {
                 }
                 taken.add(length);
             }
-            Batch::Rows(rows) => {
-                let row = loop {
-                    match rows.hungry() {
-                        Some(row) => break row,
-                        None => self.steps += take(rows),
+            Batch::Slots(slots) => {
+                let slot = loop {
+                    match slots.hungry() {
+                        Some(slot) => break slot,
+                        None => self.steps += take(slots),
                     }
                 };
                 // No state is made of it.
                 let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
-                rows.push(row, (), pending, u32::try_from(length).unwrap_or(u32::MAX));
+                slots.push(slot, (), pending, u32::try_from(length).unwrap_or(u32::MAX));
             }
         }
     }
 
-    /// The number of minibatches, with those of what rows still hold.
+    /// The number of minibatches, with those of what slots still hold.
     fn finish(mut self) -> u64 {
-        if let Batch::Rows(rows) = &mut self.batch {
-            while !rows.is_empty() {
-                self.steps += take(rows);
+        if let Batch::Slots(slots) = &mut self.batch {
+            while !slots.is_empty() {
+                self.steps += take(slots);
             }
         }
         self.steps
@@ -140,7 +140,7 @@ impl Tally {
 }
 
 /// Takes one minibatch.
-fn take(rows: &mut Rows<()>) -> u64 {
-    rows.take(&mut Vec::new());
+fn take(slots: &mut Slots<()>) -> u64 {
+    slots.take(&mut Vec::new());
     1
 }

@@ -16,7 +16,7 @@ use super::count::Stretch;
 use super::{Planner, Progress};
 use crate::share::Share;
 use crate::size::Room;
-use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, RowsShape, Sharing, Steps};
+use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, Sharing, SlotsShape, Steps};
 use crate::{PlanRefusal, Result};
 
 /// Most workers with equal steps: the counts of more would fill memory.
@@ -130,7 +130,7 @@ impl Planner {
         index: &Index,
         at: Cursor,
         demand: Demand,
-        shape: RowsShape,
+        shape: SlotsShape,
     ) -> Result<Option<Cursor>> {
         self.check(index, Some(demand))?;
         let Some(mode) = self.spec.equal_steps else { return Ok(None) };
@@ -147,7 +147,7 @@ impl Planner {
         index: &Index,
         demand: Demand,
         mode: EqualSteps,
-        rows: Option<RowsShape>,
+        rows: Option<SlotsShape>,
     ) -> Result<bool> {
         self.check_steps(index, self.cursor, Some(demand))?;
         let first = self.cursor.sweep;
@@ -168,7 +168,7 @@ impl Planner {
         index: &Index,
         demand: Demand,
         mode: EqualSteps,
-        rows: Option<RowsShape>,
+        rows: Option<SlotsShape>,
     ) -> Result<bool> {
         if self.spec.end(index)?.is_some_and(|end| self.cursor.position >= end) {
             return Ok(true);

@@ -71,8 +71,8 @@ impl ResumeState {
             put(STEPS, &bytes_of(steps.numbers().map(|(_, number)| number)));
         }
         if let Some(state) = &self.rows {
-            let mut numbers = vec![state.rows.len() as u64];
-            for row in &state.rows {
+            let mut numbers = vec![state.slots.len() as u64];
+            for row in &state.slots {
                 numbers.extend([row.cursor.into(), row.waiting.len() as u64]);
                 for pending in &row.waiting {
                     numbers.push(pending.sequence << 1 | u64::from(pending.sweep_end));

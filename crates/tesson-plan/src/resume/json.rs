@@ -12,7 +12,9 @@ use super::{
     Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, layer,
 };
 use crate::order::{self, Parameters, WindowStartFields};
-use crate::{Consumed, Cursor, OrderSpec, PendingSequence, RowState, RowsState, Steps, Window, WindowStart};
+use crate::{
+    Consumed, Cursor, OrderSpec, PendingSequence, SlotState, SlotsState, Steps, Window, WindowStart,
+};
 
 impl ResumeState {
     /// The JSON form: `minibatchSourcePosition`, as the reference has it, and the rest by name.
@@ -37,7 +39,7 @@ impl ResumeState {
             put("equalSteps", self.cursor.steps.numbers().collect());
         }
         if let Some(state) = &self.rows {
-            put("rows", state.rows.iter().map(row_to_json).collect::<Vec<_>>().into());
+            put("rows", state.slots.iter().map(row_to_json).collect::<Vec<_>>().into());
         }
         if let Some(consumed) = &self.consumed {
             let layers: Vec<Value> = consumed.layers.iter().map(|l| l.positions.clone().into()).collect();
@@ -208,12 +210,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn rows(&self, version: u64) -> Result<RowsState, ResumeError> {
+    fn rows(&self, version: u64) -> Result<SlotsState, ResumeError> {
         let row = |v: &Value| row_of_json(v, version);
-        let read = |v: &'a Value| v.as_array()?.iter().map(row).collect::<Option<Vec<RowState>>>();
+        let read = |v: &'a Value| v.as_array()?.iter().map(row).collect::<Option<Vec<SlotState>>>();
         let sweep = if version == u64::from(WITHOUT_SWEEPS) { "" } else { ", sweep" };
         let what = format!("a list of rows, [cursor, [[sequence, sweep end{sweep}], …]] each");
-        Ok(RowsState { rows: self.get("rows", &what, read)? })
+        Ok(SlotsState { slots: self.get("rows", &what, read)? })
     }
 
     fn order(&self) -> Result<OrderSpec, ResumeError> {
@@ -243,7 +245,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn row_to_json(row: &RowState) -> Value {
+fn row_to_json(row: &SlotState) -> Value {
     let pending = |w: &PendingSequence| {
         let fields = [w.sequence.into(), w.sweep_end.into(), w.sweep.into()];
         Value::Array(fields.into_iter().chain(w.keep.map(Value::from)).collect())
@@ -252,7 +254,7 @@ fn row_to_json(row: &RowState) -> Value {
     Value::Array(vec![row.cursor.into(), waiting.into()])
 }
 
-fn row_of_json(json: &Value, version: u64) -> Option<RowState> {
+fn row_of_json(json: &Value, version: u64) -> Option<SlotState> {
     let has_sweeps = version != u64::from(WITHOUT_SWEEPS);
     let [cursor, waiting] = json.as_array()?.as_slice() else { return None };
     let pending = |json: &Value| {
@@ -267,5 +269,5 @@ fn row_of_json(json: &Value, version: u64) -> Option<RowState> {
         Some(PendingSequence { sequence: number(sequence)?, sweep_end: sweep_end.as_bool()?, sweep, keep })
     };
     let waiting = waiting.as_array()?.iter().map(pending).collect::<Option<Vec<_>>>()?;
-    Some(RowState { cursor: u32::try_from(cursor.as_u64()?).ok()?, waiting })
+    Some(SlotState { cursor: u32::try_from(cursor.as_u64()?).ok()?, waiting })
 }

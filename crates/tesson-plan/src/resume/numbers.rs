@@ -3,7 +3,7 @@
 use tesson_core::ResumeError;
 
 use super::{WITHOUT_SWEEPS, layer};
-use crate::{Consumed, PendingSequence, RowState, RowsState};
+use crate::{Consumed, PendingSequence, SlotState, SlotsState};
 
 /// Bytes that end within a state.
 pub(super) fn too_short() -> ResumeError {
@@ -38,8 +38,8 @@ impl Numbers<'_> {
         Ok(*numbers)
     }
 
-    /// Rows as states of this version have them.
-    pub(super) fn rows(&mut self, version: u8) -> Result<RowsState, ResumeError> {
+    /// Slots as states of this version have them.
+    pub(super) fn rows(&mut self, version: u8) -> Result<SlotsState, ResumeError> {
         let n_rows = self.take()?;
         let mut rows = Vec::new();
         for _ in 0..n_rows {
@@ -47,9 +47,9 @@ impl Numbers<'_> {
             let cursor = u32::try_from(cursor)
                 .map_err(|_| ResumeError::unreadable("the cursor of a row", cursor, "below 2^32"))?;
             let waiting = (0..n).map(|_| self.pending(version)).collect::<Result<Vec<_>, _>>()?;
-            rows.push(RowState { cursor, waiting });
+            rows.push(SlotState { cursor, waiting });
         }
-        Ok(RowsState { rows })
+        Ok(SlotsState { slots: rows })
     }
 
     fn pending(&mut self, version: u8) -> Result<PendingSequence, ResumeError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, RowState, RowsState, STATE_VERSION,
+    Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, STATE_VERSION, SlotState, SlotsState,
     Steps, WindowStart,
 };
 
@@ -59,8 +59,8 @@ fn state(name: &str) -> ResumeState {
             let pending =
                 |sequence, sweep_end, sweep, keep| PendingSequence { sequence, sweep_end, sweep, keep };
             let waiting = vec![pending(9, false, 1, None), pending(4, true, 2, Some(3))];
-            let rows = vec![RowState { cursor: 2, waiting }, RowState::default()];
-            state.rows = Some(Arc::new(RowsState { rows }));
+            let rows = vec![SlotState { cursor: 2, waiting }, SlotState::default()];
+            state.rows = Some(Arc::new(SlotsState { slots: rows }));
         }
         "tumbling" | "tumbling-samples" => state.share = Some((4, 1)),
         _ => {}

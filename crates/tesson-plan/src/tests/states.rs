@@ -8,7 +8,7 @@ use tesson_core::sections;
 
 use super::*;
 use crate::{
-    Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, RowState, RowsState, Steps,
+    Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, SlotState, SlotsState, Steps,
     WindowStart, index_shape, resume::checksum,
 };
 
@@ -24,12 +24,12 @@ pub(super) fn full() -> ResumeState {
     ResumeState { fingerprint: Some(Arc::new(fingerprint)), ..ResumeState::default() }
 }
 
-fn any_rows() -> impl Strategy<Value = Option<Vec<RowState>>> {
+fn any_rows() -> impl Strategy<Value = Option<Vec<SlotState>>> {
     let number = || 0..1u64 << 63;
     let waiting = (number(), any::<bool>(), number(), any::<Option<u32>>())
         .prop_map(|(sequence, sweep_end, sweep, keep)| PendingSequence { sequence, sweep_end, sweep, keep });
     let row = (any::<u32>(), prop::collection::vec(waiting, 0..3));
-    let row = row.prop_map(|(cursor, waiting)| RowState { cursor, waiting });
+    let row = row.prop_map(|(cursor, waiting)| SlotState { cursor, waiting });
     prop::option::of(prop::collection::vec(row, 0..4))
 }
 
@@ -54,7 +54,7 @@ fn any_state() -> impl Strategy<Value = ResumeState> {
                 OrderSpec::LocalPlain => WindowStart { place: corpus, sweep: 0 },
                 _ => WindowStart::default(),
             };
-            let rows = rows.map(|rows| Arc::new(RowsState { rows }));
+            let rows = rows.map(|rows| Arc::new(SlotsState { slots: rows }));
             let layers =
                 |layers: Vec<Vec<u64>>| layers.into_iter().map(|positions| Layer { positions }).collect();
             ResumeState {
@@ -282,10 +282,10 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
 fn rows_of_version_1_are_read() {
     let pending = |sequence, sweep_end| PendingSequence { sequence, sweep_end, sweep: 0, keep: None };
     let rows = vec![
-        RowState { cursor: 2, waiting: vec![pending(9, false), pending(4, true)] },
-        RowState { cursor: 0, waiting: vec![] },
+        SlotState { cursor: 2, waiting: vec![pending(9, false), pending(4, true)] },
+        SlotState { cursor: 0, waiting: vec![] },
     ];
-    let expected = ResumeState { rows: Some(Arc::new(RowsState { rows })), ..full() };
+    let expected = ResumeState { rows: Some(Arc::new(SlotsState { slots: rows })), ..full() };
     let mut json = full().to_json();
     json["stateVersion"] = 1.into();
     json["rows"] = json!([[2, [[9, false], [4, true]]], [0, []]]);

@@ -1,38 +1,38 @@
-//! Truncated rows (§9.3, §9.4), against the text.
+//! Truncated slots (§9.3, §9.4), against the text.
 
 use proptest::prelude::*;
 
-use crate::{PendingSequence, Rows, RowsState, Segment};
+use crate::{PendingSequence, Segment, Slots, SlotsState};
 
 /// A piece as place and samples.
 type Place = (usize, u32, i64, i64, Vec<u32>);
 
 /// §9.3 and §9.4 for sequences of these lengths; every `sweep`-th one ends a sweep.
-fn plainly(lengths: &[u32], n_rows: usize, t: u32, k: u32, sweep: usize) -> Vec<(Vec<Place>, bool)> {
-    let mut rows: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0); n_rows];
+fn plainly(lengths: &[u32], n_slots: usize, t: u32, k: u32, sweep: usize) -> Vec<(Vec<Place>, bool)> {
+    let mut slots: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0); n_slots];
     let mut next = 0;
     let mut all = Vec::new();
     loop {
-        for (held, cursor) in &mut rows {
+        for (held, cursor) in &mut slots {
             while t >= held.iter().map(|&s| lengths[s]).sum::<u32>() - *cursor && next < lengths.len() {
                 held.push(next);
                 next += 1;
             }
         }
-        if rows.iter().all(|(held, _)| held.is_empty()) {
+        if slots.iter().all(|(held, _)| held.is_empty()) {
             return all;
         }
         let (mut places, mut end) = (Vec::<Place>::new(), false);
-        for (r, (held, cursor)) in rows.iter_mut().enumerate() {
+        for (r, (held, cursor)) in slots.iter_mut().enumerate() {
             let m = t.min(held.iter().map(|&s| lengths[s]).sum::<u32>() - *cursor);
             if m == 0 {
                 continue;
             }
-            let row = r as u32;
+            let slot = r as u32;
             let mut switched = false;
             places.push((
                 held[0],
-                row,
+                slot,
                 -i64::from(*cursor),
                 i64::from(lengths[held[0]]) - i64::from(*cursor),
                 vec![],
@@ -41,7 +41,7 @@ fn plainly(lengths: &[u32], n_rows: usize, t: u32, k: u32, sweep: usize) -> Vec<
                 if *cursor == lengths[held[0]] {
                     end |= (held.remove(0) + 1) % sweep == 0;
                     (*cursor, switched) = (0, true);
-                    places.push((held[0], row, at.into(), i64::from(at + lengths[held[0]]), vec![]));
+                    places.push((held[0], slot, at.into(), i64::from(at + lengths[held[0]]), vec![]));
                 }
                 places.last_mut().unwrap().4.push(*cursor);
                 *cursor += 1;
@@ -60,7 +60,7 @@ fn plainly(lengths: &[u32], n_rows: usize, t: u32, k: u32, sweep: usize) -> Vec<
 
 fn place(piece: &Segment<usize>) -> Place {
     let (from, to) = piece.samples;
-    (piece.sequence, piece.row, piece.begin, piece.end, (from..to).collect())
+    (piece.sequence, piece.slot, piece.begin, piece.end, (from..to).collect())
 }
 
 fn pending(sequence: usize, sweep: usize) -> PendingSequence {
@@ -72,54 +72,54 @@ fn pending(sequence: usize, sweep: usize) -> PendingSequence {
     }
 }
 
-/// Rows put back to what a state says.
-fn restored(state: &RowsState, lengths: &[u32], t: u32, k: u32) -> Rows<usize> {
-    let mut rows = Rows::new(state.rows.len(), t, k);
-    for (i, row) in state.rows.iter().enumerate() {
-        for &w in &row.waiting {
-            rows.push(i, w.sequence as usize, w, lengths[w.sequence as usize]);
+/// Slots put back to what a state says.
+fn restored(state: &SlotsState, lengths: &[u32], t: u32, k: u32) -> Slots<usize> {
+    let mut slots = Slots::new(state.slots.len(), t, k);
+    for (i, slot) in state.slots.iter().enumerate() {
+        for &w in &slot.waiting {
+            slots.push(i, w.sequence as usize, w, lengths[w.sequence as usize]);
         }
-        assert!(rows.set_cursor(i, row.cursor));
+        assert!(slots.set_cursor(i, slot.cursor));
     }
-    rows
+    slots
 }
 
 proptest! {
     #[test]
     fn rows_deliver_the_segments_of_the_specification_and_resume_from_any_state(
         lengths in prop::collection::vec(1u32..14, 1..40),
-        n_rows in 1usize..5, t in 1u32..7, k in 0u32..6, sweep in 1usize..9,
+        n_slots in 1usize..5, t in 1u32..7, k in 0u32..6, sweep in 1usize..9,
     ) {
         let k = k.min(t - 1);
-        let mut rows = Rows::new(n_rows, t, k);
+        let mut slots = Slots::new(n_slots, t, k);
         let mut next = 0;
-        for expected in plainly(&lengths, n_rows, t, k, sweep) {
-            rows = restored(&rows.state(), &lengths, t, k);
-            while let Some(row) = rows.hungry().filter(|_| next < lengths.len()) {
-                rows.push(row, next, pending(next, sweep), lengths[next]);
+        for expected in plainly(&lengths, n_slots, t, k, sweep) {
+            slots = restored(&slots.state(), &lengths, t, k);
+            while let Some(slot) = slots.hungry().filter(|_| next < lengths.len()) {
+                slots.push(slot, next, pending(next, sweep), lengths[next]);
                 next += 1;
             }
             let mut pieces = Vec::new();
-            let end = rows.take(&mut pieces);
+            let end = slots.take(&mut pieces);
             prop_assert_eq!((pieces.iter().map(place).collect::<Vec<_>>(), end), expected);
         }
-        prop_assert!(rows.is_empty());
+        prop_assert!(slots.is_empty());
     }
 }
 
 #[test]
 fn a_sequence_without_samples_leaves_its_end_of_a_sweep_to_the_next() {
-    let mut rows = Rows::new(1, 2, 0);
-    rows.push(0, 0, pending(0, 1), 0);
-    rows.push(0, 1, pending(1, 3), 2);
-    assert!(rows.take(&mut Vec::new()));
+    let mut slots = Slots::new(1, 2, 0);
+    slots.push(0, 0, pending(0, 1), 0);
+    slots.push(0, 1, pending(1, 3), 2);
+    assert!(slots.take(&mut Vec::new()));
 }
 
 #[test]
 fn a_cursor_beyond_its_sequence_is_refused() {
-    let mut rows = Rows::new(1, 2, 0);
-    assert!(!rows.set_cursor(0, 1));
-    rows.push(0, 1, pending(1, 3), 2);
-    assert!(!rows.set_cursor(0, 2));
-    assert!(rows.set_cursor(0, 1));
+    let mut slots = Slots::new(1, 2, 0);
+    assert!(!slots.set_cursor(0, 1));
+    slots.push(0, 1, pending(1, 3), 2);
+    assert!(!slots.set_cursor(0, 2));
+    assert!(slots.set_cursor(0, 1));
 }

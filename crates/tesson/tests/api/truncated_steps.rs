@@ -40,7 +40,7 @@ fn steps_are_planned_as_they_come() {
                 let mut planned = Vec::new();
                 source
                     .plan_truncated(demand, |plan| {
-                        let pieces = plan.segments.iter().map(|p| (p.row, p.begin, p.end));
+                        let pieces = plan.segments.iter().map(|p| (p.slot, p.begin, p.end));
                         planned.push((plan.sweep_end, pieces.collect::<Vec<_>>()));
                         true
                     })

@@ -233,7 +233,7 @@ fn data_that_end_inside_a_sequence_are_gone_on_with_behind_every_minibatch() {
             for behind in 1..=expected.len() {
                 next(&mut source, 12, 1, 0).expect("as many as before");
                 let state = source.state();
-                let rows = state.rows.iter().flat_map(|state| &state.rows);
+                let rows = state.rows.iter().flat_map(|state| &state.slots);
                 cut += rows.flat_map(|row| &row.waiting).filter(|waits| waits.keep.is_some()).count();
                 let mut fresh = open(&LENGTHS, &options);
                 fresh.restore(&ResumeState::from_bytes(&state.to_bytes()).unwrap()).unwrap();
@@ -256,7 +256,7 @@ fn the_pieces_of_data_that_end_inside_a_sequence_are_planned_as_they_come() {
     let mut source = open(&LENGTHS, &options);
     source
         .plan_truncated(demand, |plan| {
-            planned.push(plan.segments.iter().map(|p| (p.row, p.begin, p.end)).collect::<Vec<_>>());
+            planned.push(plan.segments.iter().map(|p| (p.slot, p.begin, p.end)).collect::<Vec<_>>());
             true
         })
         .unwrap();
