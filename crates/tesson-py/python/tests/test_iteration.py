@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import tagging
 
 from tesson import (
     INFINITELY_REPEAT,
@@ -163,8 +162,8 @@ def test_dense_data_are_arrays_of_other_frameworks(sources: Makers) -> None:
         np.from_dlpack(minibatch["words"])
 
 
-def test_a_copy_that_is_ruled_out_is_refused() -> None:
-    minibatch = tagging(randomize=False).next_minibatch(5)
+def test_a_copy_that_is_ruled_out_is_refused(sources: Makers) -> None:
+    minibatch = sources[1](randomize=False).next_minibatch(5)
     even = MinibatchSource.from_data(x=np.eye(4, dtype=np.float32), max_sweeps=1).next_minibatch(4)["x"]
     assert np.shares_memory(even.__array__(copy=False), even.samples)
     assert not np.shares_memory(even.__array__(copy=True), even.samples)
@@ -180,9 +179,9 @@ def test_a_copy_that_is_ruled_out_is_refused() -> None:
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax.numpy"])
-def test_frameworks_take_dense_streams_as_they_are(framework: str) -> None:
+def test_frameworks_take_dense_streams_as_they_are(sources: Makers, framework: str) -> None:
     module = pytest.importorskip(framework, reason="frameworks are optional dependencies")
-    tags = tagging(randomize=False).next_minibatch(5)["tags"]
+    tags = sources[1](randomize=False).next_minibatch(5)["tags"]
     take = getattr(module, "as_tensor", None) or module.asarray
     assert np.asarray(take(tags)).tolist() == tags.asarray().tolist()
     assert np.asarray(module.from_dlpack(tags)).tolist() == tags.asarray().tolist()
