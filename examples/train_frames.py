@@ -25,6 +25,7 @@ import argparse
 import json
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -36,7 +37,7 @@ INPUTS = FILTERS * (2 * CONTEXT + 1)
 LEARNING_RATE = 0.05
 
 
-def open_source(name, sweeps, randomize="global", **options):
+def open_source(name, sweeps, randomize: bool | Literal["global"] = "global", **options):
     """The frames of one part of the corpus, each with its neighbours and its label, for so many sweeps."""
     features = StreamDef(scp=SPEECH / f"{name}.scp", shape=FILTERS, context=(CONTEXT, CONTEXT))
     labels = StreamDef(mlf=SPEECH / f"{name}.mlf", shape=CLASSES)
@@ -52,11 +53,10 @@ def open_source(name, sweeps, randomize="global", **options):
 @contextmanager
 def open_workers(sweeps, workers=1, threads=1, state=None):
     """A source for each worker, which may go on from a state. Here one process has them all; in practice each has its own."""
-    options = {"num_data_partitions": workers, "threads": threads}
     with ExitStack() as stack:
         sources = []
         for rank in range(workers):
-            source = stack.enter_context(open_source("train", sweeps, partition_index=rank, **options))
+            source = stack.enter_context(open_source("train", sweeps, partition_index=rank, num_data_partitions=workers, threads=threads))
             sources.append(source)
             if state is not None:
                 source.restore_from_checkpoint(json.loads(state))

@@ -24,6 +24,7 @@ import argparse
 import json
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -43,7 +44,7 @@ RANDOM = [
 WHOLE = [t.scale(width=SIDE, height=SIDE, channels=1)]
 
 
-def open_source(name, transforms, sweeps, randomize="global", **options):
+def open_source(name, transforms, sweeps, randomize: bool | Literal["global"] = "global", **options):
     """The gray pictures that a map lists, for so many sweeps."""
     streams = StreamDefs(
         features=StreamDef(field="image", transforms=transforms),
@@ -56,11 +57,10 @@ def open_source(name, transforms, sweeps, randomize="global", **options):
 @contextmanager
 def open_workers(sweeps, workers=1, threads=1, state=None):
     """A source for each worker, which may go on from a state. Here one process has them all; in practice each has its own."""
-    options = {"num_data_partitions": workers, "threads": threads}
     with ExitStack() as stack:
         sources = []
         for rank in range(workers):
-            source = open_source("train_map.txt", RANDOM, sweeps, partition_index=rank, **options)
+            source = open_source("train_map.txt", RANDOM, sweeps, partition_index=rank, num_data_partitions=workers, threads=threads)
             sources.append(stack.enter_context(source))
             if state is not None:
                 source.restore_from_checkpoint(json.loads(state))

@@ -10,6 +10,7 @@ scores [3. 0. 6.]
 
 from pathlib import Path
 
+import numpy as np
 from scipy.sparse import csr_matrix
 
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
@@ -34,4 +35,4 @@ with MinibatchSource(pairs, randomize=False, max_sweeps=1) as source:
     minibatch = source.next_minibatch(100)
     query, document = matrix(minibatch["query"]), matrix(minibatch["document"])
     print(f"{minibatch.num_sequences} pairs, {document.nnz} entries of documents")
-    print("scores", query.multiply(document).sum(axis=1).A1)
+    print("scores", np.ravel(query.multiply(document).sum(axis=1)))

@@ -28,7 +28,7 @@ def filled(picture, region):
     return float((picture[:, rows, columns].mean(axis=0) < 128).mean())
 
 
-found = {shape: [] for shape in SHAPES}
+found: dict[str, list[float]] = {shape: [] for shape in SHAPES}
 with MinibatchSource.from_config(Path(__file__).with_name("images_joined.cntk")) as source:
     for minibatch in source:
         pictures, regions = minibatch["features"], minibatch["regions"]

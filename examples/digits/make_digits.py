@@ -23,8 +23,8 @@ def row(pixels, digit):
 
 
 def main():
-    digits = load_digits()
-    rows = [row(pixels, digit) for pixels, digit in zip(digits.data, digits.target, strict=True)]
+    images, digits = load_digits(return_X_y=True)
+    rows = [row(pixels, digit) for pixels, digit in zip(images, digits, strict=True)]
     here = Path(__file__).parent
     (here / "test.ctf").write_text("".join(rows[::5]), newline="\n")
     (here / "train.ctf").write_text("".join(r for i, r in enumerate(rows) if i % 5), newline="\n")

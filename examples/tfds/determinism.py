@@ -33,7 +33,7 @@ import tesson.tfds as tfds
 
 def id_to_number(tfds_id, builder):
     """The number of an example in its split, from its file and its number in that."""
-    split, shard, record = re.match(r"\w+-(\w+)\.\w+-(\d+)-of-\d+__(\d+)", tfds_id).groups()
+    ((split, shard, record),) = re.findall(r"\w+-(\w+)\.\w+-(\d+)-of-\d+__(\d+)", tfds_id)
     return sum(builder.info.splits[split].shard_lengths[: int(shard)]) + int(record)
 
 

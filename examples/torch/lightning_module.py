@@ -65,12 +65,12 @@ class Checkpoints(lightning.Callback):
     def __init__(self, path, stop_after):
         self.path, self.stop_after = path, stop_after
 
-    def on_train_batch_end(self, trainer, *_):
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         if trainer.global_step == self.stop_after:
             trainer.save_checkpoint(self.path)
             trainer.should_stop = True
 
-    def on_train_epoch_end(self, trainer, _):
+    def on_train_epoch_end(self, trainer, pl_module):
         if not trainer.should_stop:
             trainer.save_checkpoint(self.path)
 

@@ -14,6 +14,7 @@ import argparse
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -28,7 +29,7 @@ PIXELS, CLASSES = 64, 10
 BRIGHTEST = 16
 
 
-def open_source(name="train.ctf", world="auto", **options):
+def open_source(name="train.ctf", world: Any = "auto", **options):
     """The digits of one file. Under a launcher such as torchrun each rank gets its share."""
     streams = StreamDefs(features=StreamDef(shape=PIXELS), labels=StreamDef(shape=CLASSES, is_sparse=True))
     return MinibatchSource(CTFDeserializer(DIGITS / name, streams), world=world, **options)

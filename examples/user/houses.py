@@ -45,8 +45,7 @@ def prices(source):
 houses = Table(Path(__file__).with_suffix(".csv"), {"size": ["rooms", "metres"], "price": ["price"]})
 houses.composable = True  # Shuffled and shared as files are.
 print("prices in the order of the file:", *prices(MinibatchSource(houses, randomize=False, max_sweeps=1)))
-share = {"sharing": "position", "num_data_partitions": 2, "partition_index": 0}
-print("shuffled, worker 0 of 2:", *prices(MinibatchSource(houses, max_sweeps=1, **share)))
+print("shuffled, worker 0 of 2:", *prices(MinibatchSource(houses, max_sweeps=1, world=(0, 2))))
 with MinibatchSource(houses, max_sweeps=1) as source, MinibatchSource(houses, max_sweeps=1) as again:
     source.next_minibatch(4)
     again.restore_from_checkpoint(source.get_checkpoint_state())

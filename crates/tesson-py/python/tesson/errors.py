@@ -51,6 +51,11 @@ class ConfigError(TessonError, ValueError):
     tesson.errors.ConfigError: deserializers[0].type: unknown type `CTFDeserialiser`, ...
     """
 
+    path: str
+    file: str | None
+    line: int | None
+    column: int | None
+
     def __init__(
         self,
         message: str,
@@ -93,6 +98,13 @@ class DataError(TessonError, ValueError):
     ctf.too-many-values train.ctf 1 x 0
     """
 
+    file: str
+    offset: int
+    line: int | None
+    chunk: int | None
+    stream: str | None
+    key: int | str | None
+
     def __init__(
         self,
         message: str,
@@ -130,6 +142,11 @@ class ResumeError(TessonError, ValueError):
     ...     print(e.what, e.state, e.source)
     the randomization seed 1 2
     """
+
+    what: str
+    state: str
+    source: str
+    code: str
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike
 
 from .errors import ConfigError
 from .keywords import suggests_keywords
+from .paths import AnyPath
 from .transforms import AnyTransform
 
 __all__ = ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"]
@@ -39,9 +40,9 @@ class StreamDef:
     context : tuple of int, optional
         Frames before and after each frame of speech. Like `scp`, `broadcast` and `max_sequence_length` it is for
         :class:`HTKFeatureDeserializer`; others ignore it.
-    scp : str or list of str, optional
+    scp : path or list of paths, optional
         The script file of features of speech, or several of them.
-    mlf : str or list of str, optional
+    mlf : path or list of paths, optional
         Of :class:`HTKMLFDeserializer` and :class:`HTKMLFBinaryDeserializer`: the label files.
     broadcast : bool, optional
         Whether an utterance of one frame is repeated for each sample of its sequence.
@@ -75,8 +76,8 @@ class StreamDef:
     defines_mb_size: bool
     transforms: tuple[AnyTransform, ...] = dataclasses.field(default=(), repr=False)
     context: tuple[int, int] | None = dataclasses.field(default=None, repr=False)
-    scp: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
-    mlf: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
+    scp: AnyPath | Sequence[AnyPath] | None = dataclasses.field(default=None, repr=False)
+    mlf: AnyPath | Sequence[AnyPath] | None = dataclasses.field(default=None, repr=False)
     broadcast: bool | None = dataclasses.field(default=None, repr=False)
     max_sequence_length: int = dataclasses.field(default=65535, repr=False)
     dtype: str | None = dataclasses.field(default=None, repr=False)
@@ -89,8 +90,8 @@ class StreamDef:
         is_sparse: bool = False,
         transforms: AnyTransform | Sequence[AnyTransform] | None = None,
         context: tuple[int, int] | None = None,
-        scp: str | Sequence[str] | None = None,
-        mlf: str | Sequence[str] | None = None,
+        scp: AnyPath | Sequence[AnyPath] | None = None,
+        mlf: AnyPath | Sequence[AnyPath] | None = None,
         broadcast: bool | None = None,
         defines_mb_size: bool = False,
         max_sequence_length: int = 65535,

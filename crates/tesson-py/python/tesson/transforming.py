@@ -64,7 +64,7 @@ class UserTransform:
         self.shape = shape
         self.random = random
         self.seed = seed
-        self.name = name or _name(function)
+        self.name: str = name or _name(function)
         self.sparse = sparse
         #: The shape of what goes in, where it is not the one that is stored.
         self.input_shape: tuple[int, ...] | None = None

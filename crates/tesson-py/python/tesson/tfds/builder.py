@@ -81,7 +81,7 @@ class Builder:
     def __init__(self, directories: list[str], file_format: str | None = None) -> None:
         self._prepared = Prepared(directories, file_format)
         described = self._prepared.native.describe()
-        self.info = DatasetInfo(
+        self.info: DatasetInfo = DatasetInfo(
             name=described["name"],
             version=Version(described["version"]),
             config_name=described["config"],

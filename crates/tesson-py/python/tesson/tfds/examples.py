@@ -62,7 +62,7 @@ class Prepared:
     def __init__(self, directories: list[str], file_format: str | None) -> None:
         self.directories = directories
         self.file_format = file_format
-        self.native = _tesson.PreparedDataset(directories, file_format)
+        self.native: _tesson.PreparedDataset = _tesson.PreparedDataset(directories, file_format)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.directories, self.file_format)
@@ -106,8 +106,9 @@ class Examples(Node):
     name = "examples"
 
     def __init__(self, prepared: Prepared, request: Request, passes: tuple[Passes, ...] = ()) -> None:
-        self.prepared, self.request = prepared, request
-        self.passes = passes or (Passes(),)
+        self.prepared: Prepared = prepared
+        self.request: Request = request
+        self.passes: tuple[Passes, ...] = passes or (Passes(),)
         """Those of each shuffle, the files' first."""
         self._order: _tesson.Stream | None = None
         self._random: RandomAccess | None = None
@@ -417,7 +418,7 @@ class MinibatchIterator(PlanIterator, Iterator[Any]):
     ) -> None:
         if size < 1:
             raise ValueError(f"found size={size}, expected at least one example")
-        self.opened_as = prepared, request
+        self.opened_as: tuple[Prepared, Request] = prepared, request
         self._made_of = (prepared, request, size, share, drop_remainder, pads)
         self._reader = _tesson.ExampleReader(prepared.native, request)
 

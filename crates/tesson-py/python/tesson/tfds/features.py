@@ -90,7 +90,8 @@ class DType(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = str.__hash__
+    def __hash__(self) -> int:
+        return str.__hash__(self)
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -278,7 +279,7 @@ class Tensor(_Array):
         doc: Any = None,
     ) -> None:
         super().__init__(shape, dtype, optional)
-        self.encoding = Encoding(encoding)
+        self.encoding: Encoding = Encoding(encoding)
         self.doc = doc
 
     def to_json(self) -> dict[str, Any]:
@@ -443,7 +444,7 @@ class Image(Tensor):
     ) -> None:
         shape = (None, None, 3) if shape is None else shape
         super().__init__(shape=shape, dtype="uint8" if dtype is None else dtype, doc=doc)
-        self.encoding_format = _encoding_format(encoding_format)
+        self.encoding_format: str | None = _encoding_format(encoding_format)
         self.use_colormap = use_colormap
 
     def to_json(self) -> dict[str, Any]:
@@ -501,7 +502,9 @@ class Audio(Tensor):
         doc: Any = None,
     ) -> None:
         super().__init__(shape=shape, dtype=dtype, encoding=encoding, doc=doc)
-        self.file_format, self.sample_rate, self.lazy_decode = file_format, sample_rate, lazy_decode
+        self.file_format: str | None = file_format
+        self.sample_rate: int | None = sample_rate
+        self.lazy_decode: bool = lazy_decode
 
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""
@@ -568,7 +571,7 @@ class Translation(FeaturesDict):
     """The same text in several languages."""
 
     def __init__(self, languages: Iterable[str], encoder: None = None, encoder_config: None = None, *, doc: Any = None) -> None:
-        self.languages = list(languages)
+        self.languages: list[str] = list(languages)
         super().__init__({language: Text(encoder, encoder_config) for language in self.languages}, doc=doc)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -587,7 +590,7 @@ class Sequence(FeatureConnector):
 
     def __init__(self, feature: Any, length: int | None = None, *, doc: Any = None) -> None:
         self._feature = to_feature(feature)
-        self.length = None if length is None or length < 0 else int(length)
+        self.length: int | None = None if length is None or length < 0 else int(length)
         self.doc = doc
 
     @property
@@ -729,7 +732,7 @@ class TranslationVariableLanguages(Sequence):
 
     def __init__(self, languages: Iterable[str] | None = None, *, doc: Any = None) -> None:
         super().__init__({"language": Text(), "translation": Text()}, doc=doc)
-        self.languages = None if languages is None else sorted(languages)
+        self.languages: list[str] | None = None if languages is None else sorted(languages)
 
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""

@@ -17,7 +17,7 @@ def _bfloat16() -> Any:
         return None
 
 
-bfloat16 = _bfloat16()
+bfloat16: Any = _bfloat16()
 
 
 class Ragged:
@@ -43,8 +43,8 @@ class Ragged:
     __slots__ = ("row_lengths", "values")
 
     def __init__(self, values: np.ndarray, row_lengths: Sequence[np.ndarray]) -> None:
-        self.values = values
-        self.row_lengths = list(row_lengths)
+        self.values: np.ndarray = values
+        self.row_lengths: list[np.ndarray] = list(row_lengths)
 
     def __len__(self) -> int:
         return len(self.row_lengths[0])

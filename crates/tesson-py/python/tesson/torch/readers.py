@@ -31,10 +31,10 @@ class ReaderOptions:
     ) -> None:
         if dtype is not None and not dtype.is_floating_point:
             raise ConfigError(f"dtype: found {dtype}, expected a floating-point type such as torch.bfloat16", path="dtype")
-        self.size = size
-        self.layouts = dict(layouts or {})
-        self.dtype = dtype
-        self.world = world
+        self.size: int | None = size
+        self.layouts: dict[str, StreamLayout] = dict(layouts or {})
+        self.dtype: torch.dtype | None = dtype
+        self.world: Any = world
 
 
 class Reader(Protocol):
@@ -77,7 +77,7 @@ class SourceReader:
         self._layouts = [(name, options.layouts.get(name)) for name in source.streams]
         self._dtype = options.dtype
         self._is_infinite = source.is_infinite()
-        self.ended = False
+        self.ended: bool = False
 
     def read(self) -> Minibatch | None:
         source = self._source
@@ -111,7 +111,7 @@ class PreparedReader:
         self._dataset, self._size, self._dtype = dataset, options.size, options.dtype
         self._rank, self._ranks = (0, 1) if options.world is None else resolve_world(options.world)[:2]
         self._pass: Traversal[Any] | None = None
-        self.ended = False
+        self.ended: bool = False
 
     def _begun(self) -> Traversal[Any]:
         """The pass, which counts as begun once something of it is read."""
@@ -120,9 +120,10 @@ class PreparedReader:
         return self._pass
 
     def _new_pass(self) -> Traversal[Any]:
-        if self._size is None:
-            return iter(self._dataset)
-        return self._dataset.minibatches(self._size, num_data_partitions=self._ranks, partition_index=self._rank)
+        if self._size is not None:
+            return self._dataset.minibatches(self._size, num_data_partitions=self._ranks, partition_index=self._rank)
+        elements: Traversal[Any] = iter(self._dataset)
+        return elements
 
     def read(self) -> Any:
         for batch in self._begun():

@@ -21,7 +21,8 @@ class Batch(Unary):
         if batch_size < 1:
             raise ValueError(f"found batch_size={batch_size}, expected at least one element")
         super().__init__(input)
-        self.batch_size, self.drop_remainder = batch_size, drop_remainder
+        self.batch_size: int = batch_size
+        self.drop_remainder: bool = drop_remainder
 
     def begin(self) -> Traversal[Any]:
         return self._made_of_examples() or BatchIterator(self, stacked)

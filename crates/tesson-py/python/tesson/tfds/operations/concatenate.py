@@ -14,7 +14,7 @@ class Concatenate(Node):
     name = "concatenate"
 
     def __init__(self, first: Node, second: Node) -> None:
-        self.parts = (first, second)
+        self.parts: tuple[Node, Node] = (first, second)
         if first.spec_is_declared and second.spec_is_declared:
             one, other = map_values(_type, first.element_spec()), map_values(_type, second.element_spec())
             if one != other:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Enumerate(Unary):
 class EnumerateIterator(UnaryIterator):
     """One pass of an :class:`Enumerate`."""
 
-    counters = {"next": "_number"}
+    counters: ClassVar[Mapping[str, str]] = {"next": "_number"}
 
     def __init__(self, node: Enumerate) -> None:
         super().__init__(node)

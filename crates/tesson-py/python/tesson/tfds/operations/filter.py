@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,11 +41,11 @@ class FilterIterator(UnaryIterator):
     """
 
     _node: Filter
-    counters = {"passed_over": "passed_over"}
+    counters: ClassVar[Mapping[str, str]] = {"passed_over": "passed_over"}
 
     def __init__(self, node: Filter) -> None:
         super().__init__(node)
-        self.passed_over = 0
+        self.passed_over: int = 0
 
     def _next(self) -> Any:
         while True:

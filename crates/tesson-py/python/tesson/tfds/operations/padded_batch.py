@@ -25,7 +25,8 @@ class PaddedBatch(Batch):
         self, input: Node, batch_size: int, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: bool = False
     ) -> None:
         super().__init__(input, batch_size, drop_remainder)
-        self.padded_shapes, self.padding_values = padded_shapes, padding_values
+        self.padded_shapes: Any = padded_shapes
+        self.padding_values: Any = padding_values
 
     def begin(self) -> Traversal[Any]:
         is_plain = self.padded_shapes is None and self.padding_values is None

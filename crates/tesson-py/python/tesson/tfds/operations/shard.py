@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from .node import Node, Traversal, Unary, UnaryIterator
 
@@ -16,7 +17,8 @@ class Shard(Unary):
         if not 0 <= index < num_shards:
             raise ValueError(f"found shard {index} of {num_shards}, expected an index from 0 to {num_shards - 1}")
         super().__init__(input)
-        self.num_shards, self.index = num_shards, index
+        self.num_shards: int = num_shards
+        self.index: int = index
 
     def begin(self) -> Traversal[Any]:
         return ShardIterator(self)
@@ -40,7 +42,7 @@ class ShardIterator(UnaryIterator):
     """One pass of a :class:`Shard`."""
 
     _node: Shard
-    counters = {"before": "_before"}
+    counters: ClassVar[Mapping[str, str]] = {"before": "_before"}
 
     def __init__(self, node: Shard) -> None:
         super().__init__(node)

@@ -23,8 +23,11 @@ class Shuffle(Unary):
         if buffer_size < 1:
             raise ValueError(f"found buffer_size={buffer_size}, expected at least one element")
         super().__init__(input)
-        self.buffer_size, self.seed, self.global_seed, self.reshuffle = buffer_size, seed, global_seed, reshuffle
-        self.passes = 0
+        self.buffer_size: int = buffer_size
+        self.seed: int = seed
+        self.global_seed: int | None = global_seed
+        self.reshuffle: bool = reshuffle
+        self.passes: int = 0
 
     def order(self, number: int) -> _tesson.ItemShuffle:
         """The order of a pass, as numbers."""
