@@ -177,7 +177,7 @@ extern "C-unwind" fn unwind(info: &mut jpeg_common_struct) {
     }
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
     // No panic: nothing is wrong here.
-    resume_unwind(Box::new(format!("libjpeg fatal error: {}", String::from_utf8_lossy(text))));
+    resume_unwind(Box::new(String::from_utf8_lossy(text).into_owned()));
 }
 
 extern "C-unwind" fn ignore_warning(_: &mut jpeg_common_struct, _: c_int) {}

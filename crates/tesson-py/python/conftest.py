@@ -15,8 +15,8 @@ import tesson
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
 
-#: The module's doctests import PyTorch, which is optional.
-collect_ignore = [] if importlib.util.find_spec("torch") else ["tesson/torch"]
+#: What these modules import is optional.
+collect_ignore = [module for module, needed in (("tesson/torch", "torch"), ("tesson/orbax.py", "orbax")) if not importlib.util.find_spec(needed)]
 
 # Processes that are started in the background may be told to ignore Ctrl-C, and so would those that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

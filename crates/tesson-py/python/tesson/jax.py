@@ -14,6 +14,7 @@ JAX is imported when the first minibatch is read, so that this module costs noth
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, UsageError
+from .errors import DataError, ResumeError, UsageError
 from .minibatch import MinibatchData
 from .source import MinibatchSource
 from .source_base import Source
@@ -89,8 +90,8 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     loop gives the next sweep.
 
     Its state is that after the minibatch last handed over, whatever has been prefetched since: a dictionary that `json`
-    can write. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it, :meth:`get_state` and
-    :meth:`set_state` those of Grain.
+    can write. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it. Grain's :meth:`get_state` and
+    :meth:`set_state` have it as one text, since a state there has the same structure after every step.
     """
 
     def __init__(
@@ -160,11 +161,24 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._ended, self._reading = False, None
 
     def get_state(self) -> dict[str, Any]:
-        """The same as :meth:`state_dict`, as Grain spells it."""
-        return self.state_dict()
+        """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
+        return {"source": json.dumps(self._state)}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """The same as :meth:`load_state_dict`, as Grain spells it."""
+        """Resume from a state of :meth:`get_state` or :meth:`state_dict`.
+
+        Raises
+        ------
+        ResumeError
+            As :meth:`load_state_dict`, or the text is no JSON.
+        """
+        text = state.get("source")
+        if len(state) == 1 and isinstance(text, str):
+            try:
+                state = json.loads(text)
+            except ValueError:
+                what = "found a state whose `source` is no JSON, expected what get_state() returned"
+                raise ResumeError(what, code="resume.unreadable") from None
         self.load_state_dict(state)
 
     def _read(self) -> None:
