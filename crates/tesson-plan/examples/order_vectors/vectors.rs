@@ -5,8 +5,9 @@ use std::num::NonZeroU64;
 use serde_json::{Value, json};
 use tesson_core::{CompactLengths, Index};
 use tesson_plan::{
-    BatchPlan, Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, Limit, OrderSpec, PlanSpec,
-    Planner, SeedPair, Seeding, Sharing, Span, Stream, StreamOp, StreamSpec, Tumbling, Window,
+    BatchPlan, Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, Limit, OrderSpec, PendingSequence,
+    PlanSpec, Planner, SeedPair, Seeding, Segment, Sharing, SlotsShape, Span, Stream, StreamOp, StreamSpec,
+    Tumbling, Window,
 };
 
 /// The corpus of the worked example in the specification: the lengths of the sequences of each chunk.
@@ -17,6 +18,7 @@ pub(crate) fn text() -> String {
     let sections = [
         ("sweeps", sweeps().collect::<Vec<_>>()),
         ("minibatches", minibatches().collect()),
+        ("truncated", truncated().collect()),
         ("local", local().collect()),
         ("streams", streams().collect()),
     ];
@@ -191,6 +193,66 @@ fn minibatches() -> impl Iterator<Item = Value> {
             )
         })
     })
+}
+
+/// Truncated minibatches: for each rank, of each piece its slot, its sequence and its samples.
+fn truncated() -> impl Iterator<Item = Value> {
+    let orders = [OrderSpec::AsStored, window(Window::Chunks(2), 0), OrderSpec::Global(Global { seed: 1 })];
+    let ways =
+        [(Sharing::Chunk, 1, 0), (Sharing::Chunk, 1, 1), (Sharing::Chunk, 2, 0), (Sharing::Position, 2, 0)];
+    orders.into_iter().flat_map(move |order| {
+        ways.map(|(sharing, workers, right_splice)| {
+            let spec = PlanSpec { sharing, limit: Limit::Sweeps(2), ..spec(order) };
+            let shape = SlotsShape { n: 3, length: 2, right_splice };
+            let of_rank = |rank| pieces(&spec, shape, (workers, rank));
+            let ranks: Vec<_> = (0..workers).map(of_rank).collect();
+            with(
+                described(&spec, &small()),
+                &[
+                    ("sharing", json!(if sharing == Sharing::Chunk { "chunk" } else { "position" })),
+                    ("workers", json!(workers)),
+                    ("samples", json!(shape.n * u64::from(shape.length))),
+                    ("truncationLength", json!(shape.length)),
+                    ("rightSplice", json!(right_splice)),
+                    ("maxSweeps", json!(2)),
+                    ("ranks", json!(ranks)),
+                ],
+            )
+        })
+    })
+}
+
+/// The truncated minibatches of a rank until the data end.
+fn pieces(spec: &PlanSpec, shape: SlotsShape, (workers, rank): (u64, u64)) -> Vec<Vec<[u64; 6]>> {
+    let index = index_of(&small());
+    let by_chunk = spec.sharing == Sharing::Chunk;
+    // By position the slots of all are filled as those of a single worker, and dealt out.
+    let filled = if by_chunk { (workers, rank) } else { (1, 0) };
+    let mut slots = shape.slots_of::<[u64; 3]>(filled.0, filled.1);
+    let mut sequences =
+        batches(spec, &index, Demand { samples: 1, workers: filled.0, rank: filled.1 }).into_iter().flatten();
+    let mut all = Vec::new();
+    loop {
+        while let Some(slot) = slots.hungry()
+            && let Some(sequence) = sequences.next()
+        {
+            let length = index.lengths(sequence[1] as usize).get(sequence[2] as usize);
+            let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
+            slots.push(slot, sequence, pending, length);
+        }
+        if slots.is_empty() {
+            return all;
+        }
+        let mut segments = Vec::new();
+        slots.take(&mut segments);
+        let dealt = if by_chunk { (1, 0) } else { (workers as u32, rank as u32) };
+        let own = segments.into_iter().filter(|segment| segment.slot % dealt.0 == dealt.1);
+        let piece = |segment: Segment<[u64; 3]>| {
+            let ([sweep, chunk, number], (from, to)) = (segment.sequence, segment.samples);
+            [u64::from(segment.slot / dealt.0), sweep, chunk, number, from.into(), to.into()]
+        };
+        all.push(own.map(piece).collect());
+    }
 }
 
 /// As options spell it.

@@ -206,7 +206,7 @@ def sweep_of(vector: dict[str, Any], sweep: int) -> list[Sequence]:
 
 
 def name(vector: dict[str, Any]) -> str:
-    parts = [vector[key] for key in ("order", "seed", "window", "bucketing", "sharing", "workers", "equalSteps") if vector.get(key)]
+    parts = [vector[key] for key in ("order", "seed", "window", "bucketing", "sharing", "workers", "equalSteps", "rightSplice") if vector.get(key)]
     return " ".join(map(str, parts))
 
 
@@ -290,6 +290,44 @@ def test_minibatches_are_those_of_the_page(vector: dict[str, Any]) -> None:
         ranks = [cut(vector, workers, rank) for rank in range(workers)]
         ranks = equal(vector, ranks) if vector["equalSteps"] else ranks
     assert ranks == vector["ranks"]
+
+
+def pieces(vector: dict[str, Any], rank: int) -> list[list[list[int]]]:
+    """The truncated minibatches of a rank."""
+    n, by_chunk = vector["samples"] // vector["truncationLength"], vector["sharing"] == "chunk"
+    workers = vector["workers"] if by_chunk else 1
+    own = n // workers + (rank < n % workers) if by_chunk else n
+    sequences = [
+        [sweep, *sequence]
+        for sweep in range(vector["maxSweeps"])
+        for i, sequence in enumerate(sweep_of(vector, sweep))
+        if workers == 1 or owner(vector, sweep, i, sequence) == rank
+    ]
+    # Of each slot the samples to come, each with its sequence.
+    slots: list[list[list[int]]] = [[] for _ in range(own)]
+    length, found = vector["truncationLength"], []
+    while True:
+        while sequences and (slot := next((slot for slot in slots if len(slot) <= length), None)) is not None:
+            sequence = sequences.pop(0)
+            slot += [[*sequence, sample] for sample in range(vector["chunks"][sequence[1]][sequence[2]])]
+        if not any(slots):
+            return found
+        batch = []
+        for number, slot in enumerate(slots):
+            given = slot[:length]
+            of_one = len(given) == length and len({tuple(sample[:3]) for sample in given}) == 1
+            del slot[: len(given) - (vector["rightSplice"] if of_one else 0)]
+            for sequence, group in itertools.groupby(given, key=lambda sample: sample[:3]):
+                samples = [sample[3] for sample in group]
+                batch.append([number, *sequence, samples[0], samples[-1] + 1])
+        if not by_chunk:
+            batch = [[piece[0] // vector["workers"], *piece[1:]] for piece in batch if piece[0] % vector["workers"] == rank]
+        found.append(batch)
+
+
+@pytest.mark.parametrize("vector", VECTORS["truncated"], ids=name)
+def test_truncated_minibatches_are_those_of_the_page(vector: dict[str, Any]) -> None:
+    assert [pieces(vector, rank) for rank in range(vector["workers"])] == vector["ranks"]
 
 
 def local_plain(vector: dict[str, Any], rank: int) -> list[list[int]]:
