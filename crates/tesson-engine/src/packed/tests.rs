@@ -135,11 +135,12 @@ fn dense_values_come_back_in_the_narrowest_form() {
             );
         }
     }
-    for rows in pack(pairs.len() as u32, vec![dense(Offsets::Every(1), Values::F64(wide))], &[2]) {
-        for (i, (values, form)) in pairs.iter().enumerate() {
+    for rows in pack(pairs.len() as u32, vec![dense(Offsets::Every(1), Values::F64(wide.clone()))], &[2]) {
+        for (i, (_, form)) in pairs.iter().enumerate() {
             let stream = rows.sequence(i).dense(2);
             assert_eq!(stream.head & 3, if *form == F32 { F64 } else { *form });
-            let bits = values.map(|x| f64::from(x).to_bits());
+            // Not converted again: which bits a NaN has then is not certain.
+            let bits = [wide[2 * i], wide[2 * i + 1]].map(f64::to_bits);
             assert_eq!(f64s(&stream).iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
         }
     }
@@ -149,7 +150,9 @@ fn dense_values_come_back_in_the_narrowest_form() {
 #[test]
 fn zeros_are_left_out_where_there_are_many_and_come_back() {
     let sizes = [63, 64, 65, 79, 80, 81, 127, 128, 129, 784, 5000];
-    for (dim, every) in sizes.into_iter().flat_map(|dim| [1, 2, 3, 10, 10_000].map(|every| (dim, every))) {
+    // Miri takes minutes for all of them.
+    let sizes = if cfg!(miri) { &sizes[1..3] } else { &sizes[..] };
+    for (dim, every) in sizes.iter().flat_map(|dim| [1, 2, 3, 10, 10_000].map(|every| (*dim, every))) {
         let value = |i: usize| if i.is_multiple_of(every) { (i % 255 + 1) as u8 } else { 0 };
         let bytes: Vec<u8> = (0..3 * dim).map(value).collect();
         let floats: Vec<f32> = bytes.iter().map(|&b| b.into()).collect();
