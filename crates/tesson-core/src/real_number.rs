@@ -30,7 +30,17 @@ fn hexadecimal(text: &str) -> Option<f64> {
         value = value.mul_add(16.0, f64::from(digit.to_digit(16)?));
     }
     power = power.saturating_sub(4 * i32::try_from(fraction.len()).ok()?);
-    Some(value * 2f64.powi(power))
+    Some(value * power_of_two(power))
+}
+
+/// 2 to a power, exactly: `powi` may round, and differently on each machine.
+fn power_of_two(power: i32) -> f64 {
+    match power {
+        ..-1074 => 0.0,
+        -1074..-1022 => f64::from_bits(1 << (power + 1074)),
+        -1022..1024 => f64::from_bits(((power + 1023) as u64) << 52),
+        1024.. => f64::INFINITY,
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +57,11 @@ mod tests {
             ("0x1p3", 8.0),
             ("-0X.8", -0.5),
             ("0x1.8P1", 3.0),
+            ("0x1p-1022", f64::MIN_POSITIVE),
+            ("0x1p-1074", f64::from_bits(1)),
+            ("0x1p1023", f64::from_bits(2046 << 52)),
+            ("0x1p-1075", 0.0),
+            ("0x1p1024", f64::INFINITY),
         ];
         for (text, value) in cases {
             assert_eq!(real(text), Some(value), "{text}");
