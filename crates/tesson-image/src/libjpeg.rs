@@ -1,7 +1,7 @@
 //! libjpeg-turbo's decoder behind a safe interface: a file in memory, its header, and its lines.
 //!
-//! Nothing is allocated here for a picture: what the library is told of the file and of errors lies in [`Decompressor`], and the
-//! library's own pools are its own. The crate `mozjpeg` allocates three times a picture, which is why the calls stand here.
+//! Nothing is allocated here for a picture: [`Decompressor`] holds the library's source and error handler, and the library manages
+//! its own pools. The crate `mozjpeg` allocates three times a picture, so its calls are made here instead.
 
 #![allow(unsafe_code)]
 
