@@ -260,6 +260,9 @@ pub struct Chunk {
     pub n_lines: u64,
 }
 
+/// Bytes of a column that are not worth being freed.
+const SMALL: usize = 4 << 10;
+
 impl Chunk {
     /// A chunk with a sequence for each length, and one column a stream. Everything else is as if there were nothing to say.
     pub fn new(keys: Keys, lengths: Vec<u32>, streams: Vec<StreamColumn>) -> Chunk {
@@ -335,6 +338,17 @@ impl Chunk {
         let mut column = held.unwrap_or_default();
         column.clear();
         column
+    }
+
+    /// Frees what samples take, and keeps the small memory around them.
+    pub fn free_samples(&mut self) {
+        for StreamColumn { data, .. } in &mut self.streams {
+            match data {
+                Data::Encoded(column) => column.free_bytes(),
+                data if data.bytes() > SMALL => *data = Data::Dense { values: Values::Ones(0) },
+                _ => {}
+            }
+        }
     }
 
     /// All that is known of the sequences beside their samples and counted lengths (which an index has).

@@ -48,6 +48,14 @@ pub trait Fetch: Sync {
         into: &mut Vec<u8>,
     ) -> Result<(), Error>;
 
+    /// Appends all bytes of a resource to `into`. One that is listed does not stay open for it.
+    ///
+    /// # Errors
+    /// As [`Fetch::read_after`]; `into` then holds anything after what it held.
+    fn read_whole(&self, resource: ResourceId, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.read_after(resource, 0..self.size(resource)?, into.len(), into)
+    }
+
     /// The bytes `range` in place, if the store has them mapped; otherwise `None`, and they have to be read.
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]>;
 
@@ -140,6 +148,10 @@ impl Fetch for PartFetch<'_> {
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         self.fetch.read_after(self.id(resource), range, keep, into)
+    }
+
+    fn read_whole(&self, resource: ResourceId, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.fetch.read_whole(self.id(resource), into)
     }
 
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {

@@ -54,6 +54,12 @@ impl EncodedColumn {
         self.origins.clear();
     }
 
+    /// Removes all samples and keeps the memory but that of their bytes.
+    pub(crate) fn free_bytes(&mut self) {
+        self.clear();
+        self.bytes = Vec::new();
+    }
+
     /// Appends a sample.
     pub fn push(&mut self, bytes: &[u8], origin: Origin) {
         let appended: Result<(), ()> = self.push_with(origin, |into| {

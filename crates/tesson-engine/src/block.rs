@@ -4,7 +4,7 @@
 //! more can be evicted early. Blocks never show in a result.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tesson_core::{Chunk, ChunkAccess, Index, Indexed};
 
@@ -161,11 +161,16 @@ impl BlockTable {
 /// Decoded blocks' memory, waiting to be decoded into again.
 pub(crate) struct ChunkPool {
     idle: Mutex<Idle>,
+    /// Whether it is for blocks that stay in memory, beside which nothing should take more than it needs: chunks of a few
+    /// sequences are kept, without their samples.
+    keeps_small: bool,
 }
 
 struct Idle {
     chunks: Vec<Chunk>,
-    /// Bytes of all of them.
+    /// Counters of blocks' users, with blocks without content.
+    shells: Vec<Arc<Counted>>,
+    /// Bytes of all chunks.
     bytes: usize,
     /// Bytes kept, at most.
     limit: usize,
@@ -173,7 +178,13 @@ struct Idle {
 
 impl ChunkPool {
     pub(crate) fn new(limit: usize) -> ChunkPool {
-        ChunkPool { idle: Mutex::new(Idle { chunks: Vec::new(), bytes: 0, limit }) }
+        let idle = Idle { chunks: Vec::new(), shells: Vec::new(), bytes: 0, limit };
+        ChunkPool { idle: Mutex::new(idle), keeps_small: false }
+    }
+
+    /// For blocks that stay in memory.
+    pub(crate) fn of_small(limit: usize) -> ChunkPool {
+        ChunkPool { keeps_small: true, ..ChunkPool::new(limit) }
     }
 
     /// Sets the number of bytes that are kept at most.
@@ -202,6 +213,23 @@ impl ChunkPool {
             idle.chunks.push(chunk);
         }
     }
+
+    /// Keeps a block's memory; the block has no other user.
+    fn give_block(&self, mut shell: Arc<Counted>) {
+        let Some(Counted { block, .. }) = Arc::get_mut(&mut shell) else { return };
+        let Decoded { mut chunk, .. } = std::mem::replace(block, Decoded::columns(Chunk::empty()));
+        if self.keeps_small {
+            if chunk.n_sequences > FEW {
+                return;
+            }
+            chunk.free_samples();
+        }
+        self.give(chunk);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.shells.len() < idle.chunks.len() {
+            idle.shells.push(shell);
+        }
+    }
 }
 
 /// A decoded block: columns, or packed rows and a chunk without columns.
@@ -227,27 +255,43 @@ impl Decoded {
     }
 }
 
-/// A decoded block in memory. When its last user lets go, its memory goes pool, if it has one.
-pub(crate) struct Resident {
+/// Sequences of a block for whose small memory it is worth to be used again: each of these blocks may be one picture.
+const FEW: u32 = 16;
+
+/// A decoded block in memory, shared by all that use it. When the last one lets go, its memory goes to the pool.
+#[derive(Clone)]
+pub(crate) struct Resident(Option<Arc<Counted>>);
+
+/// A block whose users are counted.
+struct Counted {
     block: Decoded,
     pool: Weak<ChunkPool>,
 }
 
 impl Resident {
-    pub(crate) fn new(block: Decoded, pool: Weak<ChunkPool>) -> Resident {
-        Resident { block, pool }
+    pub(crate) fn new(block: Decoded, pool: &Arc<ChunkPool>) -> Resident {
+        let shell = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).shells.pop();
+        let mut shell = shell.unwrap_or_else(|| {
+            let block = Decoded::columns(Chunk::empty());
+            Arc::new(Counted { block, pool: Arc::downgrade(pool) })
+        });
+        Arc::get_mut(&mut shell).expect("it has no other user").block = block;
+        Resident(Some(shell))
     }
 
     /// What it is for packing, if its lines count from `line_base`.
     pub(crate) fn source(&self, line_base: u64) -> Source<'_> {
-        Source { chunk: &self.block.chunk, rows: self.block.rows.as_ref(), line_base }
+        let Counted { block, .. } = &**self.0.as_ref().expect("only dropping takes it");
+        Source { chunk: &block.chunk, rows: block.rows.as_ref(), line_base }
     }
 }
 
 impl Drop for Resident {
     fn drop(&mut self) {
-        if let Some(pool) = self.pool.upgrade() {
-            pool.give(std::mem::replace(&mut self.block.chunk, Chunk::empty()));
+        // Where two users let go at the same moment, the memory is freed instead.
+        let shell = self.0.take().filter(|shell| Arc::strong_count(shell) == 1);
+        if let Some((shell, pool)) = shell.and_then(|shell| shell.pool.upgrade().map(|pool| (shell, pool))) {
+            pool.give_block(shell);
         }
     }
 }

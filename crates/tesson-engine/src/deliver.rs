@@ -59,6 +59,9 @@ const MOST_TICKETS: usize = 256;
 /// more is made alone, when its caller waits for it.
 const BATCHES_SHARE: usize = 4;
 
+/// Memory for chunks that lies ready: this part of it at most for blocks that stay.
+const SMALL_SHARE: usize = 16;
+
 /// What is asked of the lengths that sequences turn out to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthRule {
@@ -73,6 +76,12 @@ impl PipelineConfig {
     /// Bytes that minibatches may take that are made before their caller waits for them.
     fn batches_budget(&self) -> usize {
         self.memory_limit / BATCHES_SHARE
+    }
+
+    /// Whether blocks are read in order and evicted at once: packing them would cost more than it saves.
+    fn passes_by(&self) -> bool {
+        let order = &self.spec.order;
+        !order.is_shuffled() && !order.is_local() && !self.retain
     }
 
     fn largest_batch(&self) -> usize {
@@ -224,7 +233,7 @@ enum Presence {
     Absent,
     Queued,
     Loading,
-    Resident(Arc<Resident>),
+    Resident(Resident),
 }
 
 struct Block {
@@ -329,7 +338,10 @@ struct Shared {
     arrays_pool: Arc<ArraysPool>,
     /// The streams that blocks in memory have packed, by number, and the values in a sample of each.
     packed_streams: Vec<(usize, usize)>,
+    /// Memory for chunks that are used once.
     chunk_pool: Arc<ChunkPool>,
+    /// Memory for blocks: the same where they are used once.
+    block_pool: Arc<ChunkPool>,
     state: Mutex<State>,
     /// The pipeline is dropped; its source may have another one.
     stop: AtomicBool,
@@ -408,10 +420,17 @@ impl Pipeline {
             broken: false,
         };
         let memory_limit = setup.memory_limit;
+        let is_indexed = matches!(corpus_index, CorpusIndex::Indexed { .. });
+        let chunk_pool = Arc::new(ChunkPool::new(setup.chunk_pool_bytes));
+        let block_pool = match is_indexed && !setup.passes_by() {
+            true => Arc::new(ChunkPool::of_small(setup.chunk_pool_bytes / SMALL_SHARE)),
+            false => chunk_pool.clone(),
+        };
         let packed_streams = packed_streams(&setup.streams);
         let pools = Pools::new(setup.streams.len(), memory_limit);
         let shared = Arc::new(Shared {
-            chunk_pool: Arc::new(ChunkPool::new(setup.chunk_pool_bytes)),
+            chunk_pool,
+            block_pool,
             setup,
             corpus_index,
             row_allowance,

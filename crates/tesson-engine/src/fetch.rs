@@ -241,6 +241,20 @@ impl Fetch for Resources {
         }
     }
 
+    fn read_whole(&self, resource: ResourceId, into: &mut Vec<u8>) -> Result<(), Error> {
+        let keep = into.len();
+        match self.located(resource) {
+            Located::Root(file) => self.read_after(resource, 0..self.files[file].1.size(), keep, into),
+            Located::Named(named, number) => {
+                let mut read = Ok(());
+                named.with_open(number, &mut |file| {
+                    read = self.read_from(&|| named.path(number), file, 0..file.size(), keep, into);
+                })?;
+                read.map_err(|e| named.with_line(number, e))
+            }
+        }
+    }
+
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
         // What is listed is closed again.
         let Located::Root(file) = self.located(resource) else { return None };

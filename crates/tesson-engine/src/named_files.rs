@@ -111,6 +111,24 @@ impl NamedFiles {
         }
     }
 
+    /// Works with a resource that is open only meanwhile, unless it is within another.
+    pub(crate) fn with_open(
+        &self,
+        number: u32,
+        act: &mut dyn FnMut(&dyn Resource),
+    ) -> Result<(), StoreError> {
+        match self.names.get(number) {
+            NamedResource::File { path, at } => {
+                let path = Path::new(path);
+                self.store.with_open(path, act).map_err(|e| self.listed(path.into(), at, None, e))
+            }
+            NamedResource::Member { .. } => {
+                act(&self.open(number)?);
+                Ok(())
+            }
+        }
+    }
+
     /// The error of reading a resource, with the line that lists it.
     pub(crate) fn with_line(&self, number: u32, error: Error) -> Error {
         let Error::Store(error) = error else { return error };

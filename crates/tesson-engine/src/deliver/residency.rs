@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, Weak};
 
 use tesson_core::{ByteRun, Chunk, Corpus, Error, SequenceSelection, StreamingDecoder};
 
@@ -43,12 +43,11 @@ impl Shared {
         let resources = &*self.setup.resources;
         match source {
             BlockSource::Rows(chunk, range) => {
-                let packs = !self.passes_by() && !self.packed_streams.is_empty();
+                let packs = !self.setup.passes_by() && !self.packed_streams.is_empty();
                 if packs && let Some(packed) = self.decode_packed(*chunk, range, worker)? {
                     return Ok(packed);
                 }
-                // Memory that is used again may be larger than what is to stay in it.
-                let mut columns = if self.passes_by() { self.chunk_pool.take() } else { Chunk::empty() };
+                let mut columns = self.block_pool.take();
                 let wanted = SequenceSelection::Range(range.clone());
                 self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
                 self.note_warnings(worker);
@@ -152,12 +151,7 @@ impl Shared {
     /// Puts a decoded block into memory and tells who waits for it.
     pub(super) fn settle(&self, state: &mut State, block: u32, decoded: Decoded) {
         let bytes = decoded.bytes();
-        let pool = match &self.corpus_index {
-            // Packed rows are of no use to decode into.
-            CorpusIndex::Indexed { .. } if !self.passes_by() => Weak::new(),
-            CorpusIndex::Indexed { .. } | CorpusIndex::Growing => Arc::downgrade(&self.chunk_pool),
-        };
-        let resident = Arc::new(Resident::new(decoded, pool));
+        let resident = Resident::new(decoded, &self.block_pool);
         state.used += bytes;
         state.row_allowance =
             (state.row_allowance + (bytes as u64 / ROW_SHARE) as i64).min(self.row_allowance);
@@ -197,12 +191,6 @@ impl Shared {
                 (BlockSource::ByteRun(run), 2 * run.bytes as usize)
             }
         }
-    }
-
-    /// Whether blocks are read in order and evicted at once: packing them would cost more than it saves.
-    fn passes_by(&self) -> bool {
-        let order = &self.setup.spec.order;
-        !order.is_shuffled() && !order.is_local() && !self.setup.retain
     }
 
     fn decoder(&self) -> &dyn StreamingDecoder {

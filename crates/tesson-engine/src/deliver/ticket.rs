@@ -1,7 +1,5 @@
 //! Tickets: planned minibatches on their way.
 
-use std::sync::Arc;
-
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand};
 
@@ -65,7 +63,7 @@ impl Work {
 
 /// A block in memory, and the line it begins at. Holding it keeps it there.
 pub(super) struct Held {
-    pub(super) block: Arc<Resident>,
+    pub(super) block: Resident,
     pub(super) line_base: u64,
 }
 

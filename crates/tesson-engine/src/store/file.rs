@@ -23,9 +23,12 @@ pub struct FileStore;
 
 impl Store for FileStore {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
-        let (file, meta) = open_regular(path)?;
-        let handle = Handle::of(file, path)?;
-        Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
+        LocalFile::open(path).map(|file| Box::new(file) as Box<_>)
+    }
+
+    fn with_open(&self, path: &Path, act: &mut dyn FnMut(&dyn Resource)) -> io::Result<()> {
+        act(&LocalFile::open(path)?);
+        Ok(())
     }
 
     fn list(&self, folder: &Path) -> io::Result<Listing> {
@@ -78,6 +81,12 @@ impl Drop for Handle {
 }
 
 impl LocalFile {
+    fn open(path: &Path) -> io::Result<LocalFile> {
+        let (file, meta) = open_regular(path)?;
+        let handle = Handle::of(file, path)?;
+        Ok(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) })
+    }
+
     /// Uses the file, which is the one that was opened first.
     fn with<T>(&self, act: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
         let path = match &self.handle {

@@ -33,6 +33,15 @@ pub trait Store: Send + Sync {
     /// When there is none of this name, or it cannot be read at random positions.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>>;
 
+    /// Opens a resource for as long as `act` works with it, which calls for no memory where a store can do without.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; `act` is not called then.
+    fn with_open(&self, path: &Path, act: &mut dyn FnMut(&dyn Resource)) -> io::Result<()> {
+        act(&*self.open(path)?);
+        Ok(())
+    }
+
     /// What is in a folder and in those below it, each folder's names sorted by their bytes.
     ///
     /// # Errors

@@ -75,8 +75,7 @@ impl Corpus for MapCorpus {
         let embedded = embedded && fetch.is_embedded(resource).unwrap_or(true);
         let mut columns = PictureColumns::recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
-        let read =
-            columns.pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));
+        let read = columns.pictures.push_with(origin, |bytes| fetch.read_whole(resource, bytes));
         let faults = match read {
             Ok(()) => Vec::new(),
             Err(error) => {

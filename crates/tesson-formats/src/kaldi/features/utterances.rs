@@ -184,7 +184,7 @@ pub(super) fn read_lists(
     let mut numbers: HashMap<String, ResourceId> = HashMap::new();
     for list in 0..facts.resources.len() as u32 {
         let (id, mut bytes) = (ResourceId(list), Vec::new());
-        fetch.read(id, 0..fetch.size(id)?, &mut bytes)?;
+        fetch.read_whole(id, &mut bytes)?;
         hash.update(&bytes);
         hash.update(&(bytes.len() as u64).to_le_bytes());
         let paths = ListedPaths::new(&facts.resources[list as usize].to_string_lossy(), &options.root);
