@@ -341,7 +341,7 @@ impl Chunk {
     }
 
     /// Frees what samples take, and keeps the small memory around them.
-    pub fn free_samples(&mut self) {
+    pub fn drop_samples(&mut self) {
         for StreamColumn { data, .. } in &mut self.streams {
             match data {
                 Data::Encoded(column) => column.free_bytes(),

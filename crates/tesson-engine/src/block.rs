@@ -222,7 +222,7 @@ impl ChunkPool {
             if chunk.n_sequences > FEW {
                 return;
             }
-            chunk.free_samples();
+            chunk.drop_samples();
         }
         self.give(chunk);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
