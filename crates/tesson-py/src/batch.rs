@@ -94,4 +94,23 @@ impl Batch {
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         state::to_dict(py, &self.resume)
     }
+
+    /// The same state, made when it is asked for: it costs nothing where it never is, and does not keep the minibatch.
+    fn state_later(&self) -> BatchState {
+        BatchState { resume: self.resume.clone() }
+    }
+}
+
+/// The state behind a minibatch.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub struct BatchState {
+    resume: ResumeState,
+}
+
+#[pymethods]
+impl BatchState {
+    /// The state as a dictionary that `json` can write.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        state::to_dict(py, &self.resume)
+    }
 }

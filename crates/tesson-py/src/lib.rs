@@ -31,7 +31,7 @@ mod _tesson {
     #[pymodule_export]
     use crate::arrow::{arrow_array, arrow_stream};
     #[pymodule_export]
-    use crate::batch::Batch;
+    use crate::batch::{Batch, BatchState};
     #[pymodule_export]
     use crate::calls::end_calls;
     #[pymodule_export]

@@ -12,6 +12,7 @@ __version__: str
 
 __all__ = [
     "Batch",
+    "BatchState",
     "DatasetWriter",
     "ExampleIterator",
     "ExampleReader",
@@ -94,6 +95,11 @@ class Batch:
         streams: Sequence[tuple[Any, ...]], all_keys: Sequence[int] | Sequence[str], sweep_end: bool, state: Mapping[str, Any]
     ) -> Batch: ...
     def state(self) -> dict[str, Any]: ...
+    def state_later(self) -> BatchState: ...
+
+@final
+class BatchState:
+    def to_dict(self) -> dict[str, Any]: ...
 
 @disjoint_base
 class StreamData:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._tesson import BatchState
 from .errors import DataError, ResumeError, UsageError
 from .minibatch import MinibatchData
 from .source import MinibatchSource
@@ -122,9 +123,10 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._prefetch = prefetch
         self._padded = _checked(padded, source)
         self._pad_to = pad_to
-        self._state = source.get_checkpoint_state()
+        self._state: dict[str, Any] | BatchState = source.get_checkpoint_state()
         #: The minibatches ahead of the loop, and the state after each.
-        self._ahead: deque[tuple[dict[str, Any], dict[str, Any]]] = deque()
+        self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState]] = deque()
+        self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
         self._ended = False
 
@@ -145,7 +147,8 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def state_dict(self) -> dict[str, Any]:
         """The state after the minibatch last handed over."""
-        return self._state
+        # Made when it is asked for: most steps are not saved.
+        return self._state.to_dict() if isinstance(self._state, BatchState) else self._state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Resume from a state of this iterator or of its source; what has been prefetched is dropped.
@@ -162,7 +165,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def get_state(self) -> dict[str, Any]:
         """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
-        return {"source": json.dumps(self._state)}
+        return {"source": json.dumps(self.state_dict())}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Resume from a state of :meth:`get_state` or :meth:`state_dict`.
@@ -190,7 +193,8 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             self._ended = True
             return
         # Custom sources have no state in their minibatches, and do not read ahead.
-        state = getattr(minibatch, "state", None) or self._source.get_checkpoint_state()
+        batch = getattr(minibatch, "_batch", None)
+        state = self._source.get_checkpoint_state() if batch is None else batch.state_later()
         arrays: dict[str, NDArray[Any]] = {}
         for name, data in minibatch.items():
             self._add(arrays, getattr(name, "name", name), data)
@@ -209,12 +213,13 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         """Adds the arrays of one stream."""
         if data.is_ragged:
             raise UsageError(f"stream `{name}` is ragged, expected samples of one shape: scale or crop its pictures alike")
-        lengths = data.lengths
         if name in self._padded and name not in self._classes:
+            lengths = data.lengths
             arrays[name] = self._filled(name, data, lengths)
             arrays[f"{name}_lengths"] = lengths.astype(np.int32)
             return
-        if (lengths != 1).any():
+        if data.num_samples != data.num_sequences or data.shape[1] > 1:
+            lengths = data.lengths
             number = int(np.flatnonzero(lengths != 1)[0])
             remedy = "" if name in self._classes else "; name the stream in `padded`"
             raise DataError(
@@ -243,11 +248,14 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def _put(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Starts copying arrays to the devices. On the CPU they may share the memory of the minibatch, which has no other user."""
+        if self._device_put is not None:
+            # One call, whose fixed cost is more than that of small arrays. JAX would sort the keys of a dictionary.
+            return dict(zip(arrays, self._device_put(list(arrays.values()))))
         import jax  # type: ignore[import-not-found, unused-ignore]
 
         if self._sharding is None:
-            # One call, whose fixed cost is more than that of small arrays. JAX would sort the keys of a dictionary.
-            return dict(zip(arrays, jax.device_put(list(arrays.values()))))
+            self._device_put = jax.device_put
+            return self._put(arrays)
         return {
             name: jax.make_array_from_process_local_data(_with_axes(self._sharding, array.ndim), array)
             for name, array in arrays.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..errors import ConfigError, UsageError
 from ..minibatch import MinibatchData
 from ..streams import Streams
 
-__all__ = ["Padded", "StreamLayout", "check_layouts", "tensor_of"]
+__all__ = ["Padded", "StreamLayout", "TensorMaker", "tensor_makers"]
 
 #: How the data of a stream become tensors.
 StreamLayout = Literal["samples", "padded", "nested", "packed", "csr", "coo", "classes"]
@@ -93,30 +93,32 @@ def _sequences(data: MinibatchData, dtype: torch.dtype | None) -> list[torch.Ten
     return list(torch.split(_samples(data, dtype), data.lengths.tolist())) if data.num_sequences else []
 
 
+# The first of each is the default.
 _DENSE = {"samples": _samples, "padded": _padded, "nested": _nested, "packed": _packed}
 _SPARSE = {"csr": _csr, "coo": _coo, "classes": _classes}
 
 
-def check_layouts(layouts: Mapping[str, StreamLayout], streams: Streams) -> None:
-    """Refuse layouts that these streams cannot have.
+#: Makes a tensor of the data of a stream, with values of a type if one is given.
+TensorMaker = Callable[[MinibatchData, torch.dtype | None], Any]
+
+
+def tensor_makers(layouts: Mapping[str, StreamLayout], streams: Streams) -> list[tuple[str, TensorMaker]]:
+    """What makes the tensor of each stream: by default its ``"samples"``, or ``"csr"`` of a sparse one.
 
     Raises
     ------
     ConfigError
         There is no such stream, or it is sparse and the layout is for dense ones, or the other way round.
     """
-    for name, layout in layouts.items():
+    for name in layouts:
         if name not in streams:
             raise ConfigError(f"layouts: no stream `{name}`, there are {', '.join(streams)}", path=f"layouts.{name}")
-        known = _SPARSE if streams[name].is_sparse else _DENSE
+    makers = []
+    for name, stream in streams.items():
+        known: Mapping[str, TensorMaker] = _SPARSE if stream.is_sparse else _DENSE
+        layout = layouts.get(name, next(iter(known)))
         if layout not in known:
-            kind = streams[name].storage_format
-            what = f"found {layout!r} for a {kind} stream, expected one of {', '.join(known)}"
+            what = f"found {layout!r} for a {stream.storage_format} stream, expected one of {', '.join(known)}"
             raise ConfigError(f"layouts.{name}: {what}", path=f"layouts.{name}")
-
-
-def tensor_of(data: MinibatchData, layout: StreamLayout | None, dtype: torch.dtype | None) -> Any:
-    """The data of a stream in a layout, by default ``"samples"``, or ``"csr"`` of a sparse one."""
-    if data.is_sparse:
-        return _SPARSE[layout or "csr"](data, dtype)
-    return _DENSE[layout or "samples"](data, dtype)
+        makers.append((name, known[layout]))
+    return makers

@@ -15,7 +15,7 @@ from ..source import MinibatchSource
 from ..tfds import Dataset
 from ..tfds.operations.node import Traversal
 from ..world import resolve_world
-from .layouts import StreamLayout, check_layouts, tensor_of
+from .layouts import StreamLayout, tensor_makers
 
 __all__ = ["Readable", "Reader", "ReaderOptions", "reader_of"]
 
@@ -72,9 +72,8 @@ class SourceReader:
     def __init__(self, source: MinibatchSource, options: ReaderOptions) -> None:
         if options.world is not None:
             raise ConfigError("world: a source has ranks of its own; give it world=…", path="world")
-        check_layouts(options.layouts, source.streams)
         self._source, self._size = source, options.size
-        self._layouts = [(name, options.layouts.get(name)) for name in source.streams]
+        self._makers = tensor_makers(options.layouts, source.streams)
         self._dtype = options.dtype
         self._is_infinite = source.is_infinite()
         self.ended: bool = False
@@ -90,7 +89,8 @@ class SourceReader:
         return minibatch or None
 
     def tensors(self, batch: Minibatch) -> dict[str, Any]:
-        return {name: tensor_of(batch[name], layout, self._dtype) for name, layout in self._layouts}
+        dtype = self._dtype
+        return {name: make(batch[name], dtype) for name, make in self._makers}
 
     def state(self) -> dict[str, Any]:
         return self._source.get_checkpoint_state()
