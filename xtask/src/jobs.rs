@@ -34,12 +34,12 @@ fn write_printed(pages: &[(&str, &str, &str)]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The crates whose unit tests Miri runs, and the tests of each: kernels, pools and packed rows, where unsafe code is, and the
-/// crates around them that open no files. No name stands for all tests.
+/// The crates whose unit tests Miri runs, and the tests of each: kernels, pools and packed rows, where unsafe code is, and the core,
+/// whose rounding Miri varies. Those that flip every bit of a file would take hours there, and libraries that inflate are not ours to
+/// test. No name stands for all tests.
 const FOR_MIRI: &[(&str, &[&str])] = &[
     ("tesson-core", &[]),
-    ("tesson-plan", &[]),
-    ("tesson-formats", &[]),
+    ("tesson-formats", &["ctf::tokens", "htk::frames", "tfrecord::places", "tfrecord::tests::reading"]),
     ("tesson-engine", &["pool", "packed", "pack"]),
 ];
 

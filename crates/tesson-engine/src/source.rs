@@ -344,6 +344,11 @@ impl Source {
         self.plan.limit == Limit::Endless
     }
 
+    /// Whether minibatches hold pieces of sequences.
+    pub fn is_truncated(&self) -> bool {
+        self.truncated.is_some()
+    }
+
     /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
     /// `sweep_end` of a minibatch that fills up exactly comes with the next one (spec of the engine, "Local-timeline
     /// randomizers"). `None` for all other orders and for several workers.

@@ -461,6 +461,11 @@ impl Source {
         self.with(py, |source, _| Ok(source.is_endless()))
     }
 
+    /// Whether minibatches hold pieces of sequences.
+    fn is_truncated(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |source, _| Ok(source.is_truncated()))
+    }
+
     /// Sweeps completed by the minibatches handed out, where `sweep_end` may come one minibatch later.
     fn local_sweeps(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |source, _| Ok(source.local_sweeps()))

@@ -208,6 +208,11 @@ impl Source {
         self.0.is_endless()
     }
 
+    /// Whether minibatches hold pieces of sequences, because they are truncated.
+    pub fn is_truncated(&self) -> bool {
+        self.0.is_truncated()
+    }
+
     /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
     /// `sweep_end` of a minibatch that fills up exactly comes with the next one. `None` for all other orders and for
     /// several workers.

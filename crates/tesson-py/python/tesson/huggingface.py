@@ -1,4 +1,4 @@
-"""Prepared datasets as Hugging Face's ``datasets.IterableDataset``, exactly resumable.
+"""Prepared datasets and sources as Hugging Face's ``datasets.IterableDataset``, exactly resumable.
 
 ::
 
@@ -10,18 +10,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from .errors import UsageError
+from .minibatch import Minibatch
+from .source import MinibatchSource
+from .stream_names import check_storage, named_streams
 from .tfds.dataset import Dataset
 
 __all__ = ["iterable_dataset"]
 
 
-def iterable_dataset(dataset: Dataset[Any], *, epoch: int = 0, examples_per_shard: int = 1024) -> Any:
-    """One pass over a prepared dataset, in its order, as a ``datasets.IterableDataset``.
+def iterable_dataset(
+    dataset: Dataset[Any] | MinibatchSource,
+    *,
+    epoch: int = 0,
+    examples_per_shard: int = 1024,
+    classes: Collection[str] = (),
+) -> Any:
+    """One pass over a prepared dataset, or one sweep of a source, in its order, as a ``datasets.IterableDataset``.
 
     What Hugging Face calls a shard is a run of consecutive examples of the pass here. It is what its states count in, so
     resuming skips whole shards without reading them, and what it gives to the worker processes of a ``DataLoader`` and to
@@ -32,42 +42,52 @@ def iterable_dataset(dataset: Dataset[Any], *, epoch: int = 0, examples_per_shar
 
     Parameters
     ----------
-    dataset : tesson.tfds.Dataset
-        The examples of a split, shuffled, repeated, skipped, taken or sharded. Apply ``map()`` and other operations
-        on elements to the result.
+    dataset : tesson.tfds.Dataset or MinibatchSource
+        The examples of a split, shuffled, repeated, skipped, taken or sharded; or the sequences of a source, which is from here on
+        read through the result. Apply ``map()`` and other operations on elements to the result.
     epoch : int
-        Which pass, from 0: where passes are shuffled anew, the order depends on it.
+        Which pass or sweep, from 0: where passes are shuffled anew, the order depends on it.
     examples_per_shard : int
         Examples of a shard. Resuming reads at most this many that were delivered before; worker processes and nodes get
         even shares only where there are many shards.
+    classes : collection of str, optional
+        Sparse streams of a source whose samples have one column each, such as labels: they become int32 numbers.
 
     Returns
     -------
     datasets.IterableDataset
-        Its examples are dictionaries of NumPy values, as the dataset's own.
+        Its examples are dictionaries of NumPy values: those of a prepared dataset as it gives them; of a source the sequence's ``key``,
+        and for each stream ``[samples, *sample_shape]``, or ``[samples]`` of `classes`. The axis of samples is left out where
+        the corpus has as many samples as sequences. Sequences that faults leave out are missing.
 
     Raises
     ------
     ImportError
         ``datasets`` is not installed.
     TypeError
-        The dataset is no prepared dataset, or has no end.
+        The dataset is none of these, or has no end.
     UsageError
-        An argument is out of range, or the dataset's elements are made by functions, or batched.
+        An argument is out of range; the dataset's elements are made by functions, or batched; a stream is sparse and none of
+        `classes`; the source is one rank's share, truncates, or ends before the sweep.
     """
     from datasets import IterableDataset  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-    if not isinstance(dataset, Dataset):
-        expected = "a dataset of tesson.tfds: only these are read from any example on"
+    if not isinstance(dataset, (Dataset, MinibatchSource)):
+        expected = "a dataset of tesson.tfds or a MinibatchSource: only these are read from any example on"
         raise TypeError(f"found {type(dataset).__name__}, expected {expected}")
     for name, value, least in (("epoch", epoch, 0), ("examples_per_shard", examples_per_shard, 1)):
         if not isinstance(value, int) or value < least:
             raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
-    # Refuses what has no order of examples, here rather than in a worker process.
-    dataset.seek(epoch, 0)
-    length = len(dataset)
-    begins = list(range(0, length, examples_per_shard))
-    generator = _Shards(dataset, epoch, examples_per_shard, length)
+    # What has no order of examples is refused here rather than in a worker process.
+    generator: _Shards | _SourceShards
+    if isinstance(dataset, MinibatchSource):
+        generator = _SourceShards(dataset, epoch, examples_per_shard, named_streams("classes", classes, dataset))
+    else:
+        if classes:
+            raise UsageError("classes: those are for streams of a source, found a prepared dataset, whose labels are numbers")
+        dataset.seek(epoch, 0)
+        generator = _Shards(dataset, epoch, examples_per_shard, len(dataset))
+    begins = list(range(0, generator.length, examples_per_shard))
     return IterableDataset.from_generator(generator, gen_kwargs={"begins": begins})
 
 
@@ -75,8 +95,57 @@ class _Shards:
     """The examples of the shards that begin at the positions given. It pickles, for worker processes."""
 
     def __init__(self, dataset: Dataset[Any], epoch: int, size: int, length: int) -> None:
-        self._dataset, self._epoch, self._size, self._length = dataset, epoch, size, length
+        self._dataset, self._epoch, self._size, self.length = dataset, epoch, size, length
 
     def __call__(self, begins: Iterable[int]) -> Iterator[Any]:
         for begin in begins:
-            yield from islice(self._dataset.seek(self._epoch, begin), min(self._size, self._length - begin))
+            yield from islice(self._dataset.seek(self._epoch, begin), min(self._size, self.length - begin))
+
+
+class _SourceShards:
+    """The sequences of a sweep in the shards that begin at the positions given. It pickles, for worker processes."""
+
+    def __init__(self, source: MinibatchSource, epoch: int, size: int, classes: frozenset[str]) -> None:
+        if source._share not in ((None, None), (1, 0)):
+            raise UsageError("the source is one rank's share: open it without `world`, and share with split_dataset_by_node")
+        if source._source.is_truncated():
+            raise UsageError("the source truncates sequences, expected one that gives them whole: open it without truncation_length")
+        if "key" in source.streams:
+            raise UsageError("a stream is called `key`, which is where examples have the keys of sequences: give it another name")
+        check_storage(source, classes)
+        self.length: int = source.steps_per_sweep(1)
+        self._has_samples_axis = source.num_samples_per_sweep != source.num_sequences
+        self._begin, self._size, self._classes = epoch * self.length, size, classes
+        # Refuses sweeps beyond the end, and sources without whole sequences.
+        source.skip_to(self._begin, 1)
+        self._source = source
+        #: Opened sources that no iteration reads, and the process that opened them: a fork has to open its own.
+        self._idle = [source]
+        self._process = os.getpid()
+
+    def __call__(self, begins: Iterable[int]) -> Iterator[dict[str, Any]]:
+        if self._process != os.getpid():
+            self._idle, self._process = [], os.getpid()
+        source = self._idle.pop() if self._idle else self._source._reopened()
+        try:
+            for begin in begins:
+                source.skip_to(self._begin + begin, 1)
+                for _ in range(min(self._size, self.length - begin)):
+                    # A minibatch of one sample is one sequence, however long; none if a fault leaves it out.
+                    minibatch = source.next_minibatch(1)
+                    if minibatch.num_sequences > 0:
+                        yield self._example(minibatch)
+        finally:
+            self._idle.append(source)
+
+    def _example(self, minibatch: Minibatch) -> dict[str, Any]:
+        example: dict[str, Any] = {}
+        for name, data in minibatch.items():
+            example.setdefault("key", data.keys[0])
+            kind = "class_indices" if name in self._classes else "sample_list" if data.is_ragged else "samples"
+            values = getattr(data, kind)
+            example[name] = values if self._has_samples_axis else values[0]
+        return example
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": []}

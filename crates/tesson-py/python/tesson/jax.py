@@ -27,6 +27,7 @@ from .errors import DataError, ResumeError, UsageError
 from .minibatch import MinibatchData
 from .source import MinibatchSource
 from .source_base import Source
+from .stream_names import check_storage, named_streams
 
 __all__ = ["MinibatchIterator", "minibatches"]
 
@@ -108,15 +109,8 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         for name, value, least in (("prefetch", prefetch, 0), ("pad_to", pad_to, 1)):
             if value is not None and (not isinstance(value, int) or value < least):
                 raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
-        self._classes = _named("classes", classes, source)
-        for stream in source.streams.values():
-            if stream.storage_format == "sparse" and stream.name not in self._classes:
-                raise UsageError(
-                    f"stream `{stream.name}` is sparse, expected dense streams: read it with is_sparse=False, name it in "
-                    f"`classes` if its samples are numbers of classes, or leave it out"
-                )
-            if stream.storage_format != "sparse" and stream.name in self._classes:
-                raise UsageError(f"classes: stream `{stream.name}` is dense, expected sparse streams")
+        self._classes = named_streams("classes", classes, source)
+        check_storage(source, self._classes)
         self._source = source
         self._arguments = () if minibatch_size is None else (minibatch_size,)
         self._sharding = sharding
@@ -276,12 +270,4 @@ def _checked(padded: Collection[str] | None, source: Source) -> frozenset[str]:
     if padded is None:
         several = isinstance(source, MinibatchSource) and source.num_samples_per_sweep > source.num_sequences
         return frozenset(source.streams if several else ())
-    return _named("padded", padded, source)
-
-
-def _named(argument: str, given: Collection[str], source: Source) -> frozenset[str]:
-    """Streams of a source that an argument names."""
-    names = {given} if isinstance(given, str) else set(given)
-    if unknown := names - set(source.streams):
-        raise UsageError(f"{argument}: found {sorted(unknown)}, expected streams of the source: {', '.join(source.streams)}")
-    return frozenset(names)
+    return named_streams("padded", padded, source)

@@ -58,7 +58,7 @@ def resolve_world(world: Any = "auto") -> World:
             raise ConfigError(f"world: {world!r} is no pair (rank, size)") from None
         if type(rank) is not int or type(size) is not int:
             raise ConfigError(f"world: rank and size of {world!r} have to be integers")
-        found = _checked(World(rank, size, "argument"), "world")
+        found = _checked(World(rank, size, "the argument"), "world")
     # Here: the import of the package loads nothing that few programs need.
     import logging
 

@@ -1,4 +1,4 @@
-"""Prepared datasets as Hugging Face's: order, exact states, shares."""
+"""Prepared datasets and sources as Hugging Face's: order, exact states, shares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from prepare import tensor, write_dataset
 
 import tesson.huggingface
-from tesson import UsageError, tfds
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, UsageError, tfds
 
 datasets = pytest.importorskip("datasets", reason="Hugging Face's datasets is an optional dependency")
 
@@ -83,7 +83,7 @@ def test_nodes_share_each_example_once(numbers: tfds.Dataset[Any]) -> None:
 
 
 def test_what_has_no_order_of_examples_is_refused(numbers: tfds.Dataset[Any]) -> None:
-    with pytest.raises(TypeError, match="found list, expected a dataset of tesson.tfds"):
+    with pytest.raises(TypeError, match="found list, expected a dataset of tesson.tfds or a MinibatchSource"):
         adapted([1, 2])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no end"):
         adapted(numbers.repeat())
@@ -94,3 +94,92 @@ def test_what_has_no_order_of_examples_is_refused(numbers: tfds.Dataset[Any]) ->
         adapted(numbers, epoch=-1)
     with pytest.raises(UsageError, match="examples_per_shard: found 0"):
         adapted(numbers, examples_per_shard=0)
+    with pytest.raises(UsageError, match="classes: those are for streams of a source"):
+        adapted(numbers, classes=["n"])
+
+
+def source_of(file: Path, **options: Any) -> MinibatchSource:
+    streams = StreamDefs(x=StreamDef(shape=2), y=StreamDef(shape=30, is_sparse=True))
+    return MinibatchSource(CTFDeserializer(file, streams, max_errors=1), **options)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    """The sequences 0 to 22, each its number as `x`, its class and its key."""
+    file = tmp_path / "lines.ctf"
+    file.write_text("".join(f"{i} |x {i} {i % 5} |y {i}:1\n" for i in range(23)))
+    return file
+
+
+def keys(examples: Any) -> list[int]:
+    return [example["key"] for example in examples]
+
+
+def adapted_source(source: MinibatchSource, **options: Any) -> Any:
+    return tesson.huggingface.iterable_dataset(source, **{"examples_per_shard": 5, "classes": ["y"]} | options)
+
+
+def test_each_epoch_is_a_sweep_of_the_source(lines: Path) -> None:
+    source = source_of(lines)
+    sweeps = [[key for _ in range(23) for key in source.next_minibatch(1)["x"].keys] for _ in range(3)]
+    assert sweeps[0] != sweeps[1]
+    for epoch, expected in enumerate(sweeps):
+        ds = adapted_source(source_of(lines), epoch=epoch)
+        assert keys(ds) == keys(ds) == expected
+        assert [(example["x"].tolist(), int(example["y"])) for example in ds] == [([i, i % 5], i) for i in expected]
+
+
+def test_a_state_of_a_source_is_exact_after_each_example(lines: Path) -> None:
+    everything = keys(adapted_source(source_of(lines), epoch=1))
+    for steps in range(len(everything)):
+        ds = adapted_source(source_of(lines), epoch=1)
+        examples = iter(ds)
+        begun = keys(next(examples) for _ in range(steps))
+        resumed = adapted_source(source_of(lines), epoch=1)
+        resumed.load_state_dict(json.loads(json.dumps(ds.state_dict())))
+        assert begun + keys(resumed) == everything, steps
+
+
+def test_iterations_of_a_source_side_by_side_do_not_disturb_each_other(lines: Path) -> None:
+    ds = adapted_source(source_of(lines))
+    expected = keys(ds)
+    pairs = list(zip(ds, ds))
+    assert [a["key"] for a, _ in pairs] == [b["key"] for _, b in pairs] == expected
+    assert keys(pickle.loads(pickle.dumps(ds))) == expected
+
+
+def test_nodes_share_each_sequence_of_a_source_once(lines: Path) -> None:
+    from datasets.distributed import split_dataset_by_node
+
+    shares = [keys(split_dataset_by_node(adapted_source(source_of(lines)), rank=rank, world_size=3)) for rank in range(3)]
+    assert all(shares)
+    assert sorted(sum(shares, [])) == list(range(23))
+
+
+def test_a_sequence_that_a_fault_leaves_out_is_missing(lines: Path) -> None:
+    lines.write_text(lines.read_text().replace("|x 7 ", "|x seven "))
+    assert sorted(keys(adapted_source(source_of(lines)))) == [i for i in range(23) if i != 7]
+
+
+def test_sequences_of_several_samples_keep_their_axis(tmp_path: Path) -> None:
+    file = tmp_path / "long.ctf"
+    file.write_text("0 |x 1 2\n0 |x 3 4\n1 |x 5 6\n")
+    source = MinibatchSource(CTFDeserializer(file, StreamDefs(x=StreamDef(shape=2))), randomize=False)
+    ds = tesson.huggingface.iterable_dataset(source)
+    assert [example["x"].tolist() for example in ds] == [[[1, 2], [3, 4]], [[5, 6]]]
+
+
+def test_what_a_source_cannot_give_is_refused(lines: Path) -> None:
+    with pytest.raises(UsageError, match="stream `y` is sparse"):
+        adapted_source(source_of(lines), classes=[])
+    with pytest.raises(UsageError, match="classes: stream `x` is dense"):
+        adapted_source(source_of(lines), classes=["x", "y"])
+    with pytest.raises(UsageError, match="one rank's share"):
+        adapted_source(source_of(lines, world=(1, 2)))
+    with pytest.raises(UsageError, match="truncates sequences"):
+        adapted_source(source_of(lines, truncation_length=2))
+    with pytest.raises(UsageError, match="step 46 is asked for, the data end after 23"):
+        adapted_source(source_of(lines, max_sweeps=1), epoch=2)
+    with pytest.raises(UsageError, match="a stream is called `key`"):
+        streams = StreamDefs(key=StreamDef("x", shape=2))
+        tesson.huggingface.iterable_dataset(MinibatchSource(CTFDeserializer(lines, streams)))
