@@ -159,7 +159,7 @@ impl Resources {
             let kind = DataErrorKind::SequenceBeyondMemory { found: (keep + n) as u64, limit: self.largest };
             return Err(DataError::new(kind, at).into());
         }
-        if keep == 0 && into.capacity() < n {
+        if into.capacity() == 0 {
             // What is read at once may stay in memory: it takes no more than it needs.
             *into = Vec::with_capacity(n);
         }

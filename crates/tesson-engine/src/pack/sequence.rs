@@ -309,7 +309,8 @@ impl SampleValues {
     }
 
     /// Appends the values of a packed sequence.
-    #[inline]
+    // Always: a function of its own is compiled without the instructions of the kernel, whose functions it could not inline then.
+    #[inline(always)]
     fn append_packed(&mut self, stream: &PackedStream<'_, impl Kernel>) {
         match self {
             SampleValues::F32(out) => stream.f32s(out.items()),
