@@ -77,7 +77,7 @@ pub(crate) struct ReadArgs {
     pub(crate) start_at: Option<(u64, u64)>,
 
     /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024; 256, or as configured
-    #[arg(long, value_name = "SCHEDULE", value_parser = schedule, allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "minibatch", value_name = "SCHEDULE", value_parser = schedule, allow_hyphen_values = true)]
     pub(crate) minibatch_size: Option<Schedule>,
 
     /// Ends after this many epochs, each of `epochSize` samples or one sweep; minibatches then end with their epoch
@@ -115,7 +115,7 @@ pub(crate) struct InfoArgs {
     pub(crate) common: Common,
 
     /// Samples in the minibatches whose padding is computed; 256, or as configured
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct BenchArgs {
     pub(crate) common: Common,
 
     /// Samples in a minibatch over all workers; 256, or as configured
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
 
     /// Ends after so many seconds

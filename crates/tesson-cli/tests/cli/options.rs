@@ -52,6 +52,20 @@ fn options_of_minibatches_are_refused_by_name_for_a_prepared_dataset() {
 }
 
 #[test]
+fn every_command_takes_both_names_of_the_size_of_minibatches() {
+    let folder = many("options-minibatch");
+    for command in ["read many.json --json", "plan many.json --json --sweeps 1", "info many.json --json"] {
+        let short = answers(&folder, &format!("{command} --minibatch 2"));
+        assert_eq!(short, answers(&folder, &format!("{command} --minibatch-size 2")), "{command}");
+        assert_ne!(short, answers(&folder, &format!("{command} --minibatch 3")), "{command}");
+    }
+    for name in ["--minibatch", "--minibatch-size"] {
+        let e = refused(&folder, &format!("bench many.json {name} 0"), 2);
+        assert!(e.contains("'0' for '--minibatch-size <N>'"), "{e}");
+    }
+}
+
+#[test]
 fn sweeps_of_a_prepared_dataset_are_its_traversals() {
     let folder = prepared("options-sweeps");
     for command in ["read", "plan"] {
