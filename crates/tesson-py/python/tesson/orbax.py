@@ -20,7 +20,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax  # type: ignore[import-not-found, unused-ignore]
 import orbax.checkpoint as ocp  # type: ignore[import-not-found, unused-ignore]
@@ -41,7 +41,14 @@ class Resumable(Protocol):
         """Go there."""
 
 
-class DataHandler(ocp.CheckpointHandler):
+if TYPE_CHECKING:
+    # Orbax does not declare that it has types (PEP 561), so a class based on one of its own would have none either.
+    _CheckpointHandler = object
+else:
+    _CheckpointHandler = ocp.CheckpointHandler
+
+
+class DataHandler(_CheckpointHandler):
     """Saves and restores the states of data; Orbax makes one of :class:`DataSave` and :class:`DataRestore`."""
 
     def save(self, directory: os.PathLike[str], args: DataSave) -> None:
