@@ -287,12 +287,22 @@ impl Resident {
 }
 
 impl Drop for Resident {
+    #[inline]
     fn drop(&mut self) {
         // Where two users let go at the same moment, the memory is freed instead.
-        let shell = self.0.take().filter(|shell| Arc::strong_count(shell) == 1);
-        if let Some((shell, pool)) = shell.and_then(|shell| shell.pool.upgrade().map(|pool| (shell, pool))) {
-            pool.give_block(shell);
+        if let Some(shell) = self.0.take()
+            && Arc::strong_count(&shell) == 1
+        {
+            give_back(shell);
         }
+    }
+}
+
+/// Gives the memory of a block to its pool, unless that is gone.
+#[cold]
+fn give_back(shell: Arc<Counted>) {
+    if let Some(pool) = shell.pool.upgrade() {
+        pool.give_block(shell);
     }
 }
 
