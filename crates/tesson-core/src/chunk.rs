@@ -340,7 +340,7 @@ impl Chunk {
         column
     }
 
-    /// Frees what samples take, and keeps the small memory around them.
+    /// Frees the bytes of encoded samples, and other columns that are not small. What is left is only good for decoding into.
     pub fn drop_samples(&mut self) {
         for StreamColumn { data, .. } in &mut self.streams {
             match data {

@@ -48,7 +48,7 @@ pub trait Fetch: Sync {
         into: &mut Vec<u8>,
     ) -> Result<(), Error>;
 
-    /// Appends all bytes of a resource to `into`. One that is listed does not stay open for it.
+    /// Appends all bytes of a resource to `into`. The engine closes a listed resource again as soon as it is read.
     ///
     /// # Errors
     /// As [`Fetch::read_after`]; `into` then holds anything after what it held.

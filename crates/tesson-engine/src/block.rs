@@ -161,8 +161,8 @@ impl BlockTable {
 /// Decoded blocks' memory, waiting to be decoded into again.
 pub(crate) struct ChunkPool {
     idle: Mutex<Idle>,
-    /// Whether it is for blocks that stay in memory, beside which nothing should take more than it needs: chunks of a few
-    /// sequences are kept, without their samples.
+    /// Whether it is for blocks that stay in memory. These should take no more than they need, so only small chunks are kept,
+    /// without their samples.
     keeps_small: bool,
 }
 
@@ -217,12 +217,16 @@ impl ChunkPool {
     /// Keeps a block's memory; the block has no other user.
     fn give_block(&self, mut shell: Arc<Counted>) {
         let Some(Counted { block, .. }) = Arc::get_mut(&mut shell) else { return };
-        let Decoded { mut chunk, .. } = std::mem::replace(block, Decoded::columns(Chunk::empty()));
+        let Decoded { mut chunk, rows } = std::mem::replace(block, Decoded::columns(Chunk::empty()));
         if self.keeps_small {
-            if chunk.n_sequences > FEW {
+            // What lies beside packed rows is of no use to decode into.
+            if rows.is_some() || chunk.n_sequences > FEW {
                 return;
             }
             chunk.drop_samples();
+            if chunk.bytes() > SMALL {
+                return;
+            }
         }
         self.give(chunk);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,8 +259,11 @@ impl Decoded {
     }
 }
 
-/// Sequences of a block for whose small memory it is worth to be used again: each of these blocks may be one picture.
+/// Blocks of at most so many sequences have their small memory used again: each may be one picture.
 const FEW: u32 = 16;
+
+/// Bytes of what is kept of such a block, at most.
+const SMALL: usize = 8 << 10;
 
 /// A decoded block in memory, shared by all that use it. When the last one lets go, its memory goes to the pool.
 #[derive(Clone)]

@@ -84,6 +84,12 @@ impl PipelineConfig {
         !order.is_shuffled() && !order.is_local() && !self.retain
     }
 
+    /// Bytes of the pools for chunks that are used once and for small blocks that stay, where so much memory is left.
+    fn pool_limits(&self, left: usize) -> (usize, usize) {
+        let bytes = self.chunk_pool_bytes.min(left / 4);
+        (bytes - bytes / SMALL_SHARE, bytes / SMALL_SHARE)
+    }
+
     fn largest_batch(&self) -> usize {
         largest_batch(self.memory_limit as u64) as usize
     }
@@ -421,9 +427,10 @@ impl Pipeline {
         };
         let memory_limit = setup.memory_limit;
         let is_indexed = matches!(corpus_index, CorpusIndex::Indexed { .. });
-        let chunk_pool = Arc::new(ChunkPool::new(setup.chunk_pool_bytes));
+        let (used_once, small) = setup.pool_limits(memory_limit);
+        let chunk_pool = Arc::new(ChunkPool::new(used_once));
         let block_pool = match is_indexed && !setup.passes_by() {
-            true => Arc::new(ChunkPool::of_small(setup.chunk_pool_bytes / SMALL_SHARE)),
+            true => Arc::new(ChunkPool::of_small(small)),
             false => chunk_pool.clone(),
         };
         let packed_streams = packed_streams(&setup.streams);
@@ -493,10 +500,14 @@ impl Pipeline {
     /// Leaves so many bytes to the caller, for what it makes of what it takes: blocks, and memory that is kept for reuse, make
     /// way.
     pub(crate) fn reserve(&self, bytes: usize) {
-        let Shared { setup, pools, chunk_pool, .. } = &*self.shared;
+        let Shared { setup, pools, chunk_pool, block_pool, .. } = &*self.shared;
         let left = setup.memory_limit.saturating_sub(bytes);
         pools.set_limit(left);
-        chunk_pool.set_limit(setup.chunk_pool_bytes.min(left / 4));
+        let (used_once, small) = setup.pool_limits(left);
+        chunk_pool.set_limit(used_once);
+        if !Arc::ptr_eq(chunk_pool, block_pool) {
+            block_pool.set_limit(small);
+        }
         let mut state = self.shared.lock();
         state.outside = bytes;
         state.shrink(self.shared.idle_bytes(), setup);

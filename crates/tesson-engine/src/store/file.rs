@@ -23,11 +23,16 @@ pub struct FileStore;
 
 impl Store for FileStore {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
-        LocalFile::open(path).map(|file| Box::new(file) as Box<_>)
+        let (file, meta) = open_regular(path)?;
+        let handle = Handle::of(file, path)?;
+        Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
     }
 
     fn with_open(&self, path: &Path, act: &mut dyn FnMut(&dyn Resource)) -> io::Result<()> {
-        act(&LocalFile::open(path)?);
+        let (file, meta) = open_regular(path)?;
+        // Each thread has one at most: these may go beyond what is held for longer.
+        N_HELD.fetch_add(1, Ordering::Relaxed);
+        act(&LocalFile { handle: Handle::Held(file), size: meta.len(), modified_ns: modified_ns(&meta) });
         Ok(())
     }
 
@@ -81,12 +86,6 @@ impl Drop for Handle {
 }
 
 impl LocalFile {
-    fn open(path: &Path) -> io::Result<LocalFile> {
-        let (file, meta) = open_regular(path)?;
-        let handle = Handle::of(file, path)?;
-        Ok(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) })
-    }
-
     /// Uses the file, which is the one that was opened first.
     fn with<T>(&self, act: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
         let path = match &self.handle {

@@ -33,7 +33,7 @@ pub trait Store: Send + Sync {
     /// When there is none of this name, or it cannot be read at random positions.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>>;
 
-    /// Opens a resource for as long as `act` works with it, which calls for no memory where a store can do without.
+    /// Opens a resource for as long as `act` works with it. A store may do that without allocating memory.
     ///
     /// # Errors
     /// As [`Store::open`]; `act` is not called then.

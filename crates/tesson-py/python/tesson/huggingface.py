@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from .errors import UsageError
+from .errors import DataError, UsageError
 from .minibatch import Minibatch
 from .source import MinibatchSource
 from .stream_names import check_storage, named_streams
@@ -66,6 +66,8 @@ def iterable_dataset(
         ``datasets`` is not installed.
     TypeError
         The dataset is none of these, or has no end.
+    DataError
+        When iterating: a sequence has no samples of a stream, or several, where the axis of samples is left out.
     UsageError
         An argument is out of range; the dataset's elements are made by functions, or batched; a stream is sparse and none of
         `classes`; the source is one rank's share, truncates, or ends before the sweep.
@@ -116,8 +118,10 @@ class _SourceShards:
         self.length: int = source.steps_per_sweep(1)
         self._has_samples_axis = source.num_samples_per_sweep != source.num_sequences
         self._begin, self._size, self._classes = epoch * self.length, size, classes
-        # Refuses sweeps beyond the end, and sources without whole sequences.
-        source.skip_to(self._begin, 1)
+        #: Where each iteration starts from, so that faults are charged alike in each.
+        self._start = source.get_checkpoint_state()
+        # Refuses sweeps beyond the end.
+        source.skip_to(self._begin + self.length, 1)
         self._source = source
         #: Opened sources that no iteration reads, and the process that opened them: a fork has to open its own.
         self._idle = [source]
@@ -126,7 +130,12 @@ class _SourceShards:
     def __call__(self, begins: Iterable[int]) -> Iterator[dict[str, Any]]:
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
-        source = self._idle.pop() if self._idle else self._source._reopened()
+        process = self._process
+        try:
+            source = self._idle.pop()
+        except IndexError:
+            source = self._source._reopened()
+        source.restore_from_checkpoint(self._start)
         try:
             for begin in begins:
                 source.skip_to(self._begin + begin, 1)
@@ -136,12 +145,23 @@ class _SourceShards:
                     if minibatch.num_sequences > 0:
                         yield self._example(minibatch)
         finally:
-            self._idle.append(source)
+            # One is enough for iterations that follow each other. What another process has opened is not this one's to close.
+            if process == os.getpid() and not self._idle:
+                self._idle.append(source)
+            elif process == os.getpid():
+                source.close()
 
     def _example(self, minibatch: Minibatch) -> dict[str, Any]:
         example: dict[str, Any] = {}
         for name, data in minibatch.items():
             example.setdefault("key", data.keys[0])
+            if not self._has_samples_axis and data.num_samples != 1:
+                raise DataError(
+                    f"stream `{name}`: sequence {data.keys[0]!r} has {data.num_samples} samples, expected 1, since the corpus has as "
+                    f"many samples as sequences; leave the stream out, or the sequence with exclude_keys",
+                    stream=name,
+                    key=data.keys[0],
+                )
             kind = "class_indices" if name in self._classes else "sample_list" if data.is_ragged else "samples"
             values = getattr(data, kind)
             example[name] = values if self._has_samples_axis else values[0]
@@ -149,3 +169,7 @@ class _SourceShards:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_idle": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._idle, self._process = [self._source], os.getpid()
