@@ -340,6 +340,14 @@ impl Chunk {
         column
     }
 
+    /// The columns of encoded samples.
+    pub fn encoded_columns(&mut self) -> impl Iterator<Item = &mut EncodedColumn> {
+        self.streams.iter_mut().filter_map(|stream| match &mut stream.data {
+            Data::Encoded(column) => Some(column),
+            _ => None,
+        })
+    }
+
     /// Frees the bytes of encoded samples, and other columns that are not small. What is left is only good for decoding into.
     pub fn drop_samples(&mut self) {
         for StreamColumn { data, .. } in &mut self.streams {

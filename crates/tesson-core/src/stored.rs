@@ -47,6 +47,27 @@ impl EncodedColumn {
         self.origins[sample]
     }
 
+    /// Where a sample lies among the bytes of all samples.
+    pub fn span(&self, sample: usize) -> Range<usize> {
+        self.spans[sample].clone()
+    }
+
+    /// Moves the bytes of all samples out, to be kept elsewhere after `before` others: [spans](EncodedColumn::span) count
+    /// from the first of these then.
+    pub fn take_bytes(&mut self, before: usize) -> Vec<u8> {
+        for span in &mut self.spans {
+            *span = span.start + before..span.end + before;
+        }
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Gives a column without samples memory for the bytes of some.
+    pub fn lend(&mut self, memory: Vec<u8>) {
+        self.clear();
+        self.bytes = memory;
+        self.bytes.clear();
+    }
+
     /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

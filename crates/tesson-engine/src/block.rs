@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tesson_core::{Chunk, ChunkAccess, Index, Indexed};
 
+use crate::file_pages::{FilePages, PagePool};
 use crate::pack::Source;
 use crate::packed::PackedRows;
 
@@ -164,6 +165,8 @@ pub(crate) struct ChunkPool {
     /// Whether it is for blocks that stay in memory. These should take no more than they need, so only small chunks are kept,
     /// without their samples.
     keeps_small: bool,
+    /// Where files lie that stay.
+    pages: PagePool,
 }
 
 struct Idle {
@@ -179,10 +182,10 @@ struct Idle {
 impl ChunkPool {
     pub(crate) fn new(limit: usize) -> ChunkPool {
         let idle = Idle { chunks: Vec::new(), shells: Vec::new(), bytes: 0, limit };
-        ChunkPool { idle: Mutex::new(idle), keeps_small: false }
+        ChunkPool { idle: Mutex::new(idle), keeps_small: false, pages: PagePool::default() }
     }
 
-    /// For blocks that stay in memory.
+    /// For blocks that stay in memory, and the files of some of them in pages.
     pub(crate) fn of_small(limit: usize) -> ChunkPool {
         ChunkPool { keeps_small: true, ..ChunkPool::new(limit) }
     }
@@ -196,6 +199,32 @@ impl ChunkPool {
         {
             idle.bytes = idle.bytes.saturating_sub(chunk.bytes());
         }
+    }
+
+    /// Frees pages that no file lies in until those that are left take at most so many bytes.
+    pub(crate) fn free_pages(&self, most: usize) {
+        self.pages.free(most);
+    }
+
+    /// Whether blocks of so many sequences have their files in pages.
+    pub(crate) fn has_pages(&self, n_sequences: usize) -> bool {
+        self.keeps_small && n_sequences <= FEW as usize
+    }
+
+    /// A block whose files, which have been read into memory of a worker, lie in pages; in the chunk itself if they take
+    /// more than `most` bytes. The worker gets its memory back.
+    pub(crate) fn with_pages(&self, mut chunk: Chunk, most: usize, memory: &mut Vec<Vec<u8>>) -> Decoded {
+        if chunk.encoded_columns().map(|column| column.bytes()).sum::<usize>() > most {
+            return Decoded::columns(chunk);
+        }
+        let (first, mut bytes) = (memory.len(), 0);
+        for column in chunk.encoded_columns() {
+            let taken = column.take_bytes(bytes);
+            bytes += taken.len();
+            memory.push(taken);
+        }
+        let pages = self.pages.store(memory[first..].iter().map(Vec::as_slice));
+        Decoded { chunk, rows: None, pages }
     }
 
     pub(crate) fn take(&self) -> Chunk {
@@ -217,8 +246,9 @@ impl ChunkPool {
     /// Keeps a block's memory; the block has no other user.
     fn give_block(&self, mut shell: Arc<Counted>) {
         let Some(Counted { block, .. }) = Arc::get_mut(&mut shell) else { return };
-        let Decoded { mut chunk, rows } = std::mem::replace(block, Decoded::columns(Chunk::empty()));
+        let Decoded { mut chunk, rows, pages } = std::mem::replace(block, Decoded::columns(Chunk::empty()));
         if self.keeps_small {
+            self.pages.give(pages);
             // What lies beside packed rows is of no use to decode into.
             if rows.is_some() || chunk.n_sequences > FEW {
                 return;
@@ -240,22 +270,24 @@ impl ChunkPool {
 pub(crate) struct Decoded {
     chunk: Chunk,
     rows: Option<PackedRows>,
+    /// The bytes of encoded samples, if the chunk's columns have none.
+    pages: FilePages,
 }
 
 impl Decoded {
     /// A block that is read in order: its columns.
     pub(crate) fn columns(chunk: Chunk) -> Decoded {
-        Decoded { chunk, rows: None }
+        Decoded { chunk, rows: None, pages: FilePages::default() }
     }
 
     /// A block that stays in memory and is read at random: its sequences packed, all else of the chunk beside them.
     pub(crate) fn packed(rows: PackedRows, beside: Chunk) -> Decoded {
-        Decoded { chunk: beside, rows: Some(rows) }
+        Decoded { chunk: beside, rows: Some(rows), pages: FilePages::default() }
     }
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.chunk.bytes() + self.rows.as_ref().map_or(0, PackedRows::bytes)
+        self.chunk.bytes() + self.rows.as_ref().map_or(0, PackedRows::bytes) + self.pages.bytes()
     }
 }
 
@@ -289,7 +321,8 @@ impl Resident {
     /// What it is for packing, if its lines count from `line_base`.
     pub(crate) fn source(&self, line_base: u64) -> Source<'_> {
         let Counted { block, .. } = &**self.0.as_ref().expect("only dropping takes it");
-        Source { chunk: &block.chunk, rows: block.rows.as_ref(), line_base }
+        let pages = Some(&block.pages).filter(|pages| !pages.is_empty());
+        Source { chunk: &block.chunk, rows: block.rows.as_ref(), pages, line_base }
     }
 }
 

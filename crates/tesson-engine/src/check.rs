@@ -88,7 +88,7 @@ impl Subject<'_> {
         if !self.transforms.has_stored() {
             return Ok(EncodedSamples::default());
         }
-        let source = Source { chunk, rows: None, line_base: 0 };
+        let source = Source::of(chunk, 0);
         let mut batches = self.transforms.stored_batches(0, pools);
         let mut found = EncodedSamples::default();
         for row in (0..chunk.n_sequences).filter(|&row| !chunk.is_left_out(row)) {
@@ -156,7 +156,7 @@ pub(crate) fn check(
             let encoded = result.into_inner().unwrap_or_else(PoisonError::into_inner)?;
             let undecodable = encoded.undecodable;
             let chunk = &worker.get_mut().unwrap_or_else(PoisonError::into_inner).chunk;
-            let source = Source { chunk, rows: None, line_base: 0 };
+            let source = Source::of(chunk, 0);
             for damage in &chunk.damaged {
                 // The blocks of a damaged chunk all tell the same.
                 if last_damage.as_ref() != Some(&damage.error) {

@@ -59,7 +59,7 @@ const MOST_TICKETS: usize = 256;
 /// more is made alone, when its caller waits for it.
 const BATCHES_SHARE: usize = 4;
 
-/// Memory for chunks that lies ready: this part of it at most for blocks that stay.
+/// Memory for chunks that lies ready: this part of it at most for small blocks that stay.
 const SMALL_SHARE: usize = 16;
 
 /// What is asked of the lengths that sequences turn out to have.
@@ -510,7 +510,9 @@ impl Pipeline {
         }
         let mut state = self.shared.lock();
         state.outside = bytes;
-        state.shrink(self.shared.idle_bytes(), setup);
+        let idle = self.shared.idle_bytes();
+        state.shrink(idle, setup);
+        block_pool.free_pages(state.room(idle, setup));
     }
 
     /// The next minibatch in plan order. Waits until it is done or `interrupted` says to stop.

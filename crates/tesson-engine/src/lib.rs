@@ -15,6 +15,7 @@ mod deliver;
 pub mod executor;
 mod fault;
 mod fetch;
+mod file_pages;
 pub mod file_patterns;
 mod fingerprint;
 pub mod index_cache;

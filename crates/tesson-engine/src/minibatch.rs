@@ -25,7 +25,7 @@ impl Minibatch {
     /// The chunk's columns are as a deserializer of these streams makes them.
     pub fn of_chunk(streams: &[Arc<StreamInfo>], chunk: &Chunk, sweep_end: bool) -> Minibatch {
         let items: Vec<Item> = (0..chunk.n_sequences).map(|row| Item { held: 0, row }).collect();
-        let sources = [Source { chunk, rows: None, line_base: 0 }];
+        let sources = [Source::of(chunk, 0)];
         let mut arrays = Arrays::new(Vec::new(), BatchKeys::default());
         pack::pack(streams, &items, &sources, &Pools::new(streams.len(), usize::MAX), &mut arrays.streams);
         pack::keys(&items, &sources, &mut arrays.keys);

@@ -1,10 +1,14 @@
 //! libjpeg-turbo's decoder behind a safe interface: a file in memory, its header, and its lines.
 //!
-//! Nothing is allocated here for a picture: [`Decompressor`] holds the library's source and error handler, and the library manages
-//! its own pools. The crate `mozjpeg` allocates three times a picture, so its calls are made here instead.
+//! Nothing is allocated for a picture: [`Decompressor`] holds the library's source, and each thread has a [`Library`] with its
+//! error handler and [memory](Memory) for the pictures that it decodes one after the other. The crate `mozjpeg` allocates for
+//! each, and so does the library if it is left to itself, so its calls are made here instead.
 
 #![allow(unsafe_code)]
 
+mod memory;
+
+use std::cell::Cell;
 use std::ffi::{c_int, c_long};
 use std::marker::PhantomData;
 use std::mem;
@@ -20,6 +24,7 @@ use mozjpeg_sys::{
 
 use crate::decode::PictureError;
 use crate::decode::jpeg::damaged;
+use memory::Memory;
 
 /// What the library is given behind the end of a file: a marker that ends the picture, twice. It paints the rest grey.
 const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
@@ -27,10 +32,24 @@ const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
 /// What `jpeg_read_header` returns if the file has a picture.
 const HAS_PICTURE: c_int = 1;
 
+thread_local! {
+    /// The library of this thread while it decodes no picture.
+    static IDLE: Cell<Option<Box<Library>>> = const { Cell::new(None) };
+}
+
+/// The library as one thread uses it for one picture after the other: creating it allocates.
+struct Library {
+    info: jpeg_decompress_struct,
+    /// The same as it was created: without tables, which the library would keep for files that have none of their own.
+    created: jpeg_decompress_struct,
+    errors: jpeg_error_mgr,
+    memory: Memory,
+}
+
 /// The decoder of a file.
 pub(crate) struct Decompressor<'file> {
-    info: jpeg_decompress_struct,
-    errors: jpeg_error_mgr,
+    /// `None` while this is dropped.
+    library: Option<Box<Library>>,
     source: Source,
     file: PhantomData<&'file [u8]>,
 }
@@ -52,15 +71,73 @@ pub(crate) struct Output {
     pub(crate) denominator: usize,
 }
 
-impl<'file> Decompressor<'file> {
-    /// Reads a file's header.
-    pub(crate) fn new(file: &'file [u8]) -> Result<Self, PictureError> {
+impl Library {
+    /// The thread's own, or a new one.
+    fn take() -> Result<Box<Library>, PictureError> {
+        if let Some(library) = IDLE.take() {
+            return Ok(library);
+        }
         // SAFETY: the structures are C's: numbers, pointers and enumerations, for all of which zero is a value.
-        let (info, mut errors): (jpeg_decompress_struct, jpeg_error_mgr) = unsafe { mem::zeroed() };
+        let (info, created, mut errors): (jpeg_decompress_struct, _, jpeg_error_mgr) =
+            unsafe { mem::zeroed() };
         // SAFETY: the library fills in its usual callbacks.
         unsafe { jpeg_std_error(&mut errors) };
         errors.error_exit = Some(unwind);
         errors.emit_message = Some(ignore_warning);
+        let mut library = Box::new(Library { info, created, errors, memory: Memory::default() });
+        library.call(ptr::null_mut(), |info| {
+            let errors = info.common.err;
+            // SAFETY: `call` has aimed the structure at its callbacks, and creating it is the first call. What it allocates
+            // for good is its own.
+            unsafe { jpeg_create_decompress(info) };
+            info.common.err = errors;
+            // SAFETY: it has made that.
+            Memory::serve(unsafe { &mut *info.common.mem });
+        })?;
+        // SAFETY: numbers and pointers, of which the library frees none but by destroying `info`.
+        library.created = unsafe { ptr::read(&raw const library.info) };
+        Ok(library)
+    }
+
+    /// Ends a picture, whatever has become of it: the library can read a header.
+    fn reset(&mut self) {
+        // SAFETY: as where it was made. All else that the library keeps it sets anew when it begins with a header.
+        self.info = unsafe { ptr::read(&raw const self.created) };
+        self.memory.reset();
+    }
+
+    /// Calls the library, which reports errors by unwinding. It is done with the picture once it has.
+    fn call<T>(
+        &mut self,
+        source: *mut jpeg_source_mgr,
+        call: impl FnOnce(&mut jpeg_decompress_struct) -> T,
+    ) -> Result<T, PictureError> {
+        // These may have moved since the last call.
+        self.info.common.err = &raw mut self.errors;
+        self.info.common.client_data = (&raw mut self.memory).cast();
+        self.info.src = source;
+        let info = &mut self.info;
+        catch_unwind(AssertUnwindSafe(|| call(info))).map_err(|message| {
+            self.reset();
+            match message.downcast::<String>() {
+                Ok(message) => damaged(message),
+                Err(panic) => resume_unwind(panic),
+            }
+        })
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        self.reset();
+        // SAFETY: the library frees what it has allocated to be created, once; nothing if it was not.
+        unsafe { jpeg_destroy_decompress(&mut self.info) }
+    }
+}
+
+impl<'file> Decompressor<'file> {
+    /// Reads a file's header.
+    pub(crate) fn new(file: &'file [u8]) -> Result<Self, PictureError> {
         let rest = jpeg_source_mgr {
             next_input_byte: file.as_ptr(),
             bytes_in_buffer: file.len(),
@@ -71,13 +148,7 @@ impl<'file> Decompressor<'file> {
             term_source: Some(do_nothing),
         };
         let source = Source { rest, ended: false };
-        let mut new = Decompressor { info, errors, source, file: PhantomData };
-        // SAFETY: `call` has aimed the structure at its callbacks, and creating it is the first call.
-        new.call(|info| unsafe {
-            let errors = info.common.err;
-            jpeg_create_decompress(info);
-            info.common.err = errors;
-        })?;
+        let mut new = Decompressor { library: Some(Library::take()?), source, file: PhantomData };
         // SAFETY: the structure was created.
         match new.call(|info| unsafe { jpeg_read_header(info, 0) })? {
             HAS_PICTURE => Ok(new),
@@ -85,14 +156,18 @@ impl<'file> Decompressor<'file> {
         }
     }
 
+    fn info(&self) -> &jpeg_decompress_struct {
+        &self.library.as_ref().expect("only dropping takes it").info
+    }
+
     /// Height and width of the picture in the file.
     pub(crate) fn size(&self) -> (usize, usize) {
-        (self.info.image_height as usize, self.info.image_width as usize)
+        (self.info().image_height as usize, self.info().image_width as usize)
     }
 
     /// Components of a pixel in the file.
     pub(crate) fn components(&self) -> usize {
-        self.info.num_components as usize
+        self.info().num_components as usize
     }
 
     /// Whether more bytes were asked for than the file has.
@@ -102,19 +177,21 @@ impl<'file> Decompressor<'file> {
 
     /// Begins with the lines, colours being upsampled smoothly.
     pub(crate) fn start(&mut self, output: Output) -> Result<(), PictureError> {
-        self.info.out_color_space = output.colors;
-        self.info.dct_method = output.transform;
-        self.info.do_fancy_upsampling = 1;
-        // Eighths: the library's blocks have eight pixels in a row.
-        (self.info.scale_num, self.info.scale_denom) = (8 / output.denominator as u32, 8);
-        // SAFETY: the header was read.
-        self.call(|info| unsafe { jpeg_start_decompress(info) })?;
+        self.call(|info| {
+            info.out_color_space = output.colors;
+            info.dct_method = output.transform;
+            info.do_fancy_upsampling = 1;
+            // Eighths: the library's blocks have eight pixels in a row.
+            (info.scale_num, info.scale_denom) = (8 / output.denominator as u32, 8);
+            // SAFETY: the header was read.
+            unsafe { jpeg_start_decompress(info) }
+        })?;
         Ok(())
     }
 
     /// Reads as many lines as `lines` has room for, which is a multiple of a line.
     pub(crate) fn read_lines(&mut self, lines: &mut [u8]) -> Result<(), PictureError> {
-        let values = self.info.output_width as usize * self.info.output_components as usize;
+        let values = self.info().output_width as usize * self.info().output_components as usize;
         assert!(
             values > 0 && lines.len().is_multiple_of(values),
             "{} bytes for lines of {values}",
@@ -131,31 +208,21 @@ impl<'file> Decompressor<'file> {
         if read { Ok(()) } else { Err(damaged("it has too few lines")) }
     }
 
-    /// Calls the library, which reports errors by unwinding. It is done with once it has.
+    /// Calls the library. It is done with the picture after an error.
     fn call<T>(&mut self, call: impl FnOnce(&mut jpeg_decompress_struct) -> T) -> Result<T, PictureError> {
-        // This value may have moved since the last call.
-        self.info.common.err = &raw mut self.errors;
-        self.info.src = (&raw mut self.source).cast();
-        let info = &mut self.info;
-        catch_unwind(AssertUnwindSafe(|| call(info))).map_err(|message| {
-            self.destroy();
-            match message.downcast::<String>() {
-                Ok(message) => damaged(message),
-                Err(panic) => resume_unwind(panic),
-            }
-        })
-    }
-
-    /// Frees the library's memory. Calls fail from here on, there being no state in which they are allowed.
-    fn destroy(&mut self) {
-        // SAFETY: the library frees what it has, once.
-        unsafe { jpeg_destroy_decompress(&mut self.info) }
+        let source = (&raw mut self.source).cast();
+        self.library.as_mut().expect("only dropping takes it").call(source, call)
     }
 }
 
 impl Drop for Decompressor<'_> {
     fn drop(&mut self) {
-        self.destroy();
+        let mut library = self.library.take();
+        if let Some(library) = &mut library {
+            library.reset();
+        }
+        // A thread that ends has no place for it any more.
+        let _ = IDLE.try_with(|idle| idle.set(library));
     }
 }
 

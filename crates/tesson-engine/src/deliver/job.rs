@@ -51,6 +51,8 @@ pub(super) enum BlockSource {
 pub(super) struct WorkerScratch {
     pub(super) scratch: Scratch,
     pub(super) bytes: Vec<u8>,
+    /// What files are read into that stay in pages, one for each stream of them.
+    pub(super) files: Vec<Vec<u8>>,
     pub(super) chunk: Chunk,
     pub(super) chains: ChainMemory,
     /// What the next minibatches are packed into.
@@ -63,6 +65,7 @@ impl WorkerScratch {
         WorkerScratch {
             scratch,
             bytes: Vec::new(),
+            files: Vec::new(),
             chunk: Chunk::empty(),
             chains: ChainMemory::default(),
             arrays: Vec::new(),
@@ -182,9 +185,12 @@ impl Shared {
             let (source, reserved) = self.source(state, block);
             // Growing corpora are read in order and have no other way to a sequence than its block.
             let forced = matches!(source, BlockSource::ByteRun(_)) && state.loading == 0;
-            if !state.make_room(reserved, self.idle_bytes(), &self.setup) && !forced {
+            let idle = self.idle_bytes();
+            if !state.make_room(reserved, idle, &self.setup) && !forced {
                 return None;
             }
+            // What is loaded finds pages of what has made way.
+            self.block_pool.free_pages(state.room(idle, &self.setup));
             state.queue.pop_front();
             state.used += reserved;
             state.loading += 1;

@@ -371,9 +371,9 @@ fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>
     let held = held.iter().map(|held| match held {
         Some(held) => held.block.source(held.line_base),
         // No item points here any more.
-        None => Source { chunk: &NOTHING, rows: None, line_base: 0 },
+        None => Source::of(&NOTHING, 0),
     });
-    let fetched = fetched.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 });
+    let fetched = fetched.iter().map(|chunk| Source::of(chunk, 0));
     held.chain(fetched).collect()
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{ByteRun, Chunk, Corpus, Error, SequenceSelection, StreamingDecoder};
+use tesson_core::{ByteRun, Chunk, Corpus, EncodedColumn, Error, SequenceSelection, StreamingDecoder};
 
 use super::growth::Grown;
 use super::job::{BlockSource, WorkerScratch};
@@ -48,10 +48,22 @@ impl Shared {
                     return Ok(packed);
                 }
                 let mut columns = self.block_pool.take();
+                let has_pages = self.block_pool.has_pages(range.len());
+                if has_pages {
+                    let lent =
+                        |column: &mut EncodedColumn| column.lend(worker.files.pop().unwrap_or_default());
+                    columns.encoded_columns().for_each(lent);
+                }
                 let wanted = SequenceSelection::Range(range.clone());
                 self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
                 self.note_warnings(worker);
-                Ok(Decoded::columns(columns))
+                if !has_pages {
+                    return Ok(Decoded::columns(columns));
+                }
+                let most = self.kept_by_worker() as usize;
+                let decoded = self.block_pool.with_pages(columns, most, &mut worker.files);
+                worker.files.retain(|file| file.capacity() <= most);
+                Ok(decoded)
             }
             BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
         }
@@ -81,14 +93,18 @@ impl Shared {
         let packed = Decoded::packed(packer.finish(), beside);
         self.note_warnings(worker);
         // Of chunks that were loaded whole, or wide samples: there is no memory for it in each thread.
-        let most = 4 * self.setup.run_bytes;
-        if worker.chunk.bytes() as u64 > most {
+        if worker.chunk.bytes() as u64 > 4 * self.setup.run_bytes {
             worker.chunk = Chunk::empty();
         }
-        if worker.bytes.capacity() as u64 > most + self.block_bytes {
+        if worker.bytes.capacity() as u64 > self.kept_by_worker() {
             worker.bytes = Vec::new();
         }
         Ok(Some(packed))
+    }
+
+    /// Bytes that each worker may keep of the storage that it has read.
+    fn kept_by_worker(&self) -> u64 {
+        4 * self.setup.run_bytes + self.block_bytes
     }
 
     pub(super) fn decode_run(&self, run: ByteRun, worker: &mut WorkerScratch) -> Result<Chunk, Error> {
@@ -305,6 +321,11 @@ impl State {
             }
         }
         true
+    }
+
+    /// Bytes that blocks leave beside what is [reserved](Self::reserved).
+    pub(super) fn room(&self, idle: usize, setup: &PipelineConfig) -> usize {
+        setup.block_budget.saturating_sub(self.used.saturating_add(self.reserved(idle, setup)))
     }
 
     /// Evicts blocks until there is room for what is [reserved](Self::reserved): idle ones, then those that no planned

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tesson_core::{Chunk, StreamInfo};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
+use crate::file_pages::FilePages;
 use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
 use crate::samples::{SampleValues, Samples};
@@ -31,7 +32,16 @@ pub(crate) struct Source<'a> {
     pub(crate) chunk: &'a Chunk,
     /// The sequences, where they are not in the chunk's columns.
     pub(crate) rows: Option<&'a PackedRows>,
+    /// The bytes of encoded samples, where they are not in the chunk's columns.
+    pub(crate) pages: Option<&'a FilePages>,
     pub(crate) line_base: u64,
+}
+
+impl<'a> Source<'a> {
+    /// A chunk that has all that belongs to its sequences.
+    pub(crate) fn of(chunk: &'a Chunk, line_base: u64) -> Source<'a> {
+        Source { chunk, rows: None, pages: None, line_base }
+    }
 }
 
 /// What is known of a minibatch before it is packed.

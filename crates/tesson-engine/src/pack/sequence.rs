@@ -359,8 +359,7 @@ mod tests {
                 packer.finish()
             })
             .collect();
-        let columns: Vec<Source<'_>> =
-            chunks.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 }).collect();
+        let columns: Vec<Source<'_>> = chunks.iter().map(|chunk| Source::of(chunk, 0)).collect();
         let rows: Vec<Source<'_>> = columns
             .iter()
             .zip(&packed)

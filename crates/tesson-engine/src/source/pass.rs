@@ -121,7 +121,7 @@ impl Source {
     /// Charges the faults of a part, and counts what is in it.
     fn pass_by<T>(&mut self, made: &Made<T>, line_base: u64) -> Result<(), Error> {
         if let Some(chunk) = &made.faulty {
-            let source = pack::Source { chunk, rows: None, line_base };
+            let source = pack::Source::of(chunk, line_base);
             let mut charges = Vec::new();
             for sequence in 0..chunk.n_sequences {
                 fault::charge(sequence, &source, false, &self.stored, &self.resources, &mut charges);

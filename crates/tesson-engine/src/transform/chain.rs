@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Draw, EncodedColumn, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError,
-    ValueType,
+    Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError, ValueType,
 };
 
 use super::draws::SequenceDraws;
+use crate::file_pages::EncodedBytes;
 use crate::samples::SampleValues;
 use crate::stats::Counters;
 
@@ -63,7 +63,7 @@ pub(super) enum Feed<'a> {
     /// A recording of encoded bytes, of which these frames are the sequence's own.
     Recording(&'a [u8], Range<usize>),
     /// Samples of a column.
-    Encoded(&'a EncodedColumn, Range<usize>),
+    Encoded(EncodedBytes<'a>, Range<usize>),
     /// One encoded sample, which lies within a file of records.
     Record(&'a [u8]),
     /// Samples that each have their own dimensions, one after the other.
@@ -136,6 +136,8 @@ pub(crate) struct ChainMemory {
     scratch: Vec<Scratch>,
     /// The shape of the sample that comes out of a step, where it is open.
     shape: Vec<usize>,
+    /// The encoded sample that is being decoded, where it has to be put together.
+    file: Vec<u8>,
 }
 
 impl ChainMemory {
@@ -246,7 +248,7 @@ pub(super) fn run(
     memory: &mut ChainMemory,
     mut sink: Sink<'_>,
 ) -> Result<(), Failure> {
-    let ChainMemory { between: [from, to], scratch, shape } = memory;
+    let ChainMemory { between: [from, to], scratch, shape, file } = memory;
     if scratch.len() < passage.number + steps.len() {
         scratch.resize_with(passage.number + steps.len(), Scratch::default);
     }
@@ -272,7 +274,7 @@ pub(super) fn run(
         let call =
             Call { step, number, copy, draw: words.draw(), scratch: &mut scratch[passage.number + number] };
         let applied = if step.is_by_sample() && !matches!(feed, Feed::Recording(..)) {
-            call.each(&feed, n, target, shape)
+            call.each(&feed, n, target, (shape, file))
         } else {
             call.whole(&feed, n, target)
                 .map_err(|error| Failure { sample: 0, cause: FailureCause::Step(number, error) })
@@ -329,7 +331,7 @@ impl Call<'_> {
         feed: &Feed<'_>,
         n: usize,
         mut target: Target<'_, '_>,
-        shape: &mut Vec<usize>,
+        (shape, file): (&mut Vec<usize>, &mut Vec<u8>),
     ) -> Result<(), Failure> {
         let Step { transform, input, output, output_len, .. } = self.step;
         let rank = input.dims.len();
@@ -337,9 +339,9 @@ impl Call<'_> {
         for i in 0..n {
             let mut embedded = false;
             let (values, dims): (_, &[usize]) = match feed {
-                Feed::Encoded(column, samples) => {
-                    embedded = column.origin(samples.start + i).embedded;
-                    (InputValues::Encoded(column.get(samples.start + i)), &[])
+                Feed::Encoded(encoded, samples) => {
+                    embedded = encoded.column.origin(samples.start + i).embedded;
+                    (InputValues::Encoded(encoded.get(samples.start + i, file)), &[])
                 }
                 Feed::Record(bytes) => {
                     embedded = true;

@@ -14,6 +14,7 @@ use super::draws::StreamDraws;
 use super::{Chain, Transforms, key_hash};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
+use crate::file_pages::EncodedBytes;
 use crate::fingerprint;
 use crate::pack::{Item, Pools, Source};
 use crate::samples::{SampleValues, Samples, StreamBatch, ragged_len};
@@ -174,7 +175,10 @@ impl Transforms {
             let column = &source.chunk.streams[batch.stream];
             let samples = column.samples.range(row);
             let (feed, n) = match &column.data {
-                Data::Encoded(column) => (Feed::Encoded(column, samples.clone()), samples.len()),
+                Data::Encoded(column) => {
+                    let encoded = EncodedBytes { column, pages: source.pages };
+                    (Feed::Encoded(encoded, samples.clone()), samples.len())
+                }
                 Data::Frames(column) => (frame(column, samples.start, chain.stored.shape.len()), 1),
                 Data::Recordings(column) => {
                     let (bytes, own) = column.get(row);
@@ -308,9 +312,11 @@ impl Transforms {
             let column = source.chunk.streams.get(stream);
             let (Some(column), Some(decoder)) = (column, chain.steps.first()) else { continue };
             let Data::Encoded(encoded) = &column.data else { continue };
+            let samples = EncodedBytes { column: encoded, pages: source.pages };
+            let mut file = Vec::new();
             for sample in column.samples.range(row) {
                 let origin = encoded.origin(sample);
-                let input = Input::new(InputValues::Encoded(encoded.get(sample)), &[]);
+                let input = Input::new(InputValues::Encoded(samples.get(sample, &mut file)), &[]);
                 for remark in decoder.transform.remarks(&input.with_embedded(origin.embedded)) {
                     let kind = DataErrorKind::Remark { what: remark.into(), samples: 1 };
                     let at = (Some(origin), place, fault::key(item.row, source));

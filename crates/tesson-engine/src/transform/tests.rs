@@ -9,6 +9,7 @@ use tesson_plan::DrawKey;
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
 use super::{Chain, next_step};
+use crate::file_pages::EncodedBytes;
 use crate::pack::Pools;
 use crate::samples::SampleValues;
 use tesson_core::{Element, Shape};
@@ -116,6 +117,10 @@ fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> R
     Ok(values.to_vec())
 }
 
+fn encoded(column: &EncodedColumn) -> EncodedBytes<'_> {
+    EncodedBytes { column, pages: None }
+}
+
 fn column(samples: &[&[u8]]) -> EncodedColumn {
     let mut column = EncodedColumn::default();
     let origin = Origin { resource: ResourceId(0), offset: 0, line: None, embedded: false };
@@ -128,10 +133,10 @@ fn samples_of_each_size_go_through_all_steps_and_come_out_in_the_streams_type() 
     let steps = steps(&[decode(), sum()], &StreamInfo::encoded("x", Element::F32)).unwrap();
     let column = column(&[&[9], &[1, 2, 3], &[], &[4, 5]]);
     let mut memory = ChainMemory::default();
-    let found = run(&steps, Feed::Encoded(&column, 1..4), 0, &mut memory).unwrap();
+    let found = run(&steps, Feed::Encoded(encoded(&column), 1..4), 0, &mut memory).unwrap();
     // What a step leaves in its scratch memory is there in the next call.
     assert_eq!(found, [6.0, 1.0, 0.0, 2.0, 9.0, 3.0]);
-    assert_eq!(run(&steps, Feed::Encoded(&column, 0..1), 0, &mut memory).unwrap(), [9.0, 4.0]);
+    assert_eq!(run(&steps, Feed::Encoded(encoded(&column), 0..1), 0, &mut memory).unwrap(), [9.0, 4.0]);
 }
 
 #[test]
@@ -176,7 +181,7 @@ fn a_step_that_gives_another_size_than_it_said_is_an_error_with_its_sample() {
         ),
     ] {
         let steps = steps(&[odd(output, dims)], &info).unwrap();
-        assert_eq!(run(&steps, Feed::Encoded(&column, 0..2), 0, &mut memory).unwrap_err(), expected);
+        assert_eq!(run(&steps, Feed::Encoded(encoded(&column), 0..2), 0, &mut memory).unwrap_err(), expected);
     }
 }
 

@@ -1,0 +1,76 @@
+//! JPEG: what a thread has decoded before changes nothing of the next picture, damaged ones among them.
+
+#![cfg(feature = "codecs")]
+
+use std::path::Path;
+
+use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
+
+/// The pixels of a file, or what is wrong with it.
+fn decoded(file: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
+    let mut options = ImdecodeOptions::new(Color::Bgr);
+    options.accept_truncated = true;
+    let mut pixels = Vec::new();
+    let size = imdecode(file, &options, &mut pixels).map_err(|e| e.to_string())?;
+    Ok((size.height, size.width, pixels))
+}
+
+/// The same in a thread that has decoded nothing.
+fn decoded_first(file: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
+    std::thread::scope(|scope| scope.spawn(|| decoded(file)).join().expect("it does not panic"))
+}
+
+/// Where the segments of a file begin, up to the picture itself, each with its marker.
+fn segments(file: &[u8]) -> Vec<(u8, std::ops::Range<usize>)> {
+    let (mut found, mut at) = (Vec::new(), 2);
+    while let [0xff, marker, high, low, ..] = file[at..] {
+        let end = at + 2 + usize::from(u16::from_be_bytes([high, low]));
+        found.push((marker, at..end));
+        if marker == 0xda {
+            break;
+        }
+        at = end;
+    }
+    found
+}
+
+/// A file, cut at some places, without each of its segments, and with some bytes changed.
+fn variants(file: &[u8]) -> Vec<Vec<u8>> {
+    let mut made = vec![file.to_vec()];
+    made.extend((1..8).map(|part| file[..file.len() * part / 8].to_vec()));
+    made.extend(
+        segments(file).into_iter().map(|(_, span)| [&file[..span.start], &file[span.end..]].concat()),
+    );
+    made.extend((0..24).map(|i| {
+        let mut changed = file.to_vec();
+        let at = (i * 2_654_435_761_usize) % file.len();
+        changed[at] ^= 1 << (i % 8);
+        changed
+    }));
+    made
+}
+
+#[test]
+fn a_picture_comes_out_as_if_it_were_the_first() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jpeg");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("it is committed")
+        .map(|entry| entry.expect("it can be listed").path())
+        .collect();
+    files.sort();
+    let files: Vec<Vec<u8>> =
+        files.iter().map(|path| std::fs::read(path).expect("it is committed")).collect();
+    assert!(files.iter().any(|file| segments(file).iter().filter(|(marker, _)| *marker == 0xc4).count() > 1));
+    let (mut refused, mut n) = (0, 0);
+    for (i, file) in files.iter().enumerate() {
+        for variant in variants(file) {
+            let expected = decoded_first(&variant);
+            // A whole picture of another kind comes before it.
+            assert!(decoded(&files[(i + 1) % files.len()]).is_ok());
+            assert_eq!(decoded(&variant), expected);
+            refused += usize::from(expected.is_err());
+            n += 1;
+        }
+    }
+    assert!(0 < refused && refused < n / 2, "{refused} of {n} are refused");
+}
