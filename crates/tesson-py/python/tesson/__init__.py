@@ -11,75 +11,53 @@
 48.0 [4, 5]
 """
 
-from . import transforms
-from ._tesson import __version__
-from .audio_deserializers import AudioDeserializer
-from .config import resolve_config
-from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
-from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
-from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
-from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
-from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
-from .minibatch import Layout, Minibatch, MinibatchData
-from .plugins import register_deserializer
-from .source import (
-    DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
-    FULL_DATA_SWEEP,
-    INFINITELY_REPEAT,
-    MinibatchSource,
-    MinibatchSourceFromData,
-    merge_states,
-)
-from .steps import KeyDelivery, PlannedSequence, PlannedStep
-from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
-from .text_format import sequence_to_cntk_text_format
-from .transforming import UserTransform
-from .user import UserDeserializer
-from .user_source import UserMinibatchSource
+from importlib import import_module
 
-__all__ = [
-    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
-    "FULL_DATA_SWEEP",
-    "INFINITELY_REPEAT",
-    "AudioDeserializer",
-    "Base64ImageDeserializer",
-    "CBFDeserializer",
-    "CTFDeserializer",
-    "ConfigError",
-    "DataError",
-    "Deserializer",
-    "HTKFeatureDeserializer",
-    "HTKMLFBinaryDeserializer",
-    "HTKMLFDeserializer",
-    "ImageDeserializer",
-    "KaldiAlignmentDeserializer",
-    "KeyDelivery",
-    "KaldiFeatureDeserializer",
-    "Layout",
-    "Minibatch",
-    "MinibatchData",
-    "MinibatchSource",
-    "MinibatchSourceFromData",
-    "PlannedSequence",
-    "PlannedStep",
-    "ResumeError",
-    "StoreError",
-    "StreamConfiguration",
-    "StreamDef",
-    "StreamDefs",
-    "StreamInformation",
-    "Streams",
-    "TFDSDeserializer",
-    "TarImageDeserializer",
-    "TessonError",
-    "UsageError",
-    "UserDeserializer",
-    "UserMinibatchSource",
-    "UserTransform",
-    "__version__",
-    "merge_states",
-    "register_deserializer",
-    "sequence_to_cntk_text_format",
-    "resolve_config",
-    "transforms",
-]
+# Importing the package imports nothing else, not even NumPy: a name's module is imported when the name is first asked for.
+# What type checkers see is in `__init__.pyi`.
+_NAMES = {
+    "_tesson": ["__version__"],
+    "audio_deserializers": ["AudioDeserializer"],
+    "config": ["resolve_config"],
+    "deserializers": ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"],
+    "errors": ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"],
+    "feature_deserializers": ["HTKFeatureDeserializer", "KaldiFeatureDeserializer"],
+    "image_deserializers": ["Base64ImageDeserializer", "ImageDeserializer", "TarImageDeserializer"],
+    "label_deserializers": ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDeserializer"],
+    "minibatch": ["Layout", "Minibatch", "MinibatchData"],
+    "plugins": ["register_deserializer"],
+    "source": [
+        "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
+        "FULL_DATA_SWEEP",
+        "INFINITELY_REPEAT",
+        "MinibatchSource",
+        "MinibatchSourceFromData",
+        "merge_states",
+    ],
+    "steps": ["KeyDelivery", "PlannedSequence", "PlannedStep"],
+    "streams": ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"],
+    "text_format": ["sequence_to_cntk_text_format"],
+    "transforming": ["UserTransform"],
+    "user": ["UserDeserializer"],
+    "user_source": ["UserMinibatchSource"],
+}
+
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted([*_MODULES, "transforms"])
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is not None:
+        value = getattr(import_module(f".{module}", __name__), name)
+        # From now on it is found without this function.
+        globals()[name] = value
+        return value
+    if name in _NAMES or name == "transforms":
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

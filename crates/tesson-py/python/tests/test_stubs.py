@@ -1,7 +1,9 @@
-"""The stub of the native module agrees with what was built."""
+"""The stubs agree with what was built, and importing the package takes no longer than it has to."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -40,10 +42,49 @@ def test_a_script_on_prepared_datasets_passes_strict_type_checking() -> None:
     run("mypy", "--strict", str(Path(__file__).parent / "typed_tfds.py"))
 
 
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a statement loads in a process of its own that has NumPy already."""
+    script = f"import numpy, sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, check=True)
+    return set(done.stdout.split())
+
+
 def test_the_import_loads_nothing_that_few_programs_need() -> None:
     # NumPy may load some of them itself, which is not up to this package.
     rare = {"hashlib", "jax", "logging", "pathlib", "scipy", "torch", "urllib"}
-    script = f"import numpy, sys; before = set(sys.modules); import tesson; print({rare} & (set(sys.modules) - before))"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, check=True)
-    assert done.stdout == "set()\n"
+    loaded = loaded_by("from tesson import *")
+    assert "tesson.source" in loaded
+    assert not rare & loaded
+
+
+def test_modules_are_loaded_when_they_are_asked_for() -> None:
+    script = "import sys; import tesson; print('numpy' in sys.modules, *(m for m in sys.modules if 'tesson' in m))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=PACKAGE.parent, check=True)
+    assert done.stdout.split() == ["False", "tesson"]
+    loaded = loaded_by("import tesson; tesson.errors")
+    assert {name for name in loaded if "tesson" in name} == {"tesson", "tesson.errors"}
+    assert "tesson.source" in loaded_by("import tesson; tesson.MinibatchSource")
+
+
+def test_the_stub_of_the_package_has_its_names() -> None:
+    imported: dict[str, str] = {}
+    exported: list[str] = []
+    for statement in ast.parse((PACKAGE / "__init__.pyi").read_text()).body:
+        match statement:
+            case ast.ImportFrom(module=module, names=names):
+                imported |= {alias.name: module or alias.name for alias in names}
+            case ast.Assign(value=value):
+                exported = ast.literal_eval(value)
+    assert sorted(exported) == sorted(imported) == tesson.__all__
+    assert set(tesson.__all__) <= set(dir(tesson))
+    for name, module in imported.items():
+        of = importlib.import_module(f"tesson.{module}")
+        assert getattr(tesson, name) is (of if module == name else getattr(of, name))
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'tesson' has no attribute 'MinibatchSauce'"):
+        getattr(tesson, "MinibatchSauce")  # noqa: B009 - type checkers know that it is missing.
+    with pytest.raises(ImportError, match="cannot import name 'MinibatchSauce'"):
+        exec("from tesson import MinibatchSauce")

@@ -1,0 +1,74 @@
+"""What type checkers and editors see of the package, which imports its modules when they are first asked for."""
+
+from . import transforms
+from ._tesson import __version__
+from .audio_deserializers import AudioDeserializer
+from .config import resolve_config
+from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
+from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
+from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
+from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
+from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
+from .minibatch import Layout, Minibatch, MinibatchData
+from .plugins import register_deserializer
+from .source import (
+    DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+    FULL_DATA_SWEEP,
+    INFINITELY_REPEAT,
+    MinibatchSource,
+    MinibatchSourceFromData,
+    merge_states,
+)
+from .steps import KeyDelivery, PlannedSequence, PlannedStep
+from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
+from .text_format import sequence_to_cntk_text_format
+from .transforming import UserTransform
+from .user import UserDeserializer
+from .user_source import UserMinibatchSource
+
+__all__ = [
+    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
+    "FULL_DATA_SWEEP",
+    "INFINITELY_REPEAT",
+    "AudioDeserializer",
+    "Base64ImageDeserializer",
+    "CBFDeserializer",
+    "CTFDeserializer",
+    "ConfigError",
+    "DataError",
+    "Deserializer",
+    "HTKFeatureDeserializer",
+    "HTKMLFBinaryDeserializer",
+    "HTKMLFDeserializer",
+    "ImageDeserializer",
+    "KaldiAlignmentDeserializer",
+    "KeyDelivery",
+    "KaldiFeatureDeserializer",
+    "Layout",
+    "Minibatch",
+    "MinibatchData",
+    "MinibatchSource",
+    "MinibatchSourceFromData",
+    "PlannedSequence",
+    "PlannedStep",
+    "ResumeError",
+    "StoreError",
+    "StreamConfiguration",
+    "StreamDef",
+    "StreamDefs",
+    "StreamInformation",
+    "Streams",
+    "TFDSDeserializer",
+    "TarImageDeserializer",
+    "TessonError",
+    "UsageError",
+    "UserDeserializer",
+    "UserMinibatchSource",
+    "UserTransform",
+    "__version__",
+    "merge_states",
+    "register_deserializer",
+    "sequence_to_cntk_text_format",
+    "resolve_config",
+    "transforms",
+]
