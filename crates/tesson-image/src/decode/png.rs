@@ -40,6 +40,9 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Pictu
     Ok(shape)
 }
 
+/// What a header and a row take that are no larger than usual: a size that is declared should be refused as such.
+const LEAST_LIMIT: usize = 1 << 20;
+
 /// Reads a file up to its pixels, which will be as they are stored.
 pub(crate) fn open(file: &[u8], limit: usize) -> Result<Reader<Cursor<&[u8]>>, PictureError> {
     let mut options = DecodeOptions::default();
@@ -47,7 +50,7 @@ pub(crate) fn open(file: &[u8], limit: usize) -> Result<Reader<Cursor<&[u8]>>, P
     options.set_ignore_text_chunk(true);
     let mut decoder = Decoder::new_with_options(Cursor::new(file), options);
     decoder.set_transformations(Transformations::IDENTITY);
-    decoder.set_limits(Limits { bytes: limit });
+    decoder.set_limits(Limits { bytes: limit.max(LEAST_LIMIT) });
     decoder.read_info().map_err(damaged)
 }
 

@@ -205,10 +205,13 @@ fn a_picture_of_more_pixels_than_allowed_takes_no_memory() {
         let all = (size.width * size.height) as u64;
         let mut options = ImdecodeOptions { max_pixels: all, ..ImdecodeOptions::new(BGR) };
         assert!(imdecode(&file, &options, &mut Vec::new()).is_ok());
-        options.max_pixels = all - 1;
-        let mut out = Vec::new();
-        assert!(imdecode(&file, &options, &mut out).is_err());
-        assert_eq!(out.capacity(), 0);
+        for max_pixels in [all - 1, 0] {
+            options.max_pixels = max_pixels;
+            let mut out = Vec::new();
+            let error = imdecode(&file, &options, &mut out).unwrap_err();
+            assert!(matches!(error, PictureError::TooManyPixels { .. }), "{error}");
+            assert_eq!(out.capacity(), 0);
+        }
     }
 }
 
