@@ -66,6 +66,7 @@ def measure_torch(file: Path) -> dict[str, float]:
     dataset = tesson.torch.IterableDataset(small(file, randomize=False), 1, layouts={"y": "classes"})
     return {
         "torch, a step": step(dataset),
+        "torch, a step in tesson.torch.DataLoader": step(tesson.torch.DataLoader(dataset)),
         "torch, a step in DataLoader": step(DataLoader(dataset, batch_size=None)),
         "torch, a step in DataLoader, without a source": step(DataLoader(Nothing(), batch_size=None)),
     }

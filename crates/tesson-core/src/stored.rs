@@ -62,7 +62,7 @@ impl EncodedColumn {
     }
 
     /// Gives a column without samples memory for the bytes of some.
-    pub fn lend(&mut self, memory: Vec<u8>) {
+    pub fn set_memory(&mut self, memory: Vec<u8>) {
         self.clear();
         self.bytes = memory;
         self.bytes.clear();

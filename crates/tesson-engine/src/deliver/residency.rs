@@ -50,8 +50,9 @@ impl Shared {
                 let mut columns = self.block_pool.take();
                 let has_pages = self.block_pool.has_pages(range.len());
                 if has_pages {
-                    let lent =
-                        |column: &mut EncodedColumn| column.lend(worker.files.pop().unwrap_or_default());
+                    let lent = |column: &mut EncodedColumn| {
+                        column.set_memory(worker.files.pop().unwrap_or_default())
+                    };
                     columns.encoded_columns().for_each(lent);
                 }
                 let wanted = SequenceSelection::Range(range.clone());

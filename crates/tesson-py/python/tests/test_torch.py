@@ -191,6 +191,30 @@ def test_the_state_of_a_rank_resumes_on_one_process() -> None:
     assert values(resumed) == sweeps(1)[0][3:]
 
 
+@pytest.mark.parametrize("options", [{}, {"num_workers": 2}, {"collate_fn": lambda batch: batch}, {"pin_memory": True}], ids=str)
+def test_its_own_loader_gives_what_that_of_pytorch_does(options: dict[str, Any]) -> None:
+    loader = tesson.torch.DataLoader(tesson.torch.IterableDataset(endless, SIZE), **options)
+    assert isinstance(loader, DataLoader)
+    assert [values(loader) for _ in range(3)] == sweeps(3)
+
+
+def test_its_own_loader_hands_on_the_batches_themselves() -> None:
+    dataset = tesson.torch.IterableDataset(endless(), SIZE)
+    made = []
+    kept = dataset._reader().tensors
+    dataset._reader().tensors = lambda batch: made.append(kept(batch)) or made[-1]
+    assert all(batch is made[-1] for batch in tesson.torch.DataLoader(dataset))
+    assert made
+
+
+def test_its_own_loader_is_of_minibatches_that_have_their_size(prepared: Any) -> None:
+    dataset = tesson.torch.IterableDataset(endless(), SIZE)
+    with pytest.raises(ConfigError, match="batch_size: found 4, expected None: the size is the dataset's `minibatch_size`"):
+        tesson.torch.DataLoader(dataset, batch_size=4)
+    with pytest.raises(ConfigError, match="expected a tesson.torch.IterableDataset"):
+        tesson.torch.DataLoader(prepared)
+
+
 @pytest.mark.parametrize("workers", WORKERS[:3], ids=name)
 def test_a_source_with_an_end_is_read_to_it_once(workers: dict[str, Any]) -> None:
     dataset = tesson.torch.IterableDataset(functools.partial(endless, max_sweeps=2), SIZE)

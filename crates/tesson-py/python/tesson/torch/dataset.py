@@ -34,8 +34,8 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     `n` times the reading. That pays only where what follows in the worker is slow Python. Workers may be forked or spawned, and may
     be persistent; each opens the source for itself.
 
-    ``DataLoader`` rebuilds each dictionary, which takes longer than making its tensors; ``collate_fn=lambda batch: batch`` hands it
-    on as it is.
+    PyTorch's ``DataLoader`` rebuilds each dictionary, which takes longer than making its tensors; :class:`tesson.torch.DataLoader`
+    hands it on as it is.
 
     ``torchdata``'s ``StatefulDataLoader`` resumes exactly behind the last batch that it has yielded, whatever had been read ahead,
     with the number of workers that its state was saved with. The dataset is a ``Stateful`` of ``torch.distributed.checkpoint``,

@@ -1,0 +1,58 @@
+"""PyTorch's loader of minibatches that are made already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+# Types are checked where PyTorch is not installed, too.
+from torch.utils.data import DataLoader as TorchDataLoader  # type: ignore[import-not-found, unused-ignore]
+from torch.utils.data import default_convert
+
+from ..errors import ConfigError
+from .dataset import IterableDataset
+
+__all__ = ["DataLoader"]
+
+
+class DataLoader(TorchDataLoader[dict[str, Any]]):
+    """PyTorch's ``DataLoader(dataset, batch_size=None)``, which gives the same batches with less between them and the loop.
+
+    PyTorch's own rebuilds each dictionary and reports each step to the profiler: that takes longer than making the tensors, and
+    where the source already keeps all cores busy the loop waits for it. This one hands on what the dataset makes. With worker
+    processes, ``pin_memory`` or a ``collate_fn`` it does what PyTorch's does.
+
+    Parameters
+    ----------
+    dataset : IterableDataset
+        Its minibatches have their size already.
+    **options
+        Those of ``torch.utils.data.DataLoader``, such as ``num_workers``.
+
+    Raises
+    ------
+    ConfigError
+        Another kind of dataset, or a ``batch_size``.
+
+    Examples
+    --------
+    >>> import tesson.torch
+    >>> dataset = tesson.torch.IterableDataset(source, minibatch_size=4)
+    >>> next(iter(tesson.torch.DataLoader(dataset)))["features"].shape
+    torch.Size([4, 4])
+    """
+
+    def __init__(self, dataset: IterableDataset, *, batch_size: None = None, **options: Any) -> None:
+        if not isinstance(dataset, IterableDataset):
+            what = f"found {dataset!r}, expected a tesson.torch.IterableDataset; others are for torch.utils.data.DataLoader"
+            raise ConfigError(what, path="dataset")
+        if batch_size is not None:
+            what = f"found {batch_size!r}, expected None: the size is the dataset's `minibatch_size`"
+            raise ConfigError(f"batch_size: {what}", path="batch_size")
+        super().__init__(dataset, batch_size=None, **options)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if self.num_workers > 0 or self.pin_memory or self.collate_fn is not default_convert:
+            batches: Iterator[dict[str, Any]] = super().__iter__()
+            return batches
+        return iter(self.dataset)
