@@ -78,11 +78,14 @@ fn nothing_of_the_size_of_a_picture_is_allocated_after_a_warm_up() {
 /// Bytes of a picture's file, at most.
 const FILE: usize = 110_000;
 
+/// What 48 more pictures of a minibatch take by their number.
+const A_FEW: usize = 16;
+
 /// Files that differ in size.
 const FILES: usize = 23;
 
-/// Allocations of two pictures that lie in files, and the largest one of any, where a map has so many lines.
-/// A source has read so many pictures before counting begins.
+/// By how many a minibatch of 64 pictures that lie in files takes more allocations than one of 16: a few, as arrays that grow
+/// double. And the largest allocation of any. The map has so many lines, and so many pictures are read before counting begins.
 fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
     let jpegs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tesson-image/tests/jpeg");
     let mut file = std::fs::read(jpegs.join("420-95.jpg")).expect("a committed file");
@@ -115,11 +118,9 @@ fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, 
         let least = |of: fn(&(usize, usize)) -> usize| windows.iter().map(of).min().expect("there are some");
         (least(|w| w.0), least(|w| w.1))
     };
-    // A minibatch takes some small allocations, a few more if it is larger.
     let (few, many) = (of_minibatches(4 * SIZE), of_minibatches(16 * SIZE));
     std::fs::remove_dir_all(folder).expect("it is there");
-    let pictures = WARM_UP * 12 * SIZE as usize;
-    (2 * many.0.saturating_sub(few.0) / pictures, few.1.max(many.1))
+    (many.0.saturating_sub(few.0) / WARM_UP, few.1.max(many.1))
 }
 
 #[test]
@@ -127,14 +128,14 @@ fn nothing_is_allocated_for_a_picture_that_is_decoded_cut_resized_and_normalized
     let _alone = alone();
     // All files stay in memory. The decoded picture has 55,578 bytes, the resized one 27,648 values.
     let (n, largest) = of_pictures("kept", 64, r#""randomize": true"#, 400);
-    assert!(n == 0 && largest <= 4096, "{n} allocations for two pictures, {largest} bytes at most");
+    assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }
 
 #[test]
 fn nothing_is_allocated_for_a_picture_that_is_also_read() {
     let _alone = alone();
     let (n, largest) = of_pictures("passed", 2000, r#""randomize": false"#, 400);
-    assert!(n == 0 && largest <= 4096, "{n} allocations for two pictures, {largest} bytes at most");
+    assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }
 
 #[test]
@@ -143,5 +144,5 @@ fn nothing_is_allocated_for_a_picture_that_takes_the_place_of_others_in_memory()
     // In random order with memory for a part of them, which is full.
     let options = r#""randomize": true, "memoryLimit": "128 MiB""#;
     let (n, largest) = of_pictures("replaced", 3000, options, 3000);
-    assert!(n == 0 && largest <= 4096, "{n} allocations for two pictures, {largest} bytes at most");
+    assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }

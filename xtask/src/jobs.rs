@@ -43,7 +43,8 @@ const FOR_MIRI: &[(&str, &[&str])] = &[
         "tesson-formats",
         &["ctf::tokens", "htk::frames", "tfrecord::places", "tfrecord::tests::reading::kernels"],
     ),
-    ("tesson-engine", &["pool", "packed", "pack"]),
+    ("tesson-engine", &["pool", "packed", "pack", "file_pages"]),
+    ("tesson-image", &["libjpeg::memory"]),
 ];
 
 /// Runs unit tests under Miri: all those of [`FOR_MIRI`], or those of some of its crates.

@@ -61,6 +61,11 @@ impl EncodedColumn {
         std::mem::take(&mut self.bytes)
     }
 
+    /// Frees memory beyond the bytes of all samples.
+    pub fn drop_unused(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
     /// Gives a column without samples memory for the bytes of some.
     pub fn set_memory(&mut self, memory: Vec<u8>) {
         self.clear();

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use tesson_core::{Chunk, ChunkAccess, Index, Indexed};
+use tesson_core::{Chunk, ChunkAccess, EncodedColumn, Index, Indexed};
 
 use crate::file_pages::{FilePages, PagePool};
 use crate::pack::Source;
@@ -182,12 +182,12 @@ struct Idle {
 impl ChunkPool {
     pub(crate) fn new(limit: usize) -> ChunkPool {
         let idle = Idle { chunks: Vec::new(), shells: Vec::new(), bytes: 0, limit };
-        ChunkPool { idle: Mutex::new(idle), keeps_small: false, pages: PagePool::default() }
+        ChunkPool { idle: Mutex::new(idle), keeps_small: false, pages: PagePool::new(0) }
     }
 
-    /// For blocks that stay in memory, and the files of some of them in pages.
-    pub(crate) fn of_small(limit: usize) -> ChunkPool {
-        ChunkPool { keeps_small: true, ..ChunkPool::new(limit) }
+    /// For blocks that stay in memory, and the files of some of them in pages, of which so many bytes are kept.
+    pub(crate) fn of_small(limit: usize, pages: usize) -> ChunkPool {
+        ChunkPool { keeps_small: true, pages: PagePool::new(pages), ..ChunkPool::new(limit) }
     }
 
     /// Sets the number of bytes that are kept at most.
@@ -201,9 +201,9 @@ impl ChunkPool {
         }
     }
 
-    /// Frees pages that no file lies in until those that are left take at most so many bytes.
-    pub(crate) fn free_pages(&self, most: usize) {
-        self.pages.free(most);
+    /// Sets the number of bytes of pages that are kept at most while no file lies in them.
+    pub(crate) fn set_page_limit(&self, limit: usize) {
+        self.pages.set_limit(limit);
     }
 
     /// Whether blocks of so many sequences have their files in pages.
@@ -211,19 +211,24 @@ impl ChunkPool {
         self.keeps_small && n_sequences <= FEW as usize
     }
 
-    /// A block whose files, which have been read into memory of a worker, lie in pages; in the chunk itself if they take
-    /// more than `most` bytes. The worker gets its memory back.
+    /// A block whose files, which have been read into memory of a worker, lie in pages; in one piece each if they have more
+    /// than `most` bytes, which would be twice in memory for a while. The worker gets its memory back, or that of new columns.
     pub(crate) fn with_pages(&self, mut chunk: Chunk, most: usize, memory: &mut Vec<Vec<u8>>) -> Decoded {
-        if chunk.encoded_columns().map(|column| column.bytes()).sum::<usize>() > most {
+        let used = |column: &mut EncodedColumn| column.len().checked_sub(1).map_or(0, |i| column.span(i).end);
+        if chunk.encoded_columns().map(used).sum::<usize>() > most {
+            chunk.encoded_columns().for_each(EncodedColumn::drop_unused);
             return Decoded::columns(chunk);
         }
-        let (first, mut bytes) = (memory.len(), 0);
+        // What was not lent is not needed either.
+        memory.clear();
+        let mut bytes = 0;
         for column in chunk.encoded_columns() {
             let taken = column.take_bytes(bytes);
             bytes += taken.len();
             memory.push(taken);
         }
-        let pages = self.pages.store(memory[first..].iter().map(Vec::as_slice));
+        let pages = self.pages.store(memory.iter().map(Vec::as_slice));
+        memory.retain(|file| file.capacity() <= most);
         Decoded { chunk, rows: None, pages }
     }
 

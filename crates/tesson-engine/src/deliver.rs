@@ -62,6 +62,9 @@ const BATCHES_SHARE: usize = 4;
 /// Memory for chunks that lies ready: this part of it at most for small blocks that stay.
 const SMALL_SHARE: usize = 16;
 
+/// And this part for pages of files that stay, beside those that take the room of blocks that are not in memory.
+const PAGES_SHARE: usize = 2;
+
 /// What is asked of the lengths that sequences turn out to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthRule {
@@ -70,6 +73,16 @@ pub(crate) enum LengthRule {
     Frames,
     /// All streams have as many samples of a sequence (§9.3).
     Equal,
+}
+
+/// Bytes of memory that lies ready for chunks and blocks, at most.
+struct PoolLimits {
+    /// Of chunks that are used once.
+    used_once: usize,
+    /// Of small blocks that stay.
+    small: usize,
+    /// Of pages of files that stay.
+    pages: usize,
 }
 
 impl PipelineConfig {
@@ -84,10 +97,11 @@ impl PipelineConfig {
         !order.is_shuffled() && !order.is_local() && !self.retain
     }
 
-    /// Bytes of the pools for chunks that are used once and for small blocks that stay, where so much memory is left.
-    fn pool_limits(&self, left: usize) -> (usize, usize) {
-        let bytes = self.chunk_pool_bytes.min(left / 4);
-        (bytes - bytes / SMALL_SHARE, bytes / SMALL_SHARE)
+    /// Bytes of the pools, where the caller needs so many beside what it takes.
+    fn pool_limits(&self, outside: usize) -> PoolLimits {
+        let bytes = self.chunk_pool_bytes.min(self.memory_limit.saturating_sub(outside) / 4);
+        let (small, pages) = (bytes / SMALL_SHARE, bytes / PAGES_SHARE);
+        PoolLimits { used_once: bytes - small - pages, small, pages }
     }
 
     fn largest_batch(&self) -> usize {
@@ -427,10 +441,10 @@ impl Pipeline {
         };
         let memory_limit = setup.memory_limit;
         let is_indexed = matches!(corpus_index, CorpusIndex::Indexed { .. });
-        let (used_once, small) = setup.pool_limits(memory_limit);
+        let PoolLimits { used_once, small, pages } = setup.pool_limits(0);
         let chunk_pool = Arc::new(ChunkPool::new(used_once));
         let block_pool = match is_indexed && !setup.passes_by() {
-            true => Arc::new(ChunkPool::of_small(small)),
+            true => Arc::new(ChunkPool::of_small(small, pages)),
             false => chunk_pool.clone(),
         };
         let packed_streams = packed_streams(&setup.streams);
@@ -503,7 +517,7 @@ impl Pipeline {
         let Shared { setup, pools, chunk_pool, block_pool, .. } = &*self.shared;
         let left = setup.memory_limit.saturating_sub(bytes);
         pools.set_limit(left);
-        let (used_once, small) = setup.pool_limits(left);
+        let PoolLimits { used_once, small, .. } = setup.pool_limits(bytes);
         chunk_pool.set_limit(used_once);
         if !Arc::ptr_eq(chunk_pool, block_pool) {
             block_pool.set_limit(small);
@@ -512,7 +526,10 @@ impl Pipeline {
         state.outside = bytes;
         let idle = self.shared.idle_bytes();
         state.shrink(idle, setup);
-        block_pool.free_pages(state.room(idle, setup));
+        let pages = state.page_limit(idle, setup);
+        // Freeing many takes a while.
+        drop(state);
+        block_pool.set_page_limit(pages);
     }
 
     /// The next minibatch in plan order. Waits until it is done or `interrupted` says to stop.

@@ -1,71 +1,52 @@
 //! Files that stay in memory as they are, such as pictures, in pages that files of any size share.
 //!
 //! Pictures differ in size: what one leaves when it is evicted seldom fits the next one, unless it comes in pages of one
-//! size. Whoever decodes a file has it put together.
+//! size. A file has large pages, and small ones for what is left: little of a small file is wasted, and what large files leave can be used
+//! for something else once it is freed. A file is put together again when it is decoded.
 
+use std::mem;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tesson_core::EncodedColumn;
 
-/// Bytes of a page with what the allocator adds. Of a small picture little is wasted, and a large one takes some hundred.
-const PAGE: usize = 1024;
-
-/// Bytes of files in a page.
-const ROOM: usize = PAGE - 2 * size_of::<usize>();
+/// Bytes of files in a page; with the next page's address and what the allocator adds it is a power of two.
+const LARGE: usize = (16 << 10) - 2 * size_of::<usize>();
+const SMALL: usize = (1 << 10) - 2 * size_of::<usize>();
 
 /// A page and those that follow it.
 #[derive(Debug)]
-struct Page {
-    next: Option<Box<Page>>,
+struct Page<const ROOM: usize> {
+    next: Option<Box<Page<ROOM>>>,
     bytes: [u8; ROOM],
 }
 
-/// Bytes in pages, one after the other.
-#[derive(Debug, Default)]
-pub(crate) struct FilePages {
-    first: Option<Box<Page>>,
+/// Pages of one size.
+#[derive(Debug)]
+struct Chain<const ROOM: usize> {
+    first: Option<Box<Page<ROOM>>>,
     n: usize,
 }
 
-impl FilePages {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.n == 0
+impl<const ROOM: usize> Default for Chain<ROOM> {
+    fn default() -> Self {
+        Chain { first: None, n: 0 }
     }
+}
 
+impl<const ROOM: usize> Chain<ROOM> {
     /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.n * PAGE
+    fn bytes(&self) -> usize {
+        self.n * (ROOM + 2 * size_of::<usize>())
     }
 
-    /// A part of the bytes: in place if it lies in one page, otherwise copied to `memory`.
-    pub(crate) fn get<'a>(&'a self, range: Range<usize>, memory: &'a mut Vec<u8>) -> &'a [u8] {
-        let (mut skipped, mut left) = (range.start, range.len());
-        let mut pages = self.iter();
-        let Some(mut page) = pages.nth(skipped / ROOM) else { return &[] };
-        skipped %= ROOM;
-        if skipped + left <= ROOM {
-            return &page.bytes[skipped..skipped + left];
-        }
-        memory.clear();
-        memory.reserve(left);
-        loop {
-            let n = left.min(ROOM - skipped);
-            memory.extend_from_slice(&page.bytes[skipped..skipped + n]);
-            (skipped, left) = (0, left - n);
-            match pages.next() {
-                Some(next) if left > 0 => page = next,
-                _ => return memory,
-            }
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Page> {
-        std::iter::successors(self.first.as_deref(), |page| page.next.as_deref())
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::successors(self.first.as_deref(), |page| page.next.as_deref()).map(|page| &page.bytes[..])
     }
 
     /// Removes the first page.
-    fn pop(&mut self) -> Option<Box<Page>> {
+    fn pop(&mut self) -> Option<Box<Page<ROOM>>> {
         let mut page = self.first.take()?;
         self.first = page.next.take();
         self.n -= 1;
@@ -73,10 +54,51 @@ impl FilePages {
     }
 }
 
-impl Drop for FilePages {
+impl<const ROOM: usize> Drop for Chain<ROOM> {
     fn drop(&mut self) {
         // One by one: each dropping the next would take a large file's number of calls within each other.
         while self.pop().is_some() {}
+    }
+}
+
+/// Bytes in pages, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct FilePages {
+    large: Chain<LARGE>,
+    small: Chain<SMALL>,
+}
+
+impl FilePages {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.large.n + self.small.n == 0
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.large.bytes() + self.small.bytes()
+    }
+
+    /// A part of the bytes: in place if it lies in one page, otherwise copied to `memory`.
+    pub(crate) fn get<'a>(&'a self, range: Range<usize>, memory: &'a mut Vec<u8>) -> &'a [u8] {
+        let (mut skipped, mut left) = (range.start, range.len());
+        memory.clear();
+        for page in self.large.iter().chain(self.small.iter()) {
+            let Some(page) = page.get(skipped..).filter(|page| !page.is_empty()) else {
+                skipped -= page.len();
+                continue;
+            };
+            if memory.is_empty() && left <= page.len() {
+                return &page[..left];
+            }
+            memory.reserve(left);
+            let n = left.min(page.len());
+            memory.extend_from_slice(&page[..n]);
+            (skipped, left) = (0, left - n);
+            if left == 0 {
+                break;
+            }
+        }
+        memory
     }
 }
 
@@ -97,77 +119,111 @@ impl<'a> EncodedBytes<'a> {
     }
 }
 
-/// Pages of files that were evicted, waiting for the next ones. They take the room of blocks that are not in memory, until
-/// that is needed for something else.
-#[derive(Debug, Default)]
-pub(crate) struct PagePool(Mutex<Idle>);
+/// Pages of one size that wait for the next file, as files have left them.
+type Idle<const ROOM: usize> = Mutex<Vec<Chain<ROOM>>>;
 
-#[derive(Debug, Default)]
-struct Idle {
-    files: Vec<FilePages>,
-    bytes: usize,
+/// Pages of files that were evicted, waiting for the next ones.
+#[derive(Debug)]
+pub(crate) struct PagePool {
+    large: Idle<LARGE>,
+    small: Idle<SMALL>,
+    /// Bytes of all of them.
+    bytes: AtomicUsize,
+    /// Bytes kept, at most.
+    limit: AtomicUsize,
 }
 
 impl PagePool {
-    /// Frees pages until those that are left take at most so many bytes.
-    pub(crate) fn free(&self, most: usize) {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while idle.bytes > most
-            && let Some(pages) = idle.files.pop()
-        {
-            idle.bytes -= pages.bytes();
+    pub(crate) fn new(limit: usize) -> PagePool {
+        PagePool {
+            large: Mutex::default(),
+            small: Mutex::default(),
+            bytes: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
         }
     }
 
-    /// Keeps pages.
-    pub(crate) fn give(&self, pages: FilePages) {
-        if pages.is_empty() {
-            return;
+    /// Sets the number of bytes that are kept at most.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::Relaxed);
+        while self.bytes.load(Ordering::Relaxed) > limit {
+            let (large, small) = (self.take(&self.large), self.take(&self.small));
+            if large.n + small.n == 0 {
+                break;
+            }
         }
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.bytes += pages.bytes();
-        idle.files.push(pages);
+    }
+
+    /// Keeps pages, or frees them.
+    pub(crate) fn give(&self, pages: FilePages) {
+        let bytes = self.bytes.load(Ordering::Relaxed).saturating_add(pages.bytes());
+        if bytes <= self.limit.load(Ordering::Relaxed) {
+            let FilePages { large, small } = pages;
+            self.keep(&self.large, large);
+            self.keep(&self.small, small);
+        }
+    }
+
+    fn keep<const ROOM: usize>(&self, idle: &Idle<ROOM>, chain: Chain<ROOM>) {
+        if chain.n > 0 {
+            self.bytes.fetch_add(chain.bytes(), Ordering::Relaxed);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(chain);
+        }
     }
 
     /// What one file has left; nothing where none is kept.
-    fn take(&self) -> FilePages {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let pages = idle.files.pop().unwrap_or_default();
-        idle.bytes -= pages.bytes();
-        pages
+    fn take<const ROOM: usize>(&self, idle: &Idle<ROOM>) -> Chain<ROOM> {
+        let chain = idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        self.bytes.fetch_sub(chain.bytes(), Ordering::Relaxed);
+        chain
     }
 
     /// Copies bytes into pages, the parts one after the other.
-    pub(crate) fn store<'a>(&self, parts: impl Iterator<Item = &'a [u8]>) -> FilePages {
-        let (mut idle, mut none_left) = (FilePages::default(), false);
-        let mut page = || {
-            if idle.first.is_none() && !none_left {
-                idle = self.take();
-                none_left = idle.first.is_none();
-            }
-            idle.pop().unwrap_or_else(|| Box::new(Page { next: None, bytes: [0; ROOM] }))
+    pub(crate) fn store<'a>(&self, parts: impl Iterator<Item = &'a [u8]> + Clone) -> FilePages {
+        let len = parts.clone().map(<[u8]>::len).sum::<usize>();
+        let (n_large, n_small) = match (len / LARGE, (len % LARGE).div_ceil(SMALL)) {
+            (large, small) if small * SMALL >= LARGE => (large + 1, 0),
+            numbers => numbers,
         };
-        let (mut first, mut n) = (None, 0);
-        let mut end: &mut Option<Box<Page>> = &mut first;
-        let mut filled = ROOM;
-        for mut part in parts {
-            while !part.is_empty() {
-                if filled == ROOM {
-                    if let Some(last) = end {
-                        end = &mut last.next;
-                    }
-                    *end = Some(page());
-                    (filled, n) = (0, n + 1);
+        let mut parts = parts;
+        let mut part: &[u8] = &[];
+        let mut fill = |mut page: &mut [u8]| {
+            while !page.is_empty() {
+                if part.is_empty() {
+                    let Some(next) = parts.next() else { return };
+                    part = next;
                 }
-                let Some(last) = end.as_mut() else { unreachable!("a page that is not full is there") };
-                let taken;
-                (taken, part) = part.split_at(part.len().min(ROOM - filled));
-                last.bytes[filled..filled + taken.len()].copy_from_slice(taken);
-                filled += taken.len();
+                let n = page.len().min(part.len());
+                page[..n].copy_from_slice(&part[..n]);
+                (page, part) = (&mut mem::take(&mut page)[n..], &part[n..]);
             }
+        };
+        let large = self.filled(&self.large, n_large, &mut fill);
+        FilePages { large, small: self.filled(&self.small, n_small, fill) }
+    }
+
+    /// So many pages, each filled by `fill`: those that are idle, then new ones.
+    fn filled<const ROOM: usize>(
+        &self,
+        idle: &Idle<ROOM>,
+        n: usize,
+        mut fill: impl FnMut(&mut [u8]),
+    ) -> Chain<ROOM> {
+        let (mut taken, mut none_left) = (Chain::default(), false);
+        let mut chain = Chain { first: None, n };
+        let mut end = &mut chain.first;
+        for _ in 0..n {
+            if taken.n == 0 && !none_left {
+                taken = self.take(idle);
+                none_left = taken.n == 0;
+            }
+            let page = taken.pop().unwrap_or_else(|| Box::new(Page { next: None, bytes: [0; ROOM] }));
+            let page = end.insert(page);
+            fill(&mut page.bytes);
+            end = &mut page.next;
         }
-        self.give(idle);
-        FilePages { first, n }
+        self.keep(idle, taken);
+        chain
     }
 }
 
@@ -181,12 +237,13 @@ mod tests {
 
     #[test]
     fn what_is_stored_comes_back() {
-        let pool = PagePool::default();
-        for n in [0, 1, ROOM - 1, ROOM, ROOM + 1, 10 * ROOM, 10 * ROOM + 7] {
+        let pool = PagePool::new(usize::MAX);
+        for n in [0, 1, SMALL - 1, SMALL, SMALL + 1, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE, 5 * LARGE + 9000]
+        {
             let file = bytes(n);
             // In parts that end anywhere, some of them empty.
             let pages = pool.store(file.chunks(700).chain([&[][..]]));
-            assert_eq!(pages.n, n.div_ceil(ROOM));
+            assert!(pages.bytes() < n + n / 32 + 2 * SMALL, "{n} bytes take {}", pages.bytes());
             for range in [0..n, n / 2..n, n / 3..n / 2, n..n, 0..n.min(1)] {
                 assert_eq!(pages.get(range.clone(), &mut vec![9]), &file[range]);
             }
@@ -196,26 +253,33 @@ mod tests {
 
     #[test]
     fn pages_are_used_again_for_files_of_any_size() {
-        let pool = PagePool::default();
-        let store = |n: usize| pool.store([&bytes(n * ROOM)[..]].into_iter());
-        let held = || pool.0.lock().unwrap().bytes / PAGE;
-        pool.give(store(50));
-        assert_eq!(held(), 50);
-        let small = store(3);
-        assert_eq!(held(), 47);
-        let large = store(60);
-        assert_eq!(held(), 0);
-        pool.give(large);
-        pool.give(small);
-        assert_eq!(held(), 63);
-        pool.free(62 * PAGE);
-        assert_eq!(held(), 60);
-        pool.free(0);
-        assert_eq!(held(), 0);
+        let limit = 60 * size_of::<Page<LARGE>>();
+        let pool = PagePool::new(limit);
+        let store = |n: usize| pool.store([&bytes(n)[..]].into_iter());
+        let held = || {
+            let large = pool.large.lock().unwrap().iter().map(|chain| chain.n).sum::<usize>();
+            (large, pool.small.lock().unwrap().iter().map(|chain| chain.n).sum::<usize>())
+        };
+        pool.give(store(50 * LARGE + 5 * SMALL));
+        assert_eq!(held(), (50, 5));
+        let file = store(3 * LARGE + 9 * SMALL);
+        assert_eq!(held(), (47, 0));
+        pool.give(file);
+        assert_eq!(held(), (50, 9));
+        // What is beyond the limit is freed.
+        pool.give(PagePool::new(0).store([&bytes(40 * LARGE)[..]].into_iter()));
+        assert_eq!(held(), (50, 9));
+        pool.set_limit(10 * size_of::<Page<LARGE>>());
+        let (large, small) = held();
+        assert_eq!(pool.bytes.load(Ordering::Relaxed), large * (LARGE + 16) + small * (SMALL + 16));
+        assert!(large <= 10);
+        pool.set_limit(0);
+        assert_eq!(held(), (0, 0));
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes too long for so many")]
     fn a_file_of_many_pages_can_be_dropped() {
-        drop(PagePool::default().store([&bytes(200_000 * ROOM)[..]].into_iter()));
+        drop(PagePool::new(0).store([&bytes(10_000 * LARGE)[..]].into_iter()));
     }
 }

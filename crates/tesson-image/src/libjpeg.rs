@@ -101,7 +101,8 @@ impl Library {
 
     /// Ends a picture, whatever has become of it: the library can read a header.
     fn reset(&mut self) {
-        // SAFETY: as where it was made. All else that the library keeps it sets anew when it begins with a header.
+        // SAFETY: as where it was made. The library sets everything else that it keeps when it reads the next header and
+        // starts decoding.
         self.info = unsafe { ptr::read(&raw const self.created) };
         self.memory.reset();
     }
@@ -230,7 +231,7 @@ impl Drop for Decompressor<'_> {
 #[cold]
 extern "C-unwind" fn unwind(info: &mut jpeg_common_struct) {
     let mut text = [0; 80];
-    // SAFETY: the structure is a `Decompressor`'s, which `call` has aimed at its callbacks, and the library's own callback
+    // SAFETY: the structure is a `Library`'s, which `call` has aimed at its callbacks, and the library's own callback
     // writes at most 80 bytes. It takes a mutable buffer: its declaration here is wrong.
     unsafe {
         type Format = unsafe extern "C-unwind" fn(&mut jpeg_common_struct, *mut [u8; 80]);

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use mozjpeg::{ColorSpace, Compress};
 use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
 
 /// The pixels of a file, or what is wrong with it.
@@ -50,6 +51,18 @@ fn variants(file: &[u8]) -> Vec<Vec<u8>> {
     made
 }
 
+/// A file of the colours that printers use.
+fn of_four_inks() -> Vec<u8> {
+    let (width, height) = (40, 24);
+    let inks: Vec<u8> = (0..width * height * 4).map(|i| (i % 239) as u8).collect();
+    let mut made = Compress::new(ColorSpace::JCS_CMYK);
+    made.set_color_space(ColorSpace::JCS_YCCK);
+    made.set_size(width, height);
+    let mut started = made.start_compress(Vec::new()).expect("memory takes everything");
+    started.write_scanlines(&inks).expect("as many lines as there are");
+    started.finish().expect("memory takes everything")
+}
+
 #[test]
 fn a_picture_comes_out_as_if_it_were_the_first() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jpeg");
@@ -58,18 +71,27 @@ fn a_picture_comes_out_as_if_it_were_the_first() {
         .map(|entry| entry.expect("it can be listed").path())
         .collect();
     files.sort();
-    let files: Vec<Vec<u8>> =
+    let mut files: Vec<Vec<u8>> =
         files.iter().map(|path| std::fs::read(path).expect("it is committed")).collect();
+    files.push(of_four_inks());
     assert!(files.iter().any(|file| segments(file).iter().filter(|(marker, _)| *marker == 0xc4).count() > 1));
+    let whole: Vec<_> = files.iter().map(|file| decoded_first(file)).collect();
+    assert!(whole.iter().all(Result::is_ok));
     let (mut refused, mut n) = (0, 0);
     for (i, file) in files.iter().enumerate() {
-        for variant in variants(file) {
-            let expected = decoded_first(&variant);
-            // A whole picture of another kind comes before it.
-            assert!(decoded(&files[(i + 1) % files.len()]).is_ok());
-            assert_eq!(decoded(&variant), expected);
+        let all = variants(file);
+        let expected: Vec<_> = all.iter().map(|variant| decoded_first(variant)).collect();
+        let next = (i + 1) % files.len();
+        for (variant, expected) in all.iter().zip(&expected) {
+            // A whole picture of another kind comes before it, and after it.
+            assert_eq!(decoded(&files[next]), whole[next]);
+            assert_eq!(decoded(variant), *expected);
             refused += usize::from(expected.is_err());
             n += 1;
+        }
+        // One damaged picture after the other.
+        for (variant, expected) in all.iter().zip(&expected).rev() {
+            assert_eq!(decoded(variant), *expected);
         }
     }
     assert!(0 < refused && refused < n / 2, "{refused} of {n} are refused");

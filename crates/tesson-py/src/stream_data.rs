@@ -316,6 +316,12 @@ impl StreamData {
         Ok(arrays.indices.bind(py))
     }
 
+    /// The same as int64, the type of classes in PyTorch. A copy.
+    fn _classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let indices = self.class_indices(py)?.readonly();
+        Ok(PyArray1::from_iter(py, indices.as_slice()?.iter().map(|&index| index.into())))
+    }
+
     /// The column of each entry of a sparse stream, ascending within a sample, int32 `[entries]`. A view.
     ///
     /// Entries are as many as samples only where all samples are one-hot: `class_indices` checks that. An

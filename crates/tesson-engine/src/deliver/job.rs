@@ -186,11 +186,13 @@ impl Shared {
             // Growing corpora are read in order and have no other way to a sequence than its block.
             let forced = matches!(source, BlockSource::ByteRun(_)) && state.loading == 0;
             let idle = self.idle_bytes();
-            if !state.make_room(reserved, idle, &self.setup) && !forced {
+            // The load uses pages of the blocks that are evicted for it.
+            self.block_pool.set_page_limit(usize::MAX);
+            let has_room = state.make_room(reserved, idle, &self.setup);
+            self.block_pool.set_page_limit(state.page_limit(idle, &self.setup));
+            if !has_room && !forced {
                 return None;
             }
-            // What is loaded finds pages of what has made way.
-            self.block_pool.free_pages(state.room(idle, &self.setup));
             state.queue.pop_front();
             state.used += reserved;
             state.loading += 1;

@@ -62,9 +62,7 @@ impl Shared {
                     return Ok(Decoded::columns(columns));
                 }
                 let most = self.kept_by_worker() as usize;
-                let decoded = self.block_pool.with_pages(columns, most, &mut worker.files);
-                worker.files.retain(|file| file.capacity() <= most);
-                Ok(decoded)
+                Ok(self.block_pool.with_pages(columns, most, &mut worker.files))
             }
             BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
         }
@@ -324,9 +322,11 @@ impl State {
         true
     }
 
-    /// Bytes that blocks leave beside what is [reserved](Self::reserved).
-    pub(super) fn room(&self, idle: usize, setup: &PipelineConfig) -> usize {
-        setup.block_budget.saturating_sub(self.used.saturating_add(self.reserved(idle, setup)))
+    /// Bytes that pages without files may take: what is set aside for them, or what blocks leave beside what is
+    /// [reserved](Self::reserved).
+    pub(super) fn page_limit(&self, idle: usize, setup: &PipelineConfig) -> usize {
+        let taken = self.used.saturating_add(self.reserved(idle, setup));
+        setup.block_budget.saturating_sub(taken).max(setup.pool_limits(self.outside).pages)
     }
 
     /// Evicts blocks until there is room for what is [reserved](Self::reserved): idle ones, then those that no planned

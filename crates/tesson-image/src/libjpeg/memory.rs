@@ -1,6 +1,7 @@
 //! Memory of libjpeg-turbo: what one picture has taken serves the next one, where the library itself would allocate and free
 //! it for each.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::{c_int, c_void};
 use std::panic::resume_unwind;
 use std::ptr;
@@ -37,7 +38,8 @@ pub(super) struct Memory {
     next: usize,
 }
 
-/// An array that the library would move out of memory if it were too large. It never is: pictures are refused before.
+/// An array that the library would move out of memory if it were too large. That never happens here: pictures that are too
+/// large are refused earlier.
 struct VirtualArray {
     rows: *mut *mut u8,
     n_rows: JDIMENSION,
@@ -57,7 +59,7 @@ impl Memory {
         library.access_virt_barray = Some(access_blocks);
     }
 
-    /// Takes everything back: nothing that was given out may be used any more.
+    /// Takes everything back: what was given out must not be used again.
     pub(super) fn reset(&mut self) {
         let lines = self.blocks.iter().map(Vec::capacity).sum::<usize>();
         if self.blocks.len() > 1 || lines > KEPT {
@@ -71,8 +73,7 @@ impl Memory {
     /// So many bytes of any contents, beginning with a line. Unwinds as errors of the library do if there are none.
     fn take(&mut self, bytes: usize) -> *mut u8 {
         let lines = bytes.div_ceil(LINE);
-        let room = self.blocks.last().map_or(0, |block| block.capacity() - self.used);
-        if lines > room {
+        if lines > self.left() {
             let mut block = Vec::new();
             if block.try_reserve_exact(lines.max(self.next).max(LEAST)).is_err() {
                 fail("there is not enough memory");
@@ -80,33 +81,69 @@ impl Memory {
             self.blocks.push(block);
             self.used = 0;
         }
-        let Some(block) = self.blocks.last_mut() else { fail("there is not enough memory") };
-        let first = &mut block.spare_capacity_mut()[self.used..self.used + lines];
-        self.used += lines;
-        first.as_mut_ptr().cast()
+        self.take_lines(lines)
     }
 
-    /// Rows of so many bytes each, of any contents, and where each begins.
-    fn take_rows(&mut self, bytes: usize, n: JDIMENSION) -> (*mut *mut u8, *mut u8, usize) {
+    /// So many bytes of zeros. Where they are many they come from the system, which makes them when they are used: a damaged
+    /// file of a few bytes may declare a large picture.
+    fn take_zeros(&mut self, bytes: usize) -> *mut u8 {
+        let lines = bytes.div_ceil(LINE);
+        if lines <= self.left() || lines <= KEPT {
+            let first = self.take(bytes);
+            // SAFETY: so many bytes were taken there.
+            unsafe { first.write_bytes(0, bytes) };
+            return first;
+        }
+        let Ok(layout) = Layout::array::<Line>(lines) else { fail("there is not enough memory") };
+        // SAFETY: there are some lines.
+        let first = unsafe { alloc_zeroed(layout) };
+        if first.is_null() {
+            fail("there is not enough memory");
+        }
+        // SAFETY: it was allocated by this layout, which is that of so many lines.
+        self.blocks.push(unsafe { Vec::from_raw_parts(first.cast::<Line>(), 0, lines) });
+        self.used = 0;
+        self.take_lines(lines)
+    }
+
+    /// Lines that the last block has left.
+    fn left(&self) -> usize {
+        self.blocks.last().map_or(0, |block| block.capacity() - self.used)
+    }
+
+    /// The next lines of the last block, which has as many.
+    fn take_lines(&mut self, lines: usize) -> *mut u8 {
+        let Some(block) = self.blocks.last_mut() else { fail("there is not enough memory") };
+        // SAFETY: they lie within its capacity. No reference is made to lines that have been given out.
+        let first = unsafe { block.as_mut_ptr().add(self.used) };
+        self.used += lines;
+        first.cast()
+    }
+
+    /// Where rows of so many bytes each begin, whose memory `take` takes.
+    fn take_rows(
+        &mut self,
+        bytes: usize,
+        n: JDIMENSION,
+        take: fn(&mut Memory, usize) -> *mut u8,
+    ) -> *mut *mut u8 {
         let n = n as usize;
         let sizes = || {
             let row = bytes.checked_next_multiple_of(LINE)?;
             Some((row, row.checked_mul(n)?, n.checked_mul(size_of::<*mut u8>())?))
         };
         let Some((row, all, places)) = sizes() else { fail("there is not enough memory") };
-        let (rows, first): (*mut *mut u8, _) = (self.take(places).cast(), self.take(all));
+        let (rows, first): (*mut *mut u8, _) = (self.take(places).cast(), take(self, all));
         for i in 0..n {
             // SAFETY: there is room for `n` places, and `n` rows of `row` bytes.
             unsafe { rows.add(i).write(first.add(i * row)) };
         }
-        (rows, first, all)
+        rows
     }
 
     /// Rows of zeros, that the library asks for later.
     fn take_array(&mut self, bytes: usize, n_rows: JDIMENSION) -> *mut VirtualArray {
-        let (rows, first, all) = self.take_rows(bytes, n_rows);
-        // SAFETY: so many bytes were taken there.
-        unsafe { first.write_bytes(0, all) };
+        let rows = self.take_rows(bytes, n_rows, Memory::take_zeros);
         let array: *mut VirtualArray = self.take(size_of::<VirtualArray>()).cast();
         // SAFETY: there is room for it.
         unsafe { array.write(VirtualArray { rows, n_rows }) };
@@ -136,7 +173,7 @@ extern "C-unwind" fn allocate_samples(
     samples: JDIMENSION,
     rows: JDIMENSION,
 ) -> JSAMPARRAY_MUT {
-    memory(info).take_rows(samples as usize, rows).0.cast()
+    memory(info).take_rows(samples as usize, rows, Memory::take).cast()
 }
 
 extern "C-unwind" fn allocate_blocks(
@@ -145,7 +182,8 @@ extern "C-unwind" fn allocate_blocks(
     blocks: JDIMENSION,
     rows: JDIMENSION,
 ) -> JBLOCKARRAY {
-    memory(info).take_rows((blocks as usize).saturating_mul(COEFFICIENTS), rows).0.cast()
+    let bytes = (blocks as usize).saturating_mul(COEFFICIENTS);
+    memory(info).take_rows(bytes, rows, Memory::take).cast()
 }
 
 extern "C-unwind" fn request_samples(
@@ -226,15 +264,29 @@ mod tests {
         let whole = pass(&[60 << 10, 60 << 10, 60 << 10]);
         assert_eq!(whole, (1, 256 << 10));
         assert_eq!(pass(&[1]), whole);
-        // A very large picture's is not kept.
+        // The memory of a very large picture is not kept.
         assert!(pass(&[KEPT * LINE + 1]).1 > KEPT * LINE);
         assert_eq!(pass(&[1]), (1, LEAST * LINE));
     }
 
     #[test]
+    fn zeros_are_zeros_wherever_they_lie() {
+        let mut memory = Memory::default();
+        for bytes in [100, 200 << 10, 100, KEPT * LINE + 1, 100] {
+            let first = memory.take_zeros(bytes);
+            // SAFETY: so many bytes were taken.
+            let taken = unsafe { std::slice::from_raw_parts_mut(first, bytes) };
+            assert!(taken.iter().step_by(1013).all(|&byte| byte == 0));
+            taken[0] = 1;
+            taken[bytes - 1] = 1;
+            memory.reset();
+        }
+    }
+
+    #[test]
     fn rows_lie_apart_and_arrays_end() {
         let mut memory = Memory::default();
-        let (rows, ..) = memory.take_rows(65, 3);
+        let rows = memory.take_rows(65, 3, Memory::take);
         // SAFETY: there are three places.
         let places = unsafe { std::slice::from_raw_parts(rows, 3) };
         assert!(places.windows(2).all(|pair| pair[1].addr() - pair[0].addr() == 128));
@@ -245,6 +297,8 @@ mod tests {
         for (first, n) in [(1, 4), (5, 0), (u32::MAX, 2)] {
             assert!(std::panic::catch_unwind(|| access(array, first, n)).is_err());
         }
-        assert!(std::panic::catch_unwind(move || memory.take_rows(usize::MAX - 64, 2)).is_err());
+        assert!(
+            std::panic::catch_unwind(move || memory.take_rows(usize::MAX - 64, 2, Memory::take)).is_err()
+        );
     }
 }

@@ -11,9 +11,9 @@
 48.0 [4, 5]
 """
 
-from importlib import import_module
+from importlib import import_module as _import_module
 
-# Importing the package imports nothing else, not even NumPy: a name's module is imported when the name is first asked for.
+# Importing the package imports nothing else, not even NumPy: a module is imported when it or one of its names is first asked for.
 # What type checkers see is in `__init__.pyi`.
 _NAMES = {
     "_tesson": ["__version__"],
@@ -40,6 +40,13 @@ _NAMES = {
     "transforming": ["UserTransform"],
     "user": ["UserDeserializer"],
     "user_source": ["UserMinibatchSource"],
+    # Modules alone.
+    "keywords": [],
+    "memory": [],
+    "paths": [],
+    "source_base": [],
+    "transforms": [],
+    "world": [],
 }
 
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
@@ -50,14 +57,14 @@ __all__ = sorted([*_MODULES, "transforms"])
 def __getattr__(name: str) -> object:
     module = _MODULES.get(name)
     if module is not None:
-        value = getattr(import_module(f".{module}", __name__), name)
+        value = getattr(_import_module(f".{module}", __name__), name)
         # From now on it is found without this function.
         globals()[name] = value
         return value
-    if name in _NAMES or name == "transforms":
-        return import_module(f".{name}", __name__)
+    if name in _NAMES:
+        return _import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_NAMES})

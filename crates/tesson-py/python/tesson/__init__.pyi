@@ -1,4 +1,4 @@
-"""What type checkers and editors see of the package, which imports its modules when they are first asked for."""
+# What type checkers and editors see of the package, which imports its modules when they are first asked for.
 
 from . import transforms
 from ._tesson import __version__

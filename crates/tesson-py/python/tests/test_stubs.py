@@ -23,7 +23,7 @@ def run(*command: str) -> None:
 
 def test_stubs_agree_with_the_built_module() -> None:
     pytest.importorskip("mypy")
-    # The one module with a stub; others may import frameworks that are not installed.
+    # The stub of the package has names alone, and other modules may import frameworks that are not installed.
     run("mypy.stubtest", "tesson._tesson")
 
 
@@ -78,6 +78,8 @@ def test_the_stub_of_the_package_has_its_names() -> None:
                 exported = ast.literal_eval(value)
     assert sorted(exported) == sorted(imported) == tesson.__all__
     assert set(tesson.__all__) <= set(dir(tesson))
+    others = {name for name in dir(tesson) if not name.startswith("_")} - {*tesson.__all__, *tesson._NAMES}
+    assert {name for name in others if f"tesson.{name}" not in sys.modules} == set()
     for name, module in imported.items():
         of = importlib.import_module(f"tesson.{module}")
         assert getattr(tesson, name) is (of if module == name else getattr(of, name))

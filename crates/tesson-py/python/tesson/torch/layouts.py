@@ -34,6 +34,10 @@ class Padded(NamedTuple):
         return torch.arange(self.values.shape[1], device=self.lengths.device) < self.lengths[:, None]
 
 
+def _plain(data: MinibatchData) -> torch.Tensor:
+    return torch.from_numpy(data.samples)
+
+
 def _samples(data: MinibatchData, dtype: torch.dtype | None) -> Any:
     if data.is_ragged:
         return [_cast(torch.from_numpy(sample), dtype) for sample in data.sample_list]
@@ -76,7 +80,7 @@ def _coo(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
 
 
 def _classes(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
-    return torch.from_numpy(data.class_indices.astype(np.int64))
+    return torch.from_numpy(data._classes())
 
 
 def _cast(values: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
@@ -98,12 +102,22 @@ _DENSE = {"samples": _samples, "padded": _padded, "nested": _nested, "packed": _
 _SPARSE = {"csr": _csr, "coo": _coo, "classes": _classes}
 
 
-#: Makes a tensor of the data of a stream, with values of a type if one is given.
-TensorMaker = Callable[[MinibatchData, torch.dtype | None], Any]
+#: Makes a tensor of the data of a stream.
+TensorMaker = Callable[[MinibatchData], Any]
+
+#: The same, with values of a type if one is given.
+_TypedMaker = Callable[[MinibatchData, torch.dtype | None], Any]
 
 
-def tensor_makers(layouts: Mapping[str, StreamLayout], streams: Streams) -> list[tuple[str, TensorMaker]]:
-    """What makes the tensor of each stream: by default its ``"samples"``, or ``"csr"`` of a sparse one.
+def _of_type(make: _TypedMaker, dtype: torch.dtype | None) -> TensorMaker:
+    return lambda data: make(data, dtype)
+
+
+def tensor_makers(
+    layouts: Mapping[str, StreamLayout], streams: Streams, dtype: torch.dtype | None
+) -> list[tuple[str, TensorMaker]]:
+    """What makes the tensor of each stream, with values of a type if one is given: by default its ``"samples"``, or ``"csr"`` of a
+    sparse one.
 
     Raises
     ------
@@ -113,12 +127,14 @@ def tensor_makers(layouts: Mapping[str, StreamLayout], streams: Streams) -> list
     for name in layouts:
         if name not in streams:
             raise ConfigError(f"layouts: no stream `{name}`, there are {', '.join(streams)}", path=f"layouts.{name}")
-    makers = []
+    makers: list[tuple[str, TensorMaker]] = []
     for name, stream in streams.items():
-        known: Mapping[str, TensorMaker] = _SPARSE if stream.is_sparse else _DENSE
+        known: Mapping[str, _TypedMaker] = _SPARSE if stream.is_sparse else _DENSE
         layout = layouts.get(name, next(iter(known)))
         if layout not in known:
             what = f"found {layout!r} for a {stream.storage_format} stream, expected one of {', '.join(known)}"
             raise ConfigError(f"layouts.{name}: {what}", path=f"layouts.{name}")
-        makers.append((name, known[layout]))
+        # The most frequent case is a call of its own, since each counts where minibatches are small.
+        is_plain = layout == "samples" and dtype is None and -1 not in stream.shape
+        makers.append((name, _plain if is_plain else _of_type(known[layout], dtype)))
     return makers

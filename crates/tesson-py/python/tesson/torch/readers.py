@@ -73,8 +73,7 @@ class SourceReader:
         if options.world is not None:
             raise ConfigError("world: a source has ranks of its own; give it world=…", path="world")
         self._source, self._size = source, options.size
-        self._makers = tensor_makers(options.layouts, source.streams)
-        self._dtype = options.dtype
+        self._makers = tensor_makers(options.layouts, source.streams, options.dtype)
         self._is_infinite = source.is_infinite()
         self.ended: bool = False
 
@@ -89,8 +88,7 @@ class SourceReader:
         return minibatch or None
 
     def tensors(self, batch: Minibatch) -> dict[str, Any]:
-        dtype = self._dtype
-        return {name: make(batch[name], dtype) for name, make in self._makers}
+        return {name: make(batch[name]) for name, make in self._makers}
 
     def state(self) -> dict[str, Any]:
         return self._source.get_checkpoint_state()
