@@ -66,7 +66,7 @@ impl EncodedColumn {
         self.bytes.shrink_to_fit();
     }
 
-    /// Gives a column without samples memory for the bytes of some.
+    /// Removes all samples, and uses `memory` for the bytes of the next ones.
     pub fn set_memory(&mut self, memory: Vec<u8>) {
         self.clear();
         self.bytes = memory;

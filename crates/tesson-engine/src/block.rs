@@ -211,15 +211,16 @@ impl ChunkPool {
         self.keeps_small && n_sequences <= FEW as usize
     }
 
-    /// A block whose files, which have been read into memory of a worker, lie in pages; in one piece each if they have more
-    /// than `most` bytes, which would be twice in memory for a while. The worker gets its memory back, or that of new columns.
+    /// A block whose files, which have been read into memory of a worker, lie in pages; in one piece for each column if they have
+    /// more than `most` bytes, which would be in memory twice for a while. The worker gets its memory back, or that of new columns,
+    /// but no more than that.
     pub(crate) fn with_pages(&self, mut chunk: Chunk, most: usize, memory: &mut Vec<Vec<u8>>) -> Decoded {
         let used = |column: &mut EncodedColumn| column.len().checked_sub(1).map_or(0, |i| column.span(i).end);
         if chunk.encoded_columns().map(used).sum::<usize>() > most {
             chunk.encoded_columns().for_each(EncodedColumn::drop_unused);
             return Decoded::columns(chunk);
         }
-        // What was not lent is not needed either.
+        // Buffers that no column took are freed.
         memory.clear();
         let mut bytes = 0;
         for column in chunk.encoded_columns() {
@@ -228,7 +229,14 @@ impl ChunkPool {
             memory.push(taken);
         }
         let pages = self.pages.store(memory.iter().map(Vec::as_slice));
-        memory.retain(|file| file.capacity() <= most);
+        let mut left = most;
+        memory.retain(|file| match left.checked_sub(file.capacity()) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        });
         Decoded { chunk, rows: None, pages }
     }
 

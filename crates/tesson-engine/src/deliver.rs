@@ -62,7 +62,7 @@ const BATCHES_SHARE: usize = 4;
 /// Memory for chunks that lies ready: this part of it at most for small blocks that stay.
 const SMALL_SHARE: usize = 16;
 
-/// And this part for pages of files that stay, beside those that take the room of blocks that are not in memory.
+/// And this part for pages of files that stay, unless they may take more: the room of blocks that are not in memory.
 const PAGES_SHARE: usize = 2;
 
 /// What is asked of the lengths that sequences turn out to have.
@@ -100,7 +100,8 @@ impl PipelineConfig {
     /// Bytes of the pools, where the caller needs so many beside what it takes.
     fn pool_limits(&self, outside: usize) -> PoolLimits {
         let bytes = self.chunk_pool_bytes.min(self.memory_limit.saturating_sub(outside) / 4);
-        let (small, pages) = (bytes / SMALL_SHARE, bytes / PAGES_SHARE);
+        let has_pages = self.transforms.has_encoded() && !self.passes_by();
+        let (small, pages) = (bytes / SMALL_SHARE, if has_pages { bytes / PAGES_SHARE } else { 0 });
         PoolLimits { used_once: bytes - small - pages, small, pages }
     }
 
@@ -526,10 +527,7 @@ impl Pipeline {
         state.outside = bytes;
         let idle = self.shared.idle_bytes();
         state.shrink(idle, setup);
-        let pages = state.page_limit(idle, setup);
-        // Freeing many takes a while.
-        drop(state);
-        block_pool.set_page_limit(pages);
+        block_pool.set_page_limit(state.page_limit(idle, setup));
     }
 
     /// The next minibatch in plan order. Waits until it is done or `interrupted` says to stop.

@@ -1,8 +1,8 @@
 //! Files that stay in memory as they are, such as pictures, in pages that files of any size share.
 //!
 //! Pictures differ in size: what one leaves when it is evicted seldom fits the next one, unless it comes in pages of one
-//! size. A file has large pages, and small ones for what is left: little of a small file is wasted, and what large files leave can be used
-//! for something else once it is freed. A file is put together again when it is decoded.
+//! size. A file has large pages, and small ones for what is left: little of a small file is wasted, and what large files
+//! leave can be used for something else once it is freed. A file is put together again when it is decoded.
 
 use std::mem;
 use std::ops::Range;
@@ -147,8 +147,7 @@ impl PagePool {
     pub(crate) fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::Relaxed);
         while self.bytes.load(Ordering::Relaxed) > limit {
-            let (large, small) = (self.take(&self.large), self.take(&self.small));
-            if large.n + small.n == 0 {
+            if self.take(&self.large).n == 0 && self.take(&self.small).n == 0 {
                 break;
             }
         }
@@ -156,16 +155,14 @@ impl PagePool {
 
     /// Keeps pages, or frees them.
     pub(crate) fn give(&self, pages: FilePages) {
-        let bytes = self.bytes.load(Ordering::Relaxed).saturating_add(pages.bytes());
-        if bytes <= self.limit.load(Ordering::Relaxed) {
-            let FilePages { large, small } = pages;
-            self.keep(&self.large, large);
-            self.keep(&self.small, small);
-        }
+        let FilePages { large, small } = pages;
+        self.keep(&self.large, large);
+        self.keep(&self.small, small);
     }
 
     fn keep<const ROOM: usize>(&self, idle: &Idle<ROOM>, chain: Chain<ROOM>) {
-        if chain.n > 0 {
+        let bytes = self.bytes.load(Ordering::Relaxed).saturating_add(chain.bytes());
+        if chain.n > 0 && bytes <= self.limit.load(Ordering::Relaxed) {
             self.bytes.fetch_add(chain.bytes(), Ordering::Relaxed);
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(chain);
         }
@@ -182,7 +179,8 @@ impl PagePool {
     pub(crate) fn store<'a>(&self, parts: impl Iterator<Item = &'a [u8]> + Clone) -> FilePages {
         let len = parts.clone().map(<[u8]>::len).sum::<usize>();
         let (n_large, n_small) = match (len / LARGE, (len % LARGE).div_ceil(SMALL)) {
-            (large, small) if small * SMALL >= LARGE => (large + 1, 0),
+            // As many small ones take as much as a large one.
+            (large, 16..) => (large + 1, 0),
             numbers => numbers,
         };
         let mut parts = parts;
@@ -240,7 +238,7 @@ mod tests {
         let pool = PagePool::new(usize::MAX);
         for n in [0, 1, SMALL - 1, SMALL, SMALL + 1, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE, 5 * LARGE + 9000]
         {
-            let file = bytes(n);
+            let file: Vec<u8> = bytes(n).iter().map(|byte| byte.wrapping_add(n as u8)).collect();
             // In parts that end anywhere, some of them empty.
             let pages = pool.store(file.chunks(700).chain([&[][..]]));
             assert!(pages.bytes() < n + n / 32 + 2 * SMALL, "{n} bytes take {}", pages.bytes());
@@ -269,17 +267,21 @@ mod tests {
         // What is beyond the limit is freed.
         pool.give(PagePool::new(0).store([&bytes(40 * LARGE)[..]].into_iter()));
         assert_eq!(held(), (50, 9));
-        pool.set_limit(10 * size_of::<Page<LARGE>>());
-        let (large, small) = held();
-        assert_eq!(pool.bytes.load(Ordering::Relaxed), large * (LARGE + 16) + small * (SMALL + 16));
-        assert!(large <= 10);
+        let sum = |(large, small)| large * (LARGE + 16) + small * (SMALL + 16);
+        assert_eq!(pool.bytes.load(Ordering::Relaxed), sum((50, 9)));
         pool.set_limit(0);
-        assert_eq!(held(), (0, 0));
+        assert_eq!((held(), pool.bytes.load(Ordering::Relaxed)), ((0, 0), 0));
+        // Chain by chain, large pages first.
+        pool.set_limit(limit);
+        let files: Vec<FilePages> = (0..10).map(|_| store(5 * LARGE + 2 * SMALL)).collect();
+        files.into_iter().for_each(|file| pool.give(file));
+        pool.set_limit(sum((20, 20)) + 1);
+        assert_eq!((held(), pool.bytes.load(Ordering::Relaxed)), ((20, 20), sum((20, 20))));
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri takes too long for so many")]
     fn a_file_of_many_pages_can_be_dropped() {
-        drop(PagePool::new(0).store([&bytes(10_000 * LARGE)[..]].into_iter()));
+        drop(PagePool::new(0).filled::<8>(&Mutex::default(), 500_000, |_| ()));
     }
 }

@@ -186,15 +186,23 @@ impl Shared {
             // Growing corpora are read in order and have no other way to a sequence than its block.
             let forced = matches!(source, BlockSource::ByteRun(_)) && state.loading == 0;
             let idle = self.idle_bytes();
-            // The load uses pages of the blocks that are evicted for it.
-            self.block_pool.set_page_limit(usize::MAX);
+            // The load uses pages of the blocks that are evicted for it, if it has files that lie in pages.
+            let takes_pages = reserved as u64 <= self.kept_by_worker();
+            if takes_pages {
+                self.block_pool.set_page_limit(usize::MAX);
+            }
             let has_room = state.make_room(reserved, idle, &self.setup);
-            self.block_pool.set_page_limit(state.page_limit(idle, &self.setup));
+            if takes_pages || !has_room {
+                self.block_pool.set_page_limit(state.page_limit(idle, &self.setup));
+            }
             if !has_room && !forced {
                 return None;
             }
             state.queue.pop_front();
             state.used += reserved;
+            if !takes_pages {
+                self.block_pool.set_page_limit(state.page_limit(idle, &self.setup));
+            }
             state.loading += 1;
             state.blocks[block as usize].presence = Presence::Loading;
             return Some(Job::Load(block, source, reserved));

@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Bytes that each worker may keep of the storage that it has read.
-    fn kept_by_worker(&self) -> u64 {
+    pub(super) fn kept_by_worker(&self) -> u64 {
         4 * self.setup.run_bytes + self.block_bytes
     }
 

@@ -115,6 +115,11 @@ impl Transforms {
         self.chains.iter().any(Chain::is_stored)
     }
 
+    /// Whether blocks keep files of any stream.
+    pub(crate) fn has_encoded(&self) -> bool {
+        self.chains.iter().any(|chain| chain.stored.storage == Storage::Encoded)
+    }
+
     /// Whether this stream is.
     pub(crate) fn is_stored(&self, stream: usize) -> bool {
         self.chains[stream].is_stored()

@@ -36,6 +36,8 @@ pub(super) struct Memory {
     used: usize,
     /// Lines of the next block, at least.
     next: usize,
+    /// Many zeros each, for this picture alone.
+    zeros: Vec<Vec<u8>>,
 }
 
 /// An array that the library would move out of memory if it were too large. That never happens here: pictures that are too
@@ -68,6 +70,7 @@ impl Memory {
             self.next = if lines > KEPT { 0 } else { lines.next_power_of_two().min(KEPT) };
         }
         self.used = 0;
+        self.zeros.clear();
     }
 
     /// So many bytes of any contents, beginning with a line. Unwinds as errors of the library do if there are none.
@@ -87,23 +90,25 @@ impl Memory {
     /// So many bytes of zeros. Where they are many they come from the system, which makes them when they are used: a damaged
     /// file of a few bytes may declare a large picture.
     fn take_zeros(&mut self, bytes: usize) -> *mut u8 {
-        let lines = bytes.div_ceil(LINE);
-        if lines <= self.left() || lines <= KEPT {
+        if bytes <= KEPT * LINE {
             let first = self.take(bytes);
             // SAFETY: so many bytes were taken there.
             unsafe { first.write_bytes(0, bytes) };
             return first;
         }
-        let Ok(layout) = Layout::array::<Line>(lines) else { fail("there is not enough memory") };
-        // SAFETY: there are some lines.
+        let layout = bytes.checked_add(LINE).and_then(|n| Layout::array::<u8>(n).ok());
+        let Some(layout) = layout else { fail("there is not enough memory") };
+        // SAFETY: there are some bytes. More than bytes must not be aligned: allocators would write all zeros themselves.
         let first = unsafe { alloc_zeroed(layout) };
         if first.is_null() {
             fail("there is not enough memory");
         }
-        // SAFETY: it was allocated by this layout, which is that of so many lines.
-        self.blocks.push(unsafe { Vec::from_raw_parts(first.cast::<Line>(), 0, lines) });
-        self.used = 0;
-        self.take_lines(lines)
+        // SAFETY: it was allocated by this layout, which is that of so many bytes.
+        let mut zeros = unsafe { Vec::from_raw_parts(first, 0, layout.size()) };
+        // SAFETY: there are `LINE` bytes more than are asked for.
+        let aligned = unsafe { zeros.as_mut_ptr().add(first.align_offset(LINE).min(LINE)) };
+        self.zeros.push(zeros);
+        aligned
     }
 
     /// Lines that the last block has left.
@@ -272,12 +277,13 @@ mod tests {
     #[test]
     fn zeros_are_zeros_wherever_they_lie() {
         let mut memory = Memory::default();
-        for bytes in [100, 200 << 10, 100, KEPT * LINE + 1, 100] {
+        for bytes in [100, 100, 200 << 10, 200 << 10, 100, KEPT * LINE + 1, KEPT * LINE + 1, 100] {
             let first = memory.take_zeros(bytes);
             // SAFETY: so many bytes were taken.
             let taken = unsafe { std::slice::from_raw_parts_mut(first, bytes) };
-            assert!(taken.iter().step_by(1013).all(|&byte| byte == 0));
-            taken[0] = 1;
+            assert!(first.addr().is_multiple_of(LINE));
+            assert!(taken.iter().step_by(1013).all(|&byte| byte == 0) && taken[bytes - 1] == 0);
+            taken.iter_mut().step_by(1013).for_each(|byte| *byte = 1);
             taken[bytes - 1] = 1;
             memory.reset();
         }

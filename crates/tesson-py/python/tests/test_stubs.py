@@ -65,6 +65,7 @@ def test_modules_are_loaded_when_they_are_asked_for() -> None:
     loaded = loaded_by("import tesson; tesson.errors")
     assert {name for name in loaded if "tesson" in name} == {"tesson", "tesson.errors"}
     assert "tesson.source" in loaded_by("import tesson; tesson.MinibatchSource")
+    assert "tesson.world" in loaded_by("import tesson; [getattr(tesson, name) for name in tesson._NAMES]")
 
 
 def test_the_stub_of_the_package_has_its_names() -> None:

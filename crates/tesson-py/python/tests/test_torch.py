@@ -94,6 +94,19 @@ def test_layouts_of_sequences(dtype: Any) -> None:
     assert all(torch.equal(ours, other) for ours, other in zip(unpacked, parts, strict=True))
 
 
+@pytest.mark.parametrize(("transforms", "shapes"), [([], [(2, 3, 3), (4, 1, 3)]), ([tesson.transforms.scale(2, 5, 3)], [(3, 5, 2)] * 2)])
+def test_samples_of_shapes_of_their_own_are_a_list_of_tensors(tmp_path: Path, transforms: list[Any], shapes: list[Any]) -> None:
+    for name, width, height in (("a", 3, 2), ("b", 1, 4)):
+        (tmp_path / f"{name}.ppm").write_bytes(f"P6 {width} {height} 255\n".encode() + bytes(range(3 * width * height)))
+    (tmp_path / "map").write_text("".join(f"{tmp_path}/{name}.ppm\t0\n" for name in "ab"))
+    streams = StreamDefs(x=StreamDef("image", transforms=transforms, dtype="uint8", ragged=True), y=StreamDef("label", 1))
+    deserializer = tesson.ImageDeserializer(tmp_path / "map", streams, layout="CHW" if transforms else "HWC")
+    with MinibatchSource(deserializer, randomize=False, max_sweeps=1) as source:
+        found = next(iter(tesson.torch.IterableDataset(source, 2)))["x"]
+    assert [tuple(sample.shape) for sample in found] == shapes
+    assert all(sample.dtype == torch.uint8 for sample in found)
+
+
 def test_nested_tensors_share_memory() -> None:
     with sequences() as source:
         dataset = tesson.torch.IterableDataset(source, 6, layouts={"x": "nested"})
@@ -191,7 +204,9 @@ def test_the_state_of_a_rank_resumes_on_one_process() -> None:
     assert values(resumed) == sweeps(1)[0][3:]
 
 
-@pytest.mark.parametrize("options", [{}, {"num_workers": 2}, {"collate_fn": lambda batch: batch}, {"pin_memory": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"num_workers": 2}, {"collate_fn": lambda batch: batch}, {"pin_memory": True}], ids=["plain", "workers", "collate", "pin"]
+)
 def test_its_own_loader_gives_what_that_of_pytorch_does(options: dict[str, Any]) -> None:
     loader = tesson.torch.DataLoader(tesson.torch.IterableDataset(endless, SIZE), **options)
     assert isinstance(loader, DataLoader)

@@ -34,8 +34,9 @@ class Padded(NamedTuple):
         return torch.arange(self.values.shape[1], device=self.lengths.device) < self.lengths[:, None]
 
 
-def _plain(data: MinibatchData) -> torch.Tensor:
-    return torch.from_numpy(data.samples)
+def _plain(data: MinibatchData) -> Any:
+    # Samples of one shape may be those of a ragged stream.
+    return _samples(data, None) if data.is_ragged else torch.from_numpy(data.samples)
 
 
 def _samples(data: MinibatchData, dtype: torch.dtype | None) -> Any:
@@ -135,6 +136,6 @@ def tensor_makers(
             what = f"found {layout!r} for a {stream.storage_format} stream, expected one of {', '.join(known)}"
             raise ConfigError(f"layouts.{name}: {what}", path=f"layouts.{name}")
         # The most frequent case is a call of its own, since each counts where minibatches are small.
-        is_plain = layout == "samples" and dtype is None and -1 not in stream.shape
+        is_plain = layout == "samples" and dtype is None
         makers.append((name, _plain if is_plain else _of_type(known[layout], dtype)))
     return makers

@@ -20,7 +20,8 @@ class DataLoader(TorchDataLoader[dict[str, Any]]):
 
     PyTorch's own rebuilds each dictionary and reports each step to the profiler: that takes longer than making the tensors, and
     where the source already keeps all cores busy the loop waits for it. This one hands on what the dataset makes. With worker
-    processes, ``pin_memory`` or a ``collate_fn`` it does what PyTorch's does.
+    processes, ``pin_memory``, a ``timeout`` or a ``collate_fn`` it does what PyTorch's does; without, it draws no number from PyTorch's
+    generator, where PyTorch's draws one for each iteration.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class DataLoader(TorchDataLoader[dict[str, Any]]):
         super().__init__(dataset, batch_size=None, **options)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self.num_workers > 0 or self.pin_memory or self.collate_fn is not default_convert:
+        if self.num_workers > 0 or self.pin_memory or self.timeout > 0 or self.collate_fn is not default_convert:
             batches: Iterator[dict[str, Any]] = super().__iter__()
             return batches
         return iter(self.dataset)
