@@ -18,7 +18,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader
 
 import tesson.torch
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
@@ -66,7 +65,7 @@ class Run:
 
     def train(self, epochs, checkpoint=None, save_every=None, stop_after=None):
         """Trains up to this number of epochs, or for so many steps. Saves a checkpoint every few steps, after each epoch and at the end."""
-        loader = DataLoader(self.dataset, batch_size=None)
+        loader = tesson.torch.DataLoader(self.dataset)
         steps = 0
         while self.epoch < epochs:
             # The first iteration after a resume gives what the epoch had left.
