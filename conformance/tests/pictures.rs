@@ -84,8 +84,9 @@ const A_FEW: usize = 16;
 /// Files that differ in size.
 const FILES: usize = 23;
 
-/// By how many a minibatch of 64 pictures that lie in files takes more allocations than one of 16: a few, since growing
-/// arrays double. And the largest allocation of any. The map has so many lines, and so many pictures are read before counting begins.
+/// How many more allocations a minibatch of 64 pictures makes than one of 16 (a few, since growing arrays double), and the
+/// bytes of the largest allocation of either. The pictures lie in files, which a map of `lines` lines names; `before` pictures are
+/// read before counting begins.
 fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
     let jpegs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tesson-image/tests/jpeg");
     let mut file = std::fs::read(jpegs.join("420-95.jpg")).expect("a committed file");

@@ -185,7 +185,8 @@ impl ChunkPool {
         ChunkPool { idle: Mutex::new(idle), keeps_small: false, pages: PagePool::new(0) }
     }
 
-    /// For blocks that stay in memory, and the files of some of them in pages, of which so many bytes are kept.
+    /// For blocks that stay in memory, some with their files in pages. `pages` is the number of bytes of idle pages that are
+    /// kept.
     pub(crate) fn of_small(limit: usize, pages: usize) -> ChunkPool {
         ChunkPool { keeps_small: true, pages: PagePool::new(pages), ..ChunkPool::new(limit) }
     }

@@ -164,7 +164,7 @@ fn fail(what: &str) -> ! {
 
 /// Where a library's memory is.
 fn memory(info: &mut jpeg_common_struct) -> &mut Memory {
-    // SAFETY: whoever calls the library has aimed it at a `Memory`, which nothing else uses during a call.
+    // SAFETY: `Library::call` sets it to the address of a `Memory`, which nothing else uses during the call.
     unsafe { &mut *info.client_data.cast() }
 }
 
