@@ -1,0 +1,132 @@
+"""How fast a corpus comes into PyTorch's loops, beside the Python API's own: steps a second, and each loop's share of them.
+
+    python bench/python_torch.py KIND FILE [--model] [--size N] [--threads N] [--rounds N] [--json]
+
+One sweep in minibatches of 256 samples, opening included; the loops take turns in each round. All of them do nothing with
+a minibatch, or with --model train a linear classifier on it. KIND and FILE are those of ``tesson-bench corpus``. Build the
+extension with ``maturin develop --release`` first.
+
+"DataLoader, arrays handed on" is what PyTorch's class leaves of the Python API's loop when nothing is made of a minibatch:
+no dataset can do more in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+import tesson.torch
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+
+CLASSES = 10
+STREAMS = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=CLASSES, is_sparse=True))
+#: The loop that the others are compared with.
+API = "Python API"
+#: A loop's batches as tensors of samples and classes.
+Tensors = Iterator[tuple[torch.Tensor, torch.Tensor]]
+
+
+class Arrays(IterableDataset[Any]):
+    """The Python API's minibatches, with the arrays a loop needs."""
+
+    def __init__(self, source: MinibatchSource, size: int) -> None:
+        self.source, self.size = source, size
+
+    def __iter__(self) -> Iterator[Any]:
+        for minibatch in self.source.minibatches(self.size):
+            yield minibatch["features"].samples, minibatch["labels"].class_indices
+
+
+def itself(batch: Any) -> Any:
+    return batch
+
+
+def from_arrays(batches: Iterable[Any]) -> Tensors:
+    for samples, classes in batches:
+        yield torch.from_numpy(samples), torch.from_numpy(classes).long()
+
+
+def from_dictionaries(batches: Iterable[dict[str, torch.Tensor]]) -> Tensors:
+    for batch in batches:
+        yield batch["features"], batch["labels"]
+
+
+def dataset(source: MinibatchSource, size: int) -> tesson.torch.IterableDataset:
+    return tesson.torch.IterableDataset(source, size, layouts={"labels": "classes"})
+
+
+#: What each loop goes over, and how a step gets its tensors from it.
+LOOPS: dict[str, tuple[Callable[[MinibatchSource, int], Iterable[Any]], Callable[[Iterable[Any]], Tensors]]] = {
+    API: (Arrays, from_arrays),
+    "dataset": (dataset, from_dictionaries),
+    "tesson.torch.DataLoader": (lambda *given: tesson.torch.DataLoader(dataset(*given)), from_dictionaries),
+    "DataLoader": (lambda *given: DataLoader(dataset(*given), batch_size=None), from_dictionaries),
+    "DataLoader, arrays handed on": (
+        lambda *given: DataLoader(Arrays(*given), batch_size=None, collate_fn=itself),
+        from_arrays,
+    ),
+}
+
+
+def train(tensors: Tensors) -> int:
+    """The steps of one sweep with the smallest model that learns."""
+    model = torch.nn.Linear(784, CLASSES)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+    steps = 0
+    for samples, classes in tensors:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(samples), classes).backward()
+        optimizer.step()
+        steps += 1
+    return steps
+
+
+def rate(loop: str, file: Path, arguments: argparse.Namespace) -> float:
+    """Steps a second of one sweep."""
+    batches_of, tensors_of = LOOPS[loop]
+    start = time.perf_counter()
+    deserializer = CTFDeserializer(file, STREAMS)
+    with MinibatchSource(deserializer, randomize=False, max_sweeps=1, threads=arguments.threads) as source:
+        batches = batches_of(source, arguments.size)
+        steps = train(tensors_of(batches)) if arguments.model else sum(1 for _ in batches)
+    return steps / (time.perf_counter() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("kind", choices=["dense", "mnist"])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--model", action="store_true", help="train a linear classifier instead of doing nothing")
+    parser.add_argument("--size", type=int, default=256, help="samples of a minibatch")
+    parser.add_argument("--threads", type=int, help="that read and decode; default: one for each core")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    arguments = parser.parse_args()
+    # PyTorch's own threads would compete with those that decode.
+    torch.set_num_threads(1)
+    rates: dict[str, list[float]] = {loop: [] for loop in LOOPS}
+    for counts in [False] + [True] * arguments.rounds:
+        for loop, measured in rates.items():
+            found = rate(loop, arguments.file, arguments)
+            if counts:
+                measured.append(found)
+    medians = {loop: statistics.median(measured) for loop, measured in rates.items()}
+    if arguments.json:
+        shares = {loop: median / medians[API] for loop, median in medians.items()}
+        print(json.dumps({"unit": "steps/s", "package": tesson.__file__, "medians": medians, "shares": shares}))
+        return
+    for loop, median in medians.items():
+        spread = f"{min(rates[loop]):.0f} to {max(rates[loop]):.0f}"
+        print(f"{median / medians[API]:6.3f}  {median:8.0f} steps/s ({spread})  {loop}")
+
+
+if __name__ == "__main__":
+    main()
