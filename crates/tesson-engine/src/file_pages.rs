@@ -253,7 +253,7 @@ mod tests {
     fn pages_are_used_again_for_files_of_any_size() {
         let limit = 60 * size_of::<Page<LARGE>>();
         let pool = PagePool::new(limit);
-        let store = |n: usize| pool.store([&bytes(n)[..]].into_iter());
+        let store = |n: usize| pool.store([&vec![0; n][..]].into_iter());
         let held = || {
             let large = pool.large.lock().unwrap().iter().map(|chain| chain.n).sum::<usize>();
             (large, pool.small.lock().unwrap().iter().map(|chain| chain.n).sum::<usize>())
@@ -265,7 +265,7 @@ mod tests {
         pool.give(file);
         assert_eq!(held(), (50, 9));
         // What is beyond the limit is freed.
-        pool.give(PagePool::new(0).store([&bytes(40 * LARGE)[..]].into_iter()));
+        pool.give(PagePool::new(0).store([&vec![0; 40 * LARGE][..]].into_iter()));
         assert_eq!(held(), (50, 9));
         let sum = |(large, small)| large * (LARGE + 16) + small * (SMALL + 16);
         assert_eq!(pool.bytes.load(Ordering::Relaxed), sum((50, 9)));
