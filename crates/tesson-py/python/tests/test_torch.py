@@ -558,15 +558,31 @@ def test_all_ranks_of_a_sampler_take_equally_many_steps(ranks: int) -> None:
             assert list(each) == whole[rank::ranks]
 
 
-def test_a_sampler_begins_the_epoch_that_is_set_and_goes_on_in_the_current_one() -> None:
+def test_a_sampler_begins_the_epoch_that_is_set() -> None:
     expected = order_of_source(23, 7, 5)
     each = sampler()
     each.set_epoch(4)
     assert list(each) == expected[4]
     each.set_epoch(1)
-    begun = list(itertools.islice(each, 5))
-    each.set_epoch(1)
-    assert begun + list(each) == expected[1]
+    # As a loader with workers does, whose loop is left: how much it took does not matter to the next iteration.
+    assert list(itertools.islice(each, 5)) == expected[1][:5]
+    assert list(each) == expected[2]
+    assert list(itertools.islice(each, 5)) == expected[3][:5]
+    each.set_epoch(3)
+    assert list(each) == expected[3]
+
+
+def test_a_sampler_goes_on_in_the_epoch_of_a_state_that_is_set_as_well() -> None:
+    expected = order_of_source(23, 7, 3)
+    begun, resumed = sampler(), sampler()
+    begun.set_epoch(1)
+    list(itertools.islice(begun, 5))
+    resumed.load_state_dict(begun.state_dict())
+    resumed.set_epoch(1)
+    assert [list(resumed), list(resumed)] == [expected[1][5:], expected[2]]
+    resumed.load_state_dict(begun.state_dict())
+    resumed.set_epoch(2)
+    assert (resumed.state_dict()["epoch"], list(resumed)) == (2, expected[2])
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 7])
@@ -589,22 +605,32 @@ def test_a_sampler_refuses_the_state_of_another() -> None:
         sampler(24).load_state_dict(sampler().state_dict())
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_stateful_loader_resumes_with_the_sampler_at_any_step(workers: int) -> None:
+@pytest.mark.parametrize("options", [{}, {"drop_last": True}, {"snapshot_every_n_steps": 3}], ids=["all", "whole batches", "snapshots"])
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_a_stateful_loader_resumes_with_the_sampler_at_any_step(workers: int, options: dict[str, Any]) -> None:
     torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
-    expected = order_of_source(23, 7, 2)
+    n = 20 if "drop_last" in options else 23
+    expected = [epoch[:n] for epoch in order_of_source(23, 7, 4)]
 
     def loader() -> Any:
-        return torchdata.StatefulDataLoader(range(23), batch_size=5, sampler=sampler(), num_workers=workers)
+        return torchdata.StatefulDataLoader(range(23), batch_size=5, sampler=sampler(), num_workers=workers, **options)
 
-    for step in range(1, 5):
-        begun = loader()
-        for _ in itertools.islice(begun, step):
-            state = begun.state_dict()
+    def indices(batches: Any) -> list[int]:
+        return [i for batch in batches for i in batch.tolist()]
+
+    # States before the first step, in two epochs and behind each of them: what is left of which epoch.
+    begun = loader()
+    saved = [(0, 0, begun.state_dict())]
+    for epoch in range(2):
+        taken = 0
+        for batch in begun:
+            taken += len(batch)
+            saved.append((epoch, taken, begun.state_dict()))
+        saved.append((epoch + 1, 0, begun.state_dict()))
+    for epoch, taken, state in saved:
         resumed = loader()
-        resumed.load_state_dict(state)
-        assert [i for batch in resumed for i in batch.tolist()] == expected[0][step * 5 :]
-        assert [i for batch in resumed for i in batch.tolist()] == expected[1]
+        resumed.load_state_dict(json.loads(json.dumps(state)))
+        assert [indices(resumed), indices(resumed)] == [expected[epoch][taken:], expected[epoch + 1]]
 
 
 @pytest.mark.parametrize("options", [{}, {"truncation_length": 4}, {"bucketing": 32, "randomize": True}], ids=["whole", "truncated", "buckets"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sized
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 # Types are checked where PyTorch is not installed, too.
@@ -20,10 +20,11 @@ class Sampler(TorchSampler[int]):
     """Tesson's order ``"global"`` for a map-style dataset: the same indices in the same order as a source of as many sequences.
 
     Ranks take turns, so the indices of all ranks together do not depend on their number. Each iteration is an epoch, or the rest
-    of one after :meth:`load_state_dict`; the one after it is the next epoch, also without :meth:`set_epoch`.
+    of one after :meth:`load_state_dict`; the one after it is the next epoch, also without :meth:`set_epoch`, and even if a loop
+    was left in the middle: how much of it a loader with worker processes had taken would depend on their number.
 
-    The state counts what was taken from the sampler. A ``DataLoader`` with worker processes takes indices ahead: use
-    ``StatefulDataLoader`` there, whose state counts what it has yielded.
+    The state counts what was taken from the sampler, which such a loader does ahead. Use ``torchdata``'s ``StatefulDataLoader``
+    there: its state counts what it has yielded.
 
     Parameters
     ----------
@@ -65,14 +66,15 @@ class Sampler(TorchSampler[int]):
         self._seed = seed
         self._rank, self._ranks, _ = resolve_world(world)
         self._equal_steps = equal_steps
-        self._epoch = 0
-        #: Indices of the epoch that all ranks together have taken.
-        self._taken = 0
+        #: Where the next iteration begins.
+        self._start = _Place(0, 0)
+        #: The iteration that has begun and not ended.
+        self._running: _Indices | None = None
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin this epoch, counted from 0; nothing happens if it is the current one, of which some may be taken already."""
-        if epoch != self._epoch:
-            self._epoch, self._taken = epoch, 0
+        """Begin this epoch, counted from 0, with the next iteration; nothing happens if a state of it was loaded for that."""
+        if self._running is not None or epoch != self._start.epoch:
+            self._start, self._running = _Place(epoch, 0), None
 
     def __len__(self) -> int:
         """Indices of an epoch for this rank."""
@@ -86,24 +88,19 @@ class Sampler(TorchSampler[int]):
         return self._items + (self._ranks - spare if spare and self._equal_steps == "repeat" else 0)
 
     def __iter__(self) -> Iterator[int]:
-        # Only the order is of interest: the data are zeros that take no memory.
-        nothing = np.broadcast_to(np.float32(0), (self._items, 1))
-        with MinibatchSource.from_data({"item": nothing}, randomize="global", randomization_seed=self._seed, threads=1) as source:
-            end, begin = self._end(), 0
-            block: list[Any] = []
-            while self._taken + self._rank < end:
-                place = (self._taken + self._rank) % self._items
-                if not begin <= place < begin + len(block):
-                    begin = place
-                    source.restore_from_checkpoint({"minibatchSourcePosition": self._epoch * self._items + begin})
-                    block = source.next_minibatch(min(self.BLOCK, self._items - begin))["item"].keys
-                self._taken += self._ranks
-                yield int(block[place - begin])
-        self.set_epoch(self._epoch + 1)
+        return _Indices(self)
+
+    def _begin(self, iteration: _Indices, place: _Place) -> None:
+        """Notes that an iteration begins at a place: the one after it has the next epoch."""
+        self._start, self._running = _Place(place.epoch + 1, 0), iteration
+
+    def _end_of(self, iteration: _Indices) -> None:
+        if self._running is iteration:
+            self._running = None
 
     def state_dict(self) -> dict[str, Any]:
         """What has been taken. The state of any rank resumes on any number of them."""
-        return {"epoch": self._epoch, "taken": self._taken, "items": self._items, "seed": self._seed}
+        return self._state(self._start if self._running is None else self._running.place)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Resume from a state.
@@ -113,7 +110,76 @@ class Sampler(TorchSampler[int]):
         ResumeError
             The state is that of another number of items or another seed. The sampler is as it was.
         """
+        self._start, self._running = self._place(state_dict), None
+
+    def _state(self, place: _Place) -> dict[str, Any]:
+        return {"epoch": place.epoch, "taken": place.taken, "items": self._items, "seed": self._seed}
+
+    def _place(self, state: Mapping[str, Any]) -> _Place:
         for name, mine in (("items", self._items), ("seed", self._seed)):
-            if state_dict.get(name) != mine:
-                raise ResumeError(f"the state is that of {name}={state_dict.get(name)}, found {mine}", code="resume.unreadable")
-        self._epoch, self._taken = state_dict["epoch"], state_dict["taken"]
+            if state.get(name) != mine:
+                raise ResumeError(f"the state is that of {name}={state.get(name)}, found {mine}", code="resume.unreadable")
+        return _Place(state["epoch"], state["taken"])
+
+
+class _Place(NamedTuple):
+    """A place in the order of a sampler."""
+
+    epoch: int
+    #: Indices of the epoch that all ranks together have taken.
+    taken: int
+
+
+class _Indices(Iterator[int]):
+    """One iteration over a sampler. It begins with its first index: loaders make some that they never use.
+
+    Its state stays behind the last index when the epoch has ended, so that ``StatefulDataLoader``, which saves it, finds nothing left
+    in the epoch that its last batch belongs to.
+    """
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+        self._begun: _Place | None = None
+        # Only the order is of interest: the data are zeros that take no memory.
+        nothing = np.broadcast_to(np.float32(0), (sampler._items, 1))
+        self._source = MinibatchSource.from_data(
+            {"item": nothing}, randomize="global", randomization_seed=sampler._seed, threads=1
+        )
+        #: Indices that lie ready, and the place in the epoch of the first of them.
+        self._block: list[Any] = []
+        self._block_start = 0
+
+    @property
+    def place(self) -> _Place:
+        """What has been taken, or where it would begin."""
+        return self._sampler._start if self._begun is None else self._begun
+
+    def __next__(self) -> int:
+        sampler = self._sampler
+        if self._begun is None:
+            self._begun = sampler._start
+            sampler._begin(self, self._begun)
+        epoch, taken = self._begun
+        if taken + sampler._rank >= sampler._end():
+            self._source.close()
+            sampler._end_of(self)
+            raise StopIteration
+        self._begun = _Place(epoch, taken + sampler._ranks)
+        return self._index(epoch, (taken + sampler._rank) % sampler._items)
+
+    def _index(self, epoch: int, place: int) -> int:
+        if not self._block_start <= place < self._block_start + len(self._block):
+            items = self._sampler._items
+            self._block_start = place
+            self._source.restore_from_checkpoint({"minibatchSourcePosition": epoch * items + place})
+            self._block = self._source.next_minibatch(min(Sampler.BLOCK, items - place))["item"].keys
+        return int(self._block[place - self._block_start])
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place behind the last index."""
+        return self._sampler._state(self.place)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on behind a place."""
+        self._begun = self._sampler._place(state_dict)
+        self._sampler._begin(self, self._begun)
