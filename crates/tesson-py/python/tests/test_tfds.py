@@ -427,6 +427,21 @@ def test_arrays_stay_valid_when_iterator_and_dataset_are_gone(tmp_path: Path) ->
     assert batch["n"][:, 0].tolist() == list(range(100)) and batch["n"].flags.writeable and batch["x"].flags.aligned
 
 
+def test_workers_cannot_share_an_order_that_each_would_draw_for_itself(numbers: tfds.Builder) -> None:
+    shares = {"num_data_partitions": 2, "partition_index": 1}
+    for drawn in (numbers.as_dataset("train", shuffle_files=True), numbers.as_dataset("train").shuffle(7).repeat(2)):
+        with pytest.raises(tesson.UsageError, match="shuffle without a seed"):
+            drawn.minibatches(6, **shares)
+        with pytest.raises(tesson.UsageError, match="shuffle without a seed"):
+            pickle.loads(pickle.dumps(drawn)).minibatches(6, **shares)
+        assert len(list(drawn.minibatches(6))) > 0
+    tfds.set_random_seed(5)
+    try:
+        assert len(list(numbers.as_dataset("train", shuffle_files=True).shuffle(7).minibatches(6, **shares))) > 0
+    finally:
+        tfds.set_random_seed(None)
+
+
 def test_workers_share_minibatches_and_may_change_in_number(numbers: tfds.Builder) -> None:
     def minibatches(workers: int, rank: int, state: Any = None) -> tfds.MinibatchIterator:
         ds = numbers.as_dataset("train").shuffle(7, seed=1).repeat(2)

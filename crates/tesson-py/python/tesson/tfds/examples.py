@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from .. import _tesson
+from ..errors import UsageError
+from . import seeds
 from .features import arrays
 from .operations.node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, Traversal, check_operation
 from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
@@ -147,6 +149,11 @@ class Examples(Node):
 
     def minibatches(self, size: int, share: tuple[int, int], drop_remainder: bool, pads: bool) -> MinibatchIterator:
         """The next pass in batches, of which a worker has a share."""
+        if share[0] > 1 and any(isinstance(seed, seeds.Random) for seed in (self.request.read_config["shuffle_seed"], *self.seeds)):
+            raise UsageError(
+                "found a shuffle without a seed, expected one that all workers have: each would draw its own, so that their shares "
+                "lose and repeat examples; give `shuffle` a seed and `tfds.ReadConfig` a shuffle_seed, or call `tfds.set_random_seed`"
+            )
         iterator = MinibatchIterator(self.prepared, self.request, size, share, drop_remainder, pads)
         self._follow(iterator)
         return iterator

@@ -42,8 +42,12 @@ def narrow_given(seed: int) -> int:
     return seed if -(2**63) <= seed < 2**63 else seed % (2**31 - 1)
 
 
+class Random(int):
+    """A seed that follows from nothing given: another process that does the same has another one."""
+
+
 def draw() -> int:
     """A seed for a shuffle that was given none: from the global one, or a random one."""
     if _GLOBAL.draws is not None:
         return _GLOBAL.draws.draw()
-    return secrets.randbelow(2**31 - 1)
+    return Random(secrets.randbelow(2**31 - 1))
