@@ -195,7 +195,8 @@ impl Planner {
     /// Plans the next minibatch as for a single worker, and deals it out.
     fn next_dealt(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
-        let (first, mut sweep_end) = (self.cursor.sweep, false);
+        let (Cursor { sweep: first, sequence, .. }, mut sweep_end) = (self.cursor, false);
+        let nothing = PlanRefusal::NoSequenceForEachWorker { samples: demand.samples, workers: demand.workers };
         loop {
             if self.advance(index, demand, (Share::ALL, room), out)? == Progress::NeedIndex {
                 return Ok(Progress::NeedIndex);
@@ -204,12 +205,14 @@ impl Planner {
                 break;
             }
             if out.data_end {
+                if (first, sequence) == (0, 0) {
+                    return Err(nothing);
+                }
                 out.drop_all();
                 break;
             }
             if self.cursor.sweep > first + 1 {
-                let Demand { samples, workers, .. } = demand;
-                return Err(PlanRefusal::NoSequenceForEachWorker { samples, workers });
+                return Err(nothing);
             }
             sweep_end |= out.sweep_end;
             out.clear();

@@ -247,6 +247,26 @@ fn ranks_that_never_get_anything_are_refused_where_steps_are_dropped() {
 }
 
 #[test]
+fn minibatches_that_are_dropped_without_exception_are_refused() {
+    let index = index_of(&[vec![1; 20]]);
+    let first = |samples, workers, limit| {
+        let by_position = PlanSpec {
+            sharing: Sharing::Position,
+            limit,
+            ..with_equal_steps(chunk_window(1, 0), EqualSteps::Drop)
+        };
+        let mut plan = BatchPlan::default();
+        let planned = Planner::new(by_position).next_batch(&index, demand(samples, workers, 0), &mut plan);
+        planned.map(|_| plan.own.len()).map_err(|e| e.to_string())
+    };
+    for limit in [Limit::Sweeps(1), Limit::Sweeps(3), Limit::Endless] {
+        let e = first(10, 16, limit).unwrap_err();
+        assert!(e.starts_with("no minibatch of 10 samples of a whole sweep has a sequence for each of 16 workers"), "{e}");
+        assert_eq!(first(20, 16, limit), Ok(2));
+    }
+}
+
+#[test]
 fn a_state_of_steps_that_cannot_be_of_the_corpus_is_refused() {
     let index = index_of(&vec![vec![2; 6]; 4]);
     let mut planner = Planner::new(with_equal_steps(chunk_window(2, 1), EqualSteps::Drop));
