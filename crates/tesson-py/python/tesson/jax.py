@@ -15,8 +15,10 @@ JAX is imported when the first minibatch is read, so that this module costs noth
 from __future__ import annotations
 
 import json
+import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,8 +94,12 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     loop gives the next sweep.
 
     Its state is that after the minibatch last handed over, whatever has been prefetched since: a dictionary that `json`
-    can write. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it. Grain's :meth:`get_state` and
-    :meth:`set_state` have it as one text, since a state there has the same structure after every step.
+    can write. In one saved inside a loop, behind its last minibatch, the loop has nothing left: the first one after resuming is empty,
+    and the next one gives the next sweep. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it. Grain's
+    :meth:`get_state` and :meth:`set_state` have it as one text, since a state there has the same structure after every step.
+
+    Where Grain was imported before, this is one of its ``DatasetIterator``, so its Orbax handlers save and restore it; and it is
+    one of Orbax' ``StatefulCheckpointable``.
     """
 
     def __init__(
@@ -112,37 +118,50 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._classes = named_streams("classes", classes, source)
         check_storage(source, self._classes)
         self._source = source
+        #: The source, if it has sweeps without an end: a loop is over one of them.
+        self._endless = source if isinstance(source, MinibatchSource) and source.is_infinite() else None
         self._arguments = () if minibatch_size is None else (minibatch_size,)
         self._sharding = sharding
         self._prefetch = prefetch
         self._padded = _checked(padded, source)
         self._pad_to = pad_to
         self._state: dict[str, Any] | BatchState = source.get_checkpoint_state()
-        #: The minibatches ahead of the loop, and the state after each.
-        self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState]] = deque()
+        #: Whether that is behind the last minibatch of a sweep, and the loop over it has not ended: here, or where the state was saved.
+        self._at_end = self._nothing_left = False
+        #: The minibatches ahead of the loop, with the state after each and whether it ends the sweep.
+        self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState, bool]] = deque()
         self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
         self._ended = False
+        self._closed = False
+        if grain := sys.modules.get("grain"):
+            grain.DatasetIterator.register(MinibatchIterator)
 
     def __iter__(self) -> MinibatchIterator:
-        if self._ended:
+        if not self._ahead and (self._ended or self._at_end):
             # A loop over the next sweep.
-            self._ended, self._reading = False, None
+            self._ended, self._at_end, self._reading = False, False, None
         return self
 
     def __next__(self) -> dict[str, Any]:
+        if self._closed:
+            raise ValueError("found a closed iterator, expected one that reads: make another one of an open source")
+        if self._at_end or self._nothing_left:
+            self._at_end, self._nothing_left, self._ended = False, False, True
         # One more than are prefetched, since the first is handed over at once.
-        while not self._ended and len(self._ahead) <= self._prefetch:
-            self._read()
+        self._read_ahead(self._prefetch + 1)
         if not self._ahead:
+            # A share may have had less than others: the place behind theirs is known only now.
+            self._state = self._source.get_checkpoint_state()
             raise StopIteration
-        arrays, self._state = self._ahead.popleft()
+        arrays, self._state, self._at_end = self._ahead.popleft()
         return arrays
 
     def state_dict(self) -> dict[str, Any]:
         """The state after the minibatch last handed over."""
         # Made when it is asked for: most steps are not saved.
-        return self._state.to_dict() if isinstance(self._state, BatchState) else self._state
+        state = self._state.to_dict() if isinstance(self._state, BatchState) else dict(self._state)
+        return {**state, "ended": True} if self._at_end or self._nothing_left else state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Resume from a state of this iterator or of its source; what has been prefetched is dropped.
@@ -154,6 +173,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         """
         self._source.restore_from_checkpoint(state_dict)
         self._state = self._source.get_checkpoint_state()
+        self._at_end, self._nothing_left = False, self._endless is not None and bool(state_dict.get("ended"))
         self._ahead.clear()
         self._ended, self._reading = False, None
 
@@ -161,38 +181,75 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
         return {"source": json.dumps(self.state_dict())}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Resume from a state of :meth:`get_state` or :meth:`state_dict`.
+    def set_state(self, state: Mapping[str, Any] | str | bytes) -> None:
+        """Resume from a state of :meth:`get_state` or :meth:`state_dict`, or its text in JSON.
 
         Raises
         ------
         ResumeError
-            As :meth:`load_state_dict`, or the text is no JSON.
+            As :meth:`load_state_dict`, or a text is no JSON.
         """
-        text = state.get("source")
-        if len(state) == 1 and isinstance(text, str):
-            try:
-                state = json.loads(text)
-            except ValueError:
-                what = "found a state whose `source` is no JSON, expected what get_state() returned"
-                raise ResumeError(what, code="resume.unreadable") from None
-        self.load_state_dict(state)
+        if isinstance(state, (str, bytes)):
+            state = _of_json(state)
+        text = state.get("source") if isinstance(state, Mapping) and len(state) == 1 else None
+        self.load_state_dict(_of_json(text) if isinstance(text, str) else state)
+
+    async def save(self, directory: Any) -> Awaitable[None]:
+        """Save the state of now into a directory that Orbax makes; what is returned writes it."""
+        from .orbax import write_state
+
+        state = self.state_dict()
+
+        async def write() -> None:
+            write_state(Path(await directory.await_creation()), state)
+
+        return write()
+
+    async def load(self, directory: Any) -> Awaitable[None]:
+        """Resume from what :meth:`save` has written, in any number of processes; what is returned does it."""
+        from .orbax import read_state
+
+        async def read() -> None:
+            self.load_state_dict(read_state(Path(directory)))
+
+        return read()
+
+    def start_prefetch(self) -> None:
+        """Begin to read and to copy to the devices, before the loop asks."""
+        if not self._at_end and not self._nothing_left:
+            self._read_ahead(self._prefetch)
+
+    def close(self) -> None:
+        """Drop what has been prefetched and close the source. There are no more minibatches, but the state stays."""
+        if not self._closed:
+            self._closed, self._state = True, self.state_dict()
+            self._at_end, self._nothing_left, self._reading = False, False, None
+            self._ahead.clear()
+            self._source.close()
+
+    def _read_ahead(self, n: int) -> None:
+        """Reads until so many minibatches are ahead of the loop, if there are."""
+        while not self._ended and len(self._ahead) < n:
+            self._read()
 
     def _read(self) -> None:
         """Starts the copy of one more minibatch, or notes that there is none."""
         if self._reading is None:
             self._reading = self._source.minibatches(*self._arguments, **self._share())
+        endless = self._endless
+        sweeps = None if endless is None else endless._source.local_sweeps()
         minibatch = next(self._reading, None)
         if minibatch is None:
             self._ended = True
             return
+        is_last = endless is not None and endless._sweeps_ended(sweeps, minibatch) > 0
         # Custom sources have no state in their minibatches, and do not read ahead.
         batch = getattr(minibatch, "_batch", None)
         state = self._source.get_checkpoint_state() if batch is None else batch.state_later()
         arrays: dict[str, NDArray[Any]] = {}
         for name, data in minibatch.items():
             self._add(arrays, getattr(name, "name", name), data)
-        self._ahead.append((self._put(arrays), state))
+        self._ahead.append((self._put(arrays), state, is_last))
 
     def _share(self) -> dict[str, int]:
         """Which share of the minibatches this process reads, where the source has not been told."""
@@ -254,6 +311,13 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             name: jax.make_array_from_process_local_data(_with_axes(self._sharding, array.ndim), array)
             for name, array in arrays.items()
         }
+
+
+def _of_json(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ResumeError("found a state that is no JSON, expected what get_state() returned", code="resume.unreadable") from None
 
 
 def _with_axes(sharding: Any, axes: int) -> Any:

@@ -8,6 +8,9 @@
     manager.restore(step, args=ocp.args.Composite(
         params=ocp.args.StandardRestore(params), data=tesson.orbax.DataRestore(batches)))
 
+With Orbax' ``v1`` functions the minibatches of :mod:`tesson.jax` need nothing around them: ``save_checkpointables(path, {"data":
+batches})`` and ``load_checkpointables(path, {"data": batches})``.
+
 What is saved is anything with ``state_dict`` and ``load_state_dict``: the minibatches of :mod:`tesson.jax`, a source, an iterator
 over a prepared dataset. Every process writes its own state, and any number of processes can restore: where sharing is by position
 all states are the same, and where it is by chunk they are merged (:func:`tesson.merge_states`).
@@ -48,13 +51,42 @@ else:
     _CheckpointHandler = ocp.CheckpointHandler
 
 
+def write_state(directory: Path, state: Mapping[str, Any]) -> None:
+    """Writes this process' state to a file of its own."""
+    _own_file(directory).write_text(json.dumps(state), encoding="utf-8")
+
+
+def read_state(directory: Path) -> dict[str, Any]:
+    """The state for this process, of those that any number of processes have written.
+
+    Raises
+    ------
+    ResumeError
+        States are missing.
+    """
+    files = sorted(directory.glob("rank-*-of-*.json"))
+    processes = {int(file.stem.rpartition("-")[2]) for file in files}
+    if processes != {len(files)}:
+        found = ", ".join(file.name for file in files) or "none"
+        what = f"found the states {found} in {directory}, expected one of each process"
+        raise ResumeError(what, code="resume.unreadable")
+    states = {file: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    all_states, own = list(states.values()), states.get(_own_file(directory))
+    if own is not None or all(state == all_states[0] for state in all_states):
+        return dict(all_states[0] if own is None else own)
+    return merge_states(all_states)
+
+
+def _own_file(directory: Path) -> Path:
+    return directory / f"rank-{jax.process_index()}-of-{jax.process_count()}.json"
+
+
 class DataHandler(_CheckpointHandler):
     """Saves and restores the states of data; Orbax makes one of :class:`DataSave` and :class:`DataRestore`."""
 
     def save(self, directory: os.PathLike[str], args: DataSave) -> None:
         """Write this process' state to a file of its own."""
-        name = f"rank-{jax.process_index()}-of-{jax.process_count()}.json"
-        (Path(directory) / name).write_text(json.dumps(args.data.state_dict()), encoding="utf-8")
+        write_state(Path(directory), args.data.state_dict())
 
     def restore(self, directory: os.PathLike[str], args: DataRestore) -> Resumable:
         """Put the data back to where they stood, and return them.
@@ -64,19 +96,7 @@ class DataHandler(_CheckpointHandler):
         ResumeError
             States are missing, or they are those of other data.
         """
-        files = sorted(Path(directory).glob("rank-*-of-*.json"))
-        processes = {int(file.stem.rpartition("-")[2]) for file in files}
-        if processes != {len(files)}:
-            found = ", ".join(file.name for file in files) or "none"
-            what = f"found the states {found} in {os.fspath(directory)}, expected one of each process"
-            raise ResumeError(what, code="resume.unreadable")
-        states = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-        own = Path(directory) / f"rank-{jax.process_index()}-of-{jax.process_count()}.json"
-        if all(state == states[0] for state in states):
-            state = states[0]
-        else:
-            state = json.loads(own.read_text(encoding="utf-8")) if own in files else merge_states(states)
-        args.data.load_state_dict(state)
+        args.data.load_state_dict(read_state(Path(directory)))
         return args.data
 
 

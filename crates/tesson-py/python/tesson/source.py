@@ -547,10 +547,14 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
                 partition_index,
             )
         ):
-            after = self._source.local_sweeps()
-            sweeps -= minibatch.sweep_end if after is None or before is None else after - before
-            before = after
+            sweeps -= self._sweeps_ended(before, minibatch)
+            before = self._source.local_sweeps()
             yield minibatch
+
+    def _sweeps_ended(self, before: int | None, minibatch: Minibatch) -> int:
+        """Sweeps that a minibatch has ended, of which so many had ended `before` it."""
+        after = self._source.local_sweeps()
+        return minibatch.sweep_end if after is None or before is None else after - before
 
     def __iter__(self) -> Iterator[Minibatch]:
         """The same as :meth:`minibatches` without arguments."""
@@ -832,7 +836,10 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     ...     source.next_minibatch(8)["x"].num_samples
     4
     """
-    return _tesson.merge_states(list(states))
+    given = list(states)
+    merged = _tesson.merge_states(given)
+    # What a loop of `tesson.jax` adds behind its last minibatch.
+    return {**merged, "ended": True} if all(state.get("ended") for state in given) else merged
 
 
 def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:

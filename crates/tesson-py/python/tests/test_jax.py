@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -97,6 +98,93 @@ def test_a_state_is_that_of_the_minibatch_handed_over_last(prefetch: int) -> Non
         next(again)
         again.load_state_dict(resumed.state_dict())
         assert begun + as_lists(resumed) == begun + as_lists(again) == everything
+
+
+@pytest.mark.parametrize("prefetch", [0, 2, 7])
+@pytest.mark.parametrize("sharing", ["position", "chunk"])
+def test_a_loop_that_had_nothing_left_is_empty_when_it_is_resumed(prefetch: int, sharing: Literal["position", "chunk"]) -> None:
+    def fresh() -> tesson.jax.MinibatchIterator:
+        return tesson.jax.minibatches(source(sharing=sharing), 5, prefetch=prefetch)
+
+    batches, seen = fresh(), fresh()
+    sweeps = [as_lists(seen) for _ in range(3)]
+    for sweep in sweeps[:2]:
+        for i, _ in enumerate(batches):
+            resumed, state = fresh(), batches.get_state()
+            resumed.set_state(state)
+            resumed.start_prefetch()
+            assert resumed.get_state() == state
+            assert as_lists(resumed) == sweep[i + 1 :]
+        # The loop over the resumed one has ended, as this one has.
+        assert batches.state_dict() == resumed.state_dict() and "ended" not in batches.state_dict()
+    assert as_lists(batches) == as_lists(resumed) == sweeps[2]
+    # A loop that is left behind its last minibatch is over, too.
+    left = fresh()
+    assert as_lists(itertools.islice(left, len(sweeps[0]))) == sweeps[0] and as_lists(left) == sweeps[1]
+
+
+def test_states_of_shares_merge_though_some_had_nothing() -> None:
+    def share(rank: int) -> tesson.jax.MinibatchIterator:
+        data = MinibatchSource.from_data(y=np.arange(2), randomize=True, max_sweeps=1, world=(rank, 3), sharing="chunk")
+        return tesson.jax.minibatches(data, 1)
+
+    shares = [share(rank) for rank in range(3)]
+    assert sorted(sum(([next(each, None) is not None] for each in shares), [])) == [False, True, True]
+    merged = tesson.merge_states([each.state_dict() for each in shares])
+    whole = MinibatchSource.from_data(y=np.arange(2), randomize=True, max_sweeps=1)
+    whole.restore_from_checkpoint(merged)
+    assert not whole.next_minibatch(1)
+
+
+def test_loops_that_had_nothing_left_merge_to_one() -> None:
+    def share(rank: int) -> tesson.jax.MinibatchIterator:
+        return tesson.jax.minibatches(source(world=(rank, 2), sharing="chunk"), 4, prefetch=0)
+
+    states = []
+    for rank in range(2):
+        each = share(rank)
+        states += [each.state_dict() for _ in each][-1:]
+    resumed = tesson.jax.minibatches(source(), 4)
+    resumed.load_state_dict(tesson.merge_states(states))
+    assert [len(as_lists(resumed)) for _ in range(2)] == [0, 3]
+
+
+def test_a_state_is_nobody_elses() -> None:
+    batches = tesson.jax.minibatches(source(), 5)
+    next(batches)
+    batches.set_state(batches.get_state())
+    state = batches.get_state()
+    batches.state_dict().clear()
+    assert batches.get_state() == state
+
+
+def test_states_may_be_texts() -> None:
+    batches = tesson.jax.minibatches(source(max_sweeps=1), 5)
+    next(batches)
+    text = batches.get_state()["source"]
+    rest = as_lists(batches)
+    for state in (text, text.encode()):
+        batches.set_state(state)
+        assert as_lists(batches) == rest
+    for state in ("{", b"x"):
+        with pytest.raises(ResumeError, match="no JSON"):
+            batches.set_state(state)
+    with pytest.raises(ResumeError):
+        batches.set_state("[1]")
+
+
+def test_a_closed_iterator_has_a_state_but_no_minibatches() -> None:
+    opened = source()
+    batches = tesson.jax.minibatches(opened, 5)
+    next(batches)
+    state = batches.get_state()
+    batches.close()
+    batches.close()
+    assert batches.get_state() == state
+    with pytest.raises(ValueError, match="closed iterator"):
+        next(batches)
+    with pytest.raises(UsageError):
+        opened.next_minibatch(5)
 
 
 @pytest.mark.parametrize("options", [{}, {"truncation_length": 2}, {"bucketing": 8, "randomize": True}])

@@ -43,6 +43,40 @@ def test_a_manager_saves_data_beside_weights(tmp_path: Path) -> None:
     assert values(batches) == whole[3:]
 
 
+def steps_and_rest(steps: int) -> tuple[tesson.jax.MinibatchIterator, list[list[float]]]:
+    """Minibatches of which so many were read, and those that are left."""
+    batches = tesson.jax.minibatches(source(), 8)
+    whole = values(tesson.jax.minibatches(source(), 8))
+    for _ in range(steps):
+        next(batches)
+    return batches, whole[steps:]
+
+
+@pytest.mark.parametrize("steps", [0, 3, 5])
+def test_the_first_version_of_orbax_saves_minibatches_as_they_are(tmp_path: Path, steps: int) -> None:
+    v1 = getattr(ocp, "v1", None) or pytest.skip("this Orbax has no v1")
+    batches, rest = steps_and_rest(steps)
+    v1.save_checkpointables(tmp_path / "run", {"weights": {"w": np.arange(3.0)}, "data": batches})
+    assert values(batches) == rest
+    resumed = tesson.jax.minibatches(source(), 8)
+    next(resumed)
+    v1.load_checkpointables(tmp_path / "run", {"data": resumed})
+    assert values(resumed) == rest
+
+
+@pytest.mark.parametrize("steps", [0, 3, 5])
+def test_handlers_of_grain_save_minibatches(tmp_path: Path, steps: int) -> None:
+    grain = pytest.importorskip("grain", reason="Grain is not installed")
+    batches, rest = steps_and_rest(steps)
+    assert isinstance(batches, grain.DatasetIterator)
+    with ocp.CheckpointManager(tmp_path / "run") as manager:
+        manager.save(0, args=grain.checkpoint.CheckpointSave(batches))
+        manager.wait_until_finished()
+        resumed = tesson.jax.minibatches(source(), 8)
+        assert manager.restore(0, args=grain.checkpoint.CheckpointRestore(resumed)) is resumed
+    assert values(resumed) == values(batches) == rest
+
+
 def ranks(monkeypatch: pytest.MonkeyPatch, rank: int, size: int) -> None:
     monkeypatch.setattr(jax, "process_index", lambda: rank)
     monkeypatch.setattr(jax, "process_count", lambda: size)

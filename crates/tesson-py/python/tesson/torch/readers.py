@@ -83,8 +83,7 @@ class SourceReader:
             return source.next_minibatch(self._size) or None
         before = source._source.local_sweeps()
         minibatch = source.next_minibatch(self._size)
-        after = source._source.local_sweeps()
-        self.ended = minibatch.sweep_end if before is None or after is None else after > before
+        self.ended = source._sweeps_ended(before, minibatch) > 0
         return minibatch or None
 
     def tensors(self, batch: Minibatch) -> dict[str, Any]:
