@@ -196,7 +196,8 @@ impl Planner {
     fn next_dealt(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
         let (Cursor { sweep: first, sequence, .. }, mut sweep_end) = (self.cursor, false);
-        let nothing = PlanRefusal::NoSequenceForEachWorker { samples: demand.samples, workers: demand.workers };
+        let nothing =
+            PlanRefusal::NoSequenceForEachWorker { samples: demand.samples, workers: demand.workers };
         loop {
             if self.advance(index, demand, (Share::ALL, room), out)? == Progress::NeedIndex {
                 return Ok(Progress::NeedIndex);

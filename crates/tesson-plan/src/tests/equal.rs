@@ -261,7 +261,12 @@ fn minibatches_that_are_dropped_without_exception_are_refused() {
     };
     for limit in [Limit::Sweeps(1), Limit::Sweeps(3), Limit::Endless] {
         let e = first(10, 16, limit).unwrap_err();
-        assert!(e.starts_with("no minibatch of 10 samples of a whole sweep has a sequence for each of 16 workers"), "{e}");
+        assert!(
+            e.starts_with(
+                "no minibatch of 10 samples of a whole sweep has a sequence for each of 16 workers"
+            ),
+            "{e}"
+        );
         assert_eq!(first(20, 16, limit), Ok(2));
     }
 }

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ._tesson import BatchState
 from .errors import DataError, ResumeError, UsageError
-from .minibatch import MinibatchData
+from .minibatch import Minibatch, MinibatchData
 from .source import MinibatchSource
 from .source_base import Source
 from .stream_names import check_storage, named_streams
@@ -189,10 +189,9 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         ResumeError
             As :meth:`load_state_dict`, or a text is no JSON.
         """
-        if isinstance(state, (str, bytes)):
-            state = _of_json(state)
-        text = state.get("source") if isinstance(state, Mapping) and len(state) == 1 else None
-        self.load_state_dict(_of_json(text) if isinstance(text, str) else state)
+        given: Any = _of_json(state) if isinstance(state, (str, bytes)) else state
+        text = given.get("source") if isinstance(given, Mapping) and len(given) == 1 else None
+        self.load_state_dict(_of_json(text) if isinstance(text, str) else given)
 
     async def save(self, directory: Any) -> Awaitable[None]:
         """Save the state of now into a directory that Orbax makes; what is returned writes it."""
@@ -242,7 +241,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         if minibatch is None:
             self._ended = True
             return
-        is_last = endless is not None and endless._sweeps_ended(sweeps, minibatch) > 0
+        is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch) > 0
         # Custom sources have no state in their minibatches, and do not read ahead.
         batch = getattr(minibatch, "_batch", None)
         state = self._source.get_checkpoint_state() if batch is None else batch.state_later()
