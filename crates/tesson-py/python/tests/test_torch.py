@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import json
@@ -33,6 +34,7 @@ from tesson import (  # noqa: E402
     UsageError,
     tfds,
 )
+from tesson.torch.passes import Passes  # noqa: E402
 
 SIZE, ITEMS = 4, 22
 
@@ -522,6 +524,64 @@ def test_an_error_ahead_of_the_loop_comes_where_the_batch_would(pins: list[Any],
     assert dataset.state_dict() == state
 
 
+@pytest.mark.parametrize("snapshot_every", [0, 1, 4])
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("kind", ["endless", "finite", "elements"])
+def test_workers_know_with_their_last_minibatch_that_the_pass_has_ended(
+    kind: str, workers: int, snapshot_every: int, prepared: Any
+) -> None:
+    # StatefulDataLoader resumes a finished iteration from states behind the last minibatches, and starts the workers of the next
+    # one without waiting for those that it resumed.
+    torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    elements = functools.partial(pickle.loads, pickle.dumps(prepared.batch(3)))
+
+    def loader() -> Any:
+        made = {
+            "endless": lambda: tesson.torch.IterableDataset(endless, SIZE),
+            "finite": lambda: tesson.torch.IterableDataset(functools.partial(endless, max_sweeps=1), SIZE),
+            "elements": lambda: tesson.torch.IterableDataset(elements),
+        }[kind]()
+        options = {"num_workers": workers, "multiprocessing_context": "fork", "snapshot_every_n_steps": snapshot_every}
+        return torchdata.StatefulDataLoader(made, batch_size=None, **options)
+
+    def batches(of: Iterable[dict[str, Any]]) -> list[list[float]]:
+        return [next(iter(batch.values())).flatten().tolist() for batch in of]
+
+    whole = loader()
+    passes = [batches(whole)]
+    after = whole.state_dict()
+    passes += [batches(whole) for _ in range(2)]
+    begun = loader()
+    for step, _ in enumerate(begun, start=1):
+        state = begun.state_dict()
+        if step == len(passes[0]) and snapshot_every == 1:
+            saved = state["_snapshot"]["_worker_snapshots"].values()
+            # Those that had none have not begun.
+            assert sum(worker["dataset_state"]["ended"] for worker in saved) == min(workers, len(passes[0]))
+    for state, expected in ((state, [[], *passes[1:]]), (after, passes[1:])):
+        resumed = loader()
+        resumed.load_state_dict(state)
+        assert [batches(resumed) for _ in expected] == expected
+
+
+def test_a_worker_of_a_dropped_iteration_does_not_count() -> None:
+    memory = Passes()
+    # As in as many processes: the memory is shared, all else is their own.
+    dropped, resumed, third = (copy.copy(memory) for _ in range(3))
+    dropped.begin(0, 1, is_resumed=False)
+    resumed.load(0, 1, 3)
+    dropped.end(0, 0, {"at": "the end of another pass"})
+    assert (resumed.number(0), resumed.start(0, 1)) == (3, None)
+    with pytest.raises(UsageError, match="left before its end"):
+        dropped.begin(0, 1, is_resumed=True)
+    with pytest.raises(UsageError, match="left before its end"):
+        third.begin(0, 1, is_resumed=False)
+    resumed.begin(0, 1, is_resumed=True)
+    resumed.end(0, 3, {"at": 7})
+    assert (memory.number(0), memory.position(), third.start(0, 1)) == (4, {"at": 7}, {"at": 7})
+    third.begin(0, 1, is_resumed=False)
+
+
 def order_of_source(items: int, seed: int, epochs: int) -> list[list[int]]:
     """The sequences of each sweep, as a source gives them."""
     with MinibatchSource.from_data(x=np.zeros((items, 1)), randomize="global", randomization_seed=seed) as source:
@@ -653,8 +713,21 @@ def test_distributed_checkpoints_hold_all_of_a_state(tmp_path: Path, options: di
     assert [batch["x"].tolist() for batch in loaded] == [batch["x"].tolist() for batch in iteration]
 
 
-@pytest.mark.parametrize("source", ["{", 3, None])
-def test_a_state_that_cannot_be_read_is_refused(source: Any) -> None:
+@pytest.mark.parametrize("change", [{"source": "{"}, {"source": 3}, {"source": None}, {"ended": None}, {"ended": "x"}, {"worker": 0}])
+def test_a_state_that_cannot_be_read_is_refused(change: dict[str, Any]) -> None:
     dataset = tesson.torch.IterableDataset(MinibatchSource.from_data(x=np.ones((3, 1))), minibatch_size=2)
+    next(iter(dataset))
+    state = dataset.state_dict()
     with pytest.raises(ResumeError):
-        dataset.load_state_dict({"source": source, "ended": False})
+        dataset.load_state_dict({**state, **change})
+    assert dataset.state_dict() == state
+
+
+@pytest.mark.parametrize("change", [{"epoch": None}, {"epoch": -1}, {"taken": "x"}, {"taken": -1}, {"items": 5}, {}])
+def test_a_state_that_no_sampler_has_is_refused(change: dict[str, Any]) -> None:
+    each = sampler()
+    list(itertools.islice(each, 3))
+    state = each.state_dict()
+    with pytest.raises(ResumeError):
+        each.load_state_dict({**state, **change} if change else {})
+    assert each.state_dict() == state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 # Types are checked where PyTorch is not installed, too.
 import torch  # type: ignore[import-not-found, unused-ignore]
@@ -21,6 +21,18 @@ from .passes import Passes
 from .readers import Readable, Reader, ReaderOptions, reader_of
 
 __all__ = ["IterableDataset"]
+
+
+#: Numbers in the state of a worker.
+_OF_WORKERS = ("worker", "workers", "skip", "pass")
+
+
+class _Next(NamedTuple):
+    """What a worker has found for its next turn: a minibatch and the place behind it, a failure, or nothing."""
+
+    batch: Any = None
+    behind: Callable[[], dict[str, Any]] = dict
+    failure: Exception | None = None
 
 
 class IterableDataset(TorchIterableDataset[dict[str, Any]]):
@@ -102,6 +114,10 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         #: Of a worker: minibatches of others that come before its next, and whether a state that was loaded says so.
         self._skip = 0
         self._loaded = False
+        #: Of a worker that has read on after the minibatch it yielded last: the place behind that one, and what is to be skipped there.
+        self._behind: tuple[Callable[[], dict[str, Any]], int] | None = None
+        #: Of a worker: whether it has read all minibatches of the pass.
+        self._read_all = False
         #: Of a worker: the number of the iteration it is in.
         self._pass = 0
         self._passes = Passes()
@@ -111,14 +127,19 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if worker is None:
             return self._iterate()
         # Now, not when the first minibatch is asked for: a loader may drop this iteration for another one.
-        loaded, self._loaded = self._loaded, False
-        if not loaded:
+        is_resumed, self._loaded = self._loaded, False
+        if not is_resumed:
             start = self._passes.start(worker.id, worker.num_workers)
             if start is not None:
                 self._reader().restore(start)
             self._pass = self._passes.number(worker.id)
-            self._skip, self._ended, self._nothing_left = worker.id, False, False
-        return self._iterate_in_worker(worker.id, worker.num_workers)
+            self._skip, self._behind, self._ended, self._nothing_left = worker.id, None, False, False
+        self._read_all = False
+        first = None
+        if is_resumed and not self._nothing_left:
+            first = self._next_of_worker(worker.num_workers)
+            self._say_end(worker.id)
+        return self._iterate_in_worker(worker.id, worker.num_workers, is_resumed, first)
 
     def _iterate(self) -> Iterator[dict[str, Any]]:
         reader = self._reader_after_workers()
@@ -161,20 +182,45 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
             ahead.stop()
             self._reader().restore(state)
 
-    def _iterate_in_worker(self, worker: int, workers: int) -> Iterator[dict[str, Any]]:
+    def _iterate_in_worker(self, worker: int, workers: int, is_resumed: bool, first: _Next | None) -> Iterator[dict[str, Any]]:
         if self._nothing_left:
             return
+        if not self._ended:
+            self._passes.begin(worker, workers, is_resumed)
+        # A worker reads on to its next minibatch before it yields one, so that with its last one it knows that the pass has ended.
+        # `StatefulDataLoader` saves the state then; and it does not wait for workers that it has resumed behind their last
+        # minibatch or just before, but starts those of the next pass at once.
+        found = first or self._next_of_worker(workers)
+        while found.batch is not None:
+            following = self._next_of_worker(workers)
+            self._behind = found.behind, workers - 1
+            if is_resumed:
+                self._say_end(worker)
+            yield self._reader().tensors(found.batch)
+            found = following
+        if found.failure is not None:
+            raise found.failure
+        self._say_end(worker)
+
+    def _next_of_worker(self, workers: int) -> _Next:
+        """The next minibatch that the worker yields. If there is none, the pass has ended."""
         reader = self._reader()
-        self._passes.begin(worker, workers)
-        while not self._ended and (batch := reader.read()) is not None:
-            self._ended = reader.ended
-            if self._skip > 0:
+        try:
+            while not self._read_all and (batch := reader.read()) is not None:
+                self._read_all = reader.ended
+                if self._skip == 0:
+                    self._skip = workers - 1
+                    return _Next(batch, reader.behind(batch))
                 self._skip -= 1
-                continue
-            self._skip = workers - 1
-            yield reader.tensors(batch)
+        except Exception as failure:
+            return _Next(failure=failure)
         self._ended = True
-        self._passes.end(worker, self._pass, reader.state())
+        return _Next()
+
+    def _say_end(self, worker: int) -> None:
+        """Tells the workers of the next pass where it begins, if this one has ended."""
+        if self._ended:
+            self._passes.end(worker, self._pass, self._reader().state())
 
     def _reader(self) -> Reader:
         """The reader of this process."""
@@ -214,12 +260,13 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         ended = self._ended or self._nothing_left
         if worker is None:
             return {"source": json.dumps(self._position()), "ended": ended}
+        behind, skip = self._behind if self._behind is not None and not ended else (self._reader().state, self._skip)
         return {
-            "source": json.dumps(self._reader().state()),
+            "source": json.dumps(behind()),
             "ended": ended,
             "worker": worker.id,
             "workers": worker.num_workers,
-            "skip": self._skip,
+            "skip": skip,
             "pass": self._pass,
         }
 
@@ -235,14 +282,16 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         here = None if worker is None else (worker.id, worker.num_workers)
         if not isinstance(state_dict, Mapping) or "source" not in state_dict:
             raise ResumeError("found no state of an IterableDataset, expected what state_dict() returned", code="resume.unreadable")
-        saved = (state_dict["worker"], state_dict["workers"]) if "worker" in state_dict else None
+        saved = (state_dict["worker"], state_dict.get("workers")) if "worker" in state_dict else None
         if saved != here:
             who = ["the main process" if at is None else "worker {} of {}".format(*at) for at in (saved, here)]
             raise ResumeError(
                 f"the state is that of {who[0]}, found {who[1]}: resume with the num_workers that it was saved with",
                 code="resume.unreadable",
             )
-        position = state_dict["source"]
+        position, numbers = state_dict["source"], [state_dict.get(name) for name in _OF_WORKERS] if saved else []
+        if not isinstance(state_dict.get("ended"), bool) or not all(isinstance(number, int) and number >= 0 for number in numbers):
+            raise ResumeError(f"found the state {dict(state_dict)!r}, expected what state_dict() returned", code="resume.unreadable")
         if isinstance(position, str):
             try:
                 position = json.loads(position)
@@ -256,8 +305,8 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
             self._passes.clear()
             return
         self._loaded = True
-        self._skip = state_dict["skip"]
-        self._pass = state_dict["pass"]
+        self._skip, self._pass = state_dict["skip"], state_dict["pass"]
+        self._behind = (lambda: position), self._skip
         self._passes.load(worker.id, worker.num_workers, self._pass)
         if self._nothing_left:
             self._passes.end(worker.id, self._pass, position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,14 +26,16 @@ class Passes:
     WORKERS, ROOM = 1024, 2**15
 
     def __init__(self) -> None:
-        # Row w: passes that worker w has ended, and whether it is inside one. The last row: number of workers, and how often the
-        # main process has begun anew.
-        self._counts = torch.zeros((self.WORKERS + 1, 2), dtype=torch.int32).share_memory_()
+        # Row w: passes that worker w has ended, whether it is inside one, and which process counts there: a worker of a dropped
+        # iteration may live on. The last row: number of workers, and how often the main process has begun anew.
+        self._counts = torch.zeros((self.WORKERS + 1, 3), dtype=torch.int64).share_memory_()
         # Where an even pass begins, and an odd one: no worker begins a pass before all have begun the one before. A text that
         # ends with 0.
         self._places = torch.zeros((2, self.ROOM), dtype=torch.uint8).share_memory_()
-        # A worker of a dropped iteration may live on: it has an older number than the memory.
+        # A worker that was started before has an older number than the memory.
         self._beginning = 0
+        #: Of a worker: what it is known by in its row.
+        self._owner = 0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Spawned workers get the same memory; copies that pickle makes get their own.
@@ -44,10 +47,12 @@ class Passes:
 
     def start(self, worker: int, workers: int) -> dict[str, Any] | None:
         """Where the worker's next pass begins; None where the dataset stands."""
-        return self._place(self.number(worker)) if self._workers() in (0, workers) else None
+        is_inside = bool(self._counts[worker, 1])
+        return None if is_inside or self._workers() not in (0, workers) else self._place(self.number(worker))
 
-    def begin(self, worker: int, workers: int) -> None:
-        if self._counts[worker, 1] or self._is_old():
+    def begin(self, worker: int, workers: int, is_resumed: bool) -> None:
+        """The worker begins a pass, or goes on in the one that it has loaded."""
+        if self._is_old() or (not self._is_owner(worker) if is_resumed else self._counts[worker, 1]):
             raise UsageError(_LEFT)
         if self._workers() not in (0, workers):
             raise UsageError(
@@ -55,13 +60,14 @@ class Passes:
                 "dataset.load_state_dict(dataset.state_dict()) before the number of workers changes"
             )
         self._counts[self.WORKERS, 0] = workers
+        self._own(worker)
         self._counts[worker, 1] = 1
 
     def end(self, worker: int, number: int, position: Mapping[str, Any]) -> None:
         text = json.dumps(position).encode() + b"\0"
         if len(text) > self.ROOM:
             raise UsageError(f"the state of the source takes {len(text)} bytes, workers can share {self.ROOM}; use num_workers=0")
-        if self._is_old():
+        if self._is_old() or not self._is_owner(worker):
             return
         following = number + 1
         self._places[following % 2, : len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
@@ -70,9 +76,10 @@ class Passes:
 
     def load(self, worker: int, workers: int, number: int) -> None:
         """The worker resumes inside the pass of this number."""
+        self._own(worker)
         self._counts[self.WORKERS, 0] = workers
         self._counts[worker, 0] = number
-        self._counts[worker, 1] = 0
+        self._counts[worker, 1] = 1
 
     def position(self) -> dict[str, Any] | None:
         """Where the next pass begins, if there have been passes, for the main process."""
@@ -86,6 +93,14 @@ class Passes:
         self._beginning += 1
         self._counts.zero_()
         self._counts[self.WORKERS, 1] = self._beginning
+
+    def _own(self, worker: int) -> None:
+        # Numbers of processes are given again.
+        self._owner = secrets.randbits(62)
+        self._counts[worker, 2] = self._owner
+
+    def _is_owner(self, worker: int) -> bool:
+        return self._owner == int(self._counts[worker, 2])
 
     def _is_old(self) -> bool:
         return self._beginning != int(self._counts[self.WORKERS, 1])

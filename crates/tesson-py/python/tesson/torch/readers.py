@@ -52,6 +52,9 @@ class Reader(Protocol):
     def state(self) -> dict[str, Any]:
         """The place behind the last batch, in a dictionary that `json` can write."""
 
+    def behind(self, batch: Any) -> Callable[[], dict[str, Any]]:
+        """What gives the place behind the last batch, also when others have been read after it."""
+
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go to a place."""
 
@@ -91,6 +94,10 @@ class SourceReader:
 
     def state(self) -> dict[str, Any]:
         return self._source.get_checkpoint_state()
+
+    def behind(self, batch: Minibatch) -> Callable[[], dict[str, Any]]:
+        # Only an empty minibatch has none, and is not given.
+        return lambda: batch.state or {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._source.restore_from_checkpoint(state)
@@ -141,6 +148,10 @@ class PreparedReader:
 
     def state(self) -> dict[str, Any]:
         return self._begun().state_dict()
+
+    def behind(self, batch: Any) -> Callable[[], dict[str, Any]]:
+        state = self.state()
+        return lambda: state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         new = self._new_pass()

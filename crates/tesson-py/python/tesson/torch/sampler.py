@@ -116,10 +116,16 @@ class Sampler(TorchSampler[int]):
         return {"epoch": place.epoch, "taken": place.taken, "items": self._items, "seed": self._seed}
 
     def _place(self, state: Mapping[str, Any]) -> _Place:
+        given = state if isinstance(state, Mapping) else {}
         for name, mine in (("items", self._items), ("seed", self._seed)):
-            if state.get(name) != mine:
-                raise ResumeError(f"the state is that of {name}={state.get(name)}, found {mine}", code="resume.unreadable")
-        return _Place(state["epoch"], state["taken"])
+            if given.get(name) != mine:
+                raise ResumeError(f"the state is that of {name}={given.get(name)}, found {mine}", code="resume.unreadable")
+        epoch, taken = given.get("epoch"), given.get("taken")
+        # Another number of ranks may have gone further, to have equally many steps.
+        if not isinstance(epoch, int) or not isinstance(taken, int) or epoch < 0 or taken < 0:
+            found = f"found epoch={epoch!r} and taken={taken!r}, expected numbers from 0, as state_dict() returned"
+            raise ResumeError(found, code="resume.unreadable")
+        return _Place(epoch, taken)
 
 
 class _Place(NamedTuple):
