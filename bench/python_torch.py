@@ -1,9 +1,9 @@
 """How fast a corpus comes into PyTorch's loops, beside the Python API's own: steps a second, and each loop's share of them.
 
-    python bench/python_torch.py KIND FILE [--model] [--size N] [--threads N] [--rounds N] [--json]
+    python bench/python_torch.py FILE [--model] [--size N] [--threads N] [--rounds N] [--json]
 
 One sweep in minibatches of 256 samples, opening included; the loops take turns in each round. All of them do nothing with
-a minibatch, or with --model train a linear classifier on it. KIND and FILE are those of ``tesson-bench corpus``. Build the
+a minibatch, or with --model train a linear classifier on it. FILE is a corpus of ``tesson-bench``, ``dense`` or ``mnist``. Build the
 extension with ``maturin develop --release`` first.
 
 "DataLoader, arrays handed on" is what PyTorch's class leaves of the Python API's loop when nothing is made of a minibatch:
@@ -102,7 +102,6 @@ def rate(loop: str, file: Path, arguments: argparse.Namespace) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("kind", choices=["dense", "mnist"])
     parser.add_argument("file", type=Path)
     parser.add_argument("--model", action="store_true", help="train a linear classifier instead of doing nothing")
     parser.add_argument("--size", type=int, default=256, help="samples of a minibatch")

@@ -206,7 +206,7 @@ impl Planner {
                 break;
             }
             if out.data_end {
-                if (first, sequence) == (0, 0) {
+                if (first, sequence) == (0, 0) && self.cursor.sweep > 0 {
                     return Err(nothing);
                 }
                 out.drop_all();

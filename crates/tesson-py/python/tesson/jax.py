@@ -14,6 +14,7 @@ JAX is imported when the first minibatch is read, so that this module costs noth
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from collections import deque
@@ -94,12 +95,12 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     loop gives the next sweep.
 
     Its state is that after the minibatch last handed over, whatever has been prefetched since: a dictionary that `json`
-    can write. In one saved inside a loop, behind its last minibatch, the loop has nothing left: the first one after resuming is empty,
-    and the next one gives the next sweep. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it. Grain's
+    can write. A state saved inside a loop, after its last minibatch, resumes in that loop: the first loop is empty, and the next one gives
+    the next sweep. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it. Grain's
     :meth:`get_state` and :meth:`set_state` have it as one text, since a state there has the same structure after every step.
 
-    Where Grain was imported before, this is one of its ``DatasetIterator``, so its Orbax handlers save and restore it; and it is
-    one of Orbax' ``StatefulCheckpointable``.
+    If Grain is imported before an iterator is made, the class counts as a ``DatasetIterator`` of Grain, whose Orbax handlers then save and
+    restore it. It also is a ``StatefulCheckpointable`` of Orbax.
     """
 
     def __init__(
@@ -126,13 +127,15 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._padded = _checked(padded, source)
         self._pad_to = pad_to
         self._state: dict[str, Any] | BatchState = source.get_checkpoint_state()
-        #: Whether that is behind the last minibatch of a sweep, and the loop over it has not ended: here, or where the state was saved.
+        #: Whether that is the state after the last minibatch of a sweep whose loop has not ended: here, or where the state was saved.
         self._at_end = self._nothing_left = False
         #: The minibatches ahead of the loop, with the state after each and whether it ends the sweep.
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState, bool]] = deque()
         self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
         self._ended = False
+        #: The state after the end of the data or the sweep, once that was read.
+        self._end: dict[str, Any] | None = None
         self._closed = False
         if grain := sys.modules.get("grain"):
             grain.DatasetIterator.register(MinibatchIterator)
@@ -151,8 +154,8 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         # One more than are prefetched, since the first is handed over at once.
         self._read_ahead(self._prefetch + 1)
         if not self._ahead:
-            # A share may have had less than others: the place behind theirs is known only now.
-            self._state = self._source.get_checkpoint_state()
+            if self._end is not None:
+                self._state, self._end = self._end, None
             raise StopIteration
         arrays, self._state, self._at_end = self._ahead.popleft()
         return arrays
@@ -160,7 +163,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     def state_dict(self) -> dict[str, Any]:
         """The state after the minibatch last handed over."""
         # Made when it is asked for: most steps are not saved.
-        state = self._state.to_dict() if isinstance(self._state, BatchState) else dict(self._state)
+        state = self._state.to_dict() if isinstance(self._state, BatchState) else copy.deepcopy(self._state)
         return {**state, "ended": True} if self._at_end or self._nothing_left else state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -175,7 +178,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._state = self._source.get_checkpoint_state()
         self._at_end, self._nothing_left = False, self._endless is not None and bool(state_dict.get("ended"))
         self._ahead.clear()
-        self._ended, self._reading = False, None
+        self._ended, self._end, self._reading = False, None, None
 
     def get_state(self) -> dict[str, Any]:
         """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
@@ -215,7 +218,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def start_prefetch(self) -> None:
         """Begin to read and to copy to the devices, before the loop asks."""
-        if not self._at_end and not self._nothing_left:
+        if not self._closed and not self._at_end and not self._nothing_left:
             self._read_ahead(self._prefetch)
 
     def close(self) -> None:
@@ -239,9 +242,10 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         sweeps = None if endless is None else endless._source.local_sweeps()
         minibatch = next(self._reading, None)
         if minibatch is None:
-            self._ended = True
+            # A share may have had less than others: only now is it known where all of them end.
+            self._ended, self._end = True, self._source.get_checkpoint_state()
             return
-        is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch) > 0
+        is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch)[0] > 0
         # Custom sources have no state in their minibatches, and do not read ahead.
         batch = getattr(minibatch, "_batch", None)
         state = self._source.get_checkpoint_state() if batch is None else batch.state_later()

@@ -547,14 +547,14 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
                 partition_index,
             )
         ):
-            sweeps -= self._sweeps_ended(before, minibatch)
-            before = self._source.local_sweeps()
+            ended, before = self._sweeps_ended(before, minibatch)
+            sweeps -= ended
             yield minibatch
 
-    def _sweeps_ended(self, before: int | None, minibatch: Minibatch) -> int:
-        """Sweeps that a minibatch has ended, of which so many had ended `before` it."""
+    def _sweeps_ended(self, before: int | None, minibatch: Minibatch) -> tuple[int, int | None]:
+        """How many sweeps a minibatch has ended, and how many have ended after it, where `before` have ended before it."""
         after = self._source.local_sweeps()
-        return minibatch.sweep_end if after is None or before is None else after - before
+        return minibatch.sweep_end if after is None or before is None else after - before, after
 
     def __iter__(self) -> Iterator[Minibatch]:
         """The same as :meth:`minibatches` without arguments."""
@@ -838,7 +838,7 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """
     given = list(states)
     merged = _tesson.merge_states(given)
-    # What a loop of `tesson.jax` adds behind its last minibatch.
+    # What a loop of `tesson.jax` adds after its last minibatch.
     return {**merged, "ended": True} if all(state.get("ended") for state in given) else merged
 
 

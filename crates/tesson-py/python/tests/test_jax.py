@@ -156,6 +156,16 @@ def test_a_state_is_nobody_elses() -> None:
     state = batches.get_state()
     batches.state_dict().clear()
     assert batches.get_state() == state
+    data = [np.full((5, 1), i, np.float32) for i in range(8)]
+    truncated = tesson.jax.minibatches(MinibatchSource.from_data(x=data, truncation_length=2), 6)
+    next(truncated)
+    truncated.set_state(truncated.get_state())
+    state = truncated.get_state()
+    lists = [value for value in truncated.state_dict().values() if isinstance(value, list)]
+    assert any(lists)
+    for each in lists:
+        each.clear()
+    assert truncated.get_state() == state
 
 
 def test_states_may_be_texts() -> None:
@@ -183,8 +193,15 @@ def test_a_closed_iterator_has_a_state_but_no_minibatches() -> None:
     assert batches.get_state() == state
     with pytest.raises(ValueError, match="closed iterator"):
         next(batches)
+    batches.start_prefetch()
     with pytest.raises(UsageError):
         opened.next_minibatch(5)
+    # Nothing is left to be read of an open one.
+    finite = source(max_sweeps=1)
+    ended = tesson.jax.minibatches(finite, 5)
+    list(ended)
+    finite.close()
+    assert next(ended, None) is None
 
 
 @pytest.mark.parametrize("options", [{}, {"truncation_length": 2}, {"bucketing": 8, "randomize": True}])

@@ -632,6 +632,16 @@ def test_a_sampler_begins_the_epoch_that_is_set() -> None:
     assert list(each) == expected[3]
 
 
+def test_an_iteration_over_a_sampler_goes_to_any_place() -> None:
+    expected = order_of_source(23, 7, 4)
+    each = sampler()
+    iteration = iter(each)
+    for taken in (0, 5, 22, 23):
+        iteration.load_state_dict({**each.state_dict(), "epoch": 2, "taken": taken})
+        assert list(iteration) == expected[2][taken:] and iteration.state_dict()["taken"] == 23
+    assert list(each) == expected[3]
+
+
 def test_a_sampler_goes_on_in_the_epoch_of_a_state_that_is_set_as_well() -> None:
     expected = order_of_source(23, 7, 3)
     begun, resumed = sampler(), sampler()

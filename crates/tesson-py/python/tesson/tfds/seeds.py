@@ -43,7 +43,7 @@ def narrow_given(seed: int) -> int:
 
 
 class Random(int):
-    """A seed that follows from nothing given: another process that does the same has another one."""
+    """A seed drawn at random: another process draws another one."""
 
 
 def draw() -> int:

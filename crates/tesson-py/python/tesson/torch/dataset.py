@@ -28,7 +28,7 @@ _OF_WORKERS = ("worker", "workers", "skip", "pass")
 
 
 class _Next(NamedTuple):
-    """What a worker has found for its next turn: a minibatch and the place behind it, a failure, or nothing."""
+    """What a worker has found for its next turn: a minibatch and the place after it, an error, or nothing."""
 
     batch: Any = None
     behind: Callable[[], dict[str, Any]] = dict
@@ -82,6 +82,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         A layout that the stream cannot have, or an option that is for sources alone, or for prepared datasets.
     UsageError
         When iterating: the iteration before, in worker processes, was left before its end; which of its minibatches were used is unknown.
+        If its workers had already read to the end, the next pass begins.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         #: Of a worker: minibatches of others that come before its next, and whether a state that was loaded says so.
         self._skip = 0
         self._loaded = False
-        #: Of a worker that has read on after the minibatch it yielded last: the place behind that one, and what is to be skipped there.
+        #: Of a worker that has read further than the minibatch it yielded last: the place after that one, and minibatches to skip there.
         self._behind: tuple[Callable[[], dict[str, Any]], int] | None = None
         #: Of a worker: whether it has read all minibatches of the pass.
         self._read_all = False
@@ -187,9 +188,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
             return
         if not self._ended:
             self._passes.begin(worker, workers, is_resumed)
-        # A worker reads on to its next minibatch before it yields one, so that with its last one it knows that the pass has ended.
-        # `StatefulDataLoader` saves the state then; and it does not wait for workers that it has resumed behind their last
-        # minibatch or just before, but starts those of the next pass at once.
+        # A worker reads up to its next minibatch before it yields one, so its state after the last one says that the pass has ended.
+        # `StatefulDataLoader` saves that state. It does not wait for workers that it has resumed at the end of a pass, but starts
+        # those of the next pass at once.
         found = first or self._next_of_worker(workers)
         while found.batch is not None:
             following = self._next_of_worker(workers)

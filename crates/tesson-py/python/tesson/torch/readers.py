@@ -86,7 +86,7 @@ class SourceReader:
             return source.next_minibatch(self._size) or None
         before = source._source.local_sweeps()
         minibatch = source.next_minibatch(self._size)
-        self.ended = source._sweeps_ended(before, minibatch) > 0
+        self.ended = source._sweeps_ended(before, minibatch)[0] > 0
         return minibatch or None
 
     def tensors(self, batch: Minibatch) -> dict[str, Any]:

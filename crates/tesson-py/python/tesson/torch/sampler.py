@@ -23,8 +23,8 @@ class Sampler(TorchSampler[int]):
     of one after :meth:`load_state_dict`; the one after it is the next epoch, also without :meth:`set_epoch`, and even if a loop
     was left in the middle: how much of it a loader with worker processes had taken would depend on their number.
 
-    The state counts what was taken from the sampler, which such a loader does ahead. Use ``torchdata``'s ``StatefulDataLoader``
-    there: its state counts what it has yielded.
+    The state counts what was taken from the sampler, and a loader with worker processes takes indices ahead. Use ``torchdata``'s
+    ``StatefulDataLoader`` there: its state counts what it has yielded.
 
     Parameters
     ----------
@@ -139,53 +139,69 @@ class _Place(NamedTuple):
 class _Indices(Iterator[int]):
     """One iteration over a sampler. It begins with its first index: loaders make some that they never use.
 
-    Its state stays behind the last index when the epoch has ended, so that ``StatefulDataLoader``, which saves it, finds nothing left
+    Its state stays after the last index when the epoch has ended, so that ``StatefulDataLoader``, which saves it, finds nothing left
     in the epoch that its last batch belongs to.
     """
 
     def __init__(self, sampler: Sampler) -> None:
         self._sampler = sampler
-        self._begun: _Place | None = None
-        # Only the order is of interest: the data are zeros that take no memory.
-        nothing = np.broadcast_to(np.float32(0), (sampler._items, 1))
-        self._source = MinibatchSource.from_data(
-            {"item": nothing}, randomize="global", randomization_seed=sampler._seed, threads=1
-        )
+        #: The epoch, once it has begun, and the indices of it that all ranks together have taken.
+        self._epoch: int | None = None
+        self._taken = 0
+        self._source: MinibatchSource | None = None
         #: Indices that lie ready, and the place in the epoch of the first of them.
-        self._block: list[Any] = []
+        self._block: list[int] = []
         self._block_start = 0
 
     @property
     def place(self) -> _Place:
         """What has been taken, or where it would begin."""
-        return self._sampler._start if self._begun is None else self._begun
+        return self._sampler._start if self._epoch is None else _Place(self._epoch, self._taken)
 
     def __next__(self) -> int:
         sampler = self._sampler
-        if self._begun is None:
-            self._begun = sampler._start
-            sampler._begin(self, self._begun)
-        epoch, taken = self._begun
-        if taken + sampler._rank >= sampler._end():
-            self._source.close()
+        if self._epoch is None:
+            self._begin(sampler._start)
+        place = self._taken + sampler._rank
+        if place >= self._end:
+            self._close()
             sampler._end_of(self)
             raise StopIteration
-        self._begun = _Place(epoch, taken + sampler._ranks)
-        return self._index(epoch, (taken + sampler._rank) % sampler._items)
+        self._taken += sampler._ranks
+        place %= sampler._items
+        at = place - self._block_start
+        if not 0 <= at < len(self._block):
+            self._read(place)
+            at = 0
+        return self._block[at]
 
-    def _index(self, epoch: int, place: int) -> int:
-        if not self._block_start <= place < self._block_start + len(self._block):
-            items = self._sampler._items
-            self._block_start = place
-            self._source.restore_from_checkpoint({"minibatchSourcePosition": epoch * items + place})
-            self._block = self._source.next_minibatch(min(Sampler.BLOCK, items - place))["item"].keys
-        return int(self._block[place - self._block_start])
+    def _begin(self, place: _Place) -> None:
+        self._epoch, self._taken = place
+        self._end = self._sampler._end()
+        self._block = []
+        self._sampler._begin(self, place)
+
+    def _read(self, place: int) -> None:
+        """Makes the indices from a place on ready."""
+        sampler = self._sampler
+        if self._source is None:
+            # Only the order is of interest: the data are zeros that take no memory.
+            nothing = np.broadcast_to(np.float32(0), (sampler._items, 1))
+            options: dict[str, Any] = {"randomize": "global", "randomization_seed": sampler._seed, "threads": 1}
+            self._source = MinibatchSource.from_data({"item": nothing}, **options)
+        self._source.restore_from_checkpoint({"minibatchSourcePosition": (self._epoch or 0) * sampler._items + place})
+        keys = self._source.next_minibatch(min(Sampler.BLOCK, sampler._items - place))["item"].keys
+        self._block, self._block_start = list(map(int, keys)), place
+
+    def _close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+            self._source = None
 
     def state_dict(self) -> dict[str, Any]:
-        """The place behind the last index."""
+        """The place after the last index."""
         return self._sampler._state(self.place)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on behind a place."""
-        self._begun = self._sampler._place(state_dict)
-        self._sampler._begin(self, self._begun)
+        """Continue from a place."""
+        self._begin(self._sampler._place(state_dict))
