@@ -230,7 +230,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             self._source.close()
 
     def _read_ahead(self, n: int) -> None:
-        """Reads until so many minibatches are ahead of the loop, if there are."""
+        """Reads until `n` minibatches wait for the loop, or the loop has no more."""
         while not self._ended and len(self._ahead) < n:
             self._read()
 
