@@ -63,17 +63,21 @@ impl TfRecordFile {
             }
             return Stream::read(&mut stream, compression, self.resource, want, fetch, into);
         }
-        let Some(at) = self.find(want.first, fetch, into)? else { return Ok(()) };
-        Run::new(self, want, at, fetch, into, memory).read()
+        match self.find(want.first, fetch, &mut into.scratch)? {
+            Found::Begins(at) => Run::new(self, want, at, fetch, into, memory).read(),
+            Found::Ends { fault, .. } => {
+                into.end = fault.map_or(End::File, End::Damaged);
+                Ok(())
+            }
+        }
     }
 
-    /// Where a record begins. `None` if there is no such record, which is then said in `into`.
-    fn find(&self, record: u64, fetch: &dyn Fetch, into: &mut Records) -> Result<Option<u64>, Error> {
+    /// Where a record begins, or how the file ends before it.
+    fn find(&self, record: u64, fetch: &dyn Fetch, scratch: &mut Vec<u8>) -> Result<Found, Error> {
         let (mut at, behind) = {
             let places = self.places();
             if let Some((records, fault)) = places.finished().filter(|(records, _)| record >= *records) {
-                into.end = absent(record, records, fault);
-                return Ok(None);
+                return Ok(Found::Ends { records, fault: fault.cloned() });
             }
             (places.before(record), places.behind(record))
         };
@@ -83,16 +87,16 @@ impl TfRecordFile {
                 return Err(Error::Cancelled);
             }
             let end = behind.map_or(size, |anchor| anchor.offset).min(size);
-            let (next, stop) = self.step(at, record - at.record, end, fetch, &mut into.scratch)?;
+            let (next, stop) = self.step(at, record - at.record, end, fetch, scratch)?;
             if next == at {
-                self.ends_at(at, stop, size);
-                let (records, fault) = (at.record, self.places().finished().and_then(|(_, f)| f.cloned()));
-                into.end = absent(record, records, fault.as_ref());
-                return Ok(None);
+                // What was seen here is the answer, whatever other threads have learned meanwhile.
+                let finish = finish(at, stop, size);
+                self.places().end(at.record, finish.clone());
+                return Ok(Found::Ends { records: at.record, fault: finish.into_fault() });
             }
             at = next;
         }
-        Ok(Some(at.offset))
+        Ok(Found::Begins(at.offset))
     }
 
     /// Goes over records by their lengths, within one window from `at` on that ends before `end`.
@@ -105,13 +109,15 @@ impl TfRecordFile {
         scratch: &mut Vec<u8>,
     ) -> Result<(Anchor, Stop), Error> {
         let size = fetch.size(self.resource)?;
-        let (each, is_new) = {
+        let (each, frontier) = {
             let places = self.places();
-            (places.bytes_each(), places.before(u64::MAX) == at)
+            (places.bytes_each(), places.frontier())
         };
         // Where records are larger than windows only headers are worth reading.
         let window = if each > WINDOW / 2 { HEAD as u64 } else { WINDOW };
-        let window = (end - at.offset).min(window).min(fetch.largest());
+        let window = end.saturating_sub(at.offset).min(window).min(fetch.largest());
+        // Another thread may have moved the frontier behind the place where this one began: the rest is news all the same.
+        let is_new = at.offset + window > frontier.offset;
         fetch.read_over(self.resource, at.offset..at.offset + window, scratch)?;
         let (mut begins, mut last) = (Vec::new(), 0);
         let (mut next, mut n, mut stop) = walk(scratch, 0, most, &mut |offset| {
@@ -127,23 +133,19 @@ impl TfRecordFile {
         }
         let next = Anchor { record: at.record + n, offset: at.offset + next };
         if is_new {
-            self.places().learn(at.record, begins.into_iter().take(n as usize), next);
-            fetch.progress(next.offset - at.offset);
+            let news = self.places().learn(at.record, begins.into_iter().take(n as usize), next);
+            fetch.progress(news);
         }
         Ok((next, stop))
     }
-
-    /// Learns that what stands at `at` is no whole record.
-    fn ends_at(&self, at: Anchor, stop: Stop, size: u64) {
-        let finish = finish(at, stop, size);
-        self.places().end(at.record, finish);
-    }
 }
 
-/// What to say of a record that is not there.
-fn absent(record: u64, records: u64, fault: Option<&Fault>) -> End {
-    debug_assert!(record >= records);
-    fault.map_or(End::File, |fault| End::Damaged(fault.clone()))
+/// What there is where a record is looked for.
+enum Found {
+    /// Its first byte.
+    Begins(u64),
+    /// The file ends before it, after so many records, where something may be wrong.
+    Ends { records: u64, fault: Option<Fault> },
 }
 
 /// What stands at the end of the last whole record.
@@ -258,7 +260,7 @@ impl<'a> Run<'a> {
         let each = ((self.at - self.base) as u64).checked_div(self.records() as u64).unwrap_or(each);
         let left = self.want.most - self.records() as u64;
         let likely = match known {
-            Some(anchor) => anchor.offset - here.offset,
+            Some(anchor) => anchor.offset.saturating_sub(here.offset),
             // A little more, so that one read is mostly enough.
             None if each > 0 => left.saturating_mul(each + each / 8).saturating_add(64),
             None => FIRST_READ,
@@ -292,13 +294,10 @@ impl<'a> Run<'a> {
     /// What comes next is no whole record.
     fn ends(self, stop: Stop, size: u64) -> Result<(), Error> {
         let here = self.here();
-        let end = match finish(here, stop, size) {
-            Finish::Whole => End::File,
-            Finish::Damaged(fault) => End::Damaged(fault),
-        };
+        let finish = finish(here, stop, size);
         let file = self.file;
-        self.finish(end)?;
-        file.ends_at(here, stop, size);
+        self.finish(finish.clone().into_fault().map_or(End::File, End::Damaged))?;
+        file.places().end(here.record, finish);
         Ok(())
     }
 
@@ -351,16 +350,14 @@ impl RecordFile for TfRecordFile {
     }
 
     fn count(&self, fetch: &dyn Fetch) -> Result<(u64, Option<Fault>), Error> {
-        let mut nowhere = Records::new();
         if let Some(compression) = self.compression(fetch)? {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
             return Stream::count(&mut stream, compression, self.resource, fetch);
         }
-        let end = self.find(u64::MAX, fetch, &mut nowhere)?;
-        debug_assert!(end.is_none(), "no file has so many records");
-        let places = self.places();
-        let (records, fault) = places.finished().expect("the end of the file has been found");
-        Ok((records, fault.cloned()))
+        match self.find(u64::MAX, fetch, &mut Vec::new())? {
+            Found::Ends { records, fault } => Ok((records, fault)),
+            Found::Begins(_) => unreachable!("each record takes bytes, and no file has so many"),
+        }
     }
 
     fn reaches(&self, records: u64, fetch: &dyn Fetch) -> Result<Option<bool>, Error> {
@@ -368,8 +365,11 @@ impl RecordFile for TfRecordFile {
             return Ok(None);
         }
         // The place behind the last of them: another record need not stand there.
-        let stands = self.find(records, fetch, &mut Records::new())?.is_some();
-        Ok(Some(stands || self.places().finished().is_some_and(|(n, _)| n >= records)))
+        let reaches = match self.find(records, fetch, &mut Vec::new())? {
+            Found::Begins(_) => true,
+            Found::Ends { records: found, .. } => found >= records,
+        };
+        Ok(Some(reaches))
     }
 
     fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error> {

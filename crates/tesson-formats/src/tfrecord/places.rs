@@ -29,6 +29,16 @@ pub(super) enum Finish {
     Damaged(Fault),
 }
 
+impl Finish {
+    /// What is wrong there.
+    pub(super) fn into_fault(self) -> Option<Fault> {
+        match self {
+            Finish::Whole => None,
+            Finish::Damaged(fault) => Some(fault),
+        }
+    }
+}
+
 /// What is known of a file so far. All lengths up to the frontier have been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Places {
@@ -44,6 +54,11 @@ impl Places {
     /// Nothing is known yet.
     pub(super) fn new() -> Places {
         Places { anchors: vec![Anchor::default()], frontier: Anchor::default(), finish: None }
+    }
+
+    /// The first record that nothing is known of.
+    pub(super) fn frontier(&self) -> Anchor {
+        self.frontier
     }
 
     /// The last known place at or before a record.
@@ -76,10 +91,11 @@ impl Places {
         Some((self.frontier.record, fault))
     }
 
-    /// Learns that consecutive records from `first` on begin at these offsets, and where the next one does.
-    pub(super) fn learn(&mut self, first: u64, offsets: impl Iterator<Item = u64>, next: Anchor) {
+    /// Learns that consecutive records from `first` on begin at these offsets, and where the next one does. Returns how
+    /// many bytes nothing was known of before.
+    pub(super) fn learn(&mut self, first: u64, offsets: impl Iterator<Item = u64>, next: Anchor) -> u64 {
         if first > self.frontier.record || next.record <= self.frontier.record {
-            return;
+            return 0;
         }
         let known = (self.frontier.record - first) as usize;
         let mut last = self.anchors.last().map_or(0, |anchor| anchor.offset);
@@ -89,7 +105,8 @@ impl Places {
                 last = offset;
             }
         }
-        self.frontier = next;
+        let before = std::mem::replace(&mut self.frontier, next);
+        next.offset.saturating_sub(before.offset)
     }
 
     /// The same for the records of a block that stands at `shift` in the file.

@@ -2,6 +2,7 @@
 
 mod compressed;
 mod damage;
+mod meanwhile;
 mod reading;
 
 use tesson_core::ResourceId;
