@@ -38,7 +38,9 @@ impl Dataset {
         examples: &[Vec<u8>],
         shards: usize,
     ) -> Dataset {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tfds-{name}"));
+        // Tests of another crate use this module, too, in a process of its own at the same time.
+        let folder = format!("tfds-{}-{name}", env!("CARGO_CRATE_NAME"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder of ours");
         let lengths = rounded_lengths(examples.len() as u64, shards);
