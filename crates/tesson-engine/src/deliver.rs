@@ -548,7 +548,8 @@ impl Pipeline {
             if state.plan_over && state.tickets.is_empty() {
                 return Ok(Taken::End);
             }
-            if state.outgrown {
+            // Minibatches that were planned before need no index.
+            if state.outgrown && state.tickets.is_empty() {
                 return Ok(Taken::Outgrown);
             }
             since.get_or_insert_with(Instant::now);
@@ -668,7 +669,11 @@ impl State {
         (self.planned, self.made) = (0, 0);
         self.ready.clear();
         for block in self.queue.drain(..) {
-            self.blocks[block as usize].presence = Presence::Absent;
+            // One that was given up and then needed again stands in the queue twice, and may have been loaded.
+            let presence = &mut self.blocks[block as usize].presence;
+            if matches!(presence, Presence::Queued) {
+                *presence = Presence::Absent;
+            }
         }
         for block in &mut self.blocks {
             block.last_ticket = None;

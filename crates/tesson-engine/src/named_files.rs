@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError, StoreErrorKind};
@@ -24,7 +23,7 @@ pub(crate) struct NamedFiles {
     /// Archives whose directory has been read.
     archives: Mutex<BTreeMap<u32, SharedArchive>>,
     /// Bytes that further directories may take.
-    room: AtomicU64,
+    room: Mutex<u64>,
 }
 
 /// An archive that all readers share; empty until one of them has read its directory.
@@ -161,10 +160,11 @@ impl NamedFiles {
             unreachable!("archives are files")
         };
         let file = self.file(number, path, at)?;
-        let room = self.room.load(Ordering::Relaxed);
-        let archive = Archive::open(file, room).map_err(|e| self.error(number, None, e))?;
-        // Threads that read two directories at once may take the room twice.
-        self.room.store(room.saturating_sub(archive.bytes()), Ordering::Relaxed);
+        // One directory at a time: they share the room.
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let archive = Archive::open(file, *room).map_err(|e| self.error(number, None, e))?;
+        *room = room.saturating_sub(archive.bytes());
+        drop(room);
         Ok(known.insert(Arc::new(archive)).clone())
     }
 

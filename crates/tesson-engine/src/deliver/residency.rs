@@ -9,7 +9,7 @@ use tesson_core::{ByteRun, Chunk, Corpus, EncodedColumn, Error, SequenceSelectio
 
 use super::growth::Grown;
 use super::job::{BlockSource, WorkerScratch};
-use super::ticket::{Held, Outcome, Ticket};
+use super::ticket::{Held, Ticket};
 use super::{Block, CorpusIndex, PipelineConfig, Presence, ROW_SHARE, Resident, Shared, State, run_room};
 use crate::block::{BlockTable, Decoded};
 use crate::packed::Packer;
@@ -30,10 +30,7 @@ impl Shared {
         state.used -= reserved;
         match loaded {
             Ok(chunk) => self.settle(&mut state, block, chunk),
-            Err(e) => {
-                state.fail(block, &e);
-                self.done.notify_all();
-            }
+            Err(e) => self.fail(&mut state, block, &e),
         }
         state
     }
@@ -171,14 +168,7 @@ impl Shared {
         state.row_allowance =
             (state.row_allowance + (bytes as u64 / ROW_SHARE) as i64).min(self.row_allowance);
         let line_base = state.line_base(block);
-        let mut waiters = std::mem::take(&mut state.blocks[block as usize].waiters);
-        for (number, at) in waiters.drain(..) {
-            let held = Held { block: resident.clone(), line_base };
-            if state.ticket(number).is_some_and(|ticket| ticket.arrived(at, held)) {
-                state.ready.push(Reverse(number));
-            }
-        }
-        state.idle_waiters.push(waiters);
+        self.answer_waiters(state, block, || Ok(Held { block: resident.clone(), line_base }));
         let entry = &mut state.blocks[block as usize];
         entry.presence = Presence::Resident(resident);
         entry.bytes = bytes;
@@ -190,6 +180,33 @@ impl Shared {
         if std::mem::take(&mut state.blocks[block as usize].unwanted) {
             state.leave(block, &self.setup);
         }
+    }
+
+    /// A block cannot be loaded: minibatches that wait for it fail.
+    fn fail(&self, state: &mut State, block: u32, error: &Error) {
+        state.blocks[block as usize].presence = Presence::Absent;
+        self.answer_waiters(state, block, || Err(error));
+    }
+
+    /// Tells the tickets that wait for a block what became of it.
+    fn answer_waiters<'e>(
+        &self,
+        state: &mut State,
+        block: u32,
+        answer: impl Fn() -> Result<Held, &'e Error>,
+    ) {
+        let mut waiters = std::mem::take(&mut state.blocks[block as usize].waiters);
+        for (number, at) in waiters.drain(..) {
+            let Some(ticket) = state.ticket(number) else { continue };
+            if !ticket.answer(at, answer()) {
+                continue;
+            }
+            match ticket.is_done() {
+                true => self.done.notify_all(),
+                false => state.ready.push(Reverse(number)),
+            }
+        }
+        state.idle_waiters.push(waiters);
     }
 
     /// What a block is loaded from, and the bytes to reserve for it.
@@ -231,16 +248,6 @@ impl State {
     /// Physical line of a block's first byte, where the block itself does not know it.
     pub(super) fn line_base(&self, block: u32) -> u64 {
         self.growth.as_ref().map_or(0, |growth| growth.run(block).1)
-    }
-
-    /// A block cannot be loaded: minibatches that wait for it fail.
-    pub(super) fn fail(&mut self, block: u32, e: &Error) {
-        self.blocks[block as usize].presence = Presence::Absent;
-        for (number, _) in std::mem::take(&mut self.blocks[block as usize].waiters) {
-            if let Some(ticket) = self.ticket(number).filter(|t| t.is_waiting()) {
-                ticket.finish(Outcome::Failed(e.clone()));
-            }
-        }
     }
 
     /// The sweep does not come back to a block after this ticket.

@@ -69,13 +69,16 @@ pub(super) struct Held {
 
 /// Where a ticket stands.
 enum Stage {
-    /// For the blocks it does not hold yet, and how many those are.
-    Waiting(Box<Work>, usize),
+    /// For the blocks it does not hold yet, so many of which are still to come.
+    Waiting { work: Box<Work>, missing: usize, failed: Option<FailedBlock> },
     /// A worker makes it.
     Making,
     /// It can be handed out.
     Done(Outcome),
 }
+
+/// A block that could not be loaded, by its place among those of a ticket: the first one, whichever failed first.
+type FailedBlock = Box<(u32, Error)>;
 
 /// A planned minibatch.
 pub(super) struct Ticket {
@@ -90,7 +93,7 @@ impl Ticket {
     pub(super) fn waiting(work: Box<Work>, setup: &PipelineConfig) -> Ticket {
         let missing = work.held.iter().filter(|h| h.is_none()).count();
         let bytes = work.bytes.min(setup.memory_limit as u64) as usize;
-        Ticket { bytes, charged: 0, stage: Stage::Waiting(work, missing) }
+        Ticket { bytes, charged: 0, stage: Stage::Waiting { work, missing, failed: None } }
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
@@ -102,44 +105,54 @@ impl Ticket {
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        matches!(self.stage, Stage::Waiting(..))
+        matches!(self.stage, Stage::Waiting { .. })
     }
 
     pub(super) fn into_outcome(self) -> Option<Outcome> {
         match self.stage {
             Stage::Done(outcome) => Some(outcome),
-            Stage::Waiting(..) | Stage::Making => None,
+            Stage::Waiting { .. } | Stage::Making => None,
         }
     }
 
-    /// Block `at` of the ticket's is there; whether it was the last one the ticket waited for.
-    pub(super) fn arrived(&mut self, at: u32, held: Held) -> bool {
-        let Stage::Waiting(work, missing) = &mut self.stage else { return false };
-        let place = &mut work.held[at as usize];
-        if place.replace(held).is_none() {
-            *missing -= 1;
+    /// Block `at` of the ticket's is there, or could not be loaded. Whether that was the last one it waited for: it can be
+    /// made then, or it [has failed](Ticket::is_done), with the error of the first block that failed in the order of the
+    /// minibatch, whichever was tried first.
+    pub(super) fn answer(&mut self, at: u32, answer: Result<Held, &Error>) -> bool {
+        let Stage::Waiting { work, missing, failed } = &mut self.stage else { return false };
+        *missing -= 1;
+        match answer {
+            Ok(held) => work.held[at as usize] = Some(held),
+            Err(_) if failed.as_ref().is_some_and(|first| first.0 < at) => {}
+            Err(error) => *failed = Some(Box::new((at, error.clone()))),
         }
-        *missing == 0
+        if *missing > 0 {
+            return false;
+        }
+        if let Some(first) = failed.take() {
+            self.finish(Outcome::Failed(first.1));
+        }
+        true
     }
 
     /// Bytes that it will take while it is made: what is not in memory is decoded beside it, part by part.
     pub(super) fn cost(&self, setup: &PipelineConfig) -> usize {
         match &self.stage {
-            Stage::Waiting(_, 1..) => self.bytes + self.bytes.min(setup.part_bytes()),
+            Stage::Waiting { missing: 1.., .. } => self.bytes + self.bytes.min(setup.part_bytes()),
             _ => self.bytes,
         }
     }
 
     /// Sequences and missing blocks, while it waits.
     pub(super) fn wait(&self) -> Option<(usize, usize)> {
-        let Stage::Waiting(work, missing) = &self.stage else { return None };
+        let Stage::Waiting { work, missing, .. } = &self.stage else { return None };
         Some((work.items.len(), *missing))
     }
 
     /// Takes the work and its inputs, to make the minibatch.
     pub(super) fn start(&mut self) -> Option<Box<Work>> {
         match std::mem::replace(&mut self.stage, Stage::Making) {
-            Stage::Waiting(work, _) => Some(work),
+            Stage::Waiting { work, .. } => Some(work),
             other => {
                 self.stage = other;
                 None
@@ -177,4 +190,48 @@ pub(crate) struct Packed {
 pub(super) enum Outcome {
     Made(Box<Work>),
     Failed(Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tesson_core::{Chunk, UsageError};
+
+    use super::*;
+    use crate::block::{ChunkPool, Decoded};
+
+    /// A ticket that waits for so many blocks.
+    fn waiting(n: usize) -> Ticket {
+        let mut work = Box::new(Work::new(Demand { samples: 1, workers: 1, rank: 0 }));
+        work.held.resize_with(n, || None);
+        Ticket { stage: Stage::Waiting { work, missing: n, failed: None }, bytes: 0, charged: 0 }
+    }
+
+    fn held() -> Held {
+        let block = Resident::new(Decoded::columns(Chunk::empty()), &Arc::new(ChunkPool::new(0)));
+        Held { block, line_base: 0 }
+    }
+
+    #[test]
+    fn it_can_be_made_once_all_blocks_are_there() {
+        let mut ticket = waiting(2);
+        assert!(!ticket.answer(1, Ok(held())));
+        assert!(ticket.answer(0, Ok(held())));
+        assert!(!ticket.is_done() && ticket.start().is_some());
+    }
+
+    #[test]
+    fn the_first_of_its_blocks_that_fails_is_its_error_whichever_is_tried_first() {
+        let errors = ["first", "second"].map(|text| Error::from(UsageError::new(text.into())));
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut ticket = waiting(3);
+            for (n, at) in order.into_iter().enumerate() {
+                let answer = if at == 0 { Ok(held()) } else { Err(&errors[at as usize - 1]) };
+                assert_eq!(ticket.answer(at, answer), n == 2, "{order:?}");
+            }
+            let Some(Outcome::Failed(error)) = ticket.into_outcome() else { panic!("{order:?}: not failed") };
+            assert_eq!(error.to_string(), errors[0].to_string(), "{order:?}");
+        }
+    }
 }

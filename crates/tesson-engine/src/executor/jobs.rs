@@ -25,8 +25,8 @@ struct State<J, R> {
     given: u64,
     results: Reorder<R>,
     is_closed: bool,
-    /// What a thread panicked with.
-    panicked: Option<Box<dyn Any + Send>>,
+    /// A thread has panicked, and with what, until a caller has been told.
+    panicked: Option<Option<Box<dyn Any + Send>>>,
 }
 
 impl<J, R> Default for OrderedJobs<J, R> {
@@ -62,11 +62,12 @@ impl<J, R> OrderedJobs<J, R> {
     /// The result of the first job that was given and whose result was not taken; waits for it. There is one.
     ///
     /// # Panics
-    /// With what a thread panicked with.
+    /// With what a thread panicked with; later calls, too, as its result never comes.
     pub fn take(&self) -> R {
         let mut state = self.lock();
         loop {
-            if let Some(panic) = state.panicked.take() {
+            if let Some(panic) = &mut state.panicked {
+                let panic = panic.take().unwrap_or_else(|| Box::new("a thread panicked before this call"));
                 drop(state);
                 resume_unwind(panic);
             }
@@ -107,7 +108,7 @@ impl<J, R> OrderedJobs<J, R> {
             }
         }));
         if let Err(panic) = served {
-            self.lock().panicked = Some(panic);
+            self.lock().panicked = Some(Some(panic));
             self.ready.notify_one();
         }
     }
@@ -171,9 +172,10 @@ mod tests {
         jobs.give(());
         let caught = scope(|threads| {
             threads.spawn(|| jobs.serve(|| (), |()| panic!("it is broken")));
-            catch_unwind(AssertUnwindSafe(|| jobs.take()))
+            [(); 2].map(|()| catch_unwind(AssertUnwindSafe(|| jobs.take())))
         });
-        let panic = caught.expect_err("the job panics");
-        assert_eq!(panic.downcast_ref::<&str>(), Some(&"it is broken"));
+        let panics = caught.map(|caught| caught.expect_err("the job panics"));
+        let texts = panics.each_ref().map(|panic| panic.downcast_ref::<&str>().copied());
+        assert_eq!(texts, [Some("it is broken"), Some("a thread panicked before this call")]);
     }
 }
