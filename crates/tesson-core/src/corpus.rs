@@ -47,6 +47,12 @@ pub trait Corpus: Send + Sync {
     /// [`ResourceId::NONE`].
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
+    /// The same where nothing of the chunk may have been loaded yet: reads first what the place depends on, such as headers.
+    /// Where that cannot be read the place is empty, and loading says why.
+    fn locate(&self, chunk: u32, sequence: u32, _fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
+        self.span(chunk, sequence)
+    }
+
     /// Appends what [`Deserializer::restore`](crate::Deserializer::restore) needs to have index and corpus back. Not called
     /// where an index cache is [useless](crate::IndexCache::Useless).
     fn save(&self, index: &Index, into: &mut Vec<u8>);

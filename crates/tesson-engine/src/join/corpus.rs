@@ -136,6 +136,12 @@ impl Corpus for JoinedCorpus {
         self.parts[0].indexed.corpus.span(joined.chunk, joined.row(sequence))
     }
 
+    fn locate(&self, chunk: u32, sequence: u32, fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
+        let joined = &self.chunks[chunk as usize];
+        let part = &self.parts[0];
+        part.indexed.corpus.locate(joined.chunk, joined.row(sequence), &part.fetch(fetch))
+    }
+
     fn save(&self, _index: &Index, _into: &mut Vec<u8>) {
         // Each part has a cache of its own.
     }

@@ -69,6 +69,10 @@ impl Corpus for Hashed {
         self.0.span(chunk, sequence)
     }
 
+    fn locate(&self, chunk: u32, sequence: u32, fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
+        self.0.locate(chunk, sequence, fetch)
+    }
+
     fn save(&self, index: &Index, into: &mut Vec<u8>) {
         self.0.save(index, into);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{Error, SampleValues, Samples, Source, config};
+use tesson::{Error, RunCalls, SampleValues, Samples, Source, StepSizes, config};
 
 /// A big-endian file of frames of two values, `[first + t, -t]`.
 fn file(n: u32, first: f32) -> Vec<u8> {
@@ -342,4 +342,19 @@ impl Files {
         let name = if resource.0 == 0 { "l.scp" } else { "c" };
         self.0.open(Path::new(name)).expect("it is there")
     }
+}
+
+#[test]
+fn where_a_sequence_lies_is_known_before_it_is_read() {
+    let open = || open(&with_list("a\nb\n"), "", "").expect("the files are right");
+    let calls = RunCalls { sizes: StepSizes::Constant(1), workers: 1, rank: None };
+    let located = |source: &mut Source| {
+        let steps = (0..2).map(|step| source.which(step, calls).expect("there are two sequences"));
+        steps.map(|step| step.sequences[0].location.clone().expect("it lies in a file").1).collect::<Vec<_>>()
+    };
+    let mut read = open();
+    first_values(&mut read).expect("the files are right");
+    let expected = [12..12 + 5 * 8, 12..12 + 3 * 8];
+    assert_eq!(located(&mut read), expected);
+    assert_eq!(located(&mut open()), expected);
 }
