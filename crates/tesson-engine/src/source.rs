@@ -66,6 +66,8 @@ pub struct Source {
     pipeline: Option<Pipeline>,
     /// What the last call asked for, if the pipeline works on it.
     demand: Option<Demand>,
+    /// What an interrupted call asked for, where its minibatch may have drawn its random numbers already.
+    interrupted: Option<Demand>,
     /// The state after the last minibatch handed out.
     state: ResumeState,
     ended: bool,
@@ -173,11 +175,27 @@ impl Source {
         if self.ended {
             return Ok(None);
         }
-        if let Some(mut truncated) = self.truncated.take() {
-            let next = truncated.next(self, demand, interrupted);
-            self.truncated = Some(truncated);
-            return next;
+        if self.interrupted.is_some_and(|other| other != demand) {
+            self.check_draws("no minibatch of another size or rank can follow an interrupted call")?;
         }
+        let next = match self.truncated.take() {
+            Some(mut truncated) => {
+                let next = truncated.next(self, demand, interrupted);
+                self.truncated = Some(truncated);
+                next
+            }
+            None => self.next_whole(demand, interrupted),
+        };
+        self.interrupted = matches!(next, Err(Error::Cancelled)).then_some(demand);
+        next
+    }
+
+    /// The next minibatch of whole sequences.
+    fn next_whole(
+        &mut self,
+        demand: Demand,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Minibatch>, Error> {
         loop {
             if self.demand != Some(demand) {
                 self.retarget(demand, interrupted)?;

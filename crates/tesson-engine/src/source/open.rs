@@ -129,6 +129,7 @@ impl Source {
             ended: false,
             restored: None,
             failed: None,
+            interrupted: None,
             process: ProcessGuard::here(),
             fault_share: spec.faults.share,
             report: spec.faults.report.as_deref().map(Report::open).transpose()?,

@@ -547,6 +547,27 @@ fn an_interrupted_call_draws_nothing() {
 }
 
 #[test]
+fn an_interrupted_minibatch_with_draws_of_cntk_comes_before_any_other() {
+    let held = Arc::new(AtomicBool::new(false));
+    let gate = held.clone();
+    let store = FakeStore::new(Arc::new(ramps()), move |_| match gate.load(Ordering::SeqCst) {
+        true => InjectedFault::Error(ErrorKind::WouldBlock),
+        false => InjectedFault::None,
+    });
+    let reader = r#""augmentation": "cntk", "threads": 2"#;
+    let expected = columns(&mut open_random(reader).unwrap(), &[3, 4]);
+    let mut source = open_random_in(&store, reader).unwrap();
+    held.store(true, Ordering::SeqCst);
+    let demand = Demand { samples: 3, workers: 1, rank: 0 };
+    assert!(matches!(source.next_interruptible(demand, &mut || true), Err(Error::Cancelled)));
+    held.store(false, Ordering::SeqCst);
+    // Whether it has drawn by now depends on threads.
+    let refusal = source.next_minibatch(4).expect_err("refused").to_string();
+    assert!(refusal.contains("another size") && refusal.contains("augmentation"), "{refusal}");
+    assert_eq!(columns(&mut source, &[3, 4]), expected);
+}
+
+#[test]
 fn draws_of_cntk_are_in_no_state() {
     let mut source = open_random(r#""augmentation": "cntk""#).unwrap();
     columns(&mut source, &[3]);
