@@ -69,8 +69,9 @@ impl Source {
         let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act))?;
         log::flush_spelt(py, self.trace_level, self.by_keywords);
         match (done, signal) {
-            (Ok(Ok(result)), _) => Ok(result),
+            // Also where the call was done before it noticed: a signal is told of once, and may have closed the source.
             (_, Some(e)) => Err(e),
+            (Ok(Ok(result)), None) => Ok(result),
             (Ok(Err(e)), None) => Err(errors::raise_spelt(py, e, self.by_keywords)),
             (Err(NoTurn::Gone | NoTurn::Interrupted), None) => Err(errors::raise(py, Error::Cancelled)),
         }

@@ -76,13 +76,17 @@ impl Source {
         self.pipeline = None;
         self.demand = None;
         let switched = self.attended(interrupted, Source::switch_to_index);
-        if switched.is_err() {
+        if self.pipeline.is_none() {
             self.pipeline = Some(self.growing_pipeline());
         }
         switched
     }
 
     /// Does something that takes long, and cancels it when `interrupted` says so. No other call may be reading.
+    ///
+    /// # Errors
+    /// Those of `act`; [`Error::Cancelled`] after an interruption, also where `act` was done before it noticed: who interrupts
+    /// waits for the call to say so.
     fn attended(
         &mut self,
         interrupted: &mut dyn FnMut() -> bool,
@@ -91,17 +95,20 @@ impl Source {
         let resources = self.resources.clone();
         let done = std::thread::scope(|scope| {
             let (running, over) = mpsc::channel::<()>();
-            resources.interrupt(interrupted());
+            let mut is_interrupted = interrupted();
+            resources.interrupt(is_interrupted);
             let worker = scope.spawn(move || {
                 let _running = running;
                 act(self)
             });
             while over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                if interrupted() {
+                if !is_interrupted && interrupted() {
+                    is_interrupted = true;
                     resources.interrupt(true);
                 }
             }
-            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+            let done = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            if is_interrupted { done.and(Err(Error::Cancelled)) } else { done }
         });
         resources.interrupt(false);
         done

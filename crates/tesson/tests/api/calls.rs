@@ -123,6 +123,22 @@ fn an_interrupted_call_loses_nothing() {
 }
 
 #[test]
+fn an_interruption_is_told_also_where_nothing_was_left_to_wait_for() {
+    let (_, config) = source("calls-told", &rows(50), IN_ORDER, "");
+    let mut first = Source::open(&config).expect("the file is right");
+    let expected = rest(&mut Source::open(&config).expect("the file is right"), 8);
+    (0..3).for_each(|_| drop(first.next_minibatch(8).expect("data")));
+    let mut other = Source::open(&config).expect("the file is right");
+    other.num_sequences().expect("the file is right");
+    // The way to the state needs an index, which is there already.
+    let restored = other.restore_interruptible(first.state(), &mut || true);
+    assert!(matches!(restored, Err(Error::Cancelled)), "{restored:?}");
+    assert_eq!(rest(&mut other, 8), expected, "it is as it was");
+    other.restore(first.state()).expect("it is this source's");
+    assert_eq!(rest(&mut other, 8), expected[3..]);
+}
+
+#[test]
 fn a_store_that_fails_for_good_is_an_error_with_its_place() {
     let file = folder("calls-store").join("train.ctf");
     std::fs::write(&file, rows(50)).expect("the folder can be written");
