@@ -60,29 +60,26 @@ impl ExampleReader {
         if workers == 0 || rank >= workers {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }
-        let (batch, ids, all, before) = traversal.alone(py, |walk| {
+        // The arrays, too, are made before another thread reads on: if they cannot be, this call has not been made.
+        let (batch, ids, all) = traversal.alone(py, |walk| {
             let before = walk.reader.inner().state();
             let all = walk.read_share(py, n, workers, rank);
             walk.before = walk.reader.inner().state();
             let all = all?;
             let ids = if traversal.with_ids { Some(walk.ids(py)?) } else { None };
-            Ok((walk.memory.take(walk.reader.inner().schema(), &mut walk.rows), ids, all, before))
-        })?;
-        let (schema, marks_absent) = (traversal.maker.schema(), traversal.marks_absent);
-        let batch = match batches::batch(py, &traversal.array_maker, schema, batch, marks_absent, pads) {
-            Ok(batch) => batch,
-            Err(error) => {
-                // As if the call had not been made.
-                traversal.alone(py, |walk| {
+            let columns = walk.memory.take(walk.reader.inner().schema(), &mut walk.rows);
+            let (schema, marks_absent) = (traversal.maker.schema(), traversal.marks_absent);
+            match batches::batch(py, &traversal.array_maker, schema, columns, marks_absent, pads) {
+                Ok(batch) => Ok((batch, ids, all)),
+                Err(error) => {
                     call(py, &mut walk.reader, move |reader, interrupted| {
                         Ok(reader.restore_with(&before, interrupted)?)
                     })?;
                     walk.forget();
-                    Ok(())
-                })?;
-                return Err(error);
+                    Err(error)
+                }
             }
-        };
+        })?;
         if let Some(ids) = ids {
             batch.cast::<PyDict>()?.set_item("tfds_id", ids)?;
         }
