@@ -9,12 +9,13 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import interrupt
 import pytest
 from gil import calls_until_another_thread_ran
 
-from tesson import MinibatchSource, UsageError
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, UsageError
 
 Make = Callable[..., MinibatchSource]
 
@@ -217,3 +218,28 @@ finally:
     code, err = interrupted(SOURCE + script)
     assert "KeyboardInterrupt" in err and "AssertionError" not in err
     assert code == -signal.SIGINT
+
+
+@posix
+def test_a_signal_that_comes_during_a_call_is_not_lost_where_the_call_does_not_notice(
+    ctf: Callable[[str], str],
+) -> None:
+    deserializer = CTFDeserializer(ctf("1 |x 1\n1 |x 2\n2 |x 3\n"), StreamDefs(x=StreamDef(shape=1)))
+    source = MinibatchSource(deserializer, randomize=False)
+    handled = threading.Event()
+
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        handled.set()
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(TimeoutError):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            # Sequences of different lengths: all steps before are planned, half a second of work.
+            source.which(5_000_000, 3)
+            # Had the call taken no time the signal would come here.
+            handled.wait()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

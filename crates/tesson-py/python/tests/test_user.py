@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
-import signal
 import threading
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -382,26 +380,3 @@ def test_a_deserializer_cannot_use_the_source_that_calls_it(threads: int) -> Non
         with pytest.raises(DataError, match=r"`get_chunk\(\d\)` raised UsageError: the source is used by its own transform"):
             for _ in source.minibatches(1):
                 pass
-
-
-def test_a_signal_is_not_lost_where_the_call_ends_before_it_is_noticed() -> None:
-    handled = threading.Event()
-
-    def handler(_signal: int, _frame: FrameType | None) -> None:
-        handled.set()
-        raise KeyboardInterrupt
-
-    class Interrupted(Numbers):
-        def get_chunk(self, chunk_id: int) -> dict[str, Any]:
-            signal.raise_signal(signal.SIGINT)
-            # The call is told of it while it still waits for this chunk, which is its last one.
-            assert handled.wait(60)
-            return super().get_chunk(chunk_id)
-
-    source = MinibatchSource(Interrupted(chunks=1), randomize=False, max_sweeps=1)
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            source.steps_per_sweep(1)
-    finally:
-        signal.signal(signal.SIGINT, before)
