@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
 use tesson_core::Parallelism;
+use tracing::Span;
 
 /// Threads that are made for a call and gone after it.
 pub(crate) struct Threads {
@@ -23,7 +24,7 @@ impl Parallelism for Threads {
     }
 
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
-        let next = AtomicUsize::new(0);
+        let (next, span) = (AtomicUsize::new(0), Span::current());
         let work = || {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
@@ -36,7 +37,7 @@ impl Parallelism for Threads {
         std::thread::scope(|scope| {
             for _ in 1..self.n.min(n) {
                 // Without another thread, those that there are do the work.
-                if Builder::new().spawn_scoped(scope, work).is_err() {
+                if Builder::new().spawn_scoped(scope, || span.in_scope(work)).is_err() {
                     break;
                 }
             }

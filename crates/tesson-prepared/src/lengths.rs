@@ -302,7 +302,7 @@ impl ShardProbe<'_> {
         if threads < 2 {
             return questions.iter().map(ask).collect();
         }
-        let next = AtomicUsize::new(0);
+        let (next, span) = (AtomicUsize::new(0), tracing::Span::current());
         let answers: Vec<Mutex<Option<Result<Holds, Error>>>> =
             questions.iter().map(|_| Mutex::default()).collect();
         let work = || {
@@ -315,7 +315,7 @@ impl ShardProbe<'_> {
         std::thread::scope(|scope| {
             for _ in 1..threads {
                 // Without another thread, those that there are do the work.
-                if Builder::new().spawn_scoped(scope, work).is_err() {
+                if Builder::new().spawn_scoped(scope, || span.in_scope(work)).is_err() {
                     break;
                 }
             }

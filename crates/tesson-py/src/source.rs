@@ -12,6 +12,7 @@ use tesson::{
     Canceller, ConfigError, Demand, Error, Key, ProcessGuard, ResumeState, RunCalls, SourceConfig,
     StatsReader, StepSequence, StepSizes, StreamInfo, UsageError,
 };
+use tracing::Span;
 
 use crate::batch::{Batch, SampleShape};
 use crate::calls::{Owner, PATIENCE_WITH_USERS, released};
@@ -48,6 +49,8 @@ pub struct Source {
     /// Sizes of minibatches for calls that give none.
     default_sizes: tesson::config::Schedule,
     trace_level: u8,
+    /// What it has to say is told apart by this.
+    span: Span,
     /// Whether the configuration was made of keyword arguments, in whose spelling errors then are.
     by_keywords: bool,
     /// Whether worker threads call a user's code, which cannot be cancelled.
@@ -66,8 +69,9 @@ impl Source {
     ) -> PyResult<R> {
         self.owner.check_caller(py)?;
         self.process.check("the source").map_err(|e| errors::raise(py, e))?;
-        let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act))?;
-        log::flush_spelt(py, self.trace_level, self.by_keywords);
+        let (done, signal) =
+            attentive(py, |interrupted| self.span.in_scope(|| self.turn.with(interrupted, act)))?;
+        log::flush_source(py, &self.span, self.trace_level, self.by_keywords);
         match (done, signal) {
             // Also where the call was done before it noticed: a signal is told of once, and may have closed the source.
             (_, Some(e)) => Err(e),
@@ -89,12 +93,13 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        let Ok(source) = self.turn.remove(&mut || true) else { return };
+        let source = self.turn.remove(&mut || true);
         if self.process.is_forked() {
-            // Ending it would wait for threads that this process does not have.
-            std::mem::forget(source);
+            // Ending it would wait for threads that this process does not have, or for a lock that one of them held.
+            std::mem::forget((source, std::mem::replace(&mut self.span, Span::none())));
             return;
         }
+        let Ok(source) = source else { return };
         self.canceller.cancel();
         if self.user_code {
             // Python may find this garbage in a thread of the source itself: another thread has to wait.
@@ -147,10 +152,10 @@ fn open_attentively(
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<tesson::Source, Error> {
     let (done, opened) = mpsc::channel();
-    let theirs = canceller.clone();
+    let (theirs, span) = (canceller.clone(), Span::current());
     std::thread::spawn(move || {
         // A source that no call waits for any more is dropped here.
-        let _ = done.send(tesson::Source::open_with(&config, &theirs));
+        let _ = done.send(span.in_scope(|| tesson::Source::open_with(&config, &theirs)));
     });
     let panicked =
         || Err(UsageError::new("opening panicked; this is a defect, please report it".into()).into());
@@ -175,9 +180,10 @@ fn or_call_off<R: Send>(
 ) -> R {
     std::thread::scope(|scope| {
         let (running, over) = mpsc::channel::<()>();
+        let span = Span::current();
         let worker = scope.spawn(move || {
             let _running = running;
-            act()
+            span.in_scope(act)
         });
         let mut called_off = false;
         while over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -275,11 +281,12 @@ impl Source {
         }
         log::install();
         let canceller = Canceller::new();
+        let span = log::source_span();
         let trace_level = config.trace_level;
         let default_sizes = config.default_sizes();
         let (source, signal) =
-            attentive(py, |interrupted| open_attentively(config, &canceller, interrupted))?;
-        log::flush_spelt(py, trace_level, by_keywords);
+            attentive(py, |interrupted| span.in_scope(|| open_attentively(config, &canceller, interrupted)))?;
+        log::flush_source(py, &span, trace_level, by_keywords);
         let source = match signal {
             Some(e) => return Err(e),
             None => source.map_err(raised)?,
@@ -301,6 +308,7 @@ impl Source {
             shapes,
             default_sizes,
             trace_level,
+            span,
             by_keywords,
             user_code,
             owner,

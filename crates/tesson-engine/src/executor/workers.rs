@@ -3,6 +3,8 @@
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
+use tracing::Span;
+
 use super::ProcessGuard;
 
 /// Threads that belong together. Dropping this waits for them, in the process that started them: before dropping it, tell
@@ -20,13 +22,14 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// Starts another thread, with this name and its number.
+    /// Starts another thread, with this name and its number. It is in the caller's span.
     ///
     /// # Errors
     /// The system has no thread to give.
     pub fn start(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let thread = Builder::new().name(format!("{name}-{}", self.threads.len()));
-        self.threads.push(thread.spawn(work)?);
+        let span = Span::current();
+        self.threads.push(thread.spawn(move || span.in_scope(work))?);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use tesson_core::{ByteRun, Chunk, DecodeRoom, Error, ResourceId, Scratch, StreamingDecoder};
 use tesson_plan::{Cursor, Limit};
+use tracing::Span;
 
 use super::Source;
 use super::budget::Budget;
@@ -72,13 +73,13 @@ impl Source {
         };
         let most_ahead = 2 + 2 * self.threads;
         let most_bytes = budget.blocks / COPIES;
-        let jobs = OrderedJobs::default();
+        let (jobs, span) = (OrderedJobs::default(), Span::current());
         std::thread::scope(|scope| {
             // However this ends, so do the workers.
             let _end = Close(&jobs);
             for number in 0..self.threads {
                 let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
-                match worker.spawn_scoped(scope, || decoding.serve(&jobs, &make)) {
+                match worker.spawn_scoped(scope, || span.in_scope(|| decoding.serve(&jobs, &make))) {
                     Ok(_) => {}
                     // Those that there are do the work.
                     Err(_) if number > 0 => break,

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use tesson_core::{Error, Indexed};
 use tesson_plan::{Planner, Sharing};
+use tracing::Span;
 
 use super::Source;
 use super::budget::Budget;
@@ -97,9 +98,10 @@ impl Source {
             let (running, over) = mpsc::channel::<()>();
             let mut is_interrupted = interrupted();
             resources.interrupt(is_interrupted);
+            let span = Span::current();
             let worker = scope.spawn(move || {
                 let _running = running;
-                act(self)
+                span.in_scope(|| act(self))
             });
             while over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
                 if !is_interrupted && interrupted() {

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson import (
+    CTFDeserializer,
+    MinibatchSource,
+    StreamDef,
+    StreamDefs,
+    StreamInformation,
+    UserDeserializer,
+)
 
 FAULTY = "1 |a 1\n1 |a x\n2 |a 3\n"
 
@@ -32,6 +42,38 @@ def test_the_trace_level_says_what_is_logged(ctf: Callable[[str], str], caplog: 
     with caplog.at_level(logging.DEBUG, "tesson"):
         source(ctf(FAULTY), trace_level=0).next_minibatch(3)
     assert not [record for record in caplog.records if record.name == "tesson"]
+
+
+def test_what_a_source_has_to_say_is_its_own_whichever_is_called_next(
+    ctf: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    warned, silent_was_called = threading.Event(), threading.Event()
+
+    class OneChunk(UserDeserializer):
+        def stream_infos(self) -> list[StreamInformation]:
+            return [StreamInformation("x", 0, "dense", np.float32, (1,))]
+
+        def num_chunks(self) -> int:
+            return 1
+
+        def get_chunk(self, _chunk_id: int) -> dict[str, Any]:
+            # It has been said by now that the chunk is read only for the lengths of its sequences.
+            warned.set()
+            assert silent_was_called.wait(60)
+            return {"x": np.ones((3, 1))}
+
+    silent = source(ctf(FAULTY), trace_level=0)
+    opening = threading.Thread(target=MinibatchSource, args=(OneChunk(),))
+    with caplog.at_level(logging.DEBUG, "tesson"):
+        opening.start()
+        assert warned.wait(60)
+        silent.next_minibatch(3)
+        silent_was_called.set()
+        opening.join()
+    records = [(record.levelno, record.getMessage()) for record in caplog.records if record.name == "tesson"]
+    assert len(records) == 1
+    assert records[0][0] == logging.WARNING
+    assert "OneChunk" in records[0][1]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
