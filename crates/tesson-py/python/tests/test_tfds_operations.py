@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interleave import interleaved
 from prepare import node, tensor, write_dataset
 
 import tesson
@@ -113,6 +114,71 @@ def test_an_iterator_that_was_resumed_is_followed_by_the_next_pass(numbers: tfds
     resumed.load_state_dict(state)
     assert n_of(resumed) == passes[1][1:]
     assert n_of(fresh.take(3)) == passes[2][:3]
+
+
+BEGINNINGS: dict[str, tuple[Callable[[tfds.Dataset[Any]], tfds.Dataset[Any]], Callable[[tfds.Dataset[Any]], Any]]] = {
+    "examples": (lambda ds: ds.shuffle(20, seed=3), iter),
+    "derived": (lambda ds: ds.shuffle(20, seed=3), lambda ds: iter(ds.take(20).map(lambda example: example))),
+    "minibatches": (lambda ds: ds.shuffle(20, seed=3), lambda ds: ds.minibatches(20)),
+    "ids": (lambda ds: ds.shuffle(20, seed=3), lambda ds: [{"n": ds.ids()}]),
+    "elements": (lambda ds: ds.batch(1).shuffle(20, seed=3), iter),
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_two_threads_begin_two_passes(numbers: tfds.Builder, name: str) -> None:
+    made, begin = BEGINNINGS[name]
+
+    def order(begun: Any) -> list[int]:
+        return [int(n) for example in begun for n in np.ravel(example["n"])]
+
+    ds = made(numbers.as_dataset("train"))
+    passes = [order(begin(ds)) for _ in range(3)]
+
+    def prepare() -> tuple[Callable[[], Any], Callable[[], Any]]:
+        nonlocal ds
+        ds = made(numbers.as_dataset("train"))
+        return lambda: begin(ds), lambda: begin(ds)
+
+    for begun in interleaved(prepare):
+        assert sorted(map(order, begun)) == sorted(passes[:2])
+        assert order(begin(ds)) == passes[2]
+
+
+def two_shuffles(builder: tfds.Builder) -> tuple[tfds.Dataset[Any], Any]:
+    """A dataset, and an iterator in its first pass."""
+    ds = shuffled_files(builder).shuffle(7, seed=4)
+    iterator = iter(ds)
+    next(iterator)
+    return ds, iterator
+
+
+def test_a_state_counts_the_pass_that_another_thread_reads_in_all_shuffles_or_in_none(numbers: tfds.Builder) -> None:
+    def prepare() -> tuple[Callable[[], Any], Callable[[], Any]]:
+        ds, _ = two_shuffles(numbers)
+        mapped = iter(ds.map(pair))
+        next(mapped)
+        return mapped.state_dict, lambda: n_of(ds)
+
+    for state, _ in interleaved(prepare):
+        assert state["passes"] in ([2, 2], [3, 3])
+
+
+def test_a_thread_that_resumes_and_one_that_begins_a_pass_come_one_after_the_other(numbers: tfds.Builder) -> None:
+    ds, iterator = two_shuffles(numbers)
+    passes = [ds.ids(epoch=i).tolist() for i in range(7)]
+    for _ in range(4):
+        iterator = iter(ds)
+        next(iterator)
+    state = iterator.state_dict()
+
+    def prepare() -> tuple[Callable[[], Any], Callable[[], Any]]:
+        nonlocal ds
+        ds, iterator = two_shuffles(numbers)
+        return lambda: iterator.load_state_dict(state), lambda: n_of(ds)
+
+    for _, order in interleaved(prepare):
+        assert [order, n_of(ds)] in ([passes[1], passes[5]], [passes[5], passes[6]])
 
 
 # ds[i]
@@ -331,6 +397,52 @@ def test_a_cache_that_was_complete_when_the_state_was_taken_goes_on_with_its_pas
     resumed.load_state_dict(state)
     assert n_of(resumed) == order[4:]
     assert n_of(fresh) == order and n_of(fresh) == order
+
+
+def test_a_pass_from_a_cache_stays_as_it_is_where_another_iterator_resumes_another(numbers: tfds.Builder) -> None:
+    def dataset() -> tfds.Dataset[Any]:
+        return numbers.as_dataset("train").shuffle(20, seed=3).cache()
+
+    other = dataset()
+    next(iter(other))
+    state = iter(other).state_dict()
+    ds = dataset()
+    order = n_of(ds)
+    begun, untouched = iter(ds), iter(ds)
+    next(begun)
+    resumed = iter(ds)
+    resumed.load_state_dict(state)
+    assert n_of(resumed) != order
+    assert n_of(begun) == order[1:] and n_of(untouched) == order
+    # The pass that ended last is the one that is given again, here and where its state is loaded.
+    fresh = iter(dataset())
+    fresh.load_state_dict(iter(ds).state_dict())
+    assert n_of(ds) == n_of(fresh) == order
+
+
+def test_a_state_of_a_cache_is_that_of_its_pass_where_another_thread_resumes_another(numbers: tfds.Builder) -> None:
+    def dataset() -> tfds.Dataset[Any]:
+        return numbers.as_dataset("train").shuffle(20, seed=3).take(3).cache()
+
+    other = dataset()
+    next(iter(other))
+    state = iter(other).state_dict()
+
+    def prepare() -> tuple[Callable[[], Any], Callable[[], Any]]:
+        ds = dataset()
+        list(ds)
+
+        def resume() -> None:
+            iterator = iter(ds)
+            iterator.load_state_dict(state)
+            list(iterator)
+
+        return lambda: iter(ds), resume
+
+    for iterator, _ in interleaved(prepare):
+        fresh = iter(dataset())
+        fresh.load_state_dict(iterator.state_dict())
+        assert n_of(fresh) == n_of(iterator)
 
 
 def test_a_function_that_fails_is_tried_again_with_the_same_element(numbers: tfds.Builder) -> None:

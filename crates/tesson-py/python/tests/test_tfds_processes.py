@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
 import os
 import pickle
@@ -17,10 +18,12 @@ from typing import Any
 import interrupt
 import pytest
 from gil import calls_until_another_thread_ran
+from interleave import interleaved
 from prepare import node, tensor, write_dataset
 
 import tesson
 from tesson import tfds
+from tesson.tfds.examples import Examples
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -189,6 +192,83 @@ def test_random_access_goes_on_in_a_forked_child(numbers: tfds.Builder) -> None:
     source, ds = numbers.as_data_source("train"), numbers.as_dataset("train")
     assert (int(source[3]["n"]), int(ds[0]["n"])) == (3, 0)
     assert in_a_fork(lambda: values([source[999], source[-1], ds[17]])) == values([source[999], source[999], ds[17]])
+
+
+@posix
+def test_threads_of_a_forked_child_reopen_a_source_together(numbers: tfds.Builder) -> None:
+    # A forked child opens each of them once.
+    sources = iter([numbers.as_data_source("train") for _ in range(100)])
+
+    def prepare() -> tuple[Callable[[], Any], Callable[[], Any]]:
+        source = next(sources)
+        return lambda: source[3], lambda: source[999]
+
+    def child() -> list[list[int]] | str:
+        try:
+            return [values(found) for found in interleaved(prepare)]
+        except tesson.UsageError as error:
+            return str(error)
+
+    read = in_a_fork(child)
+    assert read == [[3, 999]] * len(read)
+
+
+@posix
+def test_a_forked_child_begins_a_pass_where_a_thread_of_its_parent_was_about_to(numbers: tfds.Builder) -> None:
+    ds = shuffled(numbers)
+    node = ds._node
+    assert isinstance(node, Examples)
+    turn, is_taken, is_read = node.passes[0].turn, threading.Event(), threading.Event()
+
+    def begin() -> None:
+        with turn.taken():
+            is_taken.set()
+            is_read.wait()
+
+    thread = threading.Thread(target=begin, daemon=True)
+    thread.start()
+    is_taken.wait()
+    read = in_a_fork(lambda: values(ds))
+    is_read.set()
+    thread.join()
+    assert read == values(ds)
+
+
+@posix
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(numbers: tfds.Builder) -> None:
+    shard = Path(numbers.info.splits["train"].filepaths[0])
+    data = bytearray(shard.read_bytes())
+    data[-1] ^= 1
+    shard.write_bytes(data)
+    ds = numbers.as_dataset("train", on_damage="skip").shuffle(1000, seed=1)
+    iterator = iter(ds)
+    is_reading, is_over = threading.Event(), threading.Event()
+
+    class Waits(logging.Handler):
+        def emit(self, _: logging.LogRecord) -> None:
+            is_reading.set()
+            is_over.wait()
+
+    def child() -> list[str]:
+        told = []
+        for ask in (lambda: iter(ds), iterator.state_dict, lambda: iterator.skipped):
+            with pytest.raises(tesson.UsageError) as error:
+                ask()
+            told.append(str(error.value))
+        return told
+
+    handler = Waits()
+    logging.getLogger("tesson").addHandler(handler)
+    # The damaged record is told of by the thread that reads the iterator.
+    thread = threading.Thread(target=lambda: list(iterator), daemon=True)
+    thread.start()
+    try:
+        is_reading.wait()
+        assert all("forked" in told for told in in_a_fork(child))
+    finally:
+        is_over.set()
+        thread.join()
+        logging.getLogger("tesson").removeHandler(handler)
 
 
 def interrupted(script: str) -> tuple[int, str]:

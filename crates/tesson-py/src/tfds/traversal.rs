@@ -12,7 +12,7 @@ use super::dataset::PreparedDataset;
 use super::examples::{Maker, Run};
 use super::request::{Origin, Request, Shaped};
 use super::{Memory, alone, call, passes_at, restore, saved, until_signal};
-use crate::errors::raise;
+use crate::errors::{misuse, raise};
 use crate::state::{from_python, to_python};
 use crate::turn::Turn;
 
@@ -91,6 +91,14 @@ impl Walk {
         Ok(true)
     }
 
+    fn go_to(&mut self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
+        call(py, &mut self.reader, move |reader, interrupted| {
+            reader.seek_with(traversal, place, interrupted)
+        })?;
+        self.forget();
+        Ok(())
+    }
+
     fn state(&self) -> StreamState {
         match (self.ended, self.taken) {
             (true, _) => self.reader.inner().state(),
@@ -129,6 +137,25 @@ impl Traversal {
     pub(super) fn alone<R>(&self, py: Python<'_>, act: impl FnOnce(&mut Walk) -> PyResult<R>) -> PyResult<R> {
         self.origin.check(py)?;
         alone(py, &self.turn, |walk| act(walk))
+    }
+
+    /// Looks at the traversal, also in the child of a fork.
+    ///
+    /// # Errors
+    /// A traversal that a thread of the parent was reading at the fork: where it stood went with that thread.
+    fn look<R>(&self, py: Python<'_>, act: impl FnOnce(&mut Walk) -> PyResult<R>) -> PyResult<R> {
+        if !self.origin.was_forked() {
+            return alone(py, &self.turn, |walk| act(walk));
+        }
+        if self.turn.try_with(|_| ()).is_none() {
+            // Or another thread of this process looks at it, which takes no time.
+            py.detach(|| self.turn.wait());
+        }
+        self.turn.try_with(|walk| act(walk)).unwrap_or_else(|| {
+            let what = "a thread was reading the iterator when this process was forked from its own: make the dataset \
+                        and the iterator anew in this process";
+            Err(misuse(py, what))
+        })
     }
 
     /// The next example; `None` at the end.
@@ -179,7 +206,7 @@ impl Traversal {
 
     /// Passes that each shuffle has begun so far, as far as examples were given of them.
     fn passes(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
-        alone(py, &self.turn, |walk| passes_at(py, &walk.reader, &walk.state()))
+        self.look(py, |walk| passes_at(py, &walk.reader, &walk.state()))
     }
 
     /// Where the traversal stands; also after a fork.
@@ -187,7 +214,7 @@ impl Traversal {
         let look = |walk: &Walk| walk.reader.inner().to_json(&walk.state());
         let state = match (!include_buffers).then(|| self.turn.peek(|walk| look(walk))).flatten() {
             Some(state) => state,
-            None => alone(py, &self.turn, |walk| {
+            None => self.look(py, |walk| {
                 let state = walk.state();
                 saved(py, &mut walk.reader, state, include_buffers)
             })?,
@@ -207,17 +234,23 @@ impl Traversal {
 
     /// Goes to a place of a traversal, of the present one if none is named; both count from 0.
     fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
+        self.alone(py, |walk| walk.go_to(py, traversal, place))
+    }
+
+    /// Goes past so many elements of `size` examples, or as many as there are in a traversal of `length` examples; returns how
+    /// many.
+    fn pass_over(&self, py: Python<'_>, count: u64, size: u64, length: Option<u64>) -> PyResult<u64> {
         self.alone(py, |walk| {
-            call(py, &mut walk.reader, move |reader, interrupted| {
-                reader.seek_with(traversal, place, interrupted)
-            })?;
-            walk.forget();
-            Ok(())
+            let given = walk.state().delivered;
+            let left = length.map_or(u64::MAX, |length| length.saturating_sub(given) / size);
+            let passed = count.min(left);
+            walk.go_to(py, None, given.saturating_add(passed.saturating_mul(size)))?;
+            Ok(passed)
         })
     }
 
     /// Records left out because they are damaged.
     fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
-        alone(py, &self.turn, |walk| Ok(walk.reader.inner().skipped()))
+        self.look(py, |walk| Ok(walk.reader.inner().skipped()))
     }
 }

@@ -15,6 +15,7 @@ from . import operations, seeds
 from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
 from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal
 from .operations.structure import children, like
+from .turn import PassCount
 
 
 ELSEWHERE = {
@@ -66,7 +67,7 @@ class Dataset(Generic[T]):
     def __init__(self, node: Node) -> None:
         self._node = node
         self._epoch: Epoch | None = None
-        self._listed = 0
+        self._listed = PassCount()
 
     # Order
 
@@ -330,10 +331,7 @@ class Dataset(Generic[T]):
         return self._examples("tfds_ids").order.tfds_ids(self._traversal(epoch))
 
     def _traversal(self, epoch: int | None) -> int:
-        if epoch is not None:
-            return epoch
-        self._listed += 1
-        return self._listed - 1
+        return self._listed.begin() if epoch is None else epoch
 
     def minibatches(
         self,

@@ -17,6 +17,7 @@ from . import seeds
 from .features import arrays
 from .operations.node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, Traversal, check_operation
 from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
+from .turn import Turn
 
 # In the child of a fork, readers of the parent say so instead of waiting for threads that are not there.
 if hasattr(os, "register_at_fork"):
@@ -76,30 +77,34 @@ class Passes:
     The next pass comes after the one that was begun or resumed last, as far as examples were given of that.
     """
 
-    def __init__(self, begun: int = 0) -> None:
+    def __init__(self, begun: int = 0, turn: Turn | None = None) -> None:
         self._begun = begun
         self._last: tuple[PlanIterator, int] | None = None
+        self.turn: Turn = turn or Turn()
+        """Who begins a pass, or asks for counts or sets them, holds it. Shuffles that stand on each other have one together,
+        since a pass of one is a pass of all."""
 
     @staticmethod
     def begun(of: tuple[Passes, ...]) -> list[int]:
         """Passes that each of some shuffles has begun."""
-        # Asking an iterator may cost some milliseconds, and most often one iterator knows all.
-        known = {iterator: iterator.native.passes() for passes in of if passes._last for iterator in passes._last[:1]}
-        given = [known[passes._last[0]][passes._last[1]] if passes._last else 0 for passes in of]
-        return [max(passes._begun, n) for passes, n in zip(of, given, strict=True)]
+        with of[0].turn.taken():
+            # Asking an iterator may cost some milliseconds, and most often one iterator knows all.
+            known = {iterator: iterator.native.passes() for passes in of if passes._last for iterator in passes._last[:1]}
+            given = [known[passes._last[0]][passes._last[1]] if passes._last else 0 for passes in of]
+            return [max(passes._begun, n) for passes, n in zip(of, given, strict=True)]
 
     def set(self, begun: int) -> None:
-        """Counts from this number of passes; an iterator that has begun more is one of before."""
+        """Counts from this number of passes; an iterator that has begun more is one of before. The caller has the turn."""
         if Passes.begun((self,))[0] > begun:
             self._last = None
         self._begun = begun
 
     def follow(self, iterator: PlanIterator, place: int) -> None:
-        """Counts from an iterator, whose shuffle number ``place`` this is."""
+        """Counts from an iterator, whose shuffle number ``place`` this is. The caller has the turn."""
         self._begun, self._last = 0, (iterator, place)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Passes, tuple(Passes.begun((self,)))
+        return Passes, (*Passes.begun((self,)), self.turn)
 
 
 class Examples(Node):
@@ -127,7 +132,7 @@ class Examples(Node):
 
     def ordered(self, op: dict[str, Any]) -> Examples:
         request = dataclasses.replace(self.request, ops=(*self.request.ops, op))
-        passes = (*self.passes, Passes()) if "shuffle" in op else self.passes
+        passes = (*self.passes, Passes(turn=self.passes[0].turn)) if "shuffle" in op else self.passes
         node = Examples(self.prepared, request, passes)
         # What cannot be is said at once.
         _ = node.order
@@ -163,9 +168,11 @@ class Examples(Node):
 
     def _follow(self, iterator: PlanIterator) -> None:
         """Begins the pass after those that have begun, and counts on from this one."""
-        iterator.native.begin_after(self.passes_begun())
-        iterator.counted_by = tuple(map(weakref.ref, self.passes))
-        _count(iterator)
+        # From asking how many have begun to counting this one: another thread would begin the same pass.
+        with self.passes[0].turn.taken():
+            iterator.native.begin_after(self.passes_begun())
+            iterator.turn, iterator.counted_by = self.passes[0].turn, tuple(map(weakref.ref, self.passes))
+            _count(iterator)
 
     def length(self) -> int | None:
         """Examples of a pass; ``None`` if it has no end."""
@@ -189,8 +196,9 @@ class Examples(Node):
         return Passes.begun(self.passes)
 
     def set_passes(self, begun: Iterator[int]) -> None:
-        for passes in self.passes:
-            passes.set(next(begun))
+        with self.passes[0].turn.taken():
+            for passes in self.passes:
+                passes.set(next(begun))
 
     @property
     def reshuffles(self) -> bool:
@@ -221,7 +229,7 @@ class Examples(Node):
 
 
 def _count(iterator: PlanIterator) -> None:
-    """Makes the datasets that an iterator comes from count on from it."""
+    """Makes the datasets that an iterator comes from count on from it. The caller has the turn."""
     for place, reference in enumerate(iterator.counted_by):
         passes = reference()
         if passes is not None:
@@ -306,11 +314,17 @@ class PlanIterator:
         """The native half."""
         raise NotImplementedError
 
+    @cached_property
+    def turn(self) -> Turn:
+        """That of the datasets that count on from it, or its own where none does."""
+        return Turn()
+
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; with ``force`` also if the shards have other names now."""
         check_operation(state, None)
-        self.native.restore(state, force)
-        _count(self)
+        with self.turn.taken():
+            self.native.restore(state, force)
+            _count(self)
 
     def seek(self, *place: int) -> None:
         """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``; in examples."""
@@ -382,9 +396,7 @@ def _skip(iterator: ExamplesIterator, count: int, size: int) -> int:
     # Where damaged records are left out, or shards may be shorter than declared, how many examples lie between two positions
     # is known when they are read.
     if count * size >= WORTH_SEEKING and iterator.opened_as[1].on_damage == "fail" and iterator.is_checked:
-        given, length = iterator.state_dict()["stream"]["delivered"], iterator.length
-        skipped = count if length is None else min(count, max(length - given, 0) // size)
-        iterator.native.go_to(None, given + skipped * size)
+        skipped = iterator.native.pass_over(min(count, 2**63 - 1), size, iterator.length)
     while skipped < count:
         try:
             next(iterator)
@@ -472,8 +484,7 @@ class RandomAccess:
 
     def __init__(self, prepared: Prepared, request: Request) -> None:
         self._made_of = (prepared, request)
-        self._process = os.getpid()
-        self._reader = _tesson.ExampleReader(prepared.native, request)
+        self._open()
 
     @property
     def split(self) -> Any:
@@ -482,9 +493,15 @@ class RandomAccess:
 
     def reader(self) -> _tesson.ExampleReader:
         """This process' reader."""
-        if self._process != os.getpid():
-            self.__init__(*self._made_of)  # type: ignore[misc]
-        return self._reader
+        reader, process = self._opened
+        return reader if process == os.getpid() else self._open()
+
+    def _open(self) -> _tesson.ExampleReader:
+        prepared, request = self._made_of
+        reader = _tesson.ExampleReader(prepared.native, request)
+        # Set together, so that no other thread takes the parent's reader for this process'.
+        self._opened = reader, os.getpid()
+        return reader
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RandomAccess, self._made_of

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .node import Node, OperationIterator, Saved, Traversal, Unary
+
+
+@dataclass(frozen=True)
+class CachedPass:
+    """The pass that a cache gives again."""
+
+    begun: Mapping[str, Any]
+    """Where the input stood at its beginning."""
+    elements: list[Any] | None = None
+    """``None`` where they have to be read again."""
 
 
 class Cache(Unary):
@@ -20,15 +31,14 @@ class Cache(Unary):
 
     def __init__(self, input: Node) -> None:
         super().__init__(input)
-        self.begun: Mapping[str, Any] | None = None
-        """Where the input stood at the beginning of the pass that is cached."""
-        self.elements: list[Any] | None = None
+        self.cached: CachedPass | None = None
+        """One object, which is replaced as a whole: no iterator takes the elements of one pass for those of another."""
 
     def begin(self) -> Traversal[Any]:
         return CacheIterator(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "elements": None}
+        return {**self.__dict__, "cached": self.cached and replace(self.cached, elements=None)}
 
 
 class CacheIterator(OperationIterator):
@@ -38,26 +48,29 @@ class CacheIterator(OperationIterator):
 
     def __init__(self, node: Cache) -> None:
         super().__init__(node)
-        self._begin(node.begun)
+        self._begin(node.cached)
 
-    def _begin(self, begun: Mapping[str, Any] | None, force: bool = False) -> None:
-        """The pass that began there, or the next one."""
-        self._given = 0
-        self._kept: list[Any] | None = []
-        self._input: Traversal[Any] | None = None
-        if begun is None or self._node.elements is None:
-            self._input = self._node.input.begin()
-            if begun is not None:
-                self._input.load_state_dict(begun, force)
-        self._begun: Mapping[str, Any] = begun or (self._input.state_dict() if self._input else {})
+    def _begin(self, cached: CachedPass | None, force: bool = False) -> None:
+        """The pass that is cached, or the next one."""
+        if cached is not None and cached.elements is not None:
+            self._enter(None, cached.begun, cached.elements)
+            return
+        source = self._node.input.begin()
+        if cached is not None:
+            source.load_state_dict(cached.begun, force)
+        self._enter(source, source.state_dict() if cached is None else cached.begun, [])
+
+    def _enter(self, source: Traversal[Any] | None, begun: Mapping[str, Any], elements: list[Any] | None) -> None:
+        self._input, self._begun, self._given = source, begun, 0
+        # All of a pass from memory, which the node may give up for another one meanwhile; of a pass from the input those so
+        # far, if they are kept.
+        self._elements = elements
 
     def _next(self) -> Any:
         try:
             element = self._take()
         except StopIteration:
-            self._node.begun = self._begun
-            if self._input is not None:
-                self._node.elements = self._kept
+            self._node.cached = CachedPass(self._begun, self._elements)
             raise
         self._given += 1
         # The user may write to what is given.
@@ -65,30 +78,32 @@ class CacheIterator(OperationIterator):
 
     def _take(self) -> Any:
         if self._input is None:
-            elements = self._node.elements or []
+            elements = self._elements or []
             if self._given == len(elements):
                 raise StopIteration
             return elements[self._given]
         element = next(self._input)
-        if self._kept is not None:
-            self._kept.append(element)
+        if self._elements is not None:
+            self._elements.append(element)
         return element
 
     def _position(self, include_buffers: bool) -> dict[str, Any]:
+        cached = self._node.cached
         return {
             "given": self._given,
-            "is_cached": self._node.begun == self._begun,
+            "is_cached": cached is not None and cached.begun == self._begun,
             "input_at_beginning": self._begun,
         }
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         given, is_cached, begun = saved.count("given"), saved.flag("is_cached"), saved.state("input_at_beginning")
-        if self._node.begun != begun:
-            self._node.elements = None
-        self._begin(begun, force)
+        cached = self._node.cached
+        if cached is None or cached.begun != begun:
+            cached = CachedPass(begun)
+        self._begin(cached, force)
         if self._input is not None and given > 0:
             self._input.skip(given)
             # What was passed over is not kept, so this pass fills no memory.
-            self._kept = None
+            self._elements = None
         self._given = given
-        self._node.begun = begun if is_cached else None
+        self._node.cached = cached if is_cached else None

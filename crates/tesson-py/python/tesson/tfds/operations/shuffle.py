@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _tesson
 from ...errors import ResumeError
+from ..turn import PassCount
 from .node import Node, OperationIterator, Saved, Traversal, Unary
 
 
@@ -27,7 +28,7 @@ class Shuffle(Unary):
         self.seed: int = seed
         self.global_seed: int | None = global_seed
         self.reshuffle: bool = reshuffle
-        self.passes: int = 0
+        self.passes: PassCount = PassCount()
 
     def order(self, number: int) -> _tesson.ItemShuffle:
         """The order of a pass, as numbers."""
@@ -45,10 +46,10 @@ class Shuffle(Unary):
         return [*super().seeds, self.seed]
 
     def passes_begun(self) -> list[int]:
-        return [self.passes, *super().passes_begun()]
+        return [self.passes.begun, *super().passes_begun()]
 
     def set_passes(self, begun: Iterator[int]) -> None:
-        self.passes = next(begun)
+        self.passes.set(next(begun))
         super().set_passes(begun)
 
     def arguments(self) -> str:
@@ -67,9 +68,8 @@ class ShuffleIterator(OperationIterator):
 
     def __init__(self, node: Shuffle) -> None:
         super().__init__(node)
-        self._pass = node.passes
+        self._pass = node.passes.begin()
         self._order = node.order(self._pass)
-        node.passes += 1
         self._held: dict[int, Any] = {}
         # As in tf.data, the input begins with the first element that is asked for.
         self._input: Traversal[Any] | None = None
