@@ -116,7 +116,7 @@ impl TfRecordFile {
         // Where records are larger than windows only headers are worth reading.
         let window = if each > WINDOW / 2 { HEAD as u64 } else { WINDOW };
         let window = end.saturating_sub(at.offset).min(window).min(fetch.largest());
-        // Another thread may have moved the frontier behind the place where this one began: the rest is news all the same.
+        // Another thread may have moved the frontier past the place where this one began: the rest is news all the same.
         let is_new = at.offset + window > frontier.offset;
         fetch.read_over(self.resource, at.offset..at.offset + window, scratch)?;
         let (mut begins, mut last) = (Vec::new(), 0);

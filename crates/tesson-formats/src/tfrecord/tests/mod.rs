@@ -2,8 +2,8 @@
 
 mod compressed;
 mod damage;
-mod meanwhile;
 mod reading;
+mod threads;
 
 use tesson_core::ResourceId;
 
