@@ -47,10 +47,18 @@ pub trait Corpus: Send + Sync {
     /// [`ResourceId::NONE`].
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
-    /// The same where nothing of the chunk may have been loaded yet: reads first what the place depends on, such as headers.
-    /// Where that cannot be read the place is empty, and loading says why.
-    fn locate(&self, chunk: u32, sequence: u32, _fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
-        self.span(chunk, sequence)
+    /// Where one sequence lies, as [`Corpus::span`], for callers that may not have loaded anything of its chunk: reads what the
+    /// place depends on, such as a header. Where that is damaged or missing the range is empty, and loading reports why.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the result is not wanted any more.
+    fn locate(
+        &self,
+        chunk: u32,
+        sequence: u32,
+        _fetch: &dyn Fetch,
+    ) -> Result<(ResourceId, Range<u64>), Error> {
+        Ok(self.span(chunk, sequence))
     }
 
     /// Appends what [`Deserializer::restore`](crate::Deserializer::restore) needs to have index and corpus back. Not called

@@ -336,6 +336,17 @@ impl Corpus for Concatenated {
         (ResourceId(file as u32), corpus.span(own, sequence).1)
     }
 
+    fn locate(
+        &self,
+        chunk: u32,
+        sequence: u32,
+        fetch: &dyn Fetch,
+    ) -> Result<(ResourceId, Range<u64>), Error> {
+        let (file, corpus, own) = self.find(chunk);
+        let (_, bytes) = corpus.locate(own, sequence, &only(fetch, file))?;
+        Ok((ResourceId(file as u32), bytes))
+    }
+
     fn save(&self, _index: &Index, into: &mut Vec<u8>) {
         for part in &self.parts {
             let at = into.len();

@@ -136,7 +136,12 @@ impl Corpus for JoinedCorpus {
         self.parts[0].indexed.corpus.span(joined.chunk, joined.row(sequence))
     }
 
-    fn locate(&self, chunk: u32, sequence: u32, fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
+    fn locate(
+        &self,
+        chunk: u32,
+        sequence: u32,
+        fetch: &dyn Fetch,
+    ) -> Result<(ResourceId, Range<u64>), Error> {
         let joined = &self.chunks[chunk as usize];
         let part = &self.parts[0];
         part.indexed.corpus.locate(joined.chunk, joined.row(sequence), &part.fetch(fetch))

@@ -69,7 +69,12 @@ impl Corpus for Hashed {
         self.0.span(chunk, sequence)
     }
 
-    fn locate(&self, chunk: u32, sequence: u32, fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
+    fn locate(
+        &self,
+        chunk: u32,
+        sequence: u32,
+        fetch: &dyn Fetch,
+    ) -> Result<(ResourceId, Range<u64>), Error> {
         self.0.locate(chunk, sequence, fetch)
     }
 

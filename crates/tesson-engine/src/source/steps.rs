@@ -398,11 +398,12 @@ impl Source {
             }
         }
         let locate = |Found { rank, sweep, planned, samples }: Found| {
-            let (resource, bytes) = indexed.corpus.locate(planned.chunk, planned.sequence, &*self.resources);
+            let (resource, bytes) =
+                indexed.corpus.locate(planned.chunk, planned.sequence, &*self.resources)?;
             let key = keys[&planned.chunk].get(planned.sequence as usize);
             let location = self.resources.path(resource).map(|file| (file, bytes));
-            StepSequence { rank, key, sweep, planned, samples, location }
+            Ok(StepSequence { rank, key, sweep, planned, samples, location })
         };
-        Ok(found.into_iter().map(locate).collect())
+        found.into_iter().map(locate).collect()
     }
 }

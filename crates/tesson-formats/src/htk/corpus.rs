@@ -395,10 +395,27 @@ impl Corpus for HtkCorpus {
         (self.resource(file), if is_known { self.bytes_of(piece).1 } else { 0..0 })
     }
 
-    fn locate(&self, chunk: u32, sequence: u32, fetch: &dyn Fetch) -> (ResourceId, Range<u64>) {
-        // Headers say where frames begin. Those that can be read are known after this, whatever is wrong with others.
-        drop(self.verify(chunk, fetch));
-        self.span(chunk, sequence)
+    fn locate(
+        &self,
+        chunk: u32,
+        sequence: u32,
+        fetch: &dyn Fetch,
+    ) -> Result<(ResourceId, Range<u64>), Error> {
+        let i = self.pieces(chunk, SequenceSelection::Range(sequence..sequence + 1))[0].utterance;
+        let encoding = &self.encodings[self.utterances.get(i).file as usize];
+        if Encoding::of(encoding.load(Ordering::Relaxed)).is_none() {
+            // The header says where frames begin.
+            let source = (&self.source, &self.shape.rules);
+            each_file(&self.utterances, i..i + 1, source, fetch, &mut |_, looked| match looked {
+                Ok(looked) => {
+                    encoding.store(looked.header.encoding.byte(), Ordering::Relaxed);
+                    Ok(())
+                }
+                Err(Trouble::Error(Error::Cancelled)) => Err(Error::Cancelled),
+                Err(_) => Ok(()),
+            })?;
+        }
+        Ok(self.span(chunk, sequence))
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}
