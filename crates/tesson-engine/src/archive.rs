@@ -45,6 +45,14 @@ impl ReaderAt for Positioned {
     }
 }
 
+/// The directory of an archive has more bytes than may be kept of it.
+pub(crate) fn too_large(most_bytes: u64) -> io::Error {
+    invalid(&format!(
+        "has a directory of more than {most_bytes} bytes, an eighth of `memoryLimit` for all archives; \
+         choose a larger `memoryLimit`"
+    ))
+}
+
 impl Archive {
     /// Reads the directory of an archive, of which so many bytes may be kept.
     pub(crate) fn open(resource: Arc<dyn Resource>, most_bytes: u64) -> io::Result<Archive> {
@@ -58,10 +66,7 @@ impl Archive {
             let hash = xxh3_64(entry.file_path().as_ref());
             let bytes = (size_of::<Member>() * (members.len() + 1)) as u64;
             if bytes > most_bytes {
-                return Err(invalid(&format!(
-                    "has a directory of more than {most_bytes} bytes, an eighth of `memoryLimit` for all archives; \
-                     choose a larger `memoryLimit`"
-                )));
+                return Err(too_large(most_bytes));
             }
             members.push(Member { hash, place: entry.wayfinder(), method: entry.compression_method() });
         }

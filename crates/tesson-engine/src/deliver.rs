@@ -548,8 +548,7 @@ impl Pipeline {
             if state.plan_over && state.tickets.is_empty() {
                 return Ok(Taken::End);
             }
-            // Minibatches that were planned before need no index.
-            if state.outgrown && state.tickets.is_empty() {
+            if state.is_stuck() {
                 return Ok(Taken::Outgrown);
             }
             since.get_or_insert_with(Instant::now);
@@ -703,6 +702,16 @@ impl State {
             },
             None => Ok(Taken::End),
         }
+    }
+
+    /// Whether a corpus has outgrown memory and all has been delivered that could be planned before: only an index leads on.
+    fn is_stuck(&self) -> bool {
+        let waits = |growth: &Growth| growth.wanted && !growth.has_news();
+        self.outgrown
+            && self.tickets.is_empty()
+            && self.loading == 0
+            && self.planning.is_some()
+            && self.growth.as_ref().is_some_and(waits)
     }
 
     /// Whether a caller waits and so many tickets in front are done.

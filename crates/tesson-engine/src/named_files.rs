@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError, StoreErrorKind};
 
-use crate::archive::Archive;
+use crate::archive::{self, Archive};
 use crate::store::{OpenResources, Resource, Store};
 
 /// The listed resources of one deserializer.
@@ -23,7 +24,7 @@ pub(crate) struct NamedFiles {
     /// Archives whose directory has been read.
     archives: Mutex<BTreeMap<u32, SharedArchive>>,
     /// Bytes that further directories may take.
-    room: Mutex<u64>,
+    room: AtomicU64,
 }
 
 /// An archive that all readers share; empty until one of them has read its directory.
@@ -160,12 +161,18 @@ impl NamedFiles {
             unreachable!("archives are files")
         };
         let file = self.file(number, path, at)?;
-        // One directory at a time: they share the room.
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let archive = Archive::open(file, *room).map_err(|e| self.error(number, None, e))?;
-        *room = room.saturating_sub(archive.bytes());
-        drop(room);
+        let archive = self.directory(file).map_err(|e| self.error(number, None, e))?;
         Ok(known.insert(Arc::new(archive)).clone())
+    }
+
+    /// An archive whose directory has room beside those of the others.
+    fn directory(&self, file: Arc<dyn Resource>) -> io::Result<Archive> {
+        let archive = Archive::open(file, self.room.load(Ordering::Relaxed))?;
+        // Other threads may have read directories meanwhile.
+        let left = |room: u64| room.checked_sub(archive.bytes());
+        let claimed = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        claimed.map_err(archive::too_large)?;
+        Ok(archive)
     }
 
     fn listed(&self, path: Arc<Path>, at: ListedAt, offset: Option<u64>, error: io::Error) -> StoreError {

@@ -167,6 +167,7 @@ impl Growth {
     /// The plan starts anew somewhere.
     pub(super) fn rewind(&mut self) {
         self.reached = 0;
-        self.wanted = true;
+        // First comes what can be planned of the runs that are known.
+        self.wanted = false;
     }
 }

@@ -82,7 +82,7 @@ impl Shared {
         while !self.stop.load(Ordering::SeqCst) && !self.setup.canceller.is_cancelled() && !state.broken {
             let Some(job) = self.pick(&mut state) else {
                 // It has a core to spare, whatever else the caller would wait for.
-                if state.is_served(1) {
+                if state.is_served(1) || state.is_stuck() {
                     self.done.notify_all();
                 }
                 state.resting += 1;

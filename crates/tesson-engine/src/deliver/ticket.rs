@@ -149,9 +149,13 @@ impl Ticket {
         Some((work.items.len(), *missing))
     }
 
-    /// Takes the work and its inputs, to make the minibatch.
+    /// Takes the work and its inputs, to make the minibatch. One that misses a block which could not be loaded has failed.
     pub(super) fn start(&mut self) -> Option<Box<Work>> {
         match std::mem::replace(&mut self.stage, Stage::Making) {
+            Stage::Waiting { failed: Some(first), .. } => {
+                self.finish(Outcome::Failed(first.1));
+                None
+            }
             Stage::Waiting { work, .. } => Some(work),
             other => {
                 self.stage = other;

@@ -1,11 +1,12 @@
 //! What calls do besides reading: cancelling, closing, stores that fail, demands that make no sense.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{config_of, config_with, folder, rest, rows, source};
-use tesson::store::{FakeStore, FileStore, InjectedFault, MemoryStore};
+use tesson::store::{FakeStore, FileStore, InjectedFault, MemoryStore, Resource, Store};
 use tesson::{Demand, Error, ResumeState, Source};
 
 const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
@@ -154,6 +155,71 @@ fn a_store_that_fails_for_good_is_an_error_with_its_place() {
     let Err(Error::Store(e)) = source.next_minibatch(8) else { panic!("the store fails") };
     assert_eq!((&*e.file, e.source.kind()), (file.as_path(), ErrorKind::PermissionDenied));
     assert!(e.offset.is_some());
+}
+
+/// A store of files with a byte that cannot be read.
+struct BrokenAt(Arc<dyn Store>, u64);
+
+struct BrokenFile(Box<dyn Resource>, u64);
+
+impl Store for BrokenAt {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
+        Ok(Box::new(BrokenFile(self.0.open(path)?, self.1)))
+    }
+
+    fn shared(&self) -> Arc<dyn Store> {
+        Arc::new(BrokenAt(self.0.clone(), self.1))
+    }
+}
+
+impl Resource for BrokenFile {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn modified_ns(&self) -> Option<u128> {
+        None
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        match (offset..offset + into.len() as u64).contains(&self.1) {
+            true => Err(ErrorKind::PermissionDenied.into()),
+            false => self.0.read_at(offset, into),
+        }
+    }
+}
+
+#[test]
+fn what_was_planned_before_a_corpus_outgrows_memory_comes_before_the_errors_of_its_index() {
+    // Of the rows of one value so many fit a piece of the file that decoding makes more of it than there is memory for.
+    let wide = format!("|x {}|y 0:1\n", "1 ".repeat(5000));
+    let text = wide.repeat(400) + &"|x 1 |y 0:1\n".repeat(50_000);
+    let broken = text.len() as u64 - 100_000;
+    let store = BrokenAt(Arc::new(MemoryStore::new().with("train.ctf", text.into_bytes())), broken);
+    let delivered = |threads: u32, prefetch: bool, samples: u64| {
+        let options = format!(
+            r#", "randomize": false, "maxSweeps": 1, "threads": {threads}, "prefetch": {prefetch}, "memoryLimit": "32MiB""#
+        );
+        let config = config_with("train.ctf".as_ref(), 5000, &options, "");
+        let mut source = Source::open_in(&config, &store).expect("that is not read yet");
+        for n in 0.. {
+            match source.next_minibatch(samples) {
+                Ok(minibatch) => assert!(minibatch.is_some(), "the file cannot be read to its end"),
+                Err(Error::Store(_)) => return n,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        unreachable!("a file has an end")
+    };
+    for samples in [1, 4] {
+        let expected = delivered(1, false, samples);
+        assert!(expected >= 200 / samples, "{expected} minibatches");
+        // With more threads pieces are smaller, so that an error is met elsewhere.
+        for (threads, prefetch) in [(1, true), (2, false), (2, true), (2, true), (2, true), (2, true)] {
+            let found = delivered(threads, prefetch, samples);
+            assert_eq!(found, expected, "{threads} threads, prefetch {prefetch}");
+        }
+    }
 }
 
 #[test]
@@ -359,7 +425,7 @@ fn a_limit_of_no_samples_is_refused_at_the_first_read_and_not_by_restoring() {
     let (_, config) = source("calls-no-samples", &rows(20), r#", "maxSamples": 0"#, "");
     let mut source = Source::open(&config).expect("the file is right");
     let state = source.state().clone();
-    source.restore(&state).expect("nothing is read yet");
+    source.restore(&state).expect("that is not read yet");
     let e = source.next_minibatch(1).expect_err("nothing can be read").to_string();
     assert_eq!(e, "the data are limited to 0 samples, at least 1 is expected");
 }
