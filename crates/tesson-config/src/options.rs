@@ -105,7 +105,7 @@ pub static READER_OPTIONS: OptionTable = option_table! {
     "augmentation": AUGMENTATIONS.kind(), "sequence"
         => "Random draws of transforms: those of each sequence, the same at any size, rank and after a resume (`sequence`), or \
             `cntk`, for comparisons with the reference, whose draws depend on all minibatches before: no state can be \
-            restored, and one minibatch is made at a time.",
+            restored, one minibatch is made at a time, and an interrupted call has to be repeated before one of another size.",
     "maxSamplesEnd": ENDS.kind(), "after"
         => "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
             which cuts it.",

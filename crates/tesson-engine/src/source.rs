@@ -161,7 +161,8 @@ impl Source {
     /// of a second. Nothing is lost: the next call waits for the same minibatch.
     ///
     /// # Errors
-    /// As [`Source::next`].
+    /// As [`Source::next`]. Where random draws are CNTK's, an interrupted call has to be repeated before one of another size or
+    /// rank: its minibatch may have drawn already.
     pub fn next_interruptible(
         &mut self,
         demand: Demand,
@@ -176,7 +177,7 @@ impl Source {
             return Ok(None);
         }
         if self.interrupted.is_some_and(|other| other != demand) {
-            self.check_draws("no minibatch of another size or rank can follow an interrupted call")?;
+            self.check_draws("an interrupted call has to be repeated before one of another size or rank")?;
         }
         let next = match self.truncated.take() {
             Some(mut truncated) => {

@@ -126,7 +126,8 @@ impl Source {
     /// hundredths of a second, answers yes. Nothing is lost: the next call waits for the same minibatch.
     ///
     /// # Errors
-    /// As [`Source::next`].
+    /// As [`Source::next`]. Where random draws are CNTK's, an interrupted call has to be repeated before one of another size or
+    /// rank: its minibatch may have drawn already.
     pub fn next_interruptible(
         &mut self,
         demand: Demand,

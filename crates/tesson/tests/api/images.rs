@@ -563,7 +563,7 @@ fn an_interrupted_minibatch_with_draws_of_cntk_comes_before_any_other() {
     held.store(false, Ordering::SeqCst);
     // Whether it has drawn by now depends on threads.
     let refusal = source.next_minibatch(4).expect_err("refused").to_string();
-    assert!(refusal.contains("another size") && refusal.contains("augmentation"), "{refusal}");
+    assert!(refusal.contains("has to be repeated") && refusal.contains("augmentation"), "{refusal}");
     assert_eq!(columns(&mut source, &[3, 4]), expected);
 }
 
