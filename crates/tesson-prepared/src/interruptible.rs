@@ -137,8 +137,7 @@ impl InterruptibleReader {
             Some(calls) => calls,
             None => {
                 let (calls, jobs) = channel::<Job>();
-                let span = tracing::Span::current();
-                let serve = move || span.in_scope(|| jobs.into_iter().for_each(|job| job()));
+                let serve = move || jobs.into_iter().for_each(|job| job());
                 let thread = Builder::new().name("tesson-tfds-call".into()).spawn(serve);
                 thread.map_err(|e| {
                     UsageError::new(format!("no thread can be started: {e}; end other threads"))

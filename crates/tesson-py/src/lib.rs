@@ -42,11 +42,13 @@ mod _tesson {
     use crate::state::merge_states;
     #[pymodule_export]
     use crate::stream_data::StreamData;
+    #[pymodule_export]
+    use crate::turn::forked;
 
     #[pymodule_export]
     use crate::tfds::{
         DatasetWriter, ExampleIterator, ExampleReader, GlobalSeeds, ItemShuffle, NestedElements,
-        PreparedDataset, Stream, Traversal, check_split, find_dataset, forked, list_datasets, parse_split,
+        PreparedDataset, Stream, Traversal, check_split, find_dataset, list_datasets, parse_split,
     };
 
     #[pymodule_export]

@@ -1,8 +1,9 @@
 //! Events of the engine become records of Python's `logging`.
 //!
 //! Threads of the engine never touch Python: an event is put into a queue, and the caller of the source empties the
-//! queue when its call is over. Each source has a queue of its own, as it has a trace level: its calls, and the threads that work
-//! for them, are in its [span](source_span). What is outside of any span waits for the next call of whatever kind.
+//! queue when its call is over. Each source has a queue and a trace level of its own: its calls, and the threads that work
+//! for them, are in its [span](source_span). Events outside of any span are logged from warnings on, by the next call of
+//! whatever kind.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tracing::field::{Field, Visit};
 use tracing::metadata::LevelFilter;
 use tracing::span;
@@ -23,7 +25,7 @@ const KEPT: usize = 1000;
 
 static WAITING: AtomicBool = AtomicBool::new(false);
 static QUEUES: Mutex<Queues> =
-    Mutex::new(Queues { of_spans: BTreeMap::new(), outside: Queue::new(), spans: BTreeMap::new(), last: 0 });
+    Mutex::new(Queues { spans: BTreeMap::new(), outside: Queue::new(Level::WARN), last: 0 });
 
 /// What is known of the spans of sources, which are all of one kind.
 static SPAN: OnceLock<&'static Metadata<'static>> = OnceLock::new();
@@ -31,17 +33,28 @@ static SPAN: OnceLock<&'static Metadata<'static>> = OnceLock::new();
 thread_local! {
     /// The spans that this thread is in, the innermost last.
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// Held while this thread forks, so that the child has queues that nobody is about to change.
+    static DURING_FORK: RefCell<Option<MutexGuard<'static, Queues>>> = const { RefCell::new(None) };
 }
 
-#[derive(Default)]
 struct Queue {
     records: VecDeque<(Level, String)>,
     lost: u64,
+    /// The least important level that is kept.
+    most: Level,
 }
 
 impl Queue {
-    const fn new() -> Queue {
-        Queue { records: VecDeque::new(), lost: 0 }
+    const fn new(most: Level) -> Queue {
+        Queue { records: VecDeque::new(), lost: 0, most }
+    }
+
+    fn push(&mut self, level: Level, text: String) {
+        if self.records.len() < KEPT {
+            self.records.push_back((level, text));
+        } else {
+            self.lost += 1;
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -50,32 +63,45 @@ impl Queue {
 }
 
 struct Queues {
-    /// By the number of the span. A span without a queue has nothing that waits.
-    of_spans: BTreeMap<u64, Queue>,
+    /// By the number of the span, each with its users.
+    spans: BTreeMap<u64, (Queue, usize)>,
     /// Of events outside of any span.
     outside: Queue,
-    /// Spans that there are, and their users.
-    spans: BTreeMap<u64, usize>,
     /// The last number that a span was given.
     last: u64,
 }
 
 impl Queues {
     fn of(&mut self, span: Option<u64>) -> &mut Queue {
-        match span.filter(|span| self.spans.contains_key(span)) {
-            Some(span) => self.of_spans.entry(span).or_default(),
+        match span.and_then(|span| self.spans.get_mut(&span)) {
+            Some((queue, _)) => queue,
             None => &mut self.outside,
         }
     }
 
     /// Sets whether there is anything for anybody.
     fn note_waiting(&self) {
-        WAITING.store(!self.of_spans.is_empty() || !self.outside.is_empty(), Ordering::Release);
+        let is_waiting = !self.outside.is_empty() || self.spans.values().any(|(queue, _)| !queue.is_empty());
+        WAITING.store(is_waiting, Ordering::Release);
     }
 }
 
-fn queues() -> MutexGuard<'static, Queues> {
+fn lock() -> MutexGuard<'static, Queues> {
     QUEUES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Uses the queues; also while this thread forks, when Python may come here from other hooks or to collect garbage.
+fn with_queues<R>(act: impl FnOnce(&mut Queues) -> R) -> R {
+    let mut act = Some(act);
+    let held = DURING_FORK.try_with(|held| match (&mut *held.borrow_mut(), &mut act) {
+        (Some(queues), act) => act.take().map(|act| act(queues)),
+        (None, _) => None,
+    });
+    match (held.ok().flatten(), act) {
+        (Some(result), _) => result,
+        (None, Some(act)) => act(&mut lock()),
+        (None, None) => unreachable!("what was used has a result"),
+    }
 }
 
 fn innermost() -> Option<u64> {
@@ -94,46 +120,50 @@ impl Subscriber for Forwarder {
     }
 
     fn event(&self, event: &Event<'_>) {
+        let level = *event.metadata().level();
+        if level > with_queues(|queues| queues.of(innermost()).most) {
+            return;
+        }
         let mut text = Text::default();
         event.record(&mut text);
-        let mut queues = queues();
-        let queue = queues.of(innermost());
-        if queue.records.len() < KEPT {
-            queue.records.push_back((*event.metadata().level(), text.message + &text.values));
-        } else {
-            queue.lost += 1;
-        }
+        with_queues(|queues| queues.of(innermost()).push(level, text.message + &text.values));
         WAITING.store(true, Ordering::Release);
     }
 
     fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
         SPAN.get_or_init(|| span.metadata());
-        let mut queues = queues();
-        queues.last += 1;
-        let number = queues.last;
-        queues.spans.insert(number, 1);
-        span::Id::from_u64(number)
+        let mut trace_level = TraceLevel(1);
+        span.record(&mut trace_level);
+        let most = [Level::ERROR, Level::WARN, Level::INFO][trace_level.0.min(2) as usize];
+        with_queues(|queues| {
+            queues.last += 1;
+            queues.spans.insert(queues.last, (Queue::new(most), 1));
+            span::Id::from_u64(queues.last)
+        })
     }
 
     fn clone_span(&self, span: &span::Id) -> span::Id {
-        if let Some(users) = queues().spans.get_mut(&span.into_u64()) {
-            *users += 1;
-        }
+        with_queues(|queues| {
+            if let Some((_, users)) = queues.spans.get_mut(&span.into_u64()) {
+                *users += 1;
+            }
+        });
         span.clone()
     }
 
     fn try_close(&self, span: span::Id) -> bool {
-        let (mut queues, number) = (queues(), span.into_u64());
-        let Some(users) = queues.spans.get_mut(&number) else { return false };
-        *users -= 1;
-        let is_over = *users == 0;
-        if is_over {
-            // Nobody asks for what its source had to say.
-            queues.spans.remove(&number);
-            queues.of_spans.remove(&number);
-            queues.note_waiting();
-        }
-        is_over
+        let number = span.into_u64();
+        with_queues(|queues| {
+            let Some((_, users)) = queues.spans.get_mut(&number) else { return false };
+            *users -= 1;
+            let is_over = *users == 0;
+            if is_over && let Some((left, _)) = queues.spans.remove(&number) {
+                // Its threads may have logged something after the last call.
+                queues.outside.lost += left.lost;
+                left.records.into_iter().for_each(|(level, text)| queues.outside.push(level, text));
+            }
+            is_over
+        })
     }
 
     fn current_span(&self) -> Current {
@@ -159,9 +189,20 @@ impl Subscriber for Forwarder {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 }
 
-/// A span for all that a source does, so that what it has to say is told apart from what others have.
-pub(crate) fn source_span() -> Span {
-    tracing::info_span!(target: "tesson", "source")
+/// The trace level of a span.
+struct TraceLevel(u64);
+
+impl Visit for TraceLevel {
+    fn record_u64(&mut self, _: &Field, value: u64) {
+        self.0 = value;
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+}
+
+/// A span for all that a source does, by which its events are known. `trace_level`: 0 errors, 1 warnings too, 2 everything.
+pub(crate) fn source_span(trace_level: u8) -> Span {
+    tracing::info_span!(target: "tesson", "source", trace_level = u64::from(trace_level))
 }
 
 /// An event as text: its message, then its other values as ` name=value`.
@@ -182,33 +223,59 @@ impl Visit for Text {
 }
 
 /// Listens from now on, unless other code in this process listens already.
-pub(crate) fn install() {
-    // The error says that another subscriber is there: an earlier call's, or one that the program has chosen.
-    let _ = tracing::subscriber::set_global_default(Forwarder);
+pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
+    static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+    if IS_INSTALLED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    // The error says that another subscriber is there, which the program has chosen.
+    if tracing::subscriber::set_global_default(Forwarder).is_ok()
+        && let Ok(register) = py.import("os")?.getattr("register_at_fork")
+    {
+        let hooks = PyDict::new(py);
+        hooks.set_item("before", wrap_pyfunction!(before_fork, py)?)?;
+        hooks.set_item("after_in_parent", wrap_pyfunction!(after_fork, py)?)?;
+        hooks.set_item("after_in_child", wrap_pyfunction!(after_fork, py)?)?;
+        register.call((), Some(&hooks))?;
+    }
+    Ok(())
+}
+
+/// Keeps the queues from changing while a child takes them over.
+#[pyfunction]
+fn before_fork() {
+    DURING_FORK.set(Some(lock()));
+}
+
+#[pyfunction]
+fn after_fork() {
+    DURING_FORK.set(None);
 }
 
 /// Hands what waits outside of sources to `logging.getLogger("tesson")`.
-///
-/// `trace_level` is the caller's: 0 errors, 1 warnings too, 2 everything.
-pub(crate) fn flush(py: Python<'_>, trace_level: u8) {
-    flush_source(py, &Span::none(), trace_level, false);
+pub(crate) fn flush(py: Python<'_>) {
+    flush_source(py, &Span::none(), false);
 }
 
 /// The same, after what waits of a source; `by_keywords` brings options into the spelling of keyword arguments.
-pub(crate) fn flush_source(py: Python<'_>, source: &Span, trace_level: u8, by_keywords: bool) {
+pub(crate) fn flush_source(py: Python<'_>, source: &Span, by_keywords: bool) {
     if !WAITING.load(Ordering::Acquire) {
         return;
     }
-    let (own, outside) = {
-        let mut queues = queues();
-        let own = source.id().and_then(|span| queues.of_spans.remove(&span.into_u64())).unwrap_or_default();
-        let outside = std::mem::take(&mut queues.outside);
+    let own = source.id().map(|span| span.into_u64());
+    let (records, lost) = with_queues(|queues| {
+        let (mut records, mut lost) = (VecDeque::new(), 0);
+        for span in [own, None] {
+            let queue = queues.of(span);
+            records.append(&mut queue.records);
+            lost += std::mem::take(&mut queue.lost);
+        }
         queues.note_waiting();
-        (own, outside)
-    };
-    let lost = own.lost + outside.lost;
-    let most = [Level::ERROR, Level::WARN, Level::INFO][usize::from(trace_level.min(2))];
-    let records = own.records.into_iter().chain(outside.records).filter(|(level, _)| *level <= most);
+        (records, lost)
+    });
+    if records.is_empty() && lost == 0 {
+        return;
+    }
     // A handler that raises must not cost the caller the minibatch that has just been read.
     if let Err(e) = forward(py, records, lost, by_keywords).or_else(|e| postpone_interrupt(py, e)) {
         e.write_unraisable(py, None);
@@ -223,16 +290,7 @@ fn postpone_interrupt(py: Python<'_>, e: PyErr) -> PyResult<()> {
     }
 }
 
-fn forward(
-    py: Python<'_>,
-    records: impl Iterator<Item = (Level, String)>,
-    lost: u64,
-    by_keywords: bool,
-) -> PyResult<()> {
-    let mut records = records.peekable();
-    if records.peek().is_none() && lost == 0 {
-        return Ok(());
-    }
+fn forward(py: Python<'_>, records: VecDeque<(Level, String)>, lost: u64, by_keywords: bool) -> PyResult<()> {
     let logger = py.import("logging")?.call_method1("getLogger", ("tesson",))?;
     for (level, mut message) in records {
         if by_keywords {

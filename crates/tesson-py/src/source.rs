@@ -48,8 +48,7 @@ pub struct Source {
     shapes: Vec<SampleShape>,
     /// Sizes of minibatches for calls that give none.
     default_sizes: tesson::config::Schedule,
-    trace_level: u8,
-    /// What it has to say is told apart by this.
+    /// What it logs is known by this.
     span: Span,
     /// Whether the configuration was made of keyword arguments, in whose spelling errors then are.
     by_keywords: bool,
@@ -71,7 +70,7 @@ impl Source {
         self.process.check("the source").map_err(|e| errors::raise(py, e))?;
         let (done, signal) =
             attentive(py, |interrupted| self.span.in_scope(|| self.turn.with(interrupted, act)))?;
-        log::flush_source(py, &self.span, self.trace_level, self.by_keywords);
+        log::flush_source(py, &self.span, self.by_keywords);
         match (done, signal) {
             // Also where the call was done before it noticed: a signal is told of once, and may have closed the source.
             (_, Some(e)) => Err(e),
@@ -279,14 +278,13 @@ impl Source {
         if let Some(dir) = base_dir {
             config.resolve_paths(&dir, &config::registry()).map_err(|e| raised(e.into()))?;
         }
-        log::install();
+        log::install(py)?;
         let canceller = Canceller::new();
-        let span = log::source_span();
-        let trace_level = config.trace_level;
+        let span = log::source_span(config.trace_level);
         let default_sizes = config.default_sizes();
         let (source, signal) =
             attentive(py, |interrupted| span.in_scope(|| open_attentively(config, &canceller, interrupted)))?;
-        log::flush_source(py, &span, trace_level, by_keywords);
+        log::flush_source(py, &span, by_keywords);
         let source = match signal {
             Some(e) => return Err(e),
             None => source.map_err(raised)?,
@@ -307,7 +305,6 @@ impl Source {
             streams,
             shapes,
             default_sizes,
-            trace_level,
             span,
             by_keywords,
             user_code,

@@ -1,10 +1,27 @@
 //! Taking turns: one thread reads, others wait, and Ctrl-C reaches those that wait.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use pyo3::prelude::*;
+
 /// How long a waiting thread sleeps before it looks for signals again.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How many forks lie between the first process and this one, as Python tells of them.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a fork; to be called in the child.
+#[pyfunction]
+pub(crate) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many forks there have been. Free, where asking the system for the process costs as much as making an example.
+pub(crate) fn forks() -> u64 {
+    FORKS.load(Ordering::Relaxed)
+}
 
 /// A thing that one thread at a time may use, for as long as it likes.
 ///
@@ -18,7 +35,8 @@ pub(crate) struct Turn<T> {
 #[derive(Debug)]
 enum Place<T> {
     Here(T),
-    InUse,
+    /// By a thread of the process after so many forks.
+    InUse(u64),
     Gone,
 }
 
@@ -63,7 +81,7 @@ impl<T> Turn<T> {
     pub(crate) fn try_with<R>(&self, act: impl FnOnce(&mut T) -> R) -> Option<R> {
         let taken = {
             let mut place = self.lock();
-            match std::mem::replace(&mut *place, Place::InUse) {
+            match std::mem::replace(&mut *place, Place::InUse(forks())) {
                 Place::Here(thing) => thing,
                 other => {
                     *place = other;
@@ -75,10 +93,15 @@ impl<T> Turn<T> {
         back.1.as_mut().map(act)
     }
 
+    /// Whether a thread that this process does not have uses the thing: one of its parent, when it was forked.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        matches!(*self.lock(), Place::InUse(since) if since != forks())
+    }
+
     /// Waits until no thread uses the thing, or for as long as signals can wait.
     pub(crate) fn wait(&self) {
         let place = self.lock();
-        if matches!(*place, Place::InUse) {
+        if matches!(*place, Place::InUse(_)) {
             drop(self.returned.wait_timeout(place, PATIENCE));
         }
     }
@@ -95,20 +118,21 @@ impl<T> Turn<T> {
     pub(crate) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Option<R> {
         match &*self.place.try_lock().ok()? {
             Place::Here(thing) => Some(look(thing)),
-            Place::InUse | Place::Gone => None,
+            Place::InUse(_) | Place::Gone => None,
         }
     }
 
     fn take(&self, interrupted: &mut dyn FnMut() -> bool) -> Result<T, NoTurn> {
         let mut place = self.lock();
         loop {
-            match std::mem::replace(&mut *place, Place::InUse) {
+            match std::mem::replace(&mut *place, Place::InUse(forks())) {
                 Place::Here(thing) => return Ok(thing),
                 Place::Gone => {
                     *place = Place::Gone;
                     return Err(NoTurn::Gone);
                 }
-                Place::InUse => {
+                Place::InUse(since) => {
+                    *place = Place::InUse(since);
                     let (back, waited) =
                         self.returned.wait_timeout(place, PATIENCE).unwrap_or_else(PoisonError::into_inner);
                     place = back;

@@ -40,7 +40,7 @@ def _stopped(prepare: Callable[[], tuple[Callable[[], Any], Callable[[], Any]]],
         if event == "line":
             if passed == line:
                 thread.start()
-                settled.wait()
+                assert settled.wait(60)
             passed += 1
         return trace
 
@@ -62,7 +62,7 @@ def _stopped(prepare: Callable[[], tuple[Callable[[], Any], Callable[[], Any]]],
             sys.settrace(before)
     if passed <= line:
         return None
-    thread.join()
+    thread.join(60)
     if isinstance(results[0], BaseException):
         raise results[0]
     return result, results[0]

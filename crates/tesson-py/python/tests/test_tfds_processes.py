@@ -218,10 +218,10 @@ def test_a_forked_child_begins_a_pass_where_a_thread_of_its_parent_was_about_to(
     ds = shuffled(numbers)
     node = ds._node
     assert isinstance(node, Examples)
-    turn, is_taken, is_read = node.passes[0].turn, threading.Event(), threading.Event()
+    lock, is_taken, is_read = node.passes[0].lock, threading.Event(), threading.Event()
 
     def begin() -> None:
-        with turn.taken():
+        with lock.held():
             is_taken.set()
             is_read.wait()
 

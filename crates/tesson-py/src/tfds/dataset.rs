@@ -11,7 +11,6 @@ use tesson::tfds::info::{About, Nest};
 use tesson::tfds::{self, Dataset, FileFormat, Ids, Op, Plan, ReadConfig, Reading, Selection};
 use tesson::{ConfigError, Error, UsageError};
 
-use super::request::WARNINGS;
 use super::until_signal;
 use crate::calls::released;
 use crate::errors::{self, raise};
@@ -85,9 +84,9 @@ impl PreparedDataset {
             let features = tfds::features_of(&dataset)?;
             Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })
         };
-        log::install();
+        log::install(py)?;
         let opened = released(py, open)?;
-        log::flush(py, WARNINGS);
+        log::flush(py);
         opened.map_err(|e| raise(py, e))
     }
 

@@ -33,11 +33,9 @@ pub(crate) use item_shuffle::ItemShuffle;
 pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;
 pub(crate) use reader::ExampleReader;
-pub(crate) use request::forked;
 pub(crate) use traversal::Traversal;
 pub(crate) use writer::DatasetWriter;
 
-use self::request::WARNINGS;
 use crate::calls::released;
 use crate::errors::raise;
 use crate::log;
@@ -77,7 +75,7 @@ where
     let done = released(py, || {
         act(&mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_err()))
     })?;
-    log::flush(py, WARNINGS);
+    log::flush(py);
     signal.map_or(Ok(()), Err)?;
     done.map_err(|e| raise(py, e.into()))
 }

@@ -1,7 +1,6 @@
 //! What is read, and how it is delivered: the request of `tesson.tfds`, opened.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -15,6 +14,7 @@ use crate::calls::released;
 use crate::config;
 use crate::errors::{misuse, raise};
 use crate::log;
+use crate::turn::forks;
 
 /// `tesson.tfds.dataset.Request`, attribute by attribute.
 #[derive(FromPyObject)]
@@ -64,7 +64,7 @@ impl Request<'_> {
             Ok::<_, Error>(reader.with_transforms(transforms)?)
         };
         let opened = released(py, open)?;
-        log::flush(py, WARNINGS);
+        log::flush(py);
         opened.map_err(|e| raise(py, e))
     }
 
@@ -98,9 +98,6 @@ impl Request<'_> {
         Shaped::new(&self.supervised)
     }
 }
-
-/// The trace level of datasets.
-pub(super) const WARNINGS: u8 = 1;
 
 /// What the user is given of an example: all of it, or what `as_supervised` names.
 pub(super) enum Shaped {
@@ -146,15 +143,6 @@ impl Shaped {
     }
 }
 
-/// How often this process is the child of a fork, as far as Python knows.
-static FORKS: AtomicU64 = AtomicU64::new(0);
-
-/// Python calls this in the child of a fork.
-#[pyfunction]
-pub(crate) fn forked() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
-
 /// Where a reader was opened: what it has under way does not survive a fork.
 pub(super) struct Origin {
     process: ProcessGuard,
@@ -163,12 +151,12 @@ pub(super) struct Origin {
 
 impl Origin {
     pub(super) fn here() -> Origin {
-        Origin { process: ProcessGuard::here(), forks: FORKS.load(Ordering::Relaxed) }
+        Origin { process: ProcessGuard::here(), forks: forks() }
     }
 
-    /// Whether Python knows of a fork since: free, where asking the system costs as much as making an example.
+    /// Whether Python knows of a fork since.
     pub(super) fn was_forked(&self) -> bool {
-        self.forks != FORKS.load(Ordering::Relaxed)
+        self.forks != forks()
     }
 
     /// Whether this is another process.

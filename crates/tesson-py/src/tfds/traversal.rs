@@ -144,18 +144,12 @@ impl Traversal {
     /// # Errors
     /// A traversal that a thread of the parent was reading at the fork: where it stood went with that thread.
     fn look<R>(&self, py: Python<'_>, act: impl FnOnce(&mut Walk) -> PyResult<R>) -> PyResult<R> {
-        if !self.origin.was_forked() {
-            return alone(py, &self.turn, |walk| act(walk));
-        }
-        if self.turn.try_with(|_| ()).is_none() {
-            // Or another thread of this process looks at it, which takes no time.
-            py.detach(|| self.turn.wait());
-        }
-        self.turn.try_with(|walk| act(walk)).unwrap_or_else(|| {
+        if self.origin.was_forked() && self.turn.is_abandoned() {
             let what = "a thread was reading the iterator when this process was forked from its own: make the dataset \
                         and the iterator anew in this process";
-            Err(misuse(py, what))
-        })
+            return Err(misuse(py, what));
+        }
+        alone(py, &self.turn, |walk| act(walk))
     }
 
     /// The next example; `None` at the end.

@@ -15,7 +15,7 @@ from . import operations, seeds
 from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
 from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal
 from .operations.structure import children, like
-from .turn import PassCount
+from .lock import PassCount
 
 
 ELSEWHERE = {

@@ -17,7 +17,7 @@ from . import seeds
 from .features import arrays
 from .operations.node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, Traversal, check_operation
 from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
-from .turn import Turn
+from .lock import Lock
 
 # In the child of a fork, readers of the parent say so instead of waiting for threads that are not there.
 if hasattr(os, "register_at_fork"):
@@ -77,34 +77,34 @@ class Passes:
     The next pass comes after the one that was begun or resumed last, as far as examples were given of that.
     """
 
-    def __init__(self, begun: int = 0, turn: Turn | None = None) -> None:
+    def __init__(self, begun: int = 0, lock: Lock | None = None) -> None:
         self._begun = begun
         self._last: tuple[PlanIterator, int] | None = None
-        self.turn: Turn = turn or Turn()
-        """Who begins a pass, or asks for counts or sets them, holds it. Shuffles that stand on each other have one together,
+        self.lock: Lock = lock or Lock()
+        """Held by who begins a pass, or asks for counts or sets them. Shuffles that stand on each other have one together,
         since a pass of one is a pass of all."""
 
     @staticmethod
     def begun(of: tuple[Passes, ...]) -> list[int]:
         """Passes that each of some shuffles has begun."""
-        with of[0].turn.taken():
+        with of[0].lock.held():
             # Asking an iterator may cost some milliseconds, and most often one iterator knows all.
             known = {iterator: iterator.native.passes() for passes in of if passes._last for iterator in passes._last[:1]}
             given = [known[passes._last[0]][passes._last[1]] if passes._last else 0 for passes in of]
             return [max(passes._begun, n) for passes, n in zip(of, given, strict=True)]
 
     def set(self, begun: int) -> None:
-        """Counts from this number of passes; an iterator that has begun more is one of before. The caller has the turn."""
+        """Counts from this number of passes; an iterator that has begun more is one of before. The caller holds the lock."""
         if Passes.begun((self,))[0] > begun:
             self._last = None
         self._begun = begun
 
     def follow(self, iterator: PlanIterator, place: int) -> None:
-        """Counts from an iterator, whose shuffle number ``place`` this is. The caller has the turn."""
+        """Counts from an iterator, whose shuffle number ``place`` this is. The caller holds the lock."""
         self._begun, self._last = 0, (iterator, place)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Passes, (*Passes.begun((self,)), self.turn)
+        return Passes, (*Passes.begun((self,)), self.lock)
 
 
 class Examples(Node):
@@ -132,7 +132,7 @@ class Examples(Node):
 
     def ordered(self, op: dict[str, Any]) -> Examples:
         request = dataclasses.replace(self.request, ops=(*self.request.ops, op))
-        passes = (*self.passes, Passes(turn=self.passes[0].turn)) if "shuffle" in op else self.passes
+        passes = (*self.passes, Passes(lock=self.passes[0].lock)) if "shuffle" in op else self.passes
         node = Examples(self.prepared, request, passes)
         # What cannot be is said at once.
         _ = node.order
@@ -169,9 +169,9 @@ class Examples(Node):
     def _follow(self, iterator: PlanIterator) -> None:
         """Begins the pass after those that have begun, and counts on from this one."""
         # From asking how many have begun to counting this one: another thread would begin the same pass.
-        with self.passes[0].turn.taken():
+        with self.passes[0].lock.held():
             iterator.native.begin_after(self.passes_begun())
-            iterator.turn, iterator.counted_by = self.passes[0].turn, tuple(map(weakref.ref, self.passes))
+            iterator.lock, iterator.counted_by = self.passes[0].lock, tuple(map(weakref.ref, self.passes))
             _count(iterator)
 
     def length(self) -> int | None:
@@ -196,7 +196,7 @@ class Examples(Node):
         return Passes.begun(self.passes)
 
     def set_passes(self, begun: Iterator[int]) -> None:
-        with self.passes[0].turn.taken():
+        with self.passes[0].lock.held():
             for passes in self.passes:
                 passes.set(next(begun))
 
@@ -229,7 +229,7 @@ class Examples(Node):
 
 
 def _count(iterator: PlanIterator) -> None:
-    """Makes the datasets that an iterator comes from count on from it. The caller has the turn."""
+    """Makes the datasets that an iterator comes from count on from it. The caller holds the lock."""
     for place, reference in enumerate(iterator.counted_by):
         passes = reference()
         if passes is not None:
@@ -315,14 +315,14 @@ class PlanIterator:
         raise NotImplementedError
 
     @cached_property
-    def turn(self) -> Turn:
+    def lock(self) -> Lock:
         """That of the datasets that count on from it, or its own where none does."""
-        return Turn()
+        return Lock()
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; with ``force`` also if the shards have other names now."""
         check_operation(state, None)
-        with self.turn.taken():
+        with self.lock.held():
             self.native.restore(state, force)
             _count(self)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _tesson
 from ...errors import ResumeError
-from ..turn import PassCount
+from ..lock import PassCount
 from .node import Node, OperationIterator, Saved, Traversal, Unary
 
 
