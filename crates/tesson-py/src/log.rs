@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{self, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -24,8 +24,31 @@ use tracing_core::span::Current;
 const KEPT: usize = 1000;
 
 static WAITING: AtomicBool = AtomicBool::new(false);
-static QUEUES: Mutex<Queues> =
-    Mutex::new(Queues { spans: BTreeMap::new(), outside: Queue::new(Level::WARN), last: 0 });
+static FIRST: Process = Process::new();
+/// The last number that a span was given. Those of sources that a child inherits are not given again.
+static LAST_SPAN: AtomicU64 = AtomicU64::new(0);
+
+/// The queues of a process, and those of its child: a fork may have come while a thread held the lock, which no thread of the
+/// child releases.
+struct Process {
+    queues: Mutex<Queues>,
+    child: OnceLock<&'static Process>,
+}
+
+impl Process {
+    const fn new() -> Process {
+        let queues = Queues { spans: BTreeMap::new(), outside: Queue::new(Level::WARN) };
+        Process { queues: Mutex::new(queues), child: OnceLock::new() }
+    }
+
+    fn current() -> &'static Process {
+        let mut process = &FIRST;
+        while let Some(child) = process.child.get() {
+            process = child;
+        }
+        process
+    }
+}
 
 /// What is known of the spans of sources, which are all of one kind.
 static SPAN: OnceLock<&'static Metadata<'static>> = OnceLock::new();
@@ -33,8 +56,6 @@ static SPAN: OnceLock<&'static Metadata<'static>> = OnceLock::new();
 thread_local! {
     /// The spans that this thread is in, the innermost last.
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-    /// Held while this thread forks, so that the child has queues that nobody is about to change.
-    static DURING_FORK: RefCell<Option<MutexGuard<'static, Queues>>> = const { RefCell::new(None) };
 }
 
 struct Queue {
@@ -67,8 +88,6 @@ struct Queues {
     spans: BTreeMap<u64, (Queue, usize)>,
     /// Of events outside of any span.
     outside: Queue,
-    /// The last number that a span was given.
-    last: u64,
 }
 
 impl Queues {
@@ -86,22 +105,8 @@ impl Queues {
     }
 }
 
-fn lock() -> MutexGuard<'static, Queues> {
-    QUEUES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Uses the queues; also while this thread forks, when Python may come here from other hooks or to collect garbage.
-fn with_queues<R>(act: impl FnOnce(&mut Queues) -> R) -> R {
-    let mut act = Some(act);
-    let held = DURING_FORK.try_with(|held| match (&mut *held.borrow_mut(), &mut act) {
-        (Some(queues), act) => act.take().map(|act| act(queues)),
-        (None, _) => None,
-    });
-    match (held.ok().flatten(), act) {
-        (Some(result), _) => result,
-        (None, Some(act)) => act(&mut lock()),
-        (None, None) => unreachable!("what was used has a result"),
-    }
+fn queues() -> MutexGuard<'static, Queues> {
+    Process::current().queues.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn innermost() -> Option<u64> {
@@ -121,12 +126,12 @@ impl Subscriber for Forwarder {
 
     fn event(&self, event: &Event<'_>) {
         let level = *event.metadata().level();
-        if level > with_queues(|queues| queues.of(innermost()).most) {
+        if level > queues().of(innermost()).most {
             return;
         }
         let mut text = Text::default();
         event.record(&mut text);
-        with_queues(|queues| queues.of(innermost()).push(level, text.message + &text.values));
+        queues().of(innermost()).push(level, text.message + &text.values);
         WAITING.store(true, Ordering::Release);
     }
 
@@ -135,35 +140,29 @@ impl Subscriber for Forwarder {
         let mut trace_level = TraceLevel(1);
         span.record(&mut trace_level);
         let most = [Level::ERROR, Level::WARN, Level::INFO][trace_level.0.min(2) as usize];
-        with_queues(|queues| {
-            queues.last += 1;
-            queues.spans.insert(queues.last, (Queue::new(most), 1));
-            span::Id::from_u64(queues.last)
-        })
+        let number = LAST_SPAN.fetch_add(1, Ordering::Relaxed) + 1;
+        queues().spans.insert(number, (Queue::new(most), 1));
+        span::Id::from_u64(number)
     }
 
     fn clone_span(&self, span: &span::Id) -> span::Id {
-        with_queues(|queues| {
-            if let Some((_, users)) = queues.spans.get_mut(&span.into_u64()) {
-                *users += 1;
-            }
-        });
+        if let Some((_, users)) = queues().spans.get_mut(&span.into_u64()) {
+            *users += 1;
+        }
         span.clone()
     }
 
     fn try_close(&self, span: span::Id) -> bool {
-        let number = span.into_u64();
-        with_queues(|queues| {
-            let Some((_, users)) = queues.spans.get_mut(&number) else { return false };
-            *users -= 1;
-            let is_over = *users == 0;
-            if is_over && let Some((left, _)) = queues.spans.remove(&number) {
-                // Its threads may have logged something after the last call.
-                queues.outside.lost += left.lost;
-                left.records.into_iter().for_each(|(level, text)| queues.outside.push(level, text));
-            }
-            is_over
-        })
+        let (mut queues, number) = (queues(), span.into_u64());
+        let Some((_, users)) = queues.spans.get_mut(&number) else { return false };
+        *users -= 1;
+        let is_over = *users == 0;
+        if is_over && let Some((left, _)) = queues.spans.remove(&number) {
+            // Its threads may have logged something after the last call.
+            queues.outside.lost += left.lost;
+            left.records.into_iter().for_each(|(level, text)| queues.outside.push(level, text));
+        }
+        is_over
     }
 
     fn current_span(&self) -> Current {
@@ -233,23 +232,18 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
         && let Ok(register) = py.import("os")?.getattr("register_at_fork")
     {
         let hooks = PyDict::new(py);
-        hooks.set_item("before", wrap_pyfunction!(before_fork, py)?)?;
-        hooks.set_item("after_in_parent", wrap_pyfunction!(after_fork, py)?)?;
-        hooks.set_item("after_in_child", wrap_pyfunction!(after_fork, py)?)?;
+        hooks.set_item("after_in_child", wrap_pyfunction!(begin_child, py)?)?;
         register.call((), Some(&hooks))?;
     }
     Ok(())
 }
 
-/// Keeps the queues from changing while a child takes them over.
+/// Begins new queues in the child of a fork: what waits is its parent's to log.
 #[pyfunction]
-fn before_fork() {
-    DURING_FORK.set(Some(lock()));
-}
-
-#[pyfunction]
-fn after_fork() {
-    DURING_FORK.set(None);
+fn begin_child() {
+    // No other thread is here to begin them, too.
+    let _ = Process::current().child.set(Box::leak(Box::new(Process::new())));
+    WAITING.store(false, Ordering::Release);
 }
 
 /// Hands what waits outside of sources to `logging.getLogger("tesson")`.
@@ -263,16 +257,16 @@ pub(crate) fn flush_source(py: Python<'_>, source: &Span, by_keywords: bool) {
         return;
     }
     let own = source.id().map(|span| span.into_u64());
-    let (records, lost) = with_queues(|queues| {
-        let (mut records, mut lost) = (VecDeque::new(), 0);
+    let (mut records, mut lost) = (VecDeque::new(), 0);
+    {
+        let mut queues = queues();
         for span in [own, None] {
             let queue = queues.of(span);
             records.append(&mut queue.records);
             lost += std::mem::take(&mut queue.lost);
         }
         queues.note_waiting();
-        (records, lost)
-    });
+    }
     if records.is_empty() && lost == 0 {
         return;
     }

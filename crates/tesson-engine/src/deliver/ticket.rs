@@ -149,13 +149,10 @@ impl Ticket {
         Some((work.items.len(), *missing))
     }
 
-    /// Takes the work and its inputs, to make the minibatch. One that misses a block which could not be loaded has failed.
+    /// Takes the work and its inputs, to make the minibatch. Sequences of blocks that are missing are fetched by themselves, also
+    /// where a block could not be loaded: maybe for bytes that the minibatch does not need.
     pub(super) fn start(&mut self) -> Option<Box<Work>> {
         match std::mem::replace(&mut self.stage, Stage::Making) {
-            Stage::Waiting { failed: Some(first), .. } => {
-                self.finish(Outcome::Failed(first.1));
-                None
-            }
             Stage::Waiting { work, .. } => Some(work),
             other => {
                 self.stage = other;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -74,6 +76,35 @@ def test_what_a_source_has_to_say_is_its_own_whichever_is_called_next(
     assert len(records) == 1
     assert records[0][0] == logging.WARNING
     assert "OneChunk" in records[0][1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_logs_what_its_own_sources_log(ctf: Callable[[str], str]) -> None:
+    file = ctf(FAULTY)
+    of_parent = source(file)
+    of_parent.next_minibatch(3)
+    forks = multiprocessing.get_context("fork")
+    receive, send = forks.Pipe(duplex=False)
+
+    class Sends(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            send.send(record.getMessage())
+
+    def child() -> None:
+        logging.getLogger("tesson").addHandler(Sends())
+        source(file).next_minibatch(3)
+        send.send("over")
+
+    process = forks.Process(target=child)
+    process.start()
+    messages = []
+    while not messages or messages[-1] != "over":
+        assert receive.poll(60)
+        messages.append(receive.recv())
+    process.join()
+    assert process.exitcode == 0
+    assert len(messages) == 2
+    assert "input.ctf:2" in messages[0]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
