@@ -668,7 +668,7 @@ impl State {
         (self.planned, self.made) = (0, 0);
         self.ready.clear();
         for block in self.queue.drain(..) {
-            // One that was given up and then needed again stands in the queue twice, and may have been loaded.
+            // A block is in the queue twice if it was not needed for a while; it may have been loaded already.
             let presence = &mut self.blocks[block as usize].presence;
             if matches!(presence, Presence::Queued) {
                 *presence = Presence::Absent;

@@ -72,7 +72,7 @@ impl Source {
             attentive(py, |interrupted| self.span.in_scope(|| self.turn.with(interrupted, act)))?;
         log::flush_source(py, &self.span, self.by_keywords);
         match (done, signal) {
-            // Also where the call was done before it noticed: a signal is told of once, and may have closed the source.
+            // Even if the call finished before it noticed: a signal is reported once, and may have closed the source.
             (_, Some(e)) => Err(e),
             (Ok(Ok(result)), None) => Ok(result),
             (Ok(Err(e)), None) => Err(errors::raise_spelt(py, e, self.by_keywords)),

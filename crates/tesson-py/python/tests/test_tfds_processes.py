@@ -259,7 +259,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(numbers: tfds.B
 
     handler = Waits()
     logging.getLogger("tesson").addHandler(handler)
-    # The damaged record is told of by the thread that reads the iterator.
+    # The thread that reads the iterator logs the damaged record.
     thread = threading.Thread(target=lambda: list(iterator), daemon=True)
     thread.start()
     try:
