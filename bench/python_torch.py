@@ -2,9 +2,13 @@
 
     python bench/python_torch.py FILE [--model] [--size N] [--threads N] [--rounds N] [--json]
 
-One sweep in minibatches of 256 samples, opening included; the loops take turns in each round. All of them do nothing with
-a minibatch, or with --model train a linear classifier on it. FILE is a corpus of ``tesson-bench``, ``dense`` or ``mnist``. Build the
-extension with ``maturin develop --release`` first.
+One sweep in minibatches of 256 samples, opening included. All loops do nothing with a minibatch, or with --model train a
+linear classifier on it. FILE is a corpus of ``tesson-bench``, ``dense`` or ``mnist``. Build the extension with
+``maturin develop --release`` first.
+
+A share compares sweeps of the same round, some seconds apart, so a machine that is slower for a minute changes no share. The loops
+of a round run in a random order. The median share of all rounds comes with its 95 % confidence interval; the Python API runs twice
+in each round, and where the interval of "Python API, again" lacks 1 the machine was too busy to tell.
 
 "DataLoader, arrays handed on" is what PyTorch's class leaves of the Python API's loop when nothing is made of a minibatch:
 no dataset can do more in it.
@@ -14,6 +18,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,8 +34,9 @@ from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 CLASSES = 10
 STREAMS = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=CLASSES, is_sparse=True))
-#: The loop that the others are compared with.
+#: The loop that the others are compared with, and the same once more, which shows how far the machine can be trusted.
 API = "Python API"
+API_AGAIN = "Python API, again"
 #: A loop's batches as tensors of samples and classes.
 Tensors = Iterator[tuple[torch.Tensor, torch.Tensor]]
 
@@ -66,6 +73,7 @@ def dataset(source: MinibatchSource, size: int) -> tesson.torch.IterableDataset:
 #: What each loop goes over, and how a step gets its tensors from it.
 LOOPS: dict[str, tuple[Callable[[MinibatchSource, int], Iterable[Any]], Callable[[Iterable[Any]], Tensors]]] = {
     API: (Arrays, from_arrays),
+    API_AGAIN: (Arrays, from_arrays),
     "dataset": (dataset, from_dictionaries),
     "tesson.torch.DataLoader": (lambda *given: tesson.torch.DataLoader(dataset(*given)), from_dictionaries),
     "DataLoader": (lambda *given: DataLoader(dataset(*given), batch_size=None), from_dictionaries),
@@ -100,31 +108,47 @@ def rate(loop: str, file: Path, arguments: argparse.Namespace) -> float:
     return steps / (time.perf_counter() - start)
 
 
+def interval(values: list[float]) -> tuple[float, float]:
+    """The 95 % confidence interval of the median, whatever the distribution: as many values lie below the median as coins
+    show heads. The least and the greatest value where there are too few, five or less, for any interval."""
+    ordered, count = sorted(values), len(values)
+    outside, tail = 0, 1
+    while tail / 2**count <= 0.025:
+        outside += 1
+        tail += math.comb(count, outside)
+    first = max(outside - 1, 0)
+    return ordered[first], ordered[count - 1 - first]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--model", action="store_true", help="train a linear classifier instead of doing nothing")
     parser.add_argument("--size", type=int, default=256, help="samples of a minibatch")
     parser.add_argument("--threads", type=int, help="that read and decode; default: one for each core")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     arguments = parser.parse_args()
     # PyTorch's own threads would compete with those that decode.
     torch.set_num_threads(1)
+    draws = random.Random(0)
     rates: dict[str, list[float]] = {loop: [] for loop in LOOPS}
     for counts in [False] + [True] * arguments.rounds:
-        for loop, measured in rates.items():
+        for loop in draws.sample(list(LOOPS), len(LOOPS)):
             found = rate(loop, arguments.file, arguments)
             if counts:
-                measured.append(found)
+                rates[loop].append(found)
     medians = {loop: statistics.median(measured) for loop, measured in rates.items()}
+    shares = {loop: [one / api for one, api in zip(rates[loop], rates[API], strict=True)] for loop in LOOPS if loop != API}
+    found = {loop: (statistics.median(of_rounds), *interval(of_rounds)) for loop, of_rounds in shares.items()}
     if arguments.json:
-        shares = {loop: median / medians[API] for loop, median in medians.items()}
-        print(json.dumps({"unit": "steps/s", "package": tesson.__file__, "medians": medians, "shares": shares}))
+        names = ("median", "from", "to")
+        named = {loop: dict(zip(names, share, strict=True)) for loop, share in found.items()}
+        print(json.dumps({"unit": "steps/s", "package": tesson.__file__, "medians": medians, "shares": named}))
         return
-    for loop, median in medians.items():
-        spread = f"{min(rates[loop]):.0f} to {max(rates[loop]):.0f}"
-        print(f"{median / medians[API]:6.3f}  {median:8.0f} steps/s ({spread})  {loop}")
+    print(f"{medians[API]:8.0f} steps/s  {API}")
+    for loop, (share, low, high) in found.items():
+        print(f"{medians[loop]:8.0f} steps/s  {share:.3f} of that ({low:.3f} to {high:.3f})  {loop}")
 
 
 if __name__ == "__main__":
