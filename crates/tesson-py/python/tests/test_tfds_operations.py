@@ -719,7 +719,7 @@ def test_an_element_that_an_interrupt_may_have_lost_is_never_passed_over(numbers
     with pytest.raises(KeyboardInterrupt):
         next(iterator)
     for call in (lambda: next(iterator), lambda: iterator.skip(1), iterator.state_dict):
-        with pytest.raises(tesson.UsageError, match="interrupted in the middle.*resume from a state"):
+        with pytest.raises(tesson.UsageError, match="left in the middle.*resume from a state"):
             call()
     iterator.load_state_dict(state)
     assert next(iterator).tolist() == [2, 3]

@@ -148,7 +148,8 @@ def in_a_fork(act: Callable[[], Any]) -> Any:
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
-        # The child leaves by os._exit only: it must never run the rest of the tests.
+        # The child leaves by os._exit only: it must never run the rest of the tests. One that waits for ever ends by a signal.
+        signal.alarm(120)
         try:
             os.write(send, json.dumps(act()).encode())
         finally:
@@ -269,6 +270,45 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(numbers: tfds.B
         is_over.set()
         thread.join()
         logging.getLogger("tesson").removeHandler(handler)
+
+
+@posix
+def test_a_forked_child_does_not_wait_for_an_operation_of_a_thread_of_its_parent(numbers: tfds.Builder) -> None:
+    is_reading, is_over = threading.Event(), threading.Event()
+
+    def waits(example: dict[str, Any]) -> int:
+        if int(example["n"]) == 3:
+            is_reading.set()
+            is_over.wait()
+        return int(example["n"])
+
+    ds = numbers.as_dataset("train").map(waits)
+    iterator = iter(ds)
+    first = next(iterator)
+    state = iterator.state_dict()
+
+    def child() -> list[Any]:
+        is_over.set()
+        told = []
+        for ask in (lambda: next(iterator), lambda: iterator.skip(1), iterator.state_dict):
+            with pytest.raises(tesson.UsageError) as error:
+                ask()
+            told.append(str(error.value))
+        own = iter(ds)
+        own.load_state_dict(state)
+        return [told, list(own)]
+
+    rest: list[int] = []
+    thread = threading.Thread(target=lambda: rest.extend(iterator), daemon=True)
+    thread.start()
+    try:
+        is_reading.wait()
+        told, read = in_a_fork(child)
+    finally:
+        is_over.set()
+        thread.join()
+    assert all("left in the middle of an element" in one for one in told)
+    assert read == rest and sorted([first, *rest]) == list(range(1000))
 
 
 def interrupted(script: str) -> tuple[int, str]:

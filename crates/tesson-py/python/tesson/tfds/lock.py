@@ -18,7 +18,8 @@ class Lock:
         """This process' lock; a thread that holds it may take it again."""
         # The child inherits the parent's lock, maybe held by a thread that it does not have. `setdefault` is one step:
         # all threads get the same lock.
-        return self._locks.setdefault(os.getpid(), threading.RLock())
+        process = os.getpid()
+        return self._locks.get(process) or self._locks.setdefault(process, threading.RLock())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lock, ()

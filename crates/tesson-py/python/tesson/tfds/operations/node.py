@@ -7,13 +7,13 @@ input and a few counters, so that resuming costs nothing that has been read alre
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
 
 from ...errors import ResumeError, UsageError
+from ..lock import Lock
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -148,41 +148,45 @@ class OperationIterator(ABC, Iterator[Any]):
 
     _unfinished: Any = None
     """What has been taken from the input for an element that is not finished."""
-    _was_interrupted = False
-    """Whether Ctrl-C, say, ended a step."""
+    _was_left = False
+    """Whether a step or a load has begun and not ended: after Ctrl-C, or where a thread took it that the child of a fork lacks."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._turn = threading.RLock()
+        self._turn = Lock()
 
     def __next__(self) -> Any:
-        try:
-            with self._turn:
-                self._refuse_if_interrupted()
-                return self._next()
-        except BaseException as error:
-            self._note(error)
-            raise
+        return self._step(self._next)
 
     def skip(self, count: int) -> int:
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
+        return self._step(lambda: self._skip(count))
+
+    def _step(self, take: Callable[[], T]) -> T:
+        """Takes elements while no other thread does."""
         try:
-            with self._turn:
-                self._refuse_if_interrupted()
-                return self._skip(count)
-        except BaseException as error:
-            self._note(error)
+            with self._turn.held():
+                self._refuse_if_left()
+                self._was_left = True
+                try:
+                    taken = take()
+                except Exception:
+                    self._was_left = False
+                    raise
+                self._was_left = False
+                return taken
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C comes between any two steps of Python, also where an element has just been taken.
+            self._was_left = True
             raise
 
-    def _note(self, error: BaseException) -> None:
-        self._was_interrupted |= not isinstance(error, Exception)
-
-    def _refuse_if_interrupted(self) -> None:
-        # Between any two steps of Python, also where an element has just left its input.
-        if self._was_interrupted:
+    def _refuse_if_left(self) -> None:
+        if self._was_left:
             raise UsageError(
-                f"`{self._node.name}` was interrupted in the middle of an element, which may be lost: resume from a state that "
-                "was taken before, in this iterator or a new one"
+                f"`{self._node.name}` was left in the middle of an element, by Ctrl-C or, in a forked process, by a thread that only the "
+                "parent has; the element may be lost: resume from a state that was taken before, in this iterator or a new one"
             )
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
@@ -190,12 +194,12 @@ class OperationIterator(ABC, Iterator[Any]):
 
         ``include_buffers`` is passed on to the examples' iterator.
         """
-        with self._turn:
+        with self._turn.held():
             return {**self._state(include_buffers), "passes": self._node.passes_begun()}
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
-        with self._turn:
+        with self._turn.held():
             self._load(state, force)
             # After it: what was begun on the way there counts for nothing.
             Saved(self._node.name, state).set_passes("passes", self._node)
@@ -214,7 +218,7 @@ class OperationIterator(ABC, Iterator[Any]):
         return count
 
     def _state(self, include_buffers: bool) -> dict[str, Any]:
-        self._refuse_if_interrupted()
+        self._refuse_if_left()
         if self._unfinished:
             raise UsageError(
                 f"`{self._node.name}` failed in the middle of an element, where there is no state: call next() to try it "
@@ -224,9 +228,14 @@ class OperationIterator(ABC, Iterator[Any]):
 
     def _load(self, state: Mapping[str, Any], force: bool) -> None:
         check_operation(state, self._node.name)
-        self._go_to(Saved(self._node.name, state), force)
+        was_left, self._was_left = self._was_left, True
+        try:
+            self._go_to(Saved(self._node.name, state), force)
+        except Exception:
+            self._was_left = was_left
+            raise
         self._unfinished = None
-        self._was_interrupted = False
+        self._was_left = False
 
     @abstractmethod
     def _position(self, include_buffers: bool) -> dict[str, Any]:
