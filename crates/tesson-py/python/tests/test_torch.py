@@ -132,6 +132,30 @@ def test_layouts_of_sparse_streams() -> None:
     assert classes.dtype == torch.int64
 
 
+def test_a_minibatch_that_cannot_be_made_into_tensors_is_not_passed_over() -> None:
+    sparse = pytest.importorskip("scipy.sparse", reason="SciPy is not installed")
+    matrix = sparse.csr_matrix(np.array([[0, 2], [1, 0], [1, 1], [0, 3]], np.float32))
+
+    def make(**options: Any) -> tesson.torch.IterableDataset:
+        return tesson.torch.IterableDataset(MinibatchSource.from_data(x=matrix, max_sweeps=1), 1, **options)
+
+    dataset = make(layouts={"x": "classes"})
+    read = []
+    for _ in range(2):
+        with pytest.raises(DataError, match="sequence 2"):
+            for batch in dataset:
+                read.append(batch["x"].tolist())
+                state = dataset.state_dict()
+        with pytest.raises(UsageError, match="iterate to try again, or resume from a state"):
+            dataset.state_dict()
+    assert read == [[1], [0]]
+    dataset.load_state_dict(state)
+    assert dataset.state_dict() == state
+    rest = make()
+    rest.load_state_dict(state)
+    assert [batch["x"].to_dense().tolist() for batch in rest] == [[[1, 1]], [[0, 3]]]
+
+
 def test_an_empty_share_has_every_layout_but_packed() -> None:
     for layout in ("samples", "padded", "nested"):
         with sequences(num_data_partitions=3, partition_index=2, sharing="position", max_sweeps=1) as source:

@@ -12,7 +12,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from torch.utils.data import IterableDataset as TorchIterableDataset  # type: ignore[import-not-found, unused-ignore]
 from torch.utils.data import get_worker_info
 
-from ..errors import ConfigError, ResumeError
+from ..errors import ConfigError, ResumeError, UsageError
 from ..source import MinibatchSource
 from ..tfds import Dataset
 from .ahead import Ahead, Made, pinned
@@ -108,6 +108,8 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._start: dict[str, Any] | None = None
         #: Of an iteration in pinned memory: what reads ahead, and the place behind what was yielded.
         self._ahead: tuple[Ahead, dict[str, Any]] | None = None
+        #: A minibatch that has been read and not made into tensors: if that fails, the next iteration begins with it.
+        self._unfinished: Any = None
         #: Whether a pass has ended with the last minibatch.
         self._ended = False
         #: Whether a state was loaded of the end of an iteration, which therefore has nothing more to give.
@@ -152,10 +154,20 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if self._pin_memory:
             yield from self._iterate_ahead(reader)
         else:
-            while not self._ended and (batch := reader.read()) is not None:
+            while not self._ended and (batch := self._read(reader)) is not None:
                 self._ended = reader.ended
-                yield reader.tensors(batch)
+                yield self._tensors(reader, batch)
         self._ended = False
+
+    def _read(self, reader: Reader) -> Any:
+        if self._unfinished is None:
+            self._unfinished = reader.read()
+        return self._unfinished
+
+    def _tensors(self, reader: Reader, batch: Any) -> dict[str, Any]:
+        tensors: dict[str, Any] = reader.tensors(batch)
+        self._unfinished = None
+        return tensors
 
     def _iterate_ahead(self, reader: Reader) -> Iterator[dict[str, Any]]:
         def make() -> Made:
@@ -240,10 +252,16 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         position = self._passes.position()
         if position is not None:
             reader.restore(position)
+            self._unfinished = None
         return reader
 
     def _position(self) -> dict[str, Any]:
         """The place behind the last minibatch yielded."""
+        if self._unfinished is not None:
+            raise UsageError(
+                "a minibatch was read and could not be made into tensors, and there is no state before it: iterate to try again, or resume from "
+                "a state that was taken before"
+            )
         return self._reader_after_workers().state() if self._ahead is None else self._ahead[1]
 
     def state_dict(self) -> dict[str, Any]:
@@ -256,6 +274,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         ------
         UsageError
             Worker processes are in the middle of the data: they alone know where. Ask ``StatefulDataLoader`` for its state.
+            Or a minibatch could not be made into tensors; the next iteration begins with it.
         """
         worker = get_worker_info()
         ended = self._ended or self._nothing_left
@@ -300,6 +319,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
                 raise ResumeError("found a state whose `source` is no JSON, expected what state_dict() returned", code="resume.unreadable") from None
         self._stop_ahead()
         self._reader().restore(position)
+        self._unfinished = None
         self._ended = False
         self._nothing_left = bool(state_dict["ended"])
         if worker is None:
