@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::{Chunk, StreamInfo};
-use tesson_plan::ResumeState;
+use tesson_plan::{BatchShare, ResumeState};
 
 use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
@@ -14,6 +14,7 @@ use crate::samples::StreamBatch;
 #[derive(Debug)]
 pub struct Minibatch {
     pub(crate) arrays: Arrays,
+    pub(crate) share: Option<BatchShare>,
     pub(crate) sweep_end: bool,
     pub(crate) resume: ResumeState,
 }
@@ -29,7 +30,7 @@ impl Minibatch {
         let mut arrays = Arrays::new(Vec::new(), BatchKeys::default());
         pack::pack(streams, &items, &sources, &Pools::new(streams.len(), usize::MAX), &mut arrays.streams);
         pack::keys(&items, &sources, &mut arrays.keys);
-        Minibatch { arrays, sweep_end, resume: ResumeState::default() }
+        Minibatch { arrays, share: None, sweep_end, resume: ResumeState::default() }
     }
 
     /// The streams, in the order of the configuration.
@@ -45,6 +46,14 @@ impl Minibatch {
     /// Number of sequences. 0 is possible: a worker's share may be empty though others' are not.
     pub fn n_sequences(&self) -> usize {
         self.arrays.keys.len()
+    }
+
+    /// How all ranks share the minibatch that this is a part of. `None` unless several do by position, and for minibatches of
+    /// truncated sequences, which ranks share by slots.
+    ///
+    /// What is left out, such as damaged sequences, counts among the sequences where the plan could not know of it.
+    pub fn share(&self) -> Option<BatchShare> {
+        self.share
     }
 
     /// The keys of the sequences.

@@ -412,7 +412,12 @@ impl Source {
                 return Ok(None);
             }
         }
-        Ok(Some(Minibatch { arrays: packed.arrays, sweep_end: packed.sweep_end, resume: self.state.clone() }))
+        Ok(Some(Minibatch {
+            arrays: packed.arrays,
+            share: packed.share,
+            sweep_end: packed.sweep_end,
+            resume: self.state.clone(),
+        }))
     }
 
     /// Moves the state to where a minibatch that is handed out ends.

@@ -144,6 +144,15 @@ pub enum BatchKind {
     RepeatedStep,
 }
 
+/// How a minibatch is dealt out to ranks, sequence by sequence ([`Sharing::Position`](crate::Sharing::Position)).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct BatchShare {
+    /// The sequences of all ranks together.
+    pub sequences: u64,
+    /// The number of ranks.
+    pub workers: u64,
+}
+
 /// One minibatch: which sequences, in which order, and the position after it.
 #[derive(Debug, Default)]
 pub struct BatchPlan {
@@ -184,6 +193,13 @@ impl BatchPlan {
     /// ranks have theirs in it.
     pub fn is_end(&self) -> bool {
         self.data_end && self.own.is_empty() && self.foreign.is_empty() && self.kind == BatchKind::Ordinary
+    }
+
+    /// How it was dealt out; `None` for a single rank, and where ranks share chunks.
+    pub fn share(&self) -> Option<BatchShare> {
+        let (workers, _) = self.dealt;
+        let sequences = (self.own.len() + self.foreign.len()) as u64;
+        (workers > 1).then_some(BatchShare { sequences, workers })
     }
 
     /// The own sequences with their slots.

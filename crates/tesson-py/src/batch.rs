@@ -22,16 +22,18 @@ pub struct Batch {
     pub(crate) streams: Vec<StreamArrays>,
     pub(crate) keys: BatchKeys,
     pub(crate) sweep_end: bool,
+    share: Option<(u64, u64)>,
     resume: ResumeState,
 }
 
 impl Batch {
     /// Wraps a minibatch; `shapes[i]` is the shape that samples of stream `i` are given.
     pub(crate) fn new(minibatch: Minibatch, shapes: &[SampleShape]) -> Batch {
+        let share = minibatch.share().map(|share| (share.sequences, share.workers));
         let (streams, keys, sweep_end, resume) = minibatch.into_parts();
         let streams =
             streams.into_iter().zip(shapes).map(|(s, shape)| StreamArrays::new(s, shape.clone())).collect();
-        Batch { streams, keys, sweep_end, resume }
+        Batch { streams, keys, sweep_end, share, resume }
     }
 }
 
@@ -47,6 +49,12 @@ impl Batch {
     #[getter]
     fn sweep_end(&self) -> bool {
         self.sweep_end
+    }
+
+    /// Where ranks share by position: the sequences of all of them together, and the number of ranks. Not in pickles.
+    #[getter]
+    fn share(&self) -> Option<(u64, u64)> {
+        self.share
     }
 
     /// Raises a `DataError` unless the samples of the streams of these numbers pair.
@@ -87,7 +95,7 @@ impl Batch {
             let what = format!("{} sequences, {} keys", other.n_sequences(), keys.len());
             return Err(PyValueError::new_err(format!("no minibatch: a stream has {what}")));
         }
-        Ok(Batch { streams, keys, sweep_end, resume: state::from_dict(state)? })
+        Ok(Batch { streams, keys, sweep_end, share: None, resume: state::from_dict(state)? })
     }
 
     /// The state that continues behind this minibatch.

@@ -57,8 +57,8 @@ pub use tesson_plan::{
 /// Plans: which sequences each minibatch holds.
 pub mod plan {
     pub use tesson_plan::{
-        BatchKind, BatchPlan, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand, Ending,
-        EqualSteps, ExcludedSequences, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit,
+        BatchKind, BatchPlan, BatchShare, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand,
+        Ending, EqualSteps, ExcludedSequences, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit,
         MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, Segment, Sharing, SlotState,
         SlotsState, Steps, Tumbling, Window, WindowStart,
     };

@@ -108,6 +108,7 @@ impl Shared {
             first: work.plan.own_slots().next(),
             keep_of_last: work.plan.keep_of_last,
             arrays,
+            share: work.plan.share(),
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
             // Which of the other ranks' sequences are left out is not known here, and all ranks end together (§6.4).

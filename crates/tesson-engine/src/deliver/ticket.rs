@@ -1,7 +1,7 @@
 //! Tickets: planned minibatches on their way.
 
 use tesson_core::Error;
-use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand};
+use tesson_plan::{BatchPlan, BatchShare, BatchSlot, Cursor, Demand};
 
 use super::PipelineConfig;
 use crate::arrays::Arrays;
@@ -173,6 +173,7 @@ pub(crate) struct Packed {
     /// Samples kept of the last one, where the data end inside it.
     pub(crate) keep_of_last: Option<u32>,
     pub(crate) arrays: Arrays,
+    pub(crate) share: Option<BatchShare>,
     pub(crate) sweep_end: bool,
     pub(crate) data_end: bool,
     /// Whether no rank has a sequence in it, as far as one can tell without the others' data, and none has to take it as

@@ -64,7 +64,12 @@ impl Source {
                 place: file.map(|name| (name, span.start)),
                 when,
                 faults: packed.charges.into_iter().map(|charge| charge.error).collect(),
-                minibatch: Minibatch { arrays: packed.arrays, sweep_end: false, resume: self.state.clone() },
+                minibatch: Minibatch {
+                    arrays: packed.arrays,
+                    share: None,
+                    sweep_end: false,
+                    resume: self.state.clone(),
+                },
             })
         };
         let sequences = found.into_iter().zip(when).map(show).collect::<Result<_, _>>()?;

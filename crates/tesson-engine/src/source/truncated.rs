@@ -508,7 +508,12 @@ impl Truncated {
         source.counters.count_minibatch(n_samples, segments.len() as u64);
         source.advance(self.after(), self.faults);
         source.state.rows = Some(Arc::new(self.slots.state()));
-        Ok(Minibatch { arrays: Arrays::new(batches, keys), sweep_end, resume: source.state.clone() })
+        Ok(Minibatch {
+            arrays: Arrays::new(batches, keys),
+            share: None,
+            sweep_end,
+            resume: source.state.clone(),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, ResumeState};
+use crate::{BatchPlan, BatchShare, ResumeState};
 
 fn limited(order: OrderSpec, sharing: Sharing, sweeps: u64) -> PlanSpec {
     PlanSpec { sharing, limit: Limit::Sweeps(sweeps), ..spec(order) }
@@ -81,6 +81,8 @@ proptest! {
             places.sort_by_key(|place| place.number);
             prop_assert_eq!(places, whole.own_slots().collect::<Vec<_>>());
             prop_assert_eq!(plan.after, whole.after);
+            let share = BatchShare { sequences: whole.own.len() as u64, workers };
+            prop_assert_eq!(plan.share(), (workers > 1).then_some(share));
         }
     }
 

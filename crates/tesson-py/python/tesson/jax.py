@@ -60,7 +60,8 @@ def minibatches(
         ``NamedSharding`` is cut to its first entries. Where there are several processes and the source was not given
         ``num_data_partitions`` and ``partition_index``, they are those of JAX; all processes need equally many rows in
         each minibatch, so open the source with ``sharing="position"``, ``drop_last=True`` and a size that the
-        number of processes divides. By default arrays are on JAX's default device.
+        number of processes divides, for sequences of several samples ``minibatch_size_in_sequences``. By default arrays are on
+        JAX's default device.
     prefetch : int
         Minibatches whose copy to the devices starts before the loop asks for them, from 0. Each takes device memory.
     padded : collection of str, optional
@@ -68,7 +69,8 @@ def minibatches(
         sequences, which indexes it; for custom sources (:class:`UserMinibatchSource`) none.
     pad_to : int, optional
         Steps to which the sequences of padded streams are filled up with 0. By default as many as the longest
-        sequence of the minibatch, where compiled functions are compiled anew for each length.
+        sequence of the minibatch, where compiled functions are compiled anew for each length. Needed where processes share
+        arrays.
     classes : collection of str, optional
         Sparse streams whose samples have one column each, such as labels: they become int32 arrays of its numbers. JAX has no
         sparse arrays that other streams could become.
@@ -83,7 +85,8 @@ def minibatches(
     Raises
     ------
     UsageError
-        A stream is sparse or ragged, or an argument means nothing.
+        A stream is sparse or ragged, or an argument means nothing. When iterating: processes that share by position would have
+        unequal rows of an array.
     """
     return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to, classes)
 
@@ -133,6 +136,10 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState, bool]] = deque()
         self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
+        #: Whether this process has a part of each array, and others have the rest.
+        self._has_parts = False
+        #: Whether a minibatch was read and could not be made into arrays: it is read again.
+        self._unfinished = False
         self._ended = False
         #: The state after the end of the data or the sweep, once that was read.
         self._end: dict[str, Any] | None = None
@@ -163,7 +170,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     def state_dict(self) -> dict[str, Any]:
         """The state after the minibatch last handed over."""
         # Made when it is asked for: most steps are not saved.
-        state = self._state.to_dict() if isinstance(self._state, BatchState) else copy.deepcopy(self._state)
+        state = _to_dict(self._state)
         return {**state, "ended": True} if self._at_end or self._nothing_left else state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -178,7 +185,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._state = self._source.get_checkpoint_state()
         self._at_end, self._nothing_left = False, self._endless is not None and bool(state_dict.get("ended"))
         self._ahead.clear()
-        self._ended, self._end, self._reading = False, None, None
+        self._ended, self._end, self._reading, self._unfinished = False, None, None, False
 
     def get_state(self) -> dict[str, Any]:
         """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
@@ -232,12 +239,27 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     def _read_ahead(self, n: int) -> None:
         """Reads until `n` minibatches wait for the loop, or the loop has no more."""
         while not self._ended and len(self._ahead) < n:
-            self._read()
+            try:
+                self._read()
+            except BaseException as error:
+                # A generator that raised is at its end.
+                self._reading = None
+                # Ctrl-C may have come when the source had just read.
+                self._unfinished |= not isinstance(error, Exception)
+                if self._ahead and isinstance(error, Exception):
+                    # What was read before comes first; the loop meets an error that lasts in its turn.
+                    return
+                raise
 
     def _read(self) -> None:
         """Starts the copy of one more minibatch, or notes that there is none."""
+        if self._unfinished:
+            self._source.restore_from_checkpoint(_to_dict(self._ahead[-1][1] if self._ahead else self._state))
+            self._unfinished = False
         if self._reading is None:
-            self._reading = self._source.minibatches(*self._arguments, **self._share())
+            share = self._share()
+            self._check_parts(share)
+            self._reading = self._source.minibatches(*self._arguments, **share)
         endless = self._endless
         sweeps = None if endless is None else endless._source.local_sweeps()
         minibatch = next(self._reading, None)
@@ -245,14 +267,18 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             # A share may have had less than others: only now is it known where all of them end.
             self._ended, self._end = True, self._source.get_checkpoint_state()
             return
+        self._unfinished = True
         is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch)[0] > 0
         # Custom sources have no state in their minibatches, and do not read ahead.
         batch = getattr(minibatch, "_batch", None)
         state = self._source.get_checkpoint_state() if batch is None else batch.state_later()
+        if self._has_parts and batch is not None and batch.share is not None:
+            _check_rows(batch.num_sequences, *batch.share)
         arrays: dict[str, NDArray[Any]] = {}
         for name, data in minibatch.items():
             self._add(arrays, getattr(name, "name", name), data)
         self._ahead.append((self._put(arrays), state, is_last))
+        self._unfinished = False
 
     def _share(self) -> dict[str, int]:
         """Which share of the minibatches this process reads, where the source has not been told."""
@@ -262,6 +288,15 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         if self._sharding is None or jax.process_count() == 1 or own != (None, None):
             return {}
         return {"num_data_partitions": jax.process_count(), "partition_index": jax.process_index()}
+
+    def _check_parts(self, share: Mapping[str, int]) -> None:
+        """Finds out whether processes have parts of the arrays, which then need one shape."""
+        partitions = share.get("num_data_partitions") or getattr(self._source, "_share", (None, None))[0] or 1
+        self._has_parts = partitions > 1 and self._sharding is not None and not self._sharding.is_fully_addressable
+        if self._has_parts and self._padded and self._pad_to is None:
+            raise UsageError(
+                "pad_to: found None, expected the steps of the longest sequence: processes that share an array fill it up to the same length"
+            )
 
     def _add(self, arrays: dict[str, NDArray[Any]], name: str, data: MinibatchData) -> None:
         """Adds the arrays of one stream."""
@@ -314,6 +349,20 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             name: jax.make_array_from_process_local_data(_with_axes(self._sharding, array.ndim), array)
             for name, array in arrays.items()
         }
+
+
+def _check_rows(found: int, sequences: int, processes: int) -> None:
+    """Refuses a minibatch that processes cannot put together: JAX takes it that all have as many rows, and does not ask."""
+    if found * processes != sequences:
+        raise UsageError(
+            f"this process has {found} of the {sequences} sequences of a minibatch, which {processes} processes share; expected equally many in "
+            f"each, as arrays over all processes need: open the source with drop_last=True and a size that {processes} divides, for "
+            "sequences of several samples minibatch_size_in_sequences"
+        )
+
+
+def _to_dict(state: dict[str, Any] | BatchState) -> dict[str, Any]:
+    return state.to_dict() if isinstance(state, BatchState) else copy.deepcopy(state)
 
 
 def _of_json(text: str | bytes) -> Any:

@@ -12,14 +12,18 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from kills import free_port
 
 import tesson.jax
 from tesson import (
     INFINITELY_REPEAT,
+    CTFDeserializer,
     DataError,
     MinibatchData,
     MinibatchSource,
     ResumeError,
+    StreamDef,
+    StreamDefs,
     StreamInformation,
     UsageError,
     UserMinibatchSource,
@@ -306,6 +310,39 @@ def test_sparse_streams_of_classes_are_numbers() -> None:
         list(tesson.jax.minibatches(several, classes="y"))
 
 
+@pytest.mark.parametrize("prefetch", [0, 1, 5])
+def test_an_error_comes_behind_the_minibatches_before_it_and_stays(prefetch: int) -> None:
+    def make() -> MinibatchSource:
+        return MinibatchSource.from_data(y=[np.full(1 + (i == 6), i, np.float32) for i in range(9)], max_sweeps=1)
+
+    batches = tesson.jax.minibatches(make(), 2, padded=(), prefetch=prefetch)
+    read = []
+    for _ in range(3):
+        with pytest.raises(DataError, match="sequence 6 has 2 samples"):
+            for batch in batches:
+                read.append(batch["y"].tolist())
+    assert read == [[0, 1], [2, 3], [4, 5]]
+    rest = make()
+    rest.restore_from_checkpoint(batches.state_dict())
+    assert rest.next_minibatch(4)["y"].samples.tolist() == [6, 6, 7, 8]
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 5])
+def test_a_minibatch_that_cannot_be_read_may_be_left_out(tmp_path: Path, prefetch: int) -> None:
+    path = tmp_path / "train.ctf"
+    path.write_text("".join(f"|y {'x' if i == 5 else i}\n" for i in range(9)))
+    broken = MinibatchSource(CTFDeserializer(path, StreamDefs(y=StreamDef(shape=1))), randomize=False, max_sweeps=1)
+    batches = tesson.jax.minibatches(broken, 2, prefetch=prefetch)
+    read = []
+    for _ in range(2):
+        with pytest.raises(DataError, match="train.ctf"):
+            for batch in batches:
+                read.append(batch["y"].flatten().tolist())
+    broken.skip_failed()
+    assert read == [[0, 1], [2, 3]]
+    assert [batch["y"].flatten().tolist() for batch in batches] == [[6, 7], [8]]
+
+
 class Counting(UserMinibatchSource):
     """A custom source of four minibatches with a state of its own."""
 
@@ -380,6 +417,51 @@ def test_arrays_are_sharded_over_a_mesh(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, script], env=os.environ | flags, capture_output=True, text=True, timeout=100)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "sharded\n"
+
+
+#: Two processes of one device each, with minibatches of 7 and of 6 sequences; then sequences of several samples.
+SHARED = """
+import sys, jax, numpy as np, tesson.jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from tesson import MinibatchSource, UsageError
+jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
+sharding = NamedSharding(Mesh(np.array(jax.devices()), "data"), PartitionSpec("data"))
+def source(longest, size=6, **options):
+    data = [np.full((1 + i % longest, 2), i, np.float32) for i in range(12)]
+    return MinibatchSource.from_data(x=data, minibatch_size_in_sequences=size, sharing="position", max_sweeps=1, **options)
+def refused(batches):
+    try:
+        return next(batches)
+    except UsageError as error:
+        return str(error)
+print(refused(tesson.jax.minibatches(source(1, 7), sharding=sharding)))
+print([batch["x"].shape for batch in tesson.jax.minibatches(source(1), sharding=sharding)])
+print(refused(tesson.jax.minibatches(source(3), sharding=sharding)))
+print([batch["x"].shape for batch in tesson.jax.minibatches(source(3), sharding=sharding, pad_to=3)])
+own = source(3, num_data_partitions=1, partition_index=0)
+print(next(tesson.jax.minibatches(own, sharding=NamedSharding(sharding.mesh, PartitionSpec())))["x"].shape)
+"""
+
+
+def test_processes_share_arrays_of_equal_rows_alone(tmp_path: Path) -> None:
+    script = tmp_path / "shared.py"
+    script.write_text(SHARED)
+    coordinator = f"127.0.0.1:{free_port()}"
+    commands = [[sys.executable, script, coordinator, str(process)] for process in range(2)]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for command in commands
+    ]
+    for process, rows in zip(both, (4, 3)):
+        printed, errors = process.communicate(timeout=100)
+        assert process.returncode == 0, errors
+        unequal, equal, unpadded, padded, whole = printed.splitlines()
+        assert f"this process has {rows} of the 7 sequences of a minibatch, which 2 processes share" in unequal
+        assert equal == "[(6, 2), (6, 2)]"
+        assert "pad_to: found None, expected the steps of the longest sequence" in unpadded
+        assert padded == "[(6, 3, 2), (6, 3, 2)]"
+        assert whole == "(6, 3, 2)"
 
 
 def test_orbax_saves_states_as_json(tmp_path: Path) -> None:
