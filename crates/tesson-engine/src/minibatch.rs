@@ -48,10 +48,10 @@ impl Minibatch {
         self.arrays.keys.len()
     }
 
-    /// How all ranks share the minibatch that this is a part of. `None` unless several do by position, and for minibatches of
+    /// How many sequences ranks have of the minibatch that this is a part of. `None` unless several share it by position, and for
     /// truncated sequences, which ranks share by slots.
     ///
-    /// What is left out, such as damaged sequences, counts among the sequences where the plan could not know of it.
+    /// Damaged sequences of other ranks are known, and not counted, where damage is forgiven.
     pub fn share(&self) -> Option<BatchShare> {
         self.share
     }

@@ -144,13 +144,15 @@ pub enum BatchKind {
     RepeatedStep,
 }
 
-/// How a minibatch is dealt out to ranks, sequence by sequence ([`Sharing::Position`](crate::Sharing::Position)).
+/// How many sequences of a minibatch ranks have that share it by position ([`Sharing::Position`](crate::Sharing::Position)).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct BatchShare {
-    /// The sequences of all ranks together.
-    pub sequences: u64,
     /// The number of ranks.
     pub workers: u64,
+    /// Sequences of the rank that has fewest.
+    pub least: u64,
+    /// Sequences of the rank that has most.
+    pub most: u64,
 }
 
 /// One minibatch: which sequences, in which order, and the position after it.
@@ -175,6 +177,8 @@ pub struct BatchPlan {
     sweeps: Vec<(u64, u64)>,
     /// How the minibatch was dealt out: workers and rank, or (1, 0).
     dealt: (u64, u64),
+    /// Ranks that have a share of their own: all, unless some have that of another again.
+    shares: u64,
     /// Where sequences were left out: the places that the own and the foreign ones have among those planned.
     pub(crate) kept: Option<(Vec<u64>, Vec<u64>)>,
 }
@@ -195,11 +199,25 @@ impl BatchPlan {
         self.data_end && self.own.is_empty() && self.foreign.is_empty() && self.kind == BatchKind::Ordinary
     }
 
-    /// How it was dealt out; `None` for a single rank, and where ranks share chunks.
-    pub fn share(&self) -> Option<BatchShare> {
+    /// How many sequences ranks have without those that are left out, which are numbered as own and then foreign ones; `None`
+    /// for a single rank, and where ranks share chunks.
+    pub fn share(&self, is_left_out: Option<&dyn Fn(usize) -> bool>) -> Option<BatchShare> {
         let (workers, _) = self.dealt;
-        let sequences = (self.own.len() + self.foreign.len()) as u64;
-        (workers > 1).then_some(BatchShare { sequences, workers })
+        if workers == 1 {
+            return None;
+        }
+        let n = (self.own.len() + self.foreign.len()) as u64;
+        if is_left_out.is_none() && self.kept.is_none() {
+            let (least, most) = (n / self.shares, n.div_ceil(self.shares));
+            return Some(BatchShare { workers, least, most });
+        }
+        let mut counts = vec![0; self.shares as usize];
+        for (number, slot) in self.own_slots().chain(self.foreign_slots()).enumerate() {
+            let is_left_out = is_left_out.is_some_and(|is_left_out| is_left_out(number));
+            counts[(slot.number % workers) as usize] += u64::from(!is_left_out);
+        }
+        let (least, most) = (counts.iter().min().copied()?, counts.iter().max().copied()?);
+        Some(BatchShare { workers, least, most })
     }
 
     /// The own sequences with their slots.
@@ -234,7 +252,7 @@ impl BatchPlan {
         self.own.clear();
         self.foreign.clear();
         self.sweeps.clear();
-        self.dealt = (1, 0);
+        (self.dealt, self.shares) = ((1, 0), 1);
         self.kept = None;
         self.sweep_end = false;
         self.data_end = false;
@@ -261,11 +279,13 @@ impl BatchPlan {
     }
 
     /// Keeps every `workers`-th sequence, from number `rank` on, and makes the others foreign.
-    pub(crate) fn deal(&mut self, workers: u64, rank: u64) {
+    ///
+    /// The first `shares` ranks have shares of their own.
+    pub(crate) fn deal(&mut self, workers: u64, rank: u64, shares: u64) {
         if workers == 1 {
             return;
         }
-        self.dealt = (workers, rank);
+        (self.dealt, self.shares) = ((workers, rank), shares);
         let last = self.own.len().wrapping_sub(1) as u64;
         self.keep_of_last = self.keep_of_last.filter(|_| last % workers == rank);
         let (mut turn, mut kept) = (0, 0);

@@ -225,12 +225,12 @@ impl Planner {
     /// Deals a minibatch of all ranks out. `false`: it is to be dropped, because some rank would get no share.
     fn deal(&self, demand: Demand, out: &mut BatchPlan) -> bool {
         let n = out.own.len() as u64;
-        let rank = match self.spec.equal_steps {
+        let shares = match self.spec.equal_steps {
             Some(EqualSteps::Drop) if n > 0 && n < demand.workers => return false,
-            Some(EqualSteps::Repeat) if n > 0 => demand.rank % demand.workers.min(n),
-            _ => demand.rank,
+            Some(EqualSteps::Repeat) if n > 0 => demand.workers.min(n),
+            _ => demand.workers,
         };
-        out.deal(demand.workers, rank);
+        out.deal(demand.workers, demand.rank % shares, shares);
         true
     }
 

@@ -22,14 +22,14 @@ pub struct Batch {
     pub(crate) streams: Vec<StreamArrays>,
     pub(crate) keys: BatchKeys,
     pub(crate) sweep_end: bool,
-    share: Option<(u64, u64)>,
+    share: Option<(u64, u64, u64)>,
     resume: ResumeState,
 }
 
 impl Batch {
     /// Wraps a minibatch; `shapes[i]` is the shape that samples of stream `i` are given.
     pub(crate) fn new(minibatch: Minibatch, shapes: &[SampleShape]) -> Batch {
-        let share = minibatch.share().map(|share| (share.sequences, share.workers));
+        let share = minibatch.share().map(|share| (share.workers, share.least, share.most));
         let (streams, keys, sweep_end, resume) = minibatch.into_parts();
         let streams =
             streams.into_iter().zip(shapes).map(|(s, shape)| StreamArrays::new(s, shape.clone())).collect();
@@ -51,9 +51,10 @@ impl Batch {
         self.sweep_end
     }
 
-    /// Where ranks share by position: the sequences of all of them together, and the number of ranks. Not in pickles.
+    /// Where ranks share by position: their number, and how many sequences the ranks have that have fewest and most. Not in
+    /// pickles.
     #[getter]
-    fn share(&self) -> Option<(u64, u64)> {
+    fn share(&self) -> Option<(u64, u64, u64)> {
         self.share
     }
 

@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceSelection};
-use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
+use tesson_plan::{BatchKind, BatchShare, BatchSlot, Planned, Sharing};
 
 use super::job::{Task, WorkerScratch};
 use super::stored::{StoredStreams, Undecodable};
@@ -86,6 +86,7 @@ impl Shared {
         made.into_iter().for_each(|(number, batch)| arrays.streams[number] = batch);
         let mut charges = self.charges(work, &sources);
         self.charge_undecodable(work, &mut undecodable, &mut charges);
+        let share = share(work, &sources, &undecodable);
         let (places, keeps_last) = self.leave_out(work, &sources, &undecodable);
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::keys(&work.items, &sources, keys);
@@ -108,7 +109,7 @@ impl Shared {
             first: work.plan.own_slots().next(),
             keep_of_last: work.plan.keep_of_last,
             arrays,
-            share: work.plan.share(),
+            share,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
             // Which of the other ranks' sequences are left out is not known here, and all ranks end together (§6.4).
@@ -379,6 +380,19 @@ fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>
 }
 
 /// Bytes of memory that the minibatch that was made holds.
+/// How many sequences ranks have of a minibatch without those that are left out, as far as they are known here: those of
+/// other ranks are read only where faults count on every rank.
+fn share(work: &Work, sources: &[Source<'_>], undecodable: &Undecodable) -> Option<BatchShare> {
+    if undecodable.is_empty() && sources.iter().all(|s| s.chunk.left_out.is_empty()) {
+        return work.plan.share(None);
+    }
+    work.plan.share(Some(&|number| {
+        let item = work.items.get(number).or_else(|| work.others.get(number - work.items.len()));
+        item.is_some_and(|i| sources[i.held as usize].chunk.is_left_out(i.row))
+            || undecodable.contains(number)
+    }))
+}
+
 fn memory_of(work: &Work) -> usize {
     work.packed.as_ref().map_or(0, |packed| packed.arrays.memory())
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, EqualSteps, LastSequence, ResumeState, merge_states};
+use crate::{BatchPlan, BatchShare, EqualSteps, LastSequence, ResumeState, merge_states};
 
 const MODES: [EqualSteps; 3] = [EqualSteps::Drop, EqualSteps::Repeat, EqualSteps::Empty];
 
@@ -206,6 +206,34 @@ proptest! {
                 let from = rank as usize % all.len().min(workers as usize);
                 let expected: Vec<_> = all.iter().skip(from).step_by(workers as usize).copied().collect();
                 prop_assert_eq!(own, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn every_rank_knows_how_many_sequences_the_others_have(
+        chunks in any_chunks(), order in any_order(), samples in 1u64..60, workers in 2u64..6,
+        mode in prop::option::of(prop::sample::select(&MODES)),
+    ) {
+        let index = index_of(&chunks);
+        let spec = PlanSpec {
+            sharing: Sharing::Position,
+            equal_steps: mode,
+            ..with_equal_steps(order, EqualSteps::Empty)
+        };
+        let mut ranks: Vec<_> =
+            (0..workers).map(|rank| (Planner::new(spec.clone()), BatchPlan::default(), demand(samples, workers, rank))).collect();
+        while !ranks[0].1.data_end {
+            let is_refused = ranks
+                .iter_mut()
+                .any(|(planner, plan, demand)| planner.next_batch(&index, *demand, plan).is_err());
+            if is_refused {
+                break;
+            }
+            let counts = ranks.iter().map(|(_, plan, _)| plan.own.len() as u64);
+            let (least, most) = (counts.clone().min().unwrap(), counts.max().unwrap());
+            for (_, plan, _) in &ranks {
+                prop_assert_eq!(plan.share(None), Some(BatchShare { workers, least, most }));
             }
         }
     }

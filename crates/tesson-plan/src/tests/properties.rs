@@ -81,8 +81,16 @@ proptest! {
             places.sort_by_key(|place| place.number);
             prop_assert_eq!(places, whole.own_slots().collect::<Vec<_>>());
             prop_assert_eq!(plan.after, whole.after);
-            let share = BatchShare { sequences: whole.own.len() as u64, workers };
-            prop_assert_eq!(plan.share(), (workers > 1).then_some(share));
+            let counts: Vec<u64> = (0..workers)
+                .map(|rank| (0..whole.own.len() as u64).filter(|i| i % workers == rank && i % 3 != 0).count() as u64)
+                .collect();
+            let slots: Vec<_> = plan.own_slots().chain(plan.foreign_slots()).collect();
+            let (least, most) = (*counts.iter().min().unwrap(), *counts.iter().max().unwrap());
+            prop_assert_eq!(
+                plan.share(Some(&|i| slots[i].number % 3 == 0)),
+                (workers > 1).then_some(BatchShare { workers, least, most })
+            );
+            prop_assert_eq!(plan.share(None), plan.share(Some(&|_| false)));
         }
     }
 

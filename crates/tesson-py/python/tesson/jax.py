@@ -57,10 +57,10 @@ def minibatches(
     sharding : jax.sharding.Sharding, optional
         How arrays are spread over devices: each becomes one global array, of which this process gives its share
         (:func:`jax.make_array_from_process_local_data`). For arrays with fewer axes, such as lengths, a
-        ``NamedSharding`` is cut to its first entries. Where there are several processes and the source was not given
-        ``num_data_partitions`` and ``partition_index``, they are those of JAX; all processes need equally many rows in
-        each minibatch, so open the source with ``sharing="position"``, ``drop_last=True`` and a size that the
-        number of processes divides, for sequences of several samples ``minibatch_size_in_sequences``. By default arrays are on
+        ``NamedSharding`` is cut to its first entries. Where the source was not given ``num_data_partitions`` and
+        ``partition_index``, they follow from the sharding: processes that have the same rows read the same share. All parts need equally many
+        rows in each minibatch, so open the source with ``sharing="position"``, ``drop_last=True`` and a size that the
+        number of parts divides, for sequences of several samples ``minibatch_size_in_sequences``. By default arrays are on
         JAX's default device.
     prefetch : int
         Minibatches whose copy to the devices starts before the loop asks for them, from 0. Each takes device memory.
@@ -136,10 +136,12 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState, bool]] = deque()
         self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
-        #: Whether this process has a part of each array, and others have the rest.
-        self._has_parts = False
-        #: Whether a minibatch was read and could not be made into arrays: it is read again.
-        self._unfinished = False
+        #: A minibatch that was read and is not made into arrays, and the sweeps that had ended before it: if that fails, it stays here.
+        self._unfinished: tuple[Mapping[Any, MinibatchData], int | None] | None = None
+        #: An error that was met ahead of the loop, which has minibatches to come before it.
+        self._failure: Exception | None = None
+        #: The part of each array that this process has, of so many.
+        self._part: tuple[int, int] | None = None
         self._ended = False
         #: The state after the end of the data or the sweep, once that was read.
         self._end: dict[str, Any] | None = None
@@ -185,7 +187,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._state = self._source.get_checkpoint_state()
         self._at_end, self._nothing_left = False, self._endless is not None and bool(state_dict.get("ended"))
         self._ahead.clear()
-        self._ended, self._end, self._reading, self._unfinished = False, None, None, False
+        self._ended, self._end, self._reading, self._unfinished, self._failure = False, None, None, None, None
 
     def get_state(self) -> dict[str, Any]:
         """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
@@ -233,70 +235,104 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         if not self._closed:
             self._closed, self._state = True, self.state_dict()
             self._at_end, self._nothing_left, self._reading = False, False, None
+            self._unfinished, self._failure = None, None
             self._ahead.clear()
             self._source.close()
 
+    def skip_failed(self) -> None:
+        """Leave out the minibatch that the last call failed with: it could not be read, or not be made into arrays.
+
+        A custom source that failed is asked for its next minibatch, with and without it.
+        """
+        self._failure = None
+        if self._unfinished is None:
+            if isinstance(self._source, MinibatchSource):
+                self._source.skip_failed()
+            return
+        (state, is_last), self._unfinished = self._behind(*self._unfinished), None
+        if self._ahead:
+            arrays, _, _ = self._ahead.pop()
+            self._ahead.append((arrays, state, is_last))
+        else:
+            self._state, self._at_end = state, is_last
+
     def _read_ahead(self, n: int) -> None:
-        """Reads until `n` minibatches wait for the loop, or the loop has no more."""
-        while not self._ended and len(self._ahead) < n:
+        """Reads until `n` minibatches wait for the loop, or the loop has no more. An error comes when none wait any more."""
+        while not self._ended and self._failure is None and len(self._ahead) < n:
             try:
                 self._read()
-            except BaseException as error:
-                # A generator that raised is at its end.
-                self._reading = None
-                # Ctrl-C may have come when the source had just read.
-                self._unfinished |= not isinstance(error, Exception)
-                if self._ahead and isinstance(error, Exception):
-                    # What was read before comes first; the loop meets an error that lasts in its turn.
-                    return
-                raise
+            except Exception as error:
+                self._failure = error
+        if self._failure is not None and not self._ahead:
+            # The next call tries again.
+            failure, self._failure = self._failure, None
+            raise failure
 
     def _read(self) -> None:
         """Starts the copy of one more minibatch, or notes that there is none."""
-        if self._unfinished:
-            self._source.restore_from_checkpoint(_to_dict(self._ahead[-1][1] if self._ahead else self._state))
-            self._unfinished = False
-        if self._reading is None:
-            share = self._share()
-            self._check_parts(share)
-            self._reading = self._source.minibatches(*self._arguments, **share)
-        endless = self._endless
-        sweeps = None if endless is None else endless._source.local_sweeps()
-        minibatch = next(self._reading, None)
-        if minibatch is None:
+        if self._unfinished is None and not self._take():
             # A share may have had less than others: only now is it known where all of them end.
             self._ended, self._end = True, self._source.get_checkpoint_state()
             return
-        self._unfinished = True
-        is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch)[0] > 0
-        # Custom sources have no state in their minibatches, and do not read ahead.
-        batch = getattr(minibatch, "_batch", None)
-        state = self._source.get_checkpoint_state() if batch is None else batch.state_later()
-        if self._has_parts and batch is not None and batch.share is not None:
-            _check_rows(batch.num_sequences, *batch.share)
+        assert self._unfinished is not None
+        minibatch, _ = self._unfinished
+        share = getattr(getattr(minibatch, "_batch", None), "share", None)
+        if self._part is not None and share is not None:
+            _check_rows(*share)
         arrays: dict[str, NDArray[Any]] = {}
         for name, data in minibatch.items():
             self._add(arrays, getattr(name, "name", name), data)
-        self._ahead.append((self._put(arrays), state, is_last))
-        self._unfinished = False
+        self._ahead.append((self._put(arrays), *self._behind(*self._unfinished)))
+        self._unfinished = None
+
+    def _take(self) -> bool:
+        """Takes the source's next minibatch, if the loop has one more."""
+        if self._reading is None:
+            if self._ahead and self._ahead[-1][2]:
+                return False
+            self._reading = self._source.minibatches(*self._arguments, **self._share())
+        sweeps = None if self._endless is None else self._endless._source.local_sweeps()
+        try:
+            for minibatch in self._reading:
+                self._unfinished = minibatch, sweeps
+                return True
+        except BaseException:
+            # The generator is at its end, the source is not.
+            self._reading = None
+            raise
+        return False
+
+    def _behind(self, minibatch: Mapping[Any, MinibatchData], sweeps: int | None) -> tuple[dict[str, Any] | BatchState, bool]:
+        """The state after a minibatch that was taken last, and whether it ends the sweep that the loop is over."""
+        endless = self._endless
+        is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch)[0] > 0
+        # Custom sources have no state in their minibatches, and do not read ahead.
+        batch = getattr(minibatch, "_batch", None)
+        return self._source.get_checkpoint_state() if batch is None else batch.state_later(), is_last
 
     def _share(self) -> dict[str, int]:
         """Which share of the minibatches this process reads, where the source has not been told."""
         import jax  # type: ignore[import-not-found, unused-ignore]
 
+        processes = 1 if self._sharding is None else jax.process_count()
+        is_local = processes == 1 or self._sharding.is_fully_addressable
+        self._part = None if is_local else _part_of(self._sharding)
+        index, parts = self._part or (0 if processes == 1 else jax.process_index(), processes)
         own = getattr(self._source, "_share", (None, None))
-        if self._sharding is None or jax.process_count() == 1 or own != (None, None):
-            return {}
-        return {"num_data_partitions": jax.process_count(), "partition_index": jax.process_index()}
-
-    def _check_parts(self, share: Mapping[str, int]) -> None:
-        """Finds out whether processes have parts of the arrays, which then need one shape."""
-        partitions = share.get("num_data_partitions") or getattr(self._source, "_share", (None, None))[0] or 1
-        self._has_parts = partitions > 1 and self._sharding is not None and not self._sharding.is_fully_addressable
-        if self._has_parts and self._padded and self._pad_to is None:
+        if own == (None, None):
+            share = {} if parts == 1 else {"num_data_partitions": parts, "partition_index": index}
+        elif is_local or own[0] == parts and (own[1] == index or parts == processes):
+            share = {}
+        else:
+            raise UsageError(
+                f"sharding: found one of which this process has part {index} of {parts} of the rows, and a source that gives it share {own[1]} of "
+                f"{own[0]}; expected the same: open the source without `world` and `num_data_partitions`, and they follow from the sharding"
+            )
+        if self._part is not None and parts > 1 and self._padded and self._pad_to is None:
             raise UsageError(
                 "pad_to: found None, expected the steps of the longest sequence: processes that share an array fill it up to the same length"
             )
+        return share
 
     def _add(self, arrays: dict[str, NDArray[Any]], name: str, data: MinibatchData) -> None:
         """Adds the arrays of one stream."""
@@ -351,13 +387,34 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         }
 
 
-def _check_rows(found: int, sequences: int, processes: int) -> None:
+def _part_of(sharding: Any) -> tuple[int, int]:
+    """Which part of the rows of an array this process has, of how many: processes may have the same, along another axis of a mesh."""
+    import jax  # type: ignore[import-not-found, unused-ignore]
+
+    if not isinstance(sharding, jax.sharding.NamedSharding):
+        return jax.process_index(), jax.process_count()
+    # Any number of parts divides so many rows.
+    rows = len(sharding.device_set)
+    held: dict[int, set[int]] = {}
+    for device, (indices, *_) in _with_axes(sharding, 1).devices_indices_map((rows,)).items():
+        held.setdefault(device.process_index, set()).update(range(rows)[indices])
+    parts = sorted({tuple(sorted(of_process)) for of_process in held.values()})
+    if sum(map(len, parts)) != rows:
+        raise UsageError("sharding: found processes that have some rows alike and others not, expected all or none")
+    here = tuple(sorted(held.get(jax.process_index(), ())))
+    if here not in parts:
+        raise UsageError(f"sharding: found no device of process {jax.process_index()}, expected one: it has no part of the arrays")
+    # One process for each part: its number, whatever the order of devices in the mesh.
+    return (jax.process_index(), len(parts)) if len(parts) == jax.process_count() else (parts.index(here), len(parts))
+
+
+def _check_rows(parts: int, least: int, most: int) -> None:
     """Refuses a minibatch that processes cannot put together: JAX takes it that all have as many rows, and does not ask."""
-    if found * processes != sequences:
+    if least != most:
         raise UsageError(
-            f"this process has {found} of the {sequences} sequences of a minibatch, which {processes} processes share; expected equally many in "
-            f"each, as arrays over all processes need: open the source with drop_last=True and a size that {processes} divides, for "
-            "sequences of several samples minibatch_size_in_sequences"
+            f"{parts} parts of a minibatch have from {least} to {most} sequences, expected equally many, as arrays over all processes need: "
+            f"open the source with drop_last=True and a size that {parts} divides, for sequences of several samples "
+            "minibatch_size_in_sequences; sequences that are left out, damaged or by exclude_keys, make parts unequal, too"
         )
 
 

@@ -343,6 +343,69 @@ def test_a_minibatch_that_cannot_be_read_may_be_left_out(tmp_path: Path, prefetc
     assert [batch["y"].flatten().tolist() for batch in batches] == [[6, 7], [8]]
 
 
+@pytest.mark.parametrize("prefetch", [0, 1, 5])
+def test_a_minibatch_of_which_no_arrays_can_be_made_may_be_left_out(prefetch: int) -> None:
+    def make() -> MinibatchSource:
+        return MinibatchSource.from_data(y=[np.full(1 + (i == 5), i, np.float32) for i in range(9)], max_sweeps=1)
+
+    sound = [minibatch["y"].samples.tolist() for minibatch in make().minibatches(3) if 5 not in minibatch["y"].samples]
+    batches = tesson.jax.minibatches(make(), 3, padded=(), prefetch=prefetch)
+    read = []
+    with pytest.raises(DataError, match="sequence 5 has 2 samples"):
+        for batch in batches:
+            read.append(batch["y"].tolist())
+    batches.skip_failed()
+    again = tesson.jax.minibatches(make(), 3, padded=())
+    again.load_state_dict(batches.state_dict())
+    rest = as_lists(batches)
+    assert [*read, *rest] == sound and read and rest
+    assert as_lists(again) == rest
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 5])
+def test_an_error_of_a_custom_source_that_comes_once_is_raised(prefetch: int) -> None:
+    class Fails(Counting):
+        has_failed = False
+
+        def next_minibatch(self, num_samples: int) -> Any:
+            if self.at == 2 and not self.has_failed:
+                self.has_failed = True
+                raise OSError("gone for a moment")
+            return super().next_minibatch(num_samples)
+
+    batches = tesson.jax.minibatches(Fails(), 1, prefetch=prefetch)
+    read = []
+    with pytest.raises(OSError, match="gone for a moment"):
+        for batch in batches:
+            read.append(batch["y"].tolist())
+    assert read == [[[1]], [[2]]]
+    assert as_lists(batches) == [[[3]], [[4]]]
+
+
+# A sweep is three minibatches; with some read ahead, the loop asks for a fourth before it ends.
+@pytest.mark.parametrize(("prefetch", "at"), [(0, 0), (0, 2), (1, 0), (1, 2), (1, 3), (5, 1), (5, 3)])
+def test_an_interrupt_loses_nothing_and_does_not_run_into_the_next_sweep(
+    prefetch: int, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    straight = tesson.jax.minibatches(source(), 5)
+    batches = tesson.jax.minibatches(source(), 5, prefetch=prefetch)
+    take, calls = batches._take, itertools.count()
+
+    def interrupted() -> bool:
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return take()
+
+    monkeypatch.setattr(batches, "_take", interrupted)
+    read = []
+    with pytest.raises(KeyboardInterrupt):
+        for batch in batches:
+            read.append(batch["y"].tolist())
+    read += as_lists(batches)
+    assert read == as_lists(straight)
+    assert as_lists(batches) == as_lists(straight)
+
+
 class Counting(UserMinibatchSource):
     """A custom source of four minibatches with a state of its own."""
 
@@ -419,27 +482,34 @@ def test_arrays_are_sharded_over_a_mesh(tmp_path: Path) -> None:
     assert ran.stdout == "sharded\n"
 
 
-#: Two processes of one device each, with minibatches of 7 and of 6 sequences; then sequences of several samples.
+#: One of four processes of one device each.
 SHARED = """
 import sys, jax, numpy as np, tesson.jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from tesson import MinibatchSource, UsageError
-jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
-sharding = NamedSharding(Mesh(np.array(jax.devices()), "data"), PartitionSpec("data"))
-def source(longest, size=6, **options):
-    data = [np.full((1 + i % longest, 2), i, np.float32) for i in range(12)]
-    return MinibatchSource.from_data(x=data, minibatch_size_in_sequences=size, sharing="position", max_sweeps=1, **options)
-def refused(batches):
+jax.distributed.initialize(sys.argv[1], 4, int(sys.argv[2]))
+devices = np.array(jax.devices())
+rows = NamedSharding(Mesh(devices, "data"), PartitionSpec("data"))
+alike = NamedSharding(rows.mesh, PartitionSpec())
+half = NamedSharding(Mesh(devices.reshape(2, 2), ("data", "model")), PartitionSpec("data"))
+def first(sharding, size, longest=1, items=16, pad_to=None, **options):
+    source = MinibatchSource.from_data(
+        x=[np.full((1 + i % longest, 1), i, np.float32) for i in range(items)],
+        minibatch_size_in_sequences=size, sharing="position", max_sweeps=1, **options)
     try:
-        return next(batches)
+        x = next(tesson.jax.minibatches(source, sharding=sharding, pad_to=pad_to))["x"]
     except UsageError as error:
         return str(error)
-print(refused(tesson.jax.minibatches(source(1, 7), sharding=sharding)))
-print([batch["x"].shape for batch in tesson.jax.minibatches(source(1), sharding=sharding)])
-print(refused(tesson.jax.minibatches(source(3), sharding=sharding)))
-print([batch["x"].shape for batch in tesson.jax.minibatches(source(3), sharding=sharding, pad_to=3)])
-own = source(3, num_data_partitions=1, partition_index=0)
-print(next(tesson.jax.minibatches(own, sharding=NamedSharding(sharding.mesh, PartitionSpec())))["x"].shape)
+    return f"{x.shape} {x.addressable_data(0).ravel().astype(int).tolist()}"
+print(first(rows, 7))
+print(first(rows, 8))
+print(first(rows, 8, exclude_keys=[1]))
+print(first(rows, 4, items=3, equal_steps="repeat"))
+print(first(rows, 8, longest=3))
+print(first(rows, 8, longest=3, pad_to=3))
+print(first(alike, 4, longest=2))
+print(first(half, 8))
+print(first(half, 8, num_data_partitions=4, partition_index=jax.process_index()))
 """
 
 
@@ -447,21 +517,33 @@ def test_processes_share_arrays_of_equal_rows_alone(tmp_path: Path) -> None:
     script = tmp_path / "shared.py"
     script.write_text(SHARED)
     coordinator = f"127.0.0.1:{free_port()}"
-    commands = [[sys.executable, script, coordinator, str(process)] for process in range(2)]
-    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-    both = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for command in commands
+    processes = [
+        subprocess.Popen(
+            [sys.executable, script, coordinator, str(process)],
+            env=os.environ | {"JAX_PLATFORMS": "cpu"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for process in range(4)
     ]
-    for process, rows in zip(both, (4, 3)):
-        printed, errors = process.communicate(timeout=100)
-        assert process.returncode == 0, errors
-        unequal, equal, unpadded, padded, whole = printed.splitlines()
-        assert f"this process has {rows} of the 7 sequences of a minibatch, which 2 processes share" in unequal
-        assert equal == "[(6, 2), (6, 2)]"
-        assert "pad_to: found None, expected the steps of the longest sequence" in unpadded
-        assert padded == "[(6, 3, 2), (6, 3, 2)]"
-        assert whole == "(6, 3, 2)"
+    try:
+        for process, started in enumerate(processes):
+            printed, errors = started.communicate(timeout=100)
+            assert started.returncode == 0, errors
+            unequal, equal, excluded, repeated, unpadded, padded, alike, half, other = printed.splitlines()
+            assert "4 parts of a minibatch have from 1 to 2 sequences, expected equally many" in unequal
+            assert equal == f"(8, 1) {[process, process + 4]}"
+            assert "have from 1 to 2 sequences" in excluded and "exclude_keys" in excluded
+            assert repeated == f"(4, 1) {[process % 3]}"
+            assert "pad_to: found None, expected the steps of the longest sequence" in unpadded
+            assert padded.startswith("(8, 3, 1)")
+            assert alike == "(4, 2, 1) [0, 0, 1, 1, 2, 0, 3, 3]"
+            assert half == f"(8, 1) {list(range(process // 2, 8, 2))}"
+            assert f"this process has part {process // 2} of 2 of the rows, and a source that gives it share {process} of 4" in other
+    finally:
+        for started in processes:
+            started.kill()
 
 
 def test_orbax_saves_states_as_json(tmp_path: Path) -> None:
