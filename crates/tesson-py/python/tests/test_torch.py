@@ -146,14 +146,32 @@ def test_a_minibatch_that_cannot_be_made_into_tensors_is_not_passed_over() -> No
             for batch in dataset:
                 read.append(batch["x"].tolist())
                 state = dataset.state_dict()
-        with pytest.raises(UsageError, match="iterate to try again, or resume from a state"):
+        with pytest.raises(UsageError, match="to try again, or resume from a state"):
             dataset.state_dict()
     assert read == [[1], [0]]
+    with pytest.raises(UsageError, match="without worker processes"):
+        list(DataLoader(dataset, batch_size=None, num_workers=1, multiprocessing_context="fork"))
     dataset.load_state_dict(state)
     assert dataset.state_dict() == state
     rest = make()
     rest.load_state_dict(state)
     assert [batch["x"].to_dense().tolist() for batch in rest] == [[[1, 1]], [[0, 3]]]
+
+
+def test_threads_that_share_a_dataset_have_each_minibatch_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = tesson.torch.IterableDataset(endless(max_sweeps=1), SIZE)
+    reader, mine, others = dataset._reader(), iter(dataset), iter(dataset)
+    tensors, read = reader.tensors, []
+
+    def interleaved(batch: Any) -> Any:
+        # Another thread reads while this one makes tensors.
+        monkeypatch.setattr(reader, "tensors", tensors)
+        read.extend(values([next(others)]))
+        return tensors(batch)
+
+    monkeypatch.setattr(reader, "tensors", interleaved)
+    read += values(mine)
+    assert sorted(sum(read, [])) == list(range(ITEMS))
 
 
 def test_an_empty_share_has_every_layout_but_packed() -> None:
@@ -534,6 +552,19 @@ def test_what_is_pinned_ahead_of_the_loop_and_not_yielded_is_not_counted(pins: l
     in_passes = passes(prepared, 2)
     of_prepared = tesson.torch.IterableDataset(prepared, SIZE, pin_memory=True)
     assert [labels(of_prepared) for _ in range(2)] == in_passes
+
+
+def test_a_minibatch_that_failed_ahead_of_the_loop_may_be_left_out(pins: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "train.ctf"
+    path.write_text("".join(f"|x {'?' if i == 5 else i}\n" for i in range(9)))
+    for pin_memory in (False, True):
+        with MinibatchSource(CTFDeserializer(path, StreamDefs(x=StreamDef(shape=1))), randomize=False, max_sweeps=1) as source:
+            dataset = tesson.torch.IterableDataset(source, 2, pin_memory=pin_memory)
+            for _ in range(2):
+                with pytest.raises(DataError, match="train.ctf"):
+                    values(dataset)
+            source.skip_failed()
+            assert values(dataset) == [[6, 7], [8]]
 
 
 def test_an_error_ahead_of_the_loop_comes_where_the_batch_would(pins: list[Any], ctf: Any) -> None:

@@ -108,8 +108,10 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._start: dict[str, Any] | None = None
         #: Of an iteration in pinned memory: what reads ahead, and the place behind what was yielded.
         self._ahead: tuple[Ahead, dict[str, Any]] | None = None
-        #: A minibatch that has been read and not made into tensors: if that fails, the next iteration begins with it.
-        self._unfinished: Any = None
+        #: Whether it is reading, or failed there.
+        self._is_reading = False
+        #: A minibatch that could not be made into tensors, and whether it ends the pass: the next iteration begins with it.
+        self._unfinished: tuple[Any, bool] | None = None
         #: Whether a pass has ended with the last minibatch.
         self._ended = False
         #: Whether a state was loaded of the end of an iteration, which therefore has nothing more to give.
@@ -129,6 +131,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         worker = get_worker_info()
         if worker is None:
             return self._iterate()
+        self._refuse_if_unfinished()
         # Now, not when the first minibatch is asked for: a loader may drop this iteration for another one.
         is_resumed, self._loaded = self._loaded, False
         if not is_resumed:
@@ -154,28 +157,33 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if self._pin_memory:
             yield from self._iterate_ahead(reader)
         else:
-            while not self._ended and (batch := self._read(reader)) is not None:
-                self._ended = reader.ended
-                yield self._tensors(reader, batch)
+            while not self._ended and (tensors := self._next(reader)) is not None:
+                yield tensors
         self._ended = False
 
-    def _read(self, reader: Reader) -> Any:
-        if self._unfinished is None:
-            self._unfinished = reader.read()
-        return self._unfinished
-
-    def _tensors(self, reader: Reader, batch: Any) -> dict[str, Any]:
-        tensors: dict[str, Any] = reader.tensors(batch)
-        self._unfinished = None
+    def _next(self, reader: Reader) -> dict[str, Any] | None:
+        """The next minibatch, if the pass has one more."""
+        found, self._unfinished = self._unfinished, None
+        try:
+            if found is None:
+                found = reader.read(), reader.ended
+            batch, ended = found
+            tensors: dict[str, Any] | None = None if batch is None else reader.tensors(batch)
+        except BaseException:
+            self._unfinished = found
+            raise
+        self._ended = ended
         return tensors
 
     def _iterate_ahead(self, reader: Reader) -> Iterator[dict[str, Any]]:
         def make() -> Made:
+            self._is_reading = True
             batch = reader.read()
+            self._is_reading = False
             tensors = None if batch is None else pinned(reader.tensors(batch))
             return Made(tensors, reader.state(), reader.ended)
 
-        start = reader.state()
+        start, self._is_reading = reader.state(), False
         ahead = Ahead(make)
         self._ahead = ahead, start
         try:
@@ -193,7 +201,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if self._ahead is not None:
             (ahead, state), self._ahead = self._ahead, None
             ahead.stop()
-            self._reader().restore(state)
+            # A read that failed has left the reader there, and a restore would take back what the user decides about the failure.
+            if not self._is_reading:
+                self._reader().restore(state)
 
     def _iterate_in_worker(self, worker: int, workers: int, is_resumed: bool, first: _Next | None) -> Iterator[dict[str, Any]]:
         if self._nothing_left:
@@ -257,12 +267,15 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
 
     def _position(self) -> dict[str, Any]:
         """The place behind the last minibatch yielded."""
+        self._refuse_if_unfinished()
+        return self._reader_after_workers().state() if self._ahead is None else self._ahead[1]
+
+    def _refuse_if_unfinished(self) -> None:
         if self._unfinished is not None:
             raise UsageError(
-                "a minibatch was read and could not be made into tensors, and there is no state before it: iterate to try again, or resume from "
-                "a state that was taken before"
+                "a minibatch was read and could not be made into tensors, and there is no state before it: iterate, without worker processes, to "
+                "try again, or resume from a state that was taken before"
             )
-        return self._reader_after_workers().state() if self._ahead is None else self._ahead[1]
 
     def state_dict(self) -> dict[str, Any]:
         """The state behind the last minibatch yielded: a small dictionary that `json` can write.

@@ -167,12 +167,12 @@ class _Indices(Iterator[int]):
             self._close()
             sampler._end_of(self)
             raise StopIteration
-        self._taken += sampler._ranks
         place %= sampler._items
         at = place - self._block_start
         if not 0 <= at < len(self._block):
             self._read(place)
             at = 0
+        self._taken += sampler._ranks
         return self._block[at]
 
     def _begin(self, place: _Place) -> None:
