@@ -719,10 +719,87 @@ def test_an_element_that_an_interrupt_may_have_lost_is_never_passed_over(numbers
     with pytest.raises(KeyboardInterrupt):
         next(iterator)
     for call in (lambda: next(iterator), lambda: iterator.skip(1), iterator.state_dict):
-        with pytest.raises(tesson.UsageError, match="left in the middle.*resume from a state"):
+        with pytest.raises(tesson.UsageError, match="left in the middle by an interrupt.*resume from a state"):
             call()
     iterator.load_state_dict(state)
     assert next(iterator).tolist() == [2, 3]
+
+
+def fails_once_at(number: int) -> Callable[[dict[str, Any]], int]:
+    failures = [True]
+
+    def value(example: dict[str, Any]) -> int:
+        if int(example["n"]) == number and failures and failures.pop():
+            raise OSError("gone for a moment")
+        return int(example["n"])
+
+    return value
+
+
+PASSING_OVER: dict[str, Callable[[tfds.Dataset[Any]], tfds.Dataset[Any]]] = {
+    "shard": lambda ds: ds.shard(3, 2),
+    "skip": lambda ds: ds.skip(3),
+    "take": lambda ds: ds.skip(3).take(2),
+}
+
+
+@pytest.mark.parametrize("operation", list(PASSING_OVER))
+def test_an_error_while_elements_are_passed_over_mixes_nothing_up(numbers: tfds.Builder, operation: str) -> None:
+    def passing(fails: int) -> tfds.Dataset[Any]:
+        value = fails_once_at(fails)
+        return PASSING_OVER[operation](numbers.as_dataset("train").filter(lambda example: value(example) >= 0))
+
+    iterator = iter(passing(1))
+    state = iterator.state_dict()
+    with pytest.raises(OSError, match="gone for a moment"):
+        next(iterator)
+    for call in (lambda: next(iterator), iterator.state_dict):
+        with pytest.raises(tesson.UsageError, match="an error while it passed over elements"):
+            call()
+    iterator.load_state_dict(state)
+    assert [int(example["n"]) for example in iterator] == [int(example["n"]) for example in passing(-1)]
+
+
+def test_an_element_that_failed_counts_when_it_is_passed_over(numbers: tfds.Builder) -> None:
+    mapped = iter(numbers.as_dataset("train").map(fails_once_at(2)))
+    batched = iter(numbers.as_dataset("train").map(fails_once_at(5)).batch(4))
+    assert [next(mapped), next(mapped)] == [0, 1] and next(batched).tolist() == [0, 1, 2, 3]
+    for iterator in (mapped, batched):
+        with pytest.raises(OSError, match="gone for a moment"):
+            next(iterator)
+        assert iterator.skip(1) == 1
+    assert next(mapped) == 3 and next(batched).tolist() == [8, 9, 10, 11]
+
+
+def test_a_state_that_fits_one_input_alone_leaves_all_where_they_were(numbers: tfds.Builder) -> None:
+    def pairs() -> Any:
+        return iter(tfds.Dataset.zip((numbers.as_dataset("train"), numbers.as_dataset("train").map(pair).batch(1))))
+
+    iterator = pairs()
+    first = next(iterator)
+    state = json.loads(json.dumps(iterator.state_dict()))
+    junk = json.loads(json.dumps(state))
+    junk["inputs"][1]["operation"] = "filter"
+    other = pairs()
+    for _ in range(3):
+        next(other)
+    before = other.state_dict()
+    with pytest.raises(tesson.ResumeError):
+        other.load_state_dict(junk)
+    assert other.state_dict() == before != state
+    other.load_state_dict(state)
+    assert next(other)[0]["n"] == first[0]["n"] + 1
+
+
+def test_a_function_cannot_ask_for_the_state_of_what_calls_it(numbers: tfds.Builder) -> None:
+    iterators: list[Any] = []
+
+    def asks(example: dict[str, Any]) -> Any:
+        return iterators[0].state_dict()
+
+    iterators.append(iter(numbers.as_dataset("train").map(asks)))
+    with pytest.raises(tesson.UsageError, match="`map` is in the middle of an element, where it has no state"):
+        next(iterators[0])
 
 
 def test_what_is_no_state_is_refused(numbers: tfds.Builder) -> None:

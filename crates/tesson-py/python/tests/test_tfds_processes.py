@@ -307,7 +307,7 @@ def test_a_forked_child_does_not_wait_for_an_operation_of_a_thread_of_its_parent
     finally:
         is_over.set()
         thread.join()
-    assert all("left in the middle of an element" in one for one in told)
+    assert all("left in the middle by a thread of the process that forked" in one for one in told)
     assert read == rest and sorted([first, *rest]) == list(range(1000))
 
 

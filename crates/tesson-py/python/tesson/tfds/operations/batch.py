@@ -69,8 +69,12 @@ class BatchIterator(UnaryIterator):
         return batch
 
     def _skip(self, count: int) -> int:
-        size = self._node.batch_size
-        whole, rest = divmod(self._input.skip(count * size), size)
+        if count == 0:
+            return 0
+        # What has been taken for a batch that failed belongs to the first one.
+        size, taken = self._node.batch_size, len(self._unfinished or ())
+        self._unfinished = None
+        whole, rest = divmod(taken + self._input.skip(count * size - taken), size)
         return whole + (rest > 0 and not self._node.drop_remainder)
 
 

@@ -49,7 +49,11 @@ class MapIterator(UnaryIterator):
         return result
 
     def _skip(self, count: int) -> int:
-        return self._input.skip(count)
+        if self._unfinished is None or count == 0:
+            return self._input.skip(count)
+        # The element that failed is the first one.
+        self._unfinished = None
+        return 1 + self._input.skip(count - 1)
 
 
 def function_name(function: Callable[..., Any]) -> str:

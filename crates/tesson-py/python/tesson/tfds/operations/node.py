@@ -7,6 +7,7 @@ input and a few counters, so that resuming costs nothing that has been read alre
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -148,8 +149,10 @@ class OperationIterator(ABC, Iterator[Any]):
 
     _unfinished: Any = None
     """What has been taken from the input for an element that is not finished."""
-    _was_left = False
-    """Whether a step or a load has begun and not ended: after Ctrl-C, or where a thread took it that the child of a fork lacks."""
+    _step_of: int | None = None
+    """The process in which a step has begun and not ended: another one where the child of a fork lacks the thread that took it."""
+    _left_by: str | None = None
+    """What has ended a step or a load in its middle."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -160,34 +163,47 @@ class OperationIterator(ABC, Iterator[Any]):
 
     def skip(self, count: int) -> int:
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
-        return self._step(lambda: self._skip(count))
+        return self._step(lambda: self._skip_or_leave(count))
 
     def _step(self, take: Callable[[], T]) -> T:
         """Takes elements while no other thread does."""
         try:
             with self._turn.held():
                 self._refuse_if_left()
-                self._was_left = True
+                self._step_of = os.getpid()
                 try:
-                    taken = take()
-                except Exception:
-                    self._was_left = False
-                    raise
-                self._was_left = False
-                return taken
-        except Exception:
-            raise
-        except BaseException:
-            # Ctrl-C comes between any two steps of Python, also where an element has just been taken.
-            self._was_left = True
+                    return take()
+                finally:
+                    self._step_of = None
+        except BaseException as error:
+            self._note(error)
             raise
 
+    def _note(self, error: BaseException) -> None:
+        # Ctrl-C comes between any two steps of Python, also where an element has just been taken.
+        if not isinstance(error, Exception):
+            self._left_by = "an interrupt"
+
     def _refuse_if_left(self) -> None:
-        if self._was_left:
+        if self._step_of == os.getpid():
             raise UsageError(
-                f"`{self._node.name}` was left in the middle of an element, by Ctrl-C or, in a forked process, by a thread that only the "
-                "parent has; the element may be lost: resume from a state that was taken before, in this iterator or a new one"
+                f"`{self._node.name}` is in the middle of an element, where it has no state and cannot be read: leave it alone in the "
+                "functions that it calls"
             )
+        left_by = self._left_by or (self._step_of and "a thread of the process that forked this one")
+        if left_by:
+            raise UsageError(
+                f"`{self._node.name}` was left in the middle by {left_by}, and elements may be lost: resume from a state that was taken "
+                "before, in this iterator or a new one"
+            )
+
+    def _skip_or_leave(self, count: int) -> int:
+        try:
+            return self._skip(count)
+        except Exception:
+            # Who asked does not know how many were passed over.
+            self._left_by = "an error while it passed over elements"
+            raise
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
         """Where the iterator stands: restored, here or in another process, it continues with the next element.
@@ -200,9 +216,28 @@ class OperationIterator(ABC, Iterator[Any]):
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
         with self._turn.held():
-            self._load(state, force)
-            # After it: what was begun on the way there counts for nothing.
-            Saved(self._node.name, state).set_passes("passes", self._node)
+            check_operation(state, self._node.name)
+            before = self._state_if_any()
+            passes = self._node.passes_begun()
+            try:
+                self._load(state, force)
+                # After it: what was begun on the way there counts for nothing.
+                Saved(self._node.name, state).set_passes("passes", self._node)
+            except BaseException as error:
+                self._note(error)
+                # Some inputs may be there already.
+                if before is None:
+                    self._left_by = self._left_by or "a state that it could not go to"
+                elif isinstance(error, Exception):
+                    self._load(before, True)
+                    self._node.set_passes(iter(passes))
+                raise
+
+    def _state_if_any(self) -> dict[str, Any] | None:
+        try:
+            return self._state(False)
+        except UsageError:
+            return None
 
     @abstractmethod
     def _next(self) -> Any:
@@ -228,14 +263,9 @@ class OperationIterator(ABC, Iterator[Any]):
 
     def _load(self, state: Mapping[str, Any], force: bool) -> None:
         check_operation(state, self._node.name)
-        was_left, self._was_left = self._was_left, True
-        try:
-            self._go_to(Saved(self._node.name, state), force)
-        except Exception:
-            self._was_left = was_left
-            raise
+        self._go_to(Saved(self._node.name, state), force)
         self._unfinished = None
-        self._was_left = False
+        self._step_of, self._left_by = None, None
 
     @abstractmethod
     def _position(self, include_buffers: bool) -> dict[str, Any]:
