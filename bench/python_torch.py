@@ -7,8 +7,8 @@ linear classifier on it. FILE is a corpus of ``tesson-bench``, ``dense`` or ``mn
 ``maturin develop --release`` first.
 
 A share compares sweeps of the same round, some seconds apart, so a machine that is slower for a minute changes no share. The loops
-of a round run in a random order. The median share of all rounds comes with its 95 % confidence interval; the Python API runs twice
-in each round, and where the interval of "Python API, again" lacks 1 the machine was too busy to tell.
+of a round run in a random order. The median share of all rounds, which is not the share of the medians, comes with its 95 % confidence
+interval. The Python API runs twice in each round: what its second run has is what the machine can tell apart.
 
 "DataLoader, arrays handed on" is what PyTorch's class leaves of the Python API's loop when nothing is made of a minibatch:
 no dataset can do more in it.
@@ -135,9 +135,9 @@ def main() -> None:
     rates: dict[str, list[float]] = {loop: [] for loop in LOOPS}
     for counts in [False] + [True] * arguments.rounds:
         for loop in draws.sample(list(LOOPS), len(LOOPS)):
-            found = rate(loop, arguments.file, arguments)
+            steps_a_second = rate(loop, arguments.file, arguments)
             if counts:
-                rates[loop].append(found)
+                rates[loop].append(steps_a_second)
     medians = {loop: statistics.median(measured) for loop, measured in rates.items()}
     shares = {loop: [one / api for one, api in zip(rates[loop], rates[API], strict=True)] for loop in LOOPS if loop != API}
     found = {loop: (statistics.median(of_rounds), *interval(of_rounds)) for loop, of_rounds in shares.items()}
@@ -148,7 +148,7 @@ def main() -> None:
         return
     print(f"{medians[API]:8.0f} steps/s  {API}")
     for loop, (share, low, high) in found.items():
-        print(f"{medians[loop]:8.0f} steps/s  {share:.3f} of that ({low:.3f} to {high:.3f})  {loop}")
+        print(f"{medians[loop]:8.0f} steps/s  median share {share:.3f} ({low:.3f} to {high:.3f})  {loop}")
 
 
 if __name__ == "__main__":
