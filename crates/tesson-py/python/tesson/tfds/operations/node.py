@@ -144,7 +144,8 @@ class OperationIterator(ABC, Iterator[Any]):
 
     ``state_dict()`` is exact after each element: it holds the state of the input and the operation's own counters. If a
     user's function or the input raises, ``next()`` tries the same element again, and nothing is lost; a state can be had
-    before and after, but not there.
+    before and after, but not there. After a ``skip()`` that raises a state has to be loaded: how many elements it passed over is
+    unknown. A state that is refused leaves the iterator as it was.
     """
 
     _unfinished: Any = None
