@@ -227,7 +227,7 @@ proptest! {
             let is_refused = ranks
                 .iter_mut()
                 .any(|(planner, plan, demand)| planner.next_batch(&index, *demand, plan).is_err());
-            if is_refused {
+            if is_refused || ranks[0].1.is_end() {
                 break;
             }
             let counts = ranks.iter().map(|(_, plan, _)| plan.own.len() as u64);
