@@ -8,18 +8,48 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 
+class Process:
+    """A process: the child of a fork is another one. Comparing is free, where asking the system takes as long as an element."""
+
+
+_process: Process = Process()
+_renewing = threading.Lock()
+
+
+def this_process() -> Process:
+    """The process that calls."""
+    return _process
+
+
+def _forked() -> None:
+    global _process, _renewing
+    _process, _renewing = Process(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
 class Lock:
     """A lock that pickles, as a new one, and that no thread holds in the child of a fork."""
 
     def __init__(self) -> None:
-        self._locks: dict[int, AbstractContextManager[bool]] = {}
+        self.process: Process = _process
+        """That of this lock; once :meth:`held` was called, the one that calls."""
+        self._lock: AbstractContextManager[bool] = threading.RLock()
 
     def held(self) -> AbstractContextManager[bool]:
         """This process' lock; a thread that holds it may take it again."""
-        # The child inherits the parent's lock, maybe held by a thread that it does not have. `setdefault` is one step:
-        # all threads get the same lock.
-        process = os.getpid()
-        return self._locks.get(process) or self._locks.setdefault(process, threading.RLock())
+        if self.process is not _process:
+            self._renew()
+        return self._lock
+
+    def _renew(self) -> None:
+        # The child inherits the parent's lock, maybe held by a thread that it does not have.
+        with _renewing:
+            if self.process is not _process:
+                self._lock = threading.RLock()
+                self.process = _process
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lock, ()

@@ -7,14 +7,13 @@ input and a few counters, so that resuming costs nothing that has been read alre
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
 
 from ...errors import ResumeError, UsageError
-from ..lock import Lock
+from ..lock import Lock, Process, this_process
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -150,7 +149,7 @@ class OperationIterator(ABC, Iterator[Any]):
 
     _unfinished: Any = None
     """What has been taken from the input for an element that is not finished."""
-    _step_of: int | None = None
+    _step_of: Process | None = None
     """The process in which a step has begun and not ended: another one where the child of a fork lacks the thread that took it."""
     _left_by: str | None = None
     """What has ended a step or a load in its middle."""
@@ -170,8 +169,9 @@ class OperationIterator(ABC, Iterator[Any]):
         """Takes elements while no other thread does."""
         try:
             with self._turn.held():
-                self._refuse_if_left()
-                self._step_of = os.getpid()
+                if self._step_of or self._left_by:
+                    self._refuse_if_left()
+                self._step_of = self._turn.process
                 try:
                     return take()
                 finally:
@@ -186,7 +186,7 @@ class OperationIterator(ABC, Iterator[Any]):
             self._left_by = "an interrupt"
 
     def _refuse_if_left(self) -> None:
-        if self._step_of == os.getpid():
+        if self._step_of is this_process():
             raise UsageError(
                 f"`{self._node.name}` is in the middle of an element, where it has no state and cannot be read: leave it alone in the "
                 "functions that it calls"
