@@ -135,6 +135,15 @@ pub fn kaldi_features(bytes: &[u8]) -> Option<usize> {
     read_in_two_ways(speech_of(&[deserializer], choice), &store)
 }
 
+/// A recording, the first byte choosing options.
+pub fn recordings(bytes: &[u8]) -> Option<usize> {
+    let (&choice, file) = bytes.split_first()?;
+    let stream = json!({"sampleRate": 8000, "filters": 2, "windowSeconds": 0.001, "shiftSeconds": 0.001});
+    let deserializer = json!({"type": "AudioDeserializer", "file": "list", "input": {"x": stream}});
+    let store = MemoryStore::new().with("list", b"a file\nb file\n".to_vec()).with("file", file.to_vec());
+    read_in_two_ways(json!({"deserializers": [deserializer], "randomize": choice & 1 == 1}), &store)
+}
+
 /// Features that `list.scp` lists.
 fn features(choice: u8) -> Value {
     let window = if choice >> 2 & 1 == 1 { [1, 2] } else { [0, 0] };

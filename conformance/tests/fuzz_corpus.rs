@@ -98,6 +98,7 @@ fn features_and_labels_of_speech_are_read_the_same_or_refused() {
     replay("htk_features", entry::htk_features);
     replay("speech_labels", entry::speech_labels);
     replay("kaldi_features", entry::kaldi_features);
+    replay("recordings", entry::recordings);
 }
 
 /// Without these all files could be refused for a reason of no interest.
@@ -126,6 +127,10 @@ fn files_that_are_right_are_read() {
     assert_eq!(n_read("speech_labels", "binary", entry::speech_labels), Some(3));
     assert_eq!(n_read("kaldi_features", "every-form", entry::kaldi_features), Some(7));
     assert_eq!(n_read("kaldi_features", "listed", entry::kaldi_features), Some(2));
+    for name in ["plain", "stereo", "24-bits-in-32", "a-law", "odd-chunk", "open-size", "flac-after-a-tag"] {
+        assert_eq!(n_read("recordings", name, entry::recordings), Some(2), "{name}");
+    }
+    assert_eq!(n_read("recordings", "adpcm", entry::recordings), None);
     assert_eq!(n_read("speech_labels", "kaldi", entry::speech_labels), Some(3));
     assert_eq!(n_read("speech_labels", "kaldi-text", entry::speech_labels), Some(3));
 }
@@ -156,6 +161,7 @@ fn every_target_is_replayed() {
             "kaldi_features",
             "opencv_storage",
             "picture_decode",
+            "recordings",
             "resume_state",
             "speech_labels",
             "split_grammar",

@@ -1,11 +1,11 @@
 //! WAV and FLAC files, decoded to one channel.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Cursor, Read, Seek};
 
 use claxon::{FlacReader, FlacReaderOptions};
-use hound::{SampleFormat, WavReader};
 
 use crate::fault::AudioFault;
+use crate::wav::{Wav, unreadable};
 
 /// What the beginning of a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,31 +17,33 @@ pub(crate) struct Header {
 }
 
 /// A file whose beginning has been read.
-enum Opened<R: io::Read> {
-    Wav(WavReader<R>),
+enum Opened<R: Read> {
+    Wav(Wav),
     Flac(FlacReader<R>),
 }
 
-impl<R: BufRead> Opened<R> {
-    fn new(mut file: R) -> Result<Opened<R>, AudioFault> {
-        let not_audio = |what: &dyn ToString| AudioFault::NotAudio { what: what.to_string() };
-        let start = file.fill_buf().map_err(|e| not_audio(&e))?;
+impl<R: BufRead + Seek> Opened<R> {
+    /// Reads the beginning of a file of so many bytes.
+    fn new(mut file: R, size: u64) -> Result<Opened<R>, AudioFault> {
+        skip_id3(&mut file)?;
+        let start = file.fill_buf().map_err(unreadable)?;
         match start.get(..4) {
-            Some(b"RIFF") => WavReader::new(file).map(Opened::Wav).map_err(|e| not_audio(&e)),
+            Some(b"RIFF" | b"RF64" | b"BW64") => Wav::read(&mut file, size).map(Opened::Wav),
             Some(b"fLaC") => {
                 let options = FlacReaderOptions { metadata_only: false, read_vorbis_comment: false };
-                FlacReader::new_ext(file, options).map(Opened::Flac).map_err(|e| not_audio(&e))
+                let flac = FlacReader::new_ext(file, options);
+                flac.map(Opened::Flac).map_err(|e| AudioFault::NotAudio { what: e.to_string() })
             }
             _ => {
                 let found = start[..start.len().min(4)].escape_ascii();
-                Err(not_audio(&format_args!("it begins with `{found}`")))
+                Err(AudioFault::NotAudio { what: format!("it begins with `{found}`") })
             }
         }
     }
 
     fn header(&self) -> Result<Header, AudioFault> {
         let (rate, n_samples) = match self {
-            Opened::Wav(file) => (file.spec().sample_rate, Some(file.duration().into())),
+            Opened::Wav(file) => (file.rate, Some(file.n_samples())),
             Opened::Flac(file) => (file.streaminfo().sample_rate, file.streaminfo().samples),
         };
         match n_samples.filter(|_| rate > 0) {
@@ -51,9 +53,22 @@ impl<R: BufRead> Opened<R> {
     }
 }
 
-/// Reads what the beginning of a file says.
-pub(crate) fn header(file: impl io::Read) -> Result<Header, AudioFault> {
-    Opened::new(io::BufReader::with_capacity(HEADER_BYTES, file))?.header()
+/// Skips a tag that programs for music put before FLAC: `ID3`, a version, flags, and its length in four times 7 bits.
+fn skip_id3(file: &mut (impl BufRead + Seek)) -> Result<(), AudioFault> {
+    const FOOTER: u8 = 0x10;
+    let Some(&[b'I', b'D', b'3', _, _, flags, a, b, c, d]) =
+        file.fill_buf().map_err(unreadable)?.first_chunk()
+    else {
+        return Ok(());
+    };
+    let length = [a, b, c, d].iter().fold(0, |length, &byte| length << 7 | i64::from(byte & 0x7f));
+    let footer = if flags & FOOTER == 0 { 0 } else { 10 };
+    file.seek_relative(10 + length + footer).map_err(unreadable)
+}
+
+/// Reads what the beginning of a file of so many bytes says.
+pub(crate) fn header(file: impl Read + Seek, size: u64) -> Result<Header, AudioFault> {
+    Opened::new(io::BufReader::with_capacity(HEADER_BYTES, file), size)?.header()
 }
 
 /// Bytes that are read at once where only the beginning is wanted.
@@ -71,10 +86,10 @@ impl Decoded {
     /// Decodes a file. It has to have as many samples as its beginning says.
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> Result<Header, AudioFault> {
         self.mono.clear();
-        let opened = Opened::new(bytes)?;
+        let opened = Opened::new(Cursor::new(bytes), bytes.len() as u64)?;
         let header = opened.header()?;
         match opened {
-            Opened::Wav(file) => self.decode_wav(file)?,
+            Opened::Wav(file) => file.decode(bytes, &mut self.mono),
             Opened::Flac(file) => self.decode_flac(file, header.n_samples)?,
         }
         match self.mono.len() as u64 {
@@ -83,41 +98,7 @@ impl Decoded {
         }
     }
 
-    fn decode_wav(&mut self, file: WavReader<&[u8]>) -> Result<(), AudioFault> {
-        let spec = file.spec();
-        let scale = scale(spec.bits_per_sample.into());
-        match spec.sample_format {
-            SampleFormat::Float => self.mix(spec.channels, file.into_samples::<f32>()),
-            SampleFormat::Int => {
-                let samples = file.into_samples::<i32>().map(|sample| sample.map(|x| x as f32 * scale));
-                self.mix(spec.channels, samples)
-            }
-        }
-    }
-
-    /// Averages the channels of interleaved samples. A file that ends early is found out by its length.
-    fn mix(
-        &mut self,
-        channels: u16,
-        samples: impl Iterator<Item = hound::Result<f32>>,
-    ) -> Result<(), AudioFault> {
-        let (mut sum, mut channel) = (0.0, 0);
-        for sample in samples {
-            match sample {
-                Ok(sample) => sum += sample,
-                Err(hound::Error::IoError(_)) => return Ok(()),
-                Err(e) => return Err(AudioFault::Corrupt { what: e.to_string() }),
-            }
-            channel += 1;
-            if channel == channels {
-                self.mono.push(sum / f32::from(channels));
-                (sum, channel) = (0.0, 0);
-            }
-        }
-        Ok(())
-    }
-
-    fn decode_flac(&mut self, mut file: FlacReader<&[u8]>, n_samples: u64) -> Result<(), AudioFault> {
+    fn decode_flac(&mut self, mut file: FlacReader<Cursor<&[u8]>>, n_samples: u64) -> Result<(), AudioFault> {
         let scale = scale(file.streaminfo().bits_per_sample);
         let mut blocks = file.blocks();
         while (self.mono.len() as u64) <= n_samples {
@@ -170,7 +151,26 @@ mod tests {
         assert_eq!(wav.mono, flac.mono);
         let first = i16::from_le_bytes([WAV[44 + 8000], WAV[45 + 8000]]);
         assert_eq!(wav.mono[4000], f32::from(first) / 32_768.0);
-        assert_eq!(super::header(FLAC).unwrap(), header);
+        assert_eq!(super::header(Cursor::new(FLAC), FLAC.len() as u64).unwrap(), header);
+    }
+
+    #[test]
+    fn flac_may_follow_a_tag() {
+        let (mut plain, mut tagged) = (Decoded::default(), Decoded::default());
+        plain.decode(FLAC).unwrap();
+        for (flags, more) in [(0, 0), (0x10, 10)] {
+            let tag = [&b"ID3\x04\0"[..], &[flags, 0, 0, 1, 2], &vec![b'x'; 130 + more]].concat();
+            let file = [&tag, FLAC].concat();
+            tagged.decode(&file).unwrap();
+            assert_eq!(tagged.mono, plain.mono);
+            assert_eq!(super::header(Cursor::new(&file), file.len() as u64).unwrap().rate, 22_050);
+        }
+        // Another file may have such a tag, or a tag may be cut off.
+        for rest in [&b"\xff\xfb\x90\0"[..], b""] {
+            let tag = [b"ID3\x04\0\0\0\0\0\x04abcd", rest].concat();
+            let error = tagged.decode(&tag).unwrap_err();
+            assert!(matches!(error, AudioFault::NotAudio { .. }), "{error}");
+        }
     }
 
     #[test]

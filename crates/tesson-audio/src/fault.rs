@@ -37,6 +37,10 @@ tesson_core::error_kinds! {
         NotAudio { what: String = "it begins with `OggS`".into() }
             = "audio.not-audio": "the file is no recording in WAV or FLAC: {what}"
             => "Convert the file to WAV or FLAC.",
+        /// The samples of a WAV file are compressed, or of an unknown kind.
+        OtherEncoding { found: String = "IMA ADPCM (format 17)".into() }
+            = "audio.other-encoding": "the WAV file holds {found}, expected whole numbers, floats of 32 or 64 bits, A-law or µ-law"
+            => "Convert the file to whole numbers of 16 bits, or to FLAC.",
         /// A file is damaged.
         Corrupt { what: String = "frame header CRC mismatch".into() }
             = "audio.corrupt": "the recording is damaged: {what}"

@@ -9,6 +9,8 @@ mod fault;
 mod log_mel;
 mod recordings;
 mod spec;
+#[cfg(feature = "codecs")]
+mod wav;
 
 pub use fault::AudioFault;
 pub use recordings::FORMAT;

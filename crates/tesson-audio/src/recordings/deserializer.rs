@@ -69,7 +69,7 @@ impl Recordings {
             Err(other) => return Err(other),
         };
         let failed = Mutex::new(None);
-        let found = header(SourceFile::new(fetch, resource, size, &failed));
+        let found = header(SourceFile::new(fetch, resource, size, &failed), size);
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(Error::Store(e)) => Ok(Err(AudioFault::Unreadable { what: e.source.to_string() })),
             Some(other) => Err(other),

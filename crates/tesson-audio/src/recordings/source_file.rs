@@ -1,6 +1,6 @@
 //! A listed file, read as far as a decoder asks for it.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
@@ -38,5 +38,17 @@ impl Read for SourceFile<'_> {
         into[..n as usize].copy_from_slice(&self.buffer);
         self.at += n;
         Ok(n as usize)
+    }
+}
+
+impl Seek for SourceFile<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(from) => self.size.checked_add_signed(from),
+            SeekFrom::Current(from) => self.at.checked_add_signed(from),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }
