@@ -35,11 +35,11 @@ pub fn expected(case: &Case, rules: Rules) -> Result<Vec<Value>, String> {
 
 /// The expected answers where the reference stops at a fault earlier than Tesson.
 ///
-/// Text, §9: "Tesson charges a fault at the minibatch that holds its sequence, in plan order (the reference: when the
-/// chunk is read, so up to a chunk or a window earlier). Deviation." So minibatches may come between the last that the
-/// reference delivered and the error, if that was the fate of a reading that had begun well; they are taken as found.
-/// Everything before, and that there is an error in the end, is as expected; that error must be a fault with a place in
-/// the data, which is what the sentence is about.
+/// spec/ctf.md §9: "Tesson charges a fault at the minibatch that holds its sequence, in plan order (the
+/// reference: when the chunk is read, so up to a chunk or a window earlier). Deviation." So minibatches may come
+/// between the last that the reference delivered and the error, if that was the fate of a reading that had begun well;
+/// they are taken as found. Everything before, and that there is an error in the end, is as expected; that error must
+/// be a fault with a place in the data, which is what the sentence is about.
 #[must_use]
 pub fn with_later_fault(mut expected: Vec<Value>, found: &[Value]) -> Vec<Value> {
     let is_error = |line: Option<&Value>| line.is_some_and(|l| l.get("error").is_some());

@@ -1,5 +1,5 @@
-//! Reading in stored order, dealt to workers by running number: written from §7 of the engine's specification alone, on
-//! sequences that were read one at a time by one worker.
+//! Reading in stored order, dealt to workers by running number: written from spec/engine.md §7 alone, on sequences
+//! that were read one at a time by one worker.
 
 use serde_json::{Map, Value, json};
 

@@ -13,6 +13,7 @@ mod links;
 mod manifest;
 mod python;
 mod readme;
+mod references;
 mod run;
 mod source_text;
 mod suite;

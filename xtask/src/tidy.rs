@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::links;
 use crate::manifest::dependencies;
+use crate::references;
 use crate::source_text::{File, files, numbered};
 use crate::tally::Tally;
 use crate::words;
@@ -22,6 +23,7 @@ const RULES: &[Rule] = &[
     ("crates depend on each other as the table of layers says", layers),
     ("crates that need no unsafe code forbid it", unsafe_code),
     ("links between documents lead somewhere", links::broken),
+    ("references to specifications name a page and a section that exist", references::broken),
     ("every term of the glossary is used", words::unused_terms),
     (
         "every word of an option, a public item or a file name is in the glossary or common",

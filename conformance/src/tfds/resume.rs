@@ -1,4 +1,5 @@
-//! Every order of a case, interrupted and resumed (§12.6): at positions of all kinds, and by other numbers of workers.
+//! Every order of a case, interrupted and resumed (spec/tfds.md §12.6): at positions of all kinds, and by other numbers
+//! of workers.
 
 use tesson::Demand;
 use tesson::tfds::{Stream, StreamState};

@@ -8,7 +8,8 @@ use tesson_core::{ConfigError, Registry, Section, nearest};
 use crate::brainscript::{self, ReadFile, Script, Variables};
 use crate::reader::{self, Found, Reader};
 
-/// Arguments of a command line, in order (§6): `configFile=a.cntk+b.cntk`, `currentDirectory=dir`, `name=value`.
+/// Arguments of a command line, in order (spec/brainscript.md §6): `configFile=a.cntk+b.cntk`, `currentDirectory=dir`,
+/// `name=value`.
 #[derive(Clone, Default)]
 pub struct Arguments {
     script: Script,

@@ -16,7 +16,7 @@ use crate::{ConfigConflict, READER_OPTIONS, Schedule, TransformConfig, Transform
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
 
-/// Samples of a minibatch where neither a call nor the configuration gives a size (§14).
+/// Samples of a minibatch where neither a call nor the configuration gives a size (spec/engine.md §14).
 const DEFAULT_MINIBATCH: u64 = 256;
 
 /// "No end", as a value of `maxSamples` and `maxSweeps`.
@@ -261,7 +261,7 @@ impl SourceConfig {
     }
 
     /// Sizes of minibatches in samples for who gives none: as configured; any number where only sequences are limited;
-    /// else 256 (§14).
+    /// else 256 (spec/engine.md §14).
     ///
     /// # Panics
     /// Never: the default sizes are possible ones.

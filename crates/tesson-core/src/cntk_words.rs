@@ -1,4 +1,4 @@
-//! The generators of CNTK 2.7's transforms (specification of images, §9.1).
+//! The generators of CNTK 2.7's transforms (spec/image.md §9.1).
 
 use crate::{Mt19937, StepWords};
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// Random numbers for one transform of one sequence (spec of images, §9.2).
+/// Random numbers for one transform of one sequence (spec/image.md §9.2).
 ///
 /// The engine supplies them: a function of the source's seed, the sweep, the sequence's key, which copy of it this is, and
 /// the transform's place and seed. Neither threads nor the size of minibatches nor a resume changes them.
@@ -131,7 +131,7 @@ impl<'a> Draw<'a> {
     }
 
     /// A number of the normal distribution of mean 0 and deviation 1, by the ziggurat of 128 layers (spec of images,
-    /// §9.1): one word most often, more where it falls on the edge of a layer.
+    /// spec/image.md §9.1): one word most often, more where it falls on the edge of a layer.
     pub fn normal(&mut self) -> f32 {
         let layers = Ziggurat::get();
         loop {

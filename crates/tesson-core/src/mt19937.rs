@@ -1,5 +1,5 @@
-//! The 32-bit Mersenne Twister: TensorFlow's global seed draws from it (spec of prepared datasets, §8.4), and CNTK's image
-//! transforms do (spec of images, §9.1).
+//! The 32-bit Mersenne Twister: TensorFlow's global seed draws from it (spec/tfds.md §8.4), and CNTK's image
+//! transforms do (spec/image.md §9.1).
 //!
 //! M. Matsumoto and T. Nishimura, MT19937 of 2002, `init_by_array` and `init_genrand`.
 

@@ -69,9 +69,9 @@ const PAGES_SHARE: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthRule {
     Any,
-    /// Every stream has one sample of each sequence (§9.2).
+    /// Every stream has one sample of each sequence (spec/engine.md §9.2).
     Frames,
-    /// All streams have as many samples of a sequence (§9.3).
+    /// All streams have as many samples of a sequence (spec/engine.md §9.3).
     Equal,
 }
 

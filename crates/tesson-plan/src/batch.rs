@@ -2,7 +2,7 @@
 
 /// A position in the data, and what comes next there.
 ///
-/// On local timelines (§8) position and sweep are those of this rank alone.
+/// On local timelines (spec/engine.md §8) position and sweep are those of this rank alone.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cursor {
     /// Samples since the start, over all ranks and sweeps.
@@ -91,7 +91,7 @@ impl Steps {
     }
 }
 
-/// Where a window of a local timeline (§8) was begun, before it was filled.
+/// Where a window of a local timeline (spec/engine.md §8) was begun, before it was filled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct WindowStart {
     /// As stored the chunk, else the place in the order of the chunks.

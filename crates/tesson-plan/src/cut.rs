@@ -1,4 +1,4 @@
-//! Cutting minibatches (§6, §7): what may go into one. Each order loops over its own sequences.
+//! Cutting minibatches (spec/engine.md §6, §7): what may go into one. Each order loops over its own sequences.
 
 use tesson_core::Index;
 

@@ -2,7 +2,7 @@
 //!
 //! The plan is a pure function of (index, options, seed, position). It never sees data, threads, files or time, so
 //! it can be tested at a billion sequences, printed without reading, and resumed from a handful of integers.
-//! Rules and numbers in brackets, such as §6.2, are those of the specification of the engine.
+//! The rules are those of `docs/spec/engine.md`, and for streams of examples those of `docs/spec/tfds.md`.
 //!
 //! Start reading at [`Planner`]; `cut` forms minibatches, `order` has the orders, `resume` the states.
 //! This crate follows the `tesson` façade and has no stability promise of its own.

@@ -85,9 +85,9 @@ impl Planner {
         self.seek(index, 0, Some(demand))
     }
 
-    /// Goes to the first sequence that starts at or after a position, in samples since the start (§10.1), be it
-    /// beyond the end of the data. Without a demand no rule of ranks is applied. `None`: more of the index
-    /// is needed.
+    /// Goes to the first sequence that starts at or after a position, in samples since the start
+    /// (spec/engine.md §10.1), be it beyond the end of the data. Without a demand no rule of ranks is applied. `None`:
+    /// more of the index is needed.
     ///
     /// Reads through the lengths of the sweep up to there, unless the order is as stored or all lengths are equal.
     ///
@@ -353,7 +353,7 @@ impl Planner {
         self.spec.order.definition().check(index)
     }
 
-    /// The position of a rank without data: the end (§6.3). `None`: the rank has data.
+    /// The position of a rank without data: the end (spec/engine.md §6.3). `None`: the rank has data.
     fn end_without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<u64>> {
         let Some(demand) = demand.filter(|&demand| self.equal_steps(demand).is_none()) else {
             return Ok(None);

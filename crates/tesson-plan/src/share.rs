@@ -5,9 +5,11 @@ use crate::PlanRefusal;
 /// How ranks share the sequences.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// CNTK's: in shuffled orders by chunk (§6.3), as stored by running number (§7). Each rank has its own position.
+    /// CNTK's: in shuffled orders by chunk (spec/engine.md §6.3), as stored by running number (spec/engine.md §7). Each
+    /// rank has its own position.
     Chunk,
-    /// By number within the minibatch of all ranks (§6.4): minibatches do not depend on the number of workers.
+    /// By number within the minibatch of all ranks (spec/engine.md §6.4): minibatches do not depend on the number of
+    /// workers.
     Position,
 }
 

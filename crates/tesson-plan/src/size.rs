@@ -54,7 +54,7 @@ pub(crate) struct Room {
 impl Room {
     pub(crate) const EMPTY: Room = Room { global: Size::NOTHING, own: Size::NOTHING };
 
-    /// The room that a demand and the most sequences of a minibatch leave to its rank (§6.1).
+    /// The room that a demand and the most sequences of a minibatch leave to its rank (spec/engine.md §6.1).
     ///
     /// On a local timeline either size is divided among the workers, and every one gets at least a sample and a sequence.
     pub(crate) fn of(demand: Demand, most_sequences: u64, local_timeline: bool) -> Room {

@@ -7,7 +7,7 @@ use tesson_core::Index;
 use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Planned, Sharing};
 use crate::{PlanRefusal, Result};
 
-/// Where the data end (§6.1). Counts the samples of all ranks.
+/// Where the data end (spec/engine.md §6.1). Counts the samples of all ranks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Sweep after sweep, for ever.
@@ -64,8 +64,8 @@ pub struct PlanSpec {
     pub ending: Ending,
     /// Whether a minibatch continues with the next sweep when one ends.
     pub cross_sweep_ends: bool,
-    /// Samples of all ranks in an epoch, whose end ends a minibatch, too (§14). A sequence that lies across it belongs to the
-    /// earlier epoch. `None`: there are no epochs but sweeps.
+    /// Samples of all ranks in an epoch, whose end ends a minibatch, too (spec/engine.md §14). A sequence that lies
+    /// across it belongs to the earlier epoch. `None`: there are no epochs but sweeps.
     pub epoch_size: Option<u64>,
     /// Whether the size of a minibatch is divided among the workers beforehand (the default of CNTK) or limits the
     /// samples that all pass together.
@@ -146,7 +146,8 @@ impl PlanSpec {
         Some((position / samples + 1).saturating_mul(samples))
     }
 
-    /// Whether the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples (§8).
+    /// Whether the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples
+    /// (spec/engine.md §8).
     pub(crate) fn ends_locally(&self, at: Cursor, workers: u64, rank: u64) -> bool {
         match self.limit {
             Limit::Sweeps(sweeps) => at.sweep >= sweeps,

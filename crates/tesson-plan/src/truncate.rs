@@ -1,4 +1,5 @@
-//! Truncated reading (§9.3, §9.4): slots of sequences laid end to end; a minibatch takes as many samples of each.
+//! Truncated reading (spec/engine.md §9.3, §9.4): slots of sequences laid end to end; a minibatch takes as many samples
+//! of each.
 //!
 //! A pure fold: the caller fills slots with sequences and their parsed lengths (the plan knows only counted ones), and takes
 //! the samples of the next minibatch from them. The sequences pending in slots are part of the state.
@@ -79,7 +80,7 @@ pub struct SlotsShape {
     pub n: u64,
     /// Samples of a slot in a minibatch, at least 1.
     pub length: u32,
-    /// The last samples that a slot repeats which holds one sequence only, fewer than `length` (§9.4).
+    /// The last samples that a slot repeats which holds one sequence only, fewer than `length` (spec/engine.md §9.4).
     pub right_splice: u32,
 }
 
@@ -215,7 +216,7 @@ impl<T: Clone> Slot<T> {
             self.cursor += n;
             self.left -= u64::from(n);
             if at == m && m == length && into.len() == first + 1 {
-                // A full slot of one sequence goes back before its end is looked at (§9.4).
+                // A full slot of one sequence goes back before its end is looked at (spec/engine.md §9.4).
                 self.cursor -= splice;
                 self.left += u64::from(splice);
             }

@@ -1,4 +1,5 @@
-//! What the files beside the data say of a dataset: dataset_info.json, features.json, names of classes (§1).
+//! What the files beside the data say of a dataset: dataset_info.json, features.json, names of classes
+//! (spec/tfds.md §1).
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -109,7 +110,7 @@ fn features_in(directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
     Ok(features::json::parse(&text).map_err(named)?)
 }
 
-/// Sees that directories that are read as one hold the same features (§7.5).
+/// Sees that directories that are read as one hold the same features (spec/tfds.md §7.5).
 pub(super) fn same_features(parts: &[(String, DatasetInfo)]) -> Result<(), Error> {
     let [(first, info), others @ ..] = parts else { return Ok(()) };
     if others.is_empty() {
@@ -125,7 +126,7 @@ pub(super) fn same_features(parts: &[(String, DatasetInfo)]) -> Result<(), Error
     Ok(())
 }
 
-/// A file beside a text says that it was encoded by what no longer exists (§1.4).
+/// A file beside a text says that it was encoded by what no longer exists (spec/tfds.md §1.4).
 fn refuse_encoders(directory: &Path, features: &Feature) -> Result<(), Error> {
     let texts: Vec<(String, String)> = features
         .texts()
@@ -150,7 +151,7 @@ fn refuse_encoders(directory: &Path, features: &Feature) -> Result<(), Error> {
 }
 
 /// The names of classes, for each feature that has any: the keys to it, joined by `/`, and its names. A feature without a
-/// label file has the numbers of its classes for names (§1.4).
+/// label file has the numbers of its classes for names (spec/tfds.md §1.4).
 ///
 /// # Errors
 /// A file that cannot be read, or has another number of names than the feature has classes.

@@ -59,7 +59,7 @@ pub(super) struct ShardProbe<'a> {
 pub(super) struct Lengths {
     plan: Arc<Plan>,
     on_damage: OnDamage,
-    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
+    /// Whether every file is read to its end, whatever the dataset says that it holds (spec/tfds.md §8.2).
     to_the_end: bool,
     /// By place in the plan, where it has been seen; it may be another number than the dataset says.
     pub(super) known: BTreeMap<usize, u64>,

@@ -20,7 +20,7 @@ pub(super) struct Order {
     pub(super) on_damage: OnDamage,
     pub(super) stream: Stream,
     pub(super) lengths: Lengths,
-    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
+    /// Whether every file is read to its end, whatever the dataset says that it holds (spec/tfds.md §8.2).
     to_the_end: bool,
     /// Whether it takes records that are never read, or not yet: then files are looked into before examples are given that
     /// depend on how many records they hold.

@@ -30,7 +30,7 @@ use crate::stretches::{LoadedStretch, Stretch};
 
 pub use example_batch::ExampleBatch;
 
-/// How records are handled that cannot be read or decoded (§13).
+/// How records are handled that cannot be read or decoded (spec/tfds.md §13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDamage {
     /// The traversal fails there, and stays failed.
@@ -237,7 +237,7 @@ impl Reader {
         self.skipped
     }
 
-    /// The id of an example: its file and its number in that (§8.10).
+    /// The id of an example: its file and its number in that (spec/tfds.md §8.10).
     pub fn id(&self, examples: &ExampleBatch, row: usize) -> String {
         self.id_of(RecordId::of(examples.numbers[row]))
     }

@@ -1,4 +1,4 @@
-//! States of readers as JSON: where the stream stands, and what it must be a stream of (§12.4).
+//! States of readers as JSON: where the stream stands, and what it must be a stream of (spec/tfds.md §12.4).
 //!
 //! | member | what it holds | since |
 //! |---|---|---|
@@ -47,8 +47,8 @@ impl Reader {
         saved
     }
 
-    /// The same with what the buffers of shuffles hold there: going to it costs no draws then, however far it is (§12.3).
-    /// That takes a few bytes for each example in a buffer.
+    /// The same with what the buffers of shuffles hold there: going to it costs no draws then, however far it is
+    /// (spec/tfds.md §12.3). That takes a few bytes for each example in a buffer.
     ///
     /// The first one in a traversal costs a draw for each example before it, the next ones for those since the last.
     ///
@@ -178,8 +178,8 @@ impl Reader {
 
 /// How a saved state is restored.
 pub struct Restoring<'a> {
-    /// Files may have other names than those it was taken of (§12.4); their number and the dataset's name and version are
-    /// compared, and that they hold the same is the caller's word.
+    /// Files may have other names than those it was taken of (spec/tfds.md §12.4); their number and the dataset's name
+    /// and version are compared, and that they hold the same is the caller's word.
     pub force: bool,
     /// Whether to stop, asked every few milliseconds of a long way, past many examples of a shuffle.
     pub interrupted: &'a mut dyn FnMut() -> bool,

@@ -1,4 +1,4 @@
-//! What each example is called: `tfds_id` (§8.10).
+//! What each example is called: `tfds_id` (spec/tfds.md §8.10).
 
 use std::collections::BTreeMap;
 

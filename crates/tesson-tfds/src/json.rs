@@ -1,5 +1,5 @@
 //! Messages in protobuf's JSON form: names in camel or snake case, 64-bit integers as strings or numbers, defaults left
-//! out (§1.2).
+//! out (spec/tfds.md §1.2).
 
 use std::path::Path;
 use std::sync::Arc;

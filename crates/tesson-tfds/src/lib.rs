@@ -1,8 +1,8 @@
 //! Datasets prepared by TensorFlow Datasets, without TensorFlow: what the files beside the data say, which records a
 //! split stands for, in which order they come, and what a record's bytes mean.
 //!
-//! Nothing here opens a file: text and bytes are handed in. Rules and numbers in brackets, such as §7.2, are those of the
-//! specification of prepared datasets. This crate follows the `tesson` façade and has no stability promise of its own.
+//! Nothing here opens a file: text and bytes are handed in. The rules are those of `docs/spec/tfds.md`. This crate
+//! follows the `tesson` façade and has no stability promise of its own.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! How a split is read: `ReadConfig` (§9).
+//! How a split is read: `ReadConfig` (spec/tfds.md §9).
 
 use std::num::NonZeroU64;
 
@@ -8,7 +8,7 @@ use tesson_core::{ConfigError, nearest};
 use crate::info::FileFormat;
 use crate::json::{integer, wide_integer};
 
-/// One of several pipelines that share the files (§8.8).
+/// One of several pipelines that share the files (spec/tfds.md §8.8).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct InputContext {
     /// How many there are.
@@ -17,7 +17,7 @@ pub struct InputContext {
     pub pipeline: u64,
 }
 
-/// What a sort function makes of the files of a plan (§8.9).
+/// What a sort function makes of the files of a plan (spec/tfds.md §8.9).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// The last one first.
@@ -42,7 +42,7 @@ pub struct Sorted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadConfig {
-    /// Files are read again and again (§8.6).
+    /// Files are read again and again (spec/tfds.md §8.6).
     pub repeat_filenames: bool,
     /// Examples get their `tfds_id`.
     pub add_tfds_id: bool,
@@ -60,11 +60,11 @@ pub struct ReadConfig {
     pub sort: Option<Sort>,
     /// Datasets with a meaningful order are read in that order or not at all.
     pub enable_ordering_guard: bool,
-    /// The files must hold as many examples as the dataset says (§8.11).
+    /// The files must hold as many examples as the dataset says (spec/tfds.md §8.11).
     pub assert_cardinality: bool,
     /// Which of the available formats is read.
     pub file_format: Option<FileFormat>,
-    /// Missing files are errors when they are reached, as in TFDS, not all at the beginning (§13).
+    /// Missing files are errors when they are reached, as in TFDS, not all at the beginning (spec/tfds.md §13).
     pub lazy: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A split as it is read: which files, in which order, and what is done with the examples then (§8).
+//! A split as it is read: which files, in which order, and what is done with the examples then (spec/tfds.md §8).
 
 use std::num::NonZeroU64;
 
@@ -82,7 +82,7 @@ pub struct DrawnSeed {
 pub struct Plan {
     /// What is read of each file, after the sort function; [`crate::ids::Ids`] are made from these.
     pub files: Vec<FileInstruction>,
-    /// Those of them that this pipeline reads (§8.8), by their places.
+    /// Those of them that this pipeline reads (spec/tfds.md §8.8), by their places.
     pub own: Vec<usize>,
     /// Seeds that were not given, and so were drawn.
     pub drawn: Vec<DrawnSeed>,
@@ -169,7 +169,7 @@ impl Plan {
     }
 
     /// What of each file comes, if it holds so many records. Whether takes are applied is decided for all files
-    /// together (§8.2).
+    /// together (spec/tfds.md §8.2).
     fn spans(&self, dataset: &Dataset, len_of: &dyn Fn(&Shard) -> u64) -> Vec<Span> {
         let to_the_end = self.files.iter().all(FileInstruction::reaches_the_end);
         let span = |&place: &usize| {
@@ -236,7 +236,7 @@ fn cycle(dataset: &Dataset, reading: &Reading) -> Result<NonZeroU64, ConfigError
     Ok(cycle)
 }
 
-/// Where seeds come from, in the order in which shuffles are made (§8.4).
+/// Where seeds come from, in the order in which shuffles are made (spec/tfds.md §8.4).
 struct Seeds<'a> {
     global: Option<GlobalSeeds>,
     draw: &'a mut dyn FnMut() -> u64,

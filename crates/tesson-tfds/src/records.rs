@@ -1,4 +1,4 @@
-//! The files of records that shards are, by format (§1.6).
+//! The files of records that shards are, by format (spec/tfds.md §1.6).
 
 use tesson_core::{ConfigError, ResourceId};
 use tesson_formats::array_record::ArrayRecordFile;

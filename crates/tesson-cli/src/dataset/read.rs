@@ -104,8 +104,8 @@ fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Re
     Ok(places.len() as u64)
 }
 
-/// Appends the next examples; of several workers this one's part of a minibatch that all of them get (§12.5). Returns how
-/// many examples all workers get.
+/// Appends the next examples; of several workers this one's part of a minibatch that all of them get
+/// (spec/tfds.md §12.5). Returns how many examples all workers get.
 fn read_share(
     worker: WorkerArgs,
     reader: &mut Reader,

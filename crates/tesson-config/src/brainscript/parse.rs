@@ -1,4 +1,4 @@
-//! The grammar (§2): entries of records, items of lists. Its functions have its names.
+//! The grammar (spec/brainscript.md §2): entries of records, items of lists. Its functions have its names.
 
 use std::ops::Range;
 
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
         Ok(start + blanks..start + blanks + text.trim().len())
     }
 
-    /// A group as the value of a name: a `[ ]` record is merged with the record that is there (§4).
+    /// A group as the value of a name: a `[ ]` record is merged with the record that is there (spec/brainscript.md §4).
     fn named_group(&mut self, name: &str, record: &mut Record) -> Result<Node> {
         let is_code =
             name.len() >= 14 && name.as_bytes()[name.len() - 14..].eq_ignore_ascii_case(b"NetworkBuilder");

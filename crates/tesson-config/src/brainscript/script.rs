@@ -1,4 +1,4 @@
-//! Files and command-line arguments, in order, as one text (§1, §6).
+//! Files and command-line arguments, in order, as one text (spec/brainscript.md §1, §6).
 
 use std::fmt;
 use std::ops::Range;

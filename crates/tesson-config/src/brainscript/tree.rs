@@ -46,7 +46,7 @@ impl Record {
         }
     }
 
-    /// Puts a value in the place of the one of this name, or at the end (§4).
+    /// Puts a value in the place of the one of this name, or at the end (spec/brainscript.md §4).
     pub(super) fn put(&mut self, name: &str, at: usize, value: Node) {
         match self.by_name.get(&name.to_ascii_lowercase()) {
             Some(&i) => {

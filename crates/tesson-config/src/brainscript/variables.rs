@@ -1,4 +1,5 @@
-//! `$name$` (§5): each variable is looked up along the path to where it stands, the outermost level first.
+//! `$name$` (spec/brainscript.md §5): each variable is looked up along the path to where it stands, the outermost level
+//! first.
 
 use std::collections::HashMap;
 use std::rc::Rc;

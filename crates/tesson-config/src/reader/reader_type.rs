@@ -1,4 +1,4 @@
-//! Which reader a section is (§9).
+//! Which reader a section is (spec/brainscript.md §9).
 
 use tesson_core::{ConfigError, Registry, nearest};
 

@@ -1,4 +1,5 @@
-//! Where the options of a reader are looked up (§7): its section, then every section around it, outwards.
+//! Where the options of a reader are looked up (spec/brainscript.md §7): its section, then every section around it,
+//! outwards.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Sizes of minibatches and epochs (spec of the engine, §14). They stand beside a reader, in `SGD` or around it.
+//! Sizes of minibatches and epochs (spec/engine.md §14). They stand beside a reader, in `SGD` or around it.
 
 use tesson_core::{Name, Section, Value};
 

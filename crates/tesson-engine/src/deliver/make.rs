@@ -112,7 +112,8 @@ impl Shared {
             share,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
-            // Which of the other ranks' sequences are left out is not known here, and all ranks end together (§6.4).
+            // Which of the other ranks' sequences are left out is not known here, and all ranks end together
+            // (spec/engine.md §6.4).
             is_empty: match self.setup.spec.sharing {
                 Sharing::Chunk => work.items.is_empty() && work.plan.kind == BatchKind::Ordinary,
                 Sharing::Position => work.plan.is_end(),

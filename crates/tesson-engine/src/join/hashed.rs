@@ -7,7 +7,8 @@ use tesson_core::{
     Chunk, Corpus, CorpusFacts, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
-/// A corpus whose text keys are numbers: their djb2 hashes (§3.1). Different texts of the same hash are one key.
+/// A corpus whose text keys are numbers: their djb2 hashes (spec/engine.md §3.1). Different texts of the same hash are
+/// one key.
 pub(super) struct Hashed(pub(super) Arc<dyn Corpus>);
 
 /// The hash of a text: from 5381 on, times 33, exclusive or the byte.

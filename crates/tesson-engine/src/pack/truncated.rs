@@ -1,4 +1,4 @@
-//! The truncated packer (§9.3): segments of sequences, one after the other.
+//! The truncated packer (spec/engine.md §9.3): segments of sequences, one after the other.
 
 use std::ops::Range;
 use std::sync::Arc;

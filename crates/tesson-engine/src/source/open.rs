@@ -177,7 +177,8 @@ impl SourceSpec {
     fn fit_plan(&mut self, parts: &Parts) -> Result<(), ConfigError> {
         let plan = &mut self.plan;
         if self.truncation.is_some() {
-            // Slots are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
+            // Slots are filled sequence by sequence, however many samples other ranks pass meanwhile
+            // (spec/engine.md §9.3).
             plan.local_timeline = true;
         }
         // Joined to others it is part of a corpus like any other.

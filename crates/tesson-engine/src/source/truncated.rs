@@ -1,5 +1,5 @@
-//! Truncated reading (§9.3): the pipeline delivers whole sequences, one at a time; slots cut them into segments of equal
-//! length.
+//! Truncated reading (spec/engine.md §9.3): the pipeline delivers whole sequences, one at a time; slots cut them into
+//! segments of equal length.
 //!
 //! Slots are filled by parsed lengths, which only decoded sequences have, so this happens where minibatches are handed
 //! out, in plan order. The sequences pending in slots are part of the state after a minibatch, by number and sweep; a
@@ -29,7 +29,7 @@ use crate::samples::dense_bytes;
 pub struct TruncationSpec {
     /// Samples of a slot in one minibatch, at least 1.
     pub length: u64,
-    /// Samples that a slot with one sequence repeats (§9.4), fewer than `length`.
+    /// Samples that a slot with one sequence repeats (spec/engine.md §9.4), fewer than `length`.
     pub right_splice: u64,
     /// Whether sparse streams stay sparse; in the reference they come out dense.
     pub keep_sparse: bool,

@@ -136,8 +136,8 @@ impl Index {
     }
 }
 
-/// The bytes from a chunk to the next. Each of its records has a byte of the file to itself (§3.1, "Chunk end"), so the
-/// declared number can be checked before they are read.
+/// The bytes from a chunk to the next. Each of its records has a byte of the file to itself (spec/tfds.md §3.1, "Chunk
+/// end"), so the declared number can be checked before they are read.
 fn step(bytes: u64, records: u64) -> Result<u32, String> {
     if records > bytes {
         return Err(format!("a chunk of {bytes} bytes declares {records} records"));

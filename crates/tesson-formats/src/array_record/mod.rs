@@ -1,4 +1,4 @@
-//! ArrayRecord: a Riegeli/records file with an index at its end (specification of TFDS datasets, §3).
+//! ArrayRecord: a Riegeli/records file with an index at its end (spec/tfds.md §3).
 //!
 //! | file | subject |
 //! |---|---|

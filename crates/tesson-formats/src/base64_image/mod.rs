@@ -1,4 +1,4 @@
-//! Pictures within a text file, in Base64, with a class for each (spec of images, §3).
+//! Pictures within a text file, in Base64, with a class for each (spec/image.md §3).
 //!
 //! | file | subject |
 //! |---|---|

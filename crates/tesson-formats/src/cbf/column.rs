@@ -328,7 +328,7 @@ impl<E: Real> Column<E> {
     }
 
     /// Appends a record whose entries are good, each sample sorted by column, entries of one column added up in the
-    /// order of the file (§2).
+    /// order of the file (spec/cbf.md §2).
     fn sort_in(&mut self, record: &[u8], head: Head, sample: &mut Vec<(u32, E)>) {
         let [values, columns, counts] = self.parts(record, head);
         let columns = columns.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b));

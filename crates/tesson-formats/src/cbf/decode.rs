@@ -182,7 +182,8 @@ impl<'r, E: Real> Decoder<'r, E> {
         }));
     }
 
-    /// Notes where the length in front of a chunk is not that of the longest stream (§3). The former counts.
+    /// Notes where the length in front of a chunk is not that of the longest stream (spec/cbf.md §3). The former
+    /// counts.
     fn compare_lengths(&mut self, first: usize, base: u64) {
         if self.rules.skips() {
             return;

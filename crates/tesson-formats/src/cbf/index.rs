@@ -38,7 +38,8 @@ type Lengths = (CompactLengths, Option<DataError>);
 fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Lengths, Error> {
     let chunk = &rules.chunks[number as usize];
     if chunk.n_sequences == 1 && !rules.checking {
-        // The table says it. The reference's converter writes a chunk for each sequence (§5): millions of small reads.
+        // The table says it. The reference's converter writes a chunk for each sequence (spec/cbf.md §5): millions of
+        // small reads.
         return Ok((CompactLengths::constant(chunk.n_samples, 1), None));
     }
     let mut lengths: Vec<u32> = Vec::with_capacity(chunk.n_sequences as usize);

@@ -1,4 +1,4 @@
-//! What a file says of itself: header and chunk table (§1 of the format), and whether that can be.
+//! What a file says of itself: header and chunk table (spec/cbf.md §1), and whether that can be.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) struct ChunkPlace {
     pub(super) offset: u64,
     /// Where it ends at the latest: the next chunk in the file, or the header, begins there.
     pub(super) end: u64,
-    /// Sequences in the chunks before it in the table: the key of its first one (§2).
+    /// Sequences in the chunks before it in the table: the key of its first one (spec/cbf.md §2).
     pub(super) first_sequence: u64,
     pub(super) n_sequences: u32,
     pub(super) n_samples: u32,
@@ -73,7 +73,7 @@ impl Layout {
     /// Reads and checks the file's ends. Nothing of the chunks is read.
     ///
     /// # Errors
-    /// What §3 lists for opening: [`CbfFault`] with its place, or a file without sequences.
+    /// What spec/cbf.md §3 lists for opening: [`CbfFault`] with its place, or a file without sequences.
     pub(super) fn read(file: &Arc<Path>, fetch: &dyn Fetch) -> Result<Layout, Error> {
         let mut reader = Reader { file, fetch, at: 0, end: fetch.size(FILE)?, bytes: Vec::new(), used: 0 };
         let size = reader.end;

@@ -139,7 +139,7 @@ impl Rules {
         self.by_offset[at] as usize
     }
 
-    /// Compares the lengths in front of a chunk with the table (§3), unless that is done already.
+    /// Compares the lengths in front of a chunk with the table (spec/cbf.md §3), unless that is done already.
     fn check_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), DataError> {
         if self.checking { Ok(()) } else { self.compare_lengths(number, lengths) }
     }
@@ -190,7 +190,7 @@ impl Cbf {
         Cbf { options, streams: Vec::new(), rules: Arc::new(rules) }
     }
 
-    /// The file's streams under the names that the options give them (§4).
+    /// The file's streams under the names that the options give them (spec/cbf.md §4).
     fn name_streams(&self, layout: &Layout) -> Result<Vec<Stream>, Error> {
         let mut streams: Vec<Stream> = Vec::with_capacity(layout.streams.len());
         for declared in &layout.streams {

@@ -67,8 +67,8 @@ impl Records {
         }
     }
 
-    /// Appends sparse records whose entries are not in order: sorted by column, those of one column in their order (§5),
-    /// and with it their sum.
+    /// Appends sparse records whose entries are not in order: sorted by column, those of one column in their order
+    /// (spec/cbf.md §5), and with it their sum.
     fn sorted(&mut self, sparse: Sparse<'_>, values: Numbers<'_>, element: Element) {
         let Sparse { lengths, bounds, columns } = sparse;
         let first = bounds[0];

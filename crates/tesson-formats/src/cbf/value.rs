@@ -1,4 +1,4 @@
-//! Values: from the file's type to the one that is asked for (§2: rounded to nearest, or exact).
+//! Values: from the file's type to the one that is asked for (spec/cbf.md §2: rounded to nearest, or exact).
 
 use crate::floats::Float;
 

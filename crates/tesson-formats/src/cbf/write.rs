@@ -1,4 +1,4 @@
-//! Writing binary files (§1, §5): chunks of about the size asked for, the header behind them.
+//! Writing binary files (spec/cbf.md §1, §5): chunks of about the size asked for, the header behind them.
 //!
 //! The file is a function of streams, sequences and chunk size alone, however the sequences come in batches. Nothing is
 //! sought: it can be written to a pipe. An error of writing a chunk is returned while the next one is made.
@@ -67,7 +67,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether a chunk's counts hold it (§6).
+    /// Whether a chunk's counts hold it (spec/cbf.md §6).
     fn can_be_counted(self) -> bool {
         self.sequences.max(self.samples) <= u32::MAX.into()
     }
@@ -95,7 +95,7 @@ impl<W: Write> Writer<W> {
     /// A writer of these streams. A chunk is closed when it has `chunk_bytes` bytes or more.
     ///
     /// # Errors
-    /// Streams that the format cannot hold (§5), and what the output answers.
+    /// Streams that the format cannot hold (spec/cbf.md §5), and what the output answers.
     pub fn new(mut out: W, streams: &[StreamSpec], chunk_bytes: u64) -> Result<Writer<W>, WriteError> {
         for (i, stream) in streams.iter().enumerate() {
             let most = if stream.sparse { i32::MAX as u64 } else { u64::from(u32::MAX) };

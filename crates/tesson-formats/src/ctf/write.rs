@@ -1,7 +1,7 @@
 //! Writing text: a row a sample, each with its sequence's id.
 //!
-//! Numbers have the digits that bring them back exactly, in the form that every reader of the format takes (§5): what is
-//! written here and read again is the same, bit for bit.
+//! Numbers have the digits that bring them back exactly, in the form that every reader of the format takes
+//! (spec/ctf.md §5): what is written here and read again is the same, bit for bit.
 
 use std::fmt::{Display, LowerExp};
 use std::io::Write;
@@ -29,7 +29,7 @@ impl<W: Write> Writer<W> {
     /// A writer of these streams.
     ///
     /// # Errors
-    /// Names that cannot stand in the format (§4).
+    /// Names that cannot stand in the format (spec/ctf.md §4).
     pub fn new(out: W, streams: &[StreamSpec]) -> Result<Writer<W>, WriteError> {
         for stream in streams {
             let name = stream.name.as_bytes();

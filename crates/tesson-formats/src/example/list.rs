@@ -1,4 +1,4 @@
-//! The three kinds of lists. Numbers come packed, one by one, or in any mixture of both (§5).
+//! The three kinds of lists. Numbers come packed, one by one, or in any mixture of both (spec/tfds.md §5).
 
 use super::wire::{Tag, Wire, WireType};
 use super::{ExampleError, Fault, List, Span};

@@ -1,4 +1,4 @@
-//! `tf.train.Example` messages: from their bytes straight into columns, and the way back (§5).
+//! `tf.train.Example` messages: from their bytes straight into columns, and the way back (spec/tfds.md §5).
 //!
 //! A message is a map from keys to lists of bytes, floats or integers. The caller lists the keys that it wants and which
 //! kind of list each has ([`FeatureSpec`]); a [`Parser`] then appends one row a message to each of the [`Columns`]. No map is

@@ -94,7 +94,7 @@ impl HtkCorpus {
     }
 
     /// Looks at the files of a chunk, when the first part of it is read: a chunk that has a bad one cannot be read at all
-    /// (§5.2), whichever part of it is wanted.
+    /// (spec/speech.md §5.2), whichever part of it is wanted.
     fn verify(&self, chunk: u32, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
         let verified = &self.verified[chunk as usize];
         if verified.load(Ordering::Acquire) {

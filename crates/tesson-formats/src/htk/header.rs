@@ -1,4 +1,4 @@
-//! The header of a parameter file (spec of speech, §4).
+//! The header of a parameter file (spec/speech.md §4).
 
 use std::fmt;
 

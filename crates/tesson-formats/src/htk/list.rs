@@ -205,7 +205,8 @@ pub(super) struct Selection {
 }
 
 impl Utterances {
-    /// Leaves out long utterances, then those whose keys occur again (§3). Lengths that are not known are short.
+    /// Leaves out long utterances, then those whose keys occur again (spec/speech.md §3). Lengths that are not known
+    /// are short.
     pub(super) fn select(&self, options: &HtkOptions) -> Selection {
         let is_short = |&i: &u32| u64::from(self.frames[i as usize]) <= options.max_frames;
         let (short, too_long): (Vec<u32>, Vec<u32>) = (0..self.len() as u32).partition(is_short);

@@ -1,4 +1,4 @@
-//! Features of speech in HTK's parameter files, which script files list (spec of speech, §2 to §5).
+//! Features of speech in HTK's parameter files, which script files list (spec/speech.md §2 to §5).
 //!
 //! | file | subject |
 //! |---|---|

@@ -187,7 +187,7 @@ fn allowed_kinds(stream: &Options<'_>) -> Result<u16, ConfigError> {
     Ok(kinds)
 }
 
-/// What `contextWindow` is (§5.3).
+/// What `contextWindow` is (spec/speech.md §5.3).
 fn context_window(options: &Options<'_>) -> Result<GivenWindow, ConfigError> {
     let Some(given) = options.given("contextWindow") else { return Ok(GivenWindow::None) };
     let wrong = || {

@@ -1,4 +1,4 @@
-//! A line of a script file (spec of speech, §2, §3): `name=file[first,last]`, or a file as a whole.
+//! A line of a script file (spec/speech.md §2, §3): `name=file[first,last]`, or a file as a whole.
 
 use std::borrow::Cow;
 

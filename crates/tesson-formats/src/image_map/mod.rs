@@ -1,4 +1,4 @@
-//! Pictures that a map lists, or a folder holds, with a class for each (spec of images, §2).
+//! Pictures that a map lists, or a folder holds, with a class for each (spec/image.md §2).
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Parquet shards of prepared datasets: one column `data`, an example a row (specification of TFDS datasets, §4).
+//! Parquet shards of prepared datasets: one column `data`, an example a row (spec/tfds.md §4).
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! TFRecord: records with checksums, back to back (specification of TFDS datasets, §2).
+//! TFRecord: records with checksums, back to back (spec/tfds.md §2).
 //!
 //! | file | subject |
 //! |---|---|

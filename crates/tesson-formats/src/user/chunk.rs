@@ -198,7 +198,7 @@ fn merged<T: Copy + std::ops::AddAssign>(
 }
 
 /// The counted length of each sequence: the counted stream's samples, else those of its longest one; at least 1 (engine,
-/// §8).
+/// spec/engine.md §8).
 fn lengths(chunk: &Chunk, counted: Option<usize>) -> Vec<u32> {
     let streams = counted.map_or(&chunk.streams[..], |i| &chunk.streams[i..=i]);
     let longest = |i: usize| streams.iter().map(|s| s.samples.range(i).len()).max().unwrap_or(0);

@@ -58,8 +58,8 @@ impl Most {
     }
 }
 
-/// Cuts chunks of utterances, each as soon as it has more frames or bytes than it should (spec of speech, §5.2): the index, and the
-/// number of each chunk's first utterance, and of all. Each frame is a sequence, or each utterance.
+/// Cuts chunks of utterances, each as soon as it has more frames or bytes than it should (spec/speech.md §5.2): the
+/// index, and the number of each chunk's first utterance, and of all. Each frame is a sequence, or each utterance.
 pub(crate) fn cut(n: usize, size: impl Fn(usize) -> Size, most: Most, by_frame: bool) -> (Index, Vec<u32>) {
     let (mut index, mut chunks) = (Index::new(), vec![0]);
     let (mut lengths, mut frames, mut bytes) = (Vec::new(), 0, 0);

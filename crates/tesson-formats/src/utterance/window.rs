@@ -1,4 +1,4 @@
-//! Frames on either side of a frame: how many there are (spec of speech, §5.3), and samples made of recordings.
+//! Frames on either side of a frame: how many there are (spec/speech.md §5.3), and samples made of recordings.
 
 use std::fmt;
 use std::ops::Range;

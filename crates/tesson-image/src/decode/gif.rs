@@ -1,4 +1,4 @@
-//! GIF: all its frames, each painted over the one before (§6.4).
+//! GIF: all its frames, each painted over the one before (spec/tfds.md §6.4).
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,5 @@
-//! JPEG, by libjpeg-turbo's fast integer transform and smooth upsampling of colours, which give TensorFlow's values (§6.4).
+//! JPEG, by libjpeg-turbo's fast integer transform and smooth upsampling of colours, which give TensorFlow's values
+//! (spec/tfds.md §6.4).
 
 use super::pixels::{deepen, room};
 use super::{PictureError, PictureShape, Scale, Want};

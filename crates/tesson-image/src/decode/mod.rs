@@ -1,4 +1,4 @@
-//! Files of pictures to pixels, with exactly the values that TensorFlow gives (specification of TFDS datasets, §6.4).
+//! Files of pictures to pixels, with exactly the values that TensorFlow gives (spec/tfds.md §6.4).
 //!
 //! PNG, JPEG, GIF and BMP are told apart by their first bytes, one file here for each. `pixels.rs` has what they share:
 //! where pixels are written. Nothing is repaired: a file with a damaged checksum or a missing end is an error.

@@ -1,4 +1,4 @@
-//! PNG, in the steps of libpng as TensorFlow sets it up (§6.4).
+//! PNG, in the steps of libpng as TensorFlow sets it up (spec/tfds.md §6.4).
 //!
 //! The library undoes filters and interlacing; everything that concerns values is here, a row at a time: samples to pixels
 //! of 16 bits with alpha, channels, depth.

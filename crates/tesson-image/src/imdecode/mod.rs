@@ -1,4 +1,4 @@
-//! Files of pictures to 8-bit pixels, with the values of OpenCV's `imdecode` (specification of images, §4).
+//! Files of pictures to 8-bit pixels, with the values of OpenCV's `imdecode` (spec/image.md §4).
 //!
 //! The first bytes of a file tell its kind; each kind has a file here. Alpha is dropped, 16 bits become 8, palettes are
 //! looked up; colour comes in either order. [`crate::decode`] has TensorFlow's values, which differ.

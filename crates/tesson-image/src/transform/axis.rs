@@ -1,4 +1,4 @@
-//! Where the values of a resized row or column come from (specification of images, §6.1).
+//! Where the values of a resized row or column come from (spec/image.md §6.1).
 //!
 //! The reference is OpenCV 3.1: half-pixel centres, no low-pass filter when shrinking, positions and weights in single
 //! precision. Every rounding here is part of the result.

@@ -1,4 +1,4 @@
-//! Random changes of brightness, contrast and saturation (specification of images, §8).
+//! Random changes of brightness, contrast and saturation (spec/image.md §8).
 
 use super::random::Random;
 use super::real::{Real, clamped};

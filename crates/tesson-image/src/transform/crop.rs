@@ -1,4 +1,4 @@
-//! Which rectangle of a picture is cut out (specification of images, §5).
+//! Which rectangle of a picture is cut out (spec/image.md §5).
 
 use super::random::Random;
 use super::view::Rect;

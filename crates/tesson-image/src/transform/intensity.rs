@@ -1,4 +1,4 @@
-//! Random noise along the principal axes of colour (specification of images, §8).
+//! Random noise along the principal axes of colour (spec/image.md §8).
 
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, parse};

@@ -1,4 +1,4 @@
-//! Subtracting a mean picture (specification of images, §7).
+//! Subtracting a mean picture (spec/image.md §7).
 
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, number, parse};

@@ -1,8 +1,7 @@
 //! Transforms of pictures as functions of pixels, one file each, and [`pipeline`], which applies several.
 //!
-//! Numbers in brackets, such as §6.2, refer to the specification of images. Results are those of CNTK 2.7, which are those of
-//! OpenCV 3.1, bit for bit; `normalize`, `random_resized_crop` and `random_erasing` are torchvision's,
-//! antialiased resizing is Pillow's.
+//! Results are those of CNTK 2.7 (spec/image.md §5), which are those of OpenCV 3.1, bit for bit; `normalize`,
+//! `random_resized_crop` and `random_erasing` are torchvision's, antialiased resizing is Pillow's.
 
 mod axis;
 pub mod color;

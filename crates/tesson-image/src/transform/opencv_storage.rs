@@ -1,5 +1,5 @@
-//! OpenCV's files of matrices, XML or YAML, as far as mean pictures and axes of colour need them (specification of images,
-//! §7 and §8).
+//! OpenCV's files of matrices, XML or YAML, as far as mean pictures and axes of colour need them
+//! (spec/image.md §7 and §8).
 
 use super::fault::TransformFault;
 

@@ -1,4 +1,4 @@
-//! Several transforms, one after another (specification of images, §5).
+//! Several transforms, one after another (spec/image.md §5).
 //!
 //! Pictures stay in 8 bits until a transform needs floating-point numbers, and cutting and mirroring copy nothing: they
 //! are applied where the next transform reads. Each step writes into one of two buffers that the scratch memory keeps.

@@ -1,4 +1,4 @@
-//! Resizing, with the results of OpenCV 3.1 in every bit (specification of images, §6).
+//! Resizing, with the results of OpenCV 3.1 in every bit (spec/image.md §6).
 //!
 //! Rows are first resized horizontally, each when it is first needed, into a ring of as many rows as there are taps; the
 //! rows of the result are made of these. Loops run over plain slices, so that the compiler uses vector instructions.

@@ -1,4 +1,4 @@
-//! Making pictures of one size (specification of images, §6).
+//! Making pictures of one size (spec/image.md §6).
 
 use super::axis::Interpolation;
 use super::fault::TransformFault;

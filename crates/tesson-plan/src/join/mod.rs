@@ -1,4 +1,5 @@
-//! Joining corpora by key (§3.2): the first corpus gives chunks and order, the others a partner to each sequence.
+//! Joining corpora by key (spec/engine.md §3.2): the first corpus gives chunks and order, the others a partner to each
+//! sequence.
 //!
 //! The result is an [`Index`] like any other, so that orders, sharing, cutting and states know nothing of joins, and a mapping from its sequences to those of each corpus.
 

@@ -1,4 +1,4 @@
-//! Joins against the plain reading of §3.2.
+//! Joins against the plain reading of spec/engine.md §3.2.
 
 use proptest::prelude::*;
 use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};

@@ -1,4 +1,4 @@
-//! The order in which the sequences are stored, sweep after sweep: CNTK's plain randomizer (§7).
+//! The order in which the sequences are stored, sweep after sweep: CNTK's plain randomizer (spec/engine.md §7).
 //!
 //! Sequence `n` of every sweep is sequence `n` of the corpus. Ranks share by running number, counted over sweep ends. A
 //! minibatch is one run over sweep ends that stops when its room is full. It needs no more of the index than it reads.

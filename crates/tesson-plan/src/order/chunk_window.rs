@@ -1,4 +1,4 @@
-//! Chunks shuffled, and sequences among those of the chunks in a window: CNTK's block randomizer (§5).
+//! Chunks shuffled, and sequences among those of the chunks in a window: CNTK's block randomizer (spec/engine.md §5).
 //!
 //! In each sweep the chunks are shuffled, each sequence is swapped with one whose window holds it and that its own window
 //! holds, and ranks share by the place of a sequence's chunk. `shuffle` has one sweep; here are all of them: the current

@@ -1,4 +1,5 @@
-//! Timelines of each rank's own (§8): windows of entries, filled one after the other, that a minibatch is cut from.
+//! Timelines of each rank's own (spec/engine.md §8): windows of entries, filled one after the other, that a minibatch
+//! is cut from.
 //!
 //! What a window holds is the order's ([`FillWindow`]). Positions and sweeps count what this rank alone has delivered.
 

@@ -1,4 +1,4 @@
-//! As stored, on a timeline of each rank's own (§8.1): for what cannot be joined.
+//! As stored, on a timeline of each rank's own (spec/engine.md §8.1): for what cannot be joined.
 //!
 //! A window is the next chunk that has sequences of the rank, which shares by the number of the sequence in the corpus.
 

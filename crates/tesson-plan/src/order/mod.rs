@@ -40,15 +40,17 @@ pub use window::Window;
 /// Which order, and its parameters.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum OrderSpec {
-    /// As the sequences are stored, sweep after sweep (CNTK's plain randomizer, §7).
+    /// As the sequences are stored, sweep after sweep (CNTK's plain randomizer, spec/engine.md §7).
     AsStored,
-    /// Chunks shuffled, and sequences among those of the chunks in a window (CNTK's block randomizer, §5).
+    /// Chunks shuffled, and sequences among those of the chunks in a window (CNTK's block randomizer,
+    /// spec/engine.md §5).
     ChunkWindow(ChunkWindow),
     /// All sequences shuffled by a keyed permutation.
     Global(Global),
-    /// As stored, on a timeline of each rank's own (§8.1): for what cannot be joined.
+    /// As stored, on a timeline of each rank's own (spec/engine.md §8.1): for what cannot be joined.
     LocalPlain,
-    /// Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own (§8.2).
+    /// Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own
+    /// (spec/engine.md §8.2).
     Tumbling(Tumbling),
 }
 
@@ -74,7 +76,7 @@ pub(crate) struct OrderInfo {
     pub(crate) version: u8,
     /// Its number in binary states; an order with a window has the next number, too, for windows in samples.
     pub(crate) code: u8,
-    /// Whether each rank counts on a timeline of its own (§8).
+    /// Whether each rank counts on a timeline of its own (spec/engine.md §8).
     pub(crate) is_local: bool,
     /// Whether chunks or sequences are shuffled.
     pub(crate) is_shuffled: bool,
@@ -156,7 +158,7 @@ pub(crate) trait Definition {
         false
     }
 
-    /// The order in which what is not composable is read where this one was asked for (§2).
+    /// The order in which what is not composable is read where this one was asked for (spec/engine.md §2).
     fn on_local_timeline(&self) -> Option<OrderSpec> {
         None
     }
@@ -199,7 +201,7 @@ impl OrderSpec {
         self.definition().parameters().window
     }
 
-    /// Whether each rank counts on a timeline of its own (§8).
+    /// Whether each rank counts on a timeline of its own (spec/engine.md §8).
     pub fn is_local(&self) -> bool {
         self.info().is_local
     }
@@ -225,7 +227,7 @@ impl OrderSpec {
     }
 
     /// Whether ranks share whole chunks, on the timeline of all of them, under [`Sharing::Chunk`](crate::Sharing::Chunk).
-    /// A rank without a chunk is at the end of the data then (§6.3).
+    /// A rank without a chunk is at the end of the data then (spec/engine.md §6.3).
     pub fn shares_chunks(&self) -> bool {
         self.info().shares_chunks()
     }
@@ -256,7 +258,7 @@ impl OrderSpec {
         all.min(within.saturating_add(2 * largest))
     }
 
-    /// The order in which what is not composable is read where this one was asked for (§2).
+    /// The order in which what is not composable is read where this one was asked for (spec/engine.md §2).
     #[must_use]
     pub fn on_local_timeline(self) -> OrderSpec {
         self.definition().on_local_timeline().unwrap_or(self)

@@ -1,4 +1,4 @@
-//! The shuffle of one sweep: chunk order, windows, and the pass over the sequences (§5).
+//! The shuffle of one sweep: chunk order, windows, and the pass over the sequences (spec/engine.md §5).
 //!
 //! Advice for the next editor: the order of draws is CNTK's and part of every saved state. Sequences are named by
 //! their *position* before the shuffle, so "its home lies in the window" is "its position lies in the window's
@@ -14,7 +14,7 @@ use super::window;
 use crate::Planned;
 use crate::rng::{Mt19937_64, Remainder};
 
-/// The chunks by place, for a sweep whose seed (base seed + sweep) is given (§5.1).
+/// The chunks by place, for a sweep whose seed (base seed + sweep) is given (spec/engine.md §5.1).
 pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
     let mut chunks: Vec<u32> = (0..n as u32).collect();
     let mut generator = Mt19937_64::new(seed);
@@ -315,7 +315,7 @@ mod tests {
         check_places(1, 3, &[0]);
     }
 
-    /// The worked example of §5.4: order as `chunk.sequence`.
+    /// The worked example of spec/engine.md §5.4: order as `chunk.sequence`.
     fn check_order(window: Window, sweep: u64, expected: &str) {
         let mut index = Index::new();
         for lengths in [&[1, 2, 3][..], &[1, 2], &[3, 1, 2], &[3, 6]] {

@@ -1,4 +1,4 @@
-//! Orders that are worked out sweep by sweep, and how minibatches are cut from them (§6.2).
+//! Orders that are worked out sweep by sweep, and how minibatches are cut from them (spec/engine.md §6.2).
 
 use tesson_core::Index;
 

@@ -1,4 +1,4 @@
-//! A few sequences of a shuffled sweep before the whole sweep is shuffled (§5).
+//! A few sequences of a shuffled sweep before the whole sweep is shuffled (spec/engine.md §5).
 //!
 //! The shuffle swaps the item at each position with any other, so the sequences at the first positions are known only after its
 //! last swap. But a few positions can be followed backwards: from where their items are at the end, swap by swap, to where

@@ -1,4 +1,5 @@
-//! Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own (§8.2).
+//! Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own
+//! (spec/engine.md §8.2).
 //!
 //! Ranks share by the place of a chunk in the sweep. A window takes in chunks of the rank until it is full, over sweep ends;
 //! the sequences of each sweep in it are shuffled together.
@@ -122,8 +123,8 @@ impl FillWindow for TumblingWindows {
     }
 }
 
-/// The tail swap of §4. `entries` is a tail of the window: positions count within the whole window, which makes no
-/// difference to what is drawn.
+/// The tail swap of spec/engine.md §4. `entries` is a tail of the window: positions count within the whole window,
+/// which makes no difference to what is drawn.
 fn shuffle(entries: &mut [Entry], seed: u64) {
     let mut generator = Mt19937_64::new(seed);
     let n = entries.len();

@@ -1,4 +1,4 @@
-//! The windows that sequences are shuffled in, and where the window of each place lies (§5.2).
+//! The windows that sequences are shuffled in, and where the window of each place lies (spec/engine.md §5.2).
 
 use std::fmt;
 

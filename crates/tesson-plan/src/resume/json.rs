@@ -1,4 +1,4 @@
-//! The form of states in JSON: the fields of the reference (§11), and the rest by name.
+//! The form of states in JSON: the fields of the reference (spec/engine.md §11), and the rest by name.
 //!
 //! `requires` lists the fields that a reader must know, beside those that every state has: a state with one that is not known
 //! is refused, and unknown fields that it does not list are ignored. Versions 1 and 2 had no such list.
@@ -69,7 +69,7 @@ impl ResumeState {
         EXTRA_FIELDS.into_iter().zip(has).filter_map(|(name, has)| has.then_some(name)).collect()
     }
 
-    /// The position, under the names that the reference has for it (§11).
+    /// The position, under the names that the reference has for it (spec/engine.md §11).
     fn position_fields(&self, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
         let Cursor { position, sweep, sequence, window, .. } = self.cursor;
         if !self.is_local() {

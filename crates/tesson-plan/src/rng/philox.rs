@@ -2,10 +2,10 @@
 
 use super::{GOLDEN, mix};
 
-/// What makes each copy of a sequence another one (spec of images, §9.2).
+/// What makes each copy of a sequence another one (spec/image.md §9.2).
 const COPIES: u64 = 0xd1b5_4a32_d192_ed03;
 
-/// What the random numbers of one transform of one sequence depend on (spec of images, §9.2), and nothing else.
+/// What the random numbers of one transform of one sequence depend on (spec/image.md §9.2), and nothing else.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DrawKey {
     /// The source's seed (`randomizationSeed`).

@@ -1,5 +1,5 @@
 //! The random words of tf.data's shuffles: Philox4x32-10 with one seed as the key and the other in the counter
-//! (spec of prepared datasets, §8.3).
+//! (spec/tfds.md §8.3).
 
 use super::philox::rounds;
 

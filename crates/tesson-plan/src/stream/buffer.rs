@@ -1,4 +1,5 @@
-//! tf.data's shuffle (§8.5): an item is drawn from a buffer, the front one moves into its place, the next one joins.
+//! tf.data's shuffle (spec/tfds.md §8.5): an item is drawn from a buffer, the front one moves into its place, the next
+//! one joins.
 
 use crate::rng::Words;
 

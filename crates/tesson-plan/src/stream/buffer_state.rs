@@ -1,4 +1,4 @@
-//! What the buffers of shuffles hold, kept so that going to a position costs no draws (§12.3).
+//! What the buffers of shuffles hold, kept so that going to a position costs no draws (spec/tfds.md §12.3).
 
 use super::Span;
 

@@ -35,7 +35,7 @@ impl Stream {
         }
         let n_shuffles = 1 + spec.ops.iter().filter(|op| op.is_shuffle()).count();
         let files = Files::new(spec.files, spec.shuffle_files, spec.repeat_files);
-        // Repeated files are never as many as the plan counts; nothing could be read of them (§9).
+        // Repeated files are never as many as the plan counts; nothing could be read of them (spec/tfds.md §9).
         let expected = spec.expected.filter(|_| !files.repeats());
         let none: Box<[u64]> = vec![0; n_shuffles].into();
         let mut stream = Stream {
@@ -293,7 +293,8 @@ impl Stream {
     }
 
     /// Passes over the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
-    /// rank: every `workers`-th example from `rank` on (§12.5). Returns how many examples the minibatch has; 0 at the end.
+    /// rank: every `workers`-th example from `rank` on (spec/tfds.md §12.5). Returns how many examples the minibatch
+    /// has; 0 at the end.
     ///
     /// The order is that of one worker, and all ranks are at the same position after it, so a run may be resumed with any
     /// number of them.

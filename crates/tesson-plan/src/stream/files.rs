@@ -1,4 +1,4 @@
-//! In which order the files of a plan are opened (§8.5, §8.6).
+//! In which order the files of a plan are opened (spec/tfds.md §8.5, §8.6).
 
 use super::buffer::Buffer;
 use super::{Seeding, Span};

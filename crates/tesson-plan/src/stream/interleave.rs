@@ -1,4 +1,4 @@
-//! Files read in turns (§8.2): `cycle` slots, `block` examples of a slot at a time.
+//! Files read in turns (spec/tfds.md §8.2): `cycle` slots, `block` examples of a slot at a time.
 //!
 //! Slots that stay empty, because there are no more files, are taken out; tf.data passes over them, which gives the same
 //! order. So slots exist only as far as files do, however long the cycle is.
@@ -72,8 +72,8 @@ impl Interleave {
         }
     }
 
-    /// Passes over `n` examples, in a time that depends on the number of files, not on `n` (§12.2). Fewer than `n`:
-    /// that was the end.
+    /// Passes over `n` examples, in a time that depends on the number of files, not on `n` (spec/tfds.md §12.2). Fewer
+    /// than `n`: that was the end.
     pub(super) fn skip(&mut self, n: u64, files: &mut Files, passes: &mut u64) -> u64 {
         let mut left = n;
         while left > 0 {

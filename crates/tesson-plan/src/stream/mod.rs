@@ -5,8 +5,8 @@
 //! Nothing here depends on data, so the state of a stream is a handful of integers ([`StreamState`]), and any position of it
 //! is found again without reading.
 //!
-//! Numbers in brackets, §8.2, are those of the specification of prepared datasets. Start reading at `chain.rs`;
-//! `operators` has the operations, one a file, `interleave` and `buffer` are the two orders, `seeds` their seeds.
+//! Start reading at `chain.rs`; `operators` has the operations, one a file, `interleave` and `buffer` are the two orders,
+//! `seeds` their seeds. The rules are those of spec/tfds.md §8.
 
 mod buffer;
 mod buffer_state;

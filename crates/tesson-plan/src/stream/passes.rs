@@ -1,5 +1,5 @@
 //! How long a traversal of each layer is, and which passes it begins: so that whole passes are skipped without following
-//! them (§8.4, §8.6).
+//! them (spec/tfds.md §8.4, §8.6).
 
 /// What is known of a layer and those below it. Passes are counted for each shuffle, the files' first.
 #[derive(Clone, Debug)]

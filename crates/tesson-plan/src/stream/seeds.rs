@@ -1,4 +1,4 @@
-//! What shuffles are seeded with (§8.4).
+//! What shuffles are seeded with (spec/tfds.md §8.4).
 
 use crate::rng::{Mt19937, Words};
 

@@ -13,8 +13,8 @@ pub struct Span {
     pub len: u64,
 }
 
-/// An operation on examples; they are applied in the order of their list (§8.6, §8.7). As in tf.data, a negative
-/// number of repeats or of examples to take stands for all of them.
+/// An operation on examples; they are applied in the order of their list (spec/tfds.md §8.6, §8.7). As in tf.data, a
+/// negative number of repeats or of examples to take stands for all of them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum StreamOp {
     /// A shuffle with a buffer of so many examples.
@@ -38,7 +38,7 @@ pub enum StreamOp {
         index: u64,
     },
     /// Nothing that changes the order, but it stands between its neighbours: a repeat on it is not directly on a shuffle
-    /// (§8.6).
+    /// (spec/tfds.md §8.6).
     Prefetch,
 }
 
@@ -59,7 +59,7 @@ impl StreamOp {
     }
 }
 
-/// A stream of examples: what is read, and in which order (§8.1).
+/// A stream of examples: what is read, and in which order (spec/tfds.md §8.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamSpec {
     /// The stretches of files, in the order of the plan.
@@ -72,7 +72,7 @@ pub struct StreamSpec {
     pub cycle: NonZeroU64,
     /// Examples of a turn (`interleave_block_length`).
     pub block: NonZeroU64,
-    /// How many examples the files must give, if that is checked (§8.11).
+    /// How many examples the files must give, if that is checked (spec/tfds.md §8.11).
     pub expected: Option<u64>,
     /// What is done with the examples then.
     pub ops: Vec<StreamOp>,

@@ -1,4 +1,4 @@
-//! The state of a stream: a handful of integers (§12.1).
+//! The state of a stream: a handful of integers (spec/tfds.md §12.1).
 
 use serde_json::{Value, json};
 use tesson_core::ResumeError;
@@ -48,7 +48,7 @@ impl Stream {
     }
 
     /// Goes to the position of a state of this stream. Nothing is read for it; the buffer of a shuffle is found from
-    /// its random words (§12.3).
+    /// its random words (spec/tfds.md §12.3).
     ///
     /// # Errors
     /// The state is of a stream of other operations, lies after the end, or says that it is the end where there is none.

@@ -248,7 +248,7 @@ fn a_state_of_another_stream_is_refused() {
     assert_eq!(shuffled.restore(&beyond).unwrap_err().source, "at most 5");
 }
 
-/// The model: whole traversals as lists, as §8 says it, with as little cleverness as possible.
+/// The model: whole traversals as lists, as spec/tfds.md §8 says it, with as little cleverness as possible.
 struct Model {
     spec: StreamSpec,
     passes: Vec<u64>,

@@ -91,7 +91,7 @@ fn spec_of(source: &Value) -> PlanSpec {
     }
 }
 
-/// A source as the reference has it, on top of a planner: calls, positions, restores (§10.1).
+/// A source as the reference has it, on top of a planner: calls, positions, restores (spec/engine.md §10.1).
 struct Replay {
     index: Index,
     keys: Vec<Vec<u64>>,

@@ -1,4 +1,4 @@
-//! Local timelines (§8), against the text.
+//! Local timelines (spec/engine.md §8), against the text.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::rng::Mt19937_64;
 use crate::{BatchPlan, Cursor, ResumeState, WindowStart};
 
-/// The entries of §8.1 or §8.2 over so many sweeps, `None` being the end of one.
+/// The entries of spec/engine.md §8.1 or §8.2 over so many sweeps, `None` being the end of one.
 fn timeline(
     chunks: &[Vec<u32>],
     order: &OrderSpec,
@@ -63,7 +63,8 @@ fn timeline(
     all
 }
 
-/// §8, `read`, on a timeline that is long enough: sequences, the end of a sweep and of the data, samples after it.
+/// spec/engine.md §8, `read`, on a timeline that is long enough: sequences, the end of a sweep and of the data, samples
+/// after it.
 type Read = (Vec<Planned>, bool, bool, u64);
 
 fn reads(chunks: &[Vec<u32>], spec: &PlanSpec, demand: Demand) -> Vec<Read> {

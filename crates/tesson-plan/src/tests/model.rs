@@ -1,10 +1,10 @@
 //! The specification written down plainly: orders made whole for a sweep, positions looked up by counting. Slow, and
-//! on purpose as close to the text of §4 to §7 and §10.1 as code can be.
+//! on purpose as close to the text of spec/engine.md §4 to §7 and §10.1 as code can be.
 
 use crate::rng::Permutation;
 use crate::{ChunkWindow, Demand, Global, Limit, OrderSpec, PlanSpec, Planned, Sharing, Window};
 
-/// The generator of §4, from its textbook definition.
+/// The generator of spec/engine.md §4, from its textbook definition.
 struct Twister {
     state: Vec<u64>,
     at: usize,
@@ -54,7 +54,7 @@ pub(super) struct Batch {
     pub(super) after: u64,
 }
 
-/// What a minibatch may still take: G and L of §6 and §7, and the same in sequences.
+/// What a minibatch may still take: G and L of spec/engine.md §6 and §7, and the same in sequences.
 #[derive(Clone, Copy)]
 struct Room {
     g: u64,
@@ -134,7 +134,7 @@ impl Model {
         }
     }
 
-    /// §5.1 and §5.3.
+    /// spec/engine.md §5.1 and §5.3.
     fn block_order(&self, window: &Window, seed: u64) -> Vec<Item> {
         let n = self.chunks.len();
         let mut chunks: Vec<usize> = (0..n).collect();
@@ -169,7 +169,7 @@ impl Model {
         v
     }
 
-    /// §5.2.
+    /// spec/engine.md §5.2.
     fn windows(&self, chunks: &[usize], window: &Window) -> Vec<(usize, usize)> {
         let n = chunks.len();
         match *window {
@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    /// §10.1: the first sequence that starts at or after the position.
+    /// spec/engine.md §10.1: the first sequence that starts at or after the position.
     pub(super) fn seek(&mut self, position: u64, demand: Option<Demand>) {
         let samples = self.samples();
         let mut start = position / samples * samples;
@@ -256,7 +256,7 @@ impl Model {
         out
     }
 
-    /// §6.2, `read`.
+    /// spec/engine.md §6.2, `read`.
     fn read_block(&mut self, mut left: Room, w: u64, r: u64, out: &mut Batch) {
         loop {
             let forced = !out.sweep_end;
@@ -271,7 +271,7 @@ impl Model {
         }
     }
 
-    /// §6.2, `round`; returns what is left.
+    /// spec/engine.md §6.2, `round`; returns what is left.
     fn round(&mut self, mut left: Room, mut forced: bool, w: u64, r: u64, out: &mut Batch) -> Room {
         let (s, end) = (self.samples(), self.end());
         let off = self.position % s;
@@ -310,7 +310,7 @@ impl Model {
         left
     }
 
-    /// §7, with shares by running number (§16, 3).
+    /// spec/engine.md §7, with shares by running number (spec/engine.md §16, item 3).
     fn read_plain(&mut self, mut left: Room, w: u64, r: u64, out: &mut Batch) {
         let (s, end) = (self.samples(), self.end());
         if self.position >= end {

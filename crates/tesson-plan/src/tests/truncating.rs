@@ -1,4 +1,4 @@
-//! Truncated slots (§9.3, §9.4), against the text.
+//! Truncated slots (spec/engine.md §9.3, §9.4), against the text.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::{PendingSequence, Segment, Slots, SlotsState};
 /// A piece as place and samples.
 type Place = (usize, u32, i64, i64, Vec<u32>);
 
-/// §9.3 and §9.4 for sequences of these lengths; every `sweep`-th one ends a sweep.
+/// spec/engine.md §9.3 and §9.4 for sequences of these lengths; every `sweep`-th one ends a sweep.
 fn plainly(lengths: &[u32], n_slots: usize, t: u32, k: u32, sweep: usize) -> Vec<(Vec<Place>, bool)> {
     let mut slots: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0); n_slots];
     let mut next = 0;

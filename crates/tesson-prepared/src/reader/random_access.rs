@@ -30,7 +30,8 @@ impl Reader {
         self.load_known(start, examples, OnDamage::Fail)
     }
 
-    /// Refuses places in files that are compressed as a whole: those are streams, and each place would cost all before it (§2).
+    /// Refuses places in files that are compressed as a whole: those are streams, and each place would cost all before
+    /// it (spec/tfds.md §2).
     fn check_places(&self, numbers: &[u64]) -> Result<(), Error> {
         let mut files: Vec<usize> = numbers.iter().map(|number| RecordId::of(*number).file).collect();
         files.dedup();

@@ -10,9 +10,9 @@ const AT_ONCE: usize = 1 << 16;
 
 impl Reader {
     /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
-    /// (§12.5). Every worker goes through the same order and reads its own records alone. Returns how many examples all
-    /// workers together get: fewer than `n` at the end. A damaged record that is left out counts there, since only its
-    /// own worker sees it.
+    /// (spec/tfds.md §12.5). Every worker goes through the same order and reads its own records alone. Returns how many
+    /// examples all workers together get: fewer than `n` at the end. A damaged record that is left out counts there,
+    /// since only its own worker sees it.
     ///
     /// # Errors
     /// As [`Reader::read`]; files that end where they are damaged, which one worker alone would know of.

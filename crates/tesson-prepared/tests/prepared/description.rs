@@ -93,7 +93,7 @@ fn seeds_and_shards_may_have_numbers_beyond_63_bits() {
         stream.fill(9, &mut records).unwrap();
         records
     };
-    // Seeds count by their remainder (§8.4).
+    // Seeds count by their remainder (spec/tfds.md §8.4).
     assert_eq!(order(u64::MAX), order(u64::MAX % ((1 << 31) - 1)));
     assert_ne!(order(u64::MAX), order(0));
     let files = |split: &str| {

@@ -298,7 +298,7 @@ def empty(case: Case) -> Line:
 
 
 def deal(case: Case, answer: Callable[[Line, list[Line]], list[Line]]) -> list[Line]:
-    """Sequences dealt to workers by their running number, from those that one worker reads one at a time (§7)."""
+    """Sequences dealt to workers by their running number (spec/engine.md §7), from those that one worker reads one at a time."""
     source = case.source
     one_sweep = {n: v for n, v in source.items() if n != "maxSamples"} | {"maxSweeps": 1}
     steps: list[Line] = [{"next": {"minibatchSizeInSamples": 1}}, {"checkpoint": "at"}]
@@ -353,7 +353,7 @@ def joined(sequences: list[Line], taken: list[int]) -> Line:
 def with_later_fault(expected: list[Line], found: list[Line]) -> list[Line]:
     """The expected lines where the reference stops at a fault earlier than Tesson.
 
-    Text, §9: "Tesson charges a fault at the minibatch that holds its sequence, in plan order (the reference: when the
+    spec/ctf.md §9: "Tesson charges a fault at the minibatch that holds its sequence, in plan order (the reference: when the
     chunk is read, so up to a chunk or a window earlier). Deviation." Minibatches may come in between; the error after
     them must be a fault with a place in the data, which is what the sentence is about.
     """

@@ -251,7 +251,7 @@ def test_batches_are_elements_like_others(numbers: tfds.Builder) -> None:
 
 
 def test_batches_are_shuffled_by_tf_datas_algorithm_as_numbers_from_the_specification(tmp_path: Path) -> None:
-    # Of 0 … 9 with a buffer of 10 and seed 32, and with one of 4 and seed 5 (§8.5): two passes each.
+    # Of 0 … 9 with a buffer of 10 and seed 32, and with one of 4 and seed 5 (spec/tfds.md §8.5): two passes each.
     ds = shards_of_one(tmp_path, 10).as_dataset("train").batch(1)
     full, small = ds.shuffle(10, seed=32), ds.shuffle(4, seed=5)
     for shuffled, passes in (
@@ -263,8 +263,8 @@ def test_batches_are_shuffled_by_tf_datas_algorithm_as_numbers_from_the_specific
 
 
 def test_a_repeat_begins_a_pass_too_many_unless_it_stands_on_a_shuffle(tmp_path: Path) -> None:
-    # §8.6, seen when the dataset is traversed again: with a shuffle directly below, passes 0, 1 are followed by 2, 3;
-    # with anything in between, prefetch included, pass 2 has been begun and is lost.
+    # spec/tfds.md §8.6, seen when the dataset is traversed again: with a shuffle directly below, passes 0, 1 are
+    # followed by 2, 3; with anything in between, prefetch included, pass 2 has been begun and is lost.
     builder = shards_of_one(tmp_path, 10)
 
     def first_of_second_traversal(make: Callable[[tfds.Dataset[Any]], tfds.Dataset[Any]]) -> int:

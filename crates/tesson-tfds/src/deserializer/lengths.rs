@@ -143,7 +143,7 @@ pub(super) fn constant(streams: &[Stream]) -> u32 {
     streams.iter().map(Stream::constant).max().unwrap_or(0).max(1)
 }
 
-/// The counted length of an example: that of its longest stream, one at least (engine, §8).
+/// The counted length of an example: that of its longest stream, one at least (spec/engine.md §8).
 pub(super) fn counted(streams: &[Stream], batch: &Batch, row: usize) -> u64 {
     streams.iter().map(|stream| stream.len(batch, row) as u64).max().unwrap_or(0).max(1)
 }

@@ -1,4 +1,4 @@
-//! From stored numbers to those of the feature's type (§6.2): integers wrap, floats round to nearest even.
+//! From stored numbers to those of the feature's type (spec/tfds.md §6.2): integers wrap, floats round to nearest even.
 
 use super::dtype::DType;
 

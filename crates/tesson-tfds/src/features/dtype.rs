@@ -74,7 +74,8 @@ impl DType {
         }
     }
 
-    /// The list that values of this type are stored in without an encoding (§6.2). Complex numbers and bfloat16 need one.
+    /// The list that values of this type are stored in without an encoding (spec/tfds.md §6.2). Complex numbers and
+    /// bfloat16 need one.
     pub fn stored_in(self) -> Option<Kind> {
         match self {
             Bool | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => Some(Kind::Ints),
@@ -84,7 +85,7 @@ impl DType {
         }
     }
 
-    /// The value that stands for an absent optional one (§6.3), in memory: the smallest of the type.
+    /// The value that stands for an absent optional one (spec/tfds.md §6.3), in memory: the smallest of the type.
     pub(crate) fn smallest(self) -> Vec<u8> {
         match self {
             Int8 => i8::MIN.to_le_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! Values into records (§6.2, §6.3): the reverse of `decode`, for writers.
+//! Values into records (spec/tfds.md §6.2, §6.3): the reverse of `decode`, for writers.
 //!
 //! An example is encoded column by column, then decoded again: what reading would refuse never reaches a file. On top of
 //! that a writer refuses what reading would silently change: integers that wrap, floats that become infinite, arrays of
@@ -338,7 +338,7 @@ fn encoded_item(plan: &Plan, array: &GivenArray<'_>) -> Result<Vec<u8>, FeatureF
     }
 }
 
-/// A PNG file; one of 32-bit floats has their bytes as four channels (§6.4).
+/// A PNG file; one of 32-bit floats has their bytes as four channels (spec/tfds.md §6.4).
 fn picture(dtype: DType, shape: &[usize], memory: &[u8]) -> Result<Vec<u8>, FeatureFault> {
     let unwritable = |what: String| FeatureFault::Unwritable { what };
     let [height, width, channels] = *shape else {

@@ -1,4 +1,4 @@
-//! The tree of features, and what records hold for them (§1.3, §6).
+//! The tree of features, and what records hold for them (spec/tfds.md §1.3, §6).
 //!
 //! | file | subject |
 //! |---|---|

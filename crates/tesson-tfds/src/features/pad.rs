@@ -1,4 +1,4 @@
-//! Rows of different shapes as one array, padded at their ends (§10).
+//! Rows of different shapes as one array, padded at their ends (spec/tfds.md §10).
 
 use std::ops::Range;
 

@@ -44,7 +44,7 @@ pub struct Plan {
     pub(super) keys: Keys,
 }
 
-/// The keys of a column, by their numbers among those wanted of the parser (§6.1, §6.2).
+/// The keys of a column, by their numbers among those wanted of the parser (spec/tfds.md §6.1, §6.2).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Keys {
     pub(super) values: usize,
@@ -230,7 +230,7 @@ impl Builder<'_> {
     }
 }
 
-/// The kind of list that holds a leaf; an error for what no writer can have stored (§6.2).
+/// The kind of list that holds a leaf; an error for what no writer can have stored (spec/tfds.md §6.2).
 fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError> {
     let error = |what: String| Err(ConfigError::new(path, what));
     let known = leaf.shape.iter().flatten().chain(levels.iter().flatten());

@@ -1,4 +1,4 @@
-//! The tree of features: what an example is made of, and how each leaf of it is stored (§1.3, §6).
+//! The tree of features: what an example is made of, and how each leaf of it is stored (spec/tfds.md §1.3, §6).
 
 use super::dtype::DType;
 
@@ -98,7 +98,8 @@ impl Feature {
         Feature::Leaf(Leaf::plain(DType::String, Vec::new()))
     }
 
-    /// The leaves with their paths, in the order of the file. A path is the keys of dicts, joined by `/` (§6.1).
+    /// The leaves with their paths, in the order of the file. A path is the keys of dicts, joined by `/`
+    /// (spec/tfds.md §6.1).
     pub fn leaves(&self) -> Vec<(String, &Leaf)> {
         let mut leaves = Vec::new();
         self.visit("", &mut |path, leaf| leaves.push((path.to_owned(), leaf)));

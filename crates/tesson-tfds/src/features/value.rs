@@ -1,4 +1,5 @@
-//! One example of a batch, as the tree that people see: arrays, ragged arrays, dicts and nested streams (§6.5).
+//! One example of a batch, as the tree that people see: arrays, ragged arrays, dicts and nested streams
+//! (spec/tfds.md §6.5).
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! zlib, with which encoded arrays are compressed (§6.3). A build without the feature `codecs` has none and says so.
+//! zlib, with which encoded arrays are compressed (spec/tfds.md §6.3). A build without the feature `codecs` has none
+//! and says so.
 
 #[cfg(not(feature = "compression"))]
 const ABSENT: &str = "this build has no zlib; build it with the feature `codecs`, which is on by default";

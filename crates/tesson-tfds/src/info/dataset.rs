@@ -1,4 +1,4 @@
-//! A dataset as it is read: its splits and their shards, from one directory or from several (§1.5, §7.5).
+//! A dataset as it is read: its splits and their shards, from one directory or from several (spec/tfds.md §1.5, §7.5).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! dataset_info.json (§1.2).
+//! dataset_info.json (spec/tfds.md §1.2).
 
 use std::fmt;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::json::{Message, parse};
 /// What the files of a dataset are.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum FileFormat {
-    /// TFRecord (§2).
+    /// TFRecord (spec/tfds.md §2).
     TfRecord,
-    /// ArrayRecord (§3).
+    /// ArrayRecord (spec/tfds.md §3).
     ArrayRecord,
-    /// Parquet (§4).
+    /// Parquet (spec/tfds.md §4).
     Parquet,
-    /// Riegeli (§4), which cannot be read.
+    /// Riegeli (spec/tfds.md §4), which cannot be read.
     Riegeli,
 }
 

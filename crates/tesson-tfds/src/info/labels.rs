@@ -1,4 +1,4 @@
-//! Names of classes (§1.4).
+//! Names of classes (spec/tfds.md §1.4).
 
 /// What the names of files that belong to a feature begin with, by the keys from the root to it.
 pub fn file_stem<'a>(path: impl IntoIterator<Item = &'a str>) -> String {

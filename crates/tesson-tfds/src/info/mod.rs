@@ -1,4 +1,4 @@
-//! What a dataset says of itself: names and versions, dataset_info.json, shard files, labels (§1).
+//! What a dataset says of itself: names and versions, dataset_info.json, shard files, labels (spec/tfds.md §1).
 
 mod dataset;
 mod dataset_info;

@@ -1,4 +1,4 @@
-//! Names of datasets: `name[/config][:version]` (§1.1).
+//! Names of datasets: `name[/config][:version]` (spec/tfds.md §1.1).
 
 use std::fmt;
 use std::str::FromStr;

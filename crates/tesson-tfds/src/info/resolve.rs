@@ -1,4 +1,4 @@
-//! Which directory a name stands for (§1.1).
+//! Which directory a name stands for (spec/tfds.md §1.1).
 
 use std::io;
 

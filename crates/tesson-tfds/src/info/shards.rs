@@ -1,4 +1,4 @@
-//! The files of a split, in their order (§1.5).
+//! The files of a split, in their order (spec/tfds.md §1.5).
 
 use super::template::Names;
 use super::{FileFormat, SplitInfo};

@@ -1,4 +1,4 @@
-//! Names of shard files (§1.5).
+//! Names of shard files (spec/tfds.md §1.5).
 
 use std::fmt::{self, Write};
 

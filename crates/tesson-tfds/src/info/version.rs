@@ -1,4 +1,4 @@
-//! Versions of datasets (§1.1).
+//! Versions of datasets (spec/tfds.md §1.1).
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! dataset_info.json, written as TFDS writes it: defaults left out, 64-bit numbers as strings (§1.2).
+//! dataset_info.json, written as TFDS writes it: defaults left out, 64-bit numbers as strings (spec/tfds.md §1.2).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! From slices to stretches of records (§7.2, §7.4).
+//! From slices to stretches of records (spec/tfds.md §7.2, §7.4).
 
 use tesson_core::{ConfigError, nearest};
 

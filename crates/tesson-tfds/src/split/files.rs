@@ -1,4 +1,4 @@
-//! From stretches of records to what is read of each file (§7.3).
+//! From stretches of records to what is read of each file (spec/tfds.md §7.3).
 
 use tesson_core::ConfigError;
 

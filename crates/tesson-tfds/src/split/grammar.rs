@@ -1,4 +1,4 @@
-//! Splits as strings: `train[10%:]+test` (§7.1).
+//! Splits as strings: `train[10%:]+test` (spec/tfds.md §7.1).
 
 use std::num::IntErrorKind;
 

@@ -1,4 +1,4 @@
-//! A slice of a split as users give it (§7.1).
+//! A slice of a split as users give it (spec/tfds.md §7.1).
 
 use tesson_core::ConfigError;
 

@@ -1,4 +1,4 @@
-//! Splits: from strings and objects to the records of files (§7).
+//! Splits: from strings and objects to the records of files (spec/tfds.md §7).
 
 mod absolute;
 mod files;
@@ -23,7 +23,7 @@ pub enum Selection {
     Part(ReadInstruction),
     /// One after the other.
     Sum(Vec<Selection>),
-    /// One of `n` shares of nearly equal size; each part is cut for itself (§7.4).
+    /// One of `n` shares of nearly equal size; each part is cut for itself (spec/tfds.md §7.4).
     Even {
         /// What is cut.
         of: Box<Selection>,

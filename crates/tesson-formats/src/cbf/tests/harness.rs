@@ -35,7 +35,7 @@ pub(super) fn rows<const N: usize>(rows: &[[f64; N]]) -> Vec<Sample> {
 }
 
 impl File {
-    /// The bytes, as the format says (§1).
+    /// The bytes, as the format says (spec/cbf.md §1).
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = b"nib_ktnc\x01\0\0\0".to_vec();
         let mut table = Vec::new();

@@ -1,4 +1,4 @@
-//! 8-bit pictures: weights in 2048ths, sums in whole numbers (specification of images, §6.2).
+//! 8-bit pictures: weights in 2048ths, sums in whole numbers (spec/image.md §6.2).
 
 use super::sealed::Kernels;
 use super::{Axis, Interpolation, Ring, RowsMut, Source};

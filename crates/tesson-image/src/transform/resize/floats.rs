@@ -1,4 +1,4 @@
-//! Floating-point pictures: weights in single precision, nothing rounded to whole numbers (specification of images, §6.3).
+//! Floating-point pictures: weights in single precision, nothing rounded to whole numbers (spec/image.md §6.3).
 
 use std::ops::{Add, Mul};
 

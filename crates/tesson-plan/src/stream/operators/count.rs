@@ -1,10 +1,10 @@
-//! Whether the files give as many examples as the split counts (§8.11).
+//! Whether the files give as many examples as the split counts (spec/tfds.md §8.11).
 
 use std::fmt;
 
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 
-/// The files do not give as many examples as the plan says (§8.11).
+/// The files do not give as many examples as the plan says (spec/tfds.md §8.11).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CountMismatch {
     /// Examples that were expected.

@@ -1,4 +1,5 @@
-//! The operators of a stream, one a file, each on top of the ones before it, as tf.data's iterators are (§8.1, §8.4).
+//! The operators of a stream, one a file, each on top of the ones before it, as tf.data's iterators are
+//! (spec/tfds.md §8.1, §8.4).
 //!
 //! To add an operator, write its file, a variant of [`Layer`] and of [`StreamOp`], and a line in each `match` here.
 
@@ -43,7 +44,7 @@ pub(super) type Skipped = (u64, Option<Stop>);
 
 /// An operator in one traversal. It pulls from the operators below it.
 trait Operator {
-    /// Begins a traversal (§8.4: which passes begin with it).
+    /// Begins a traversal (spec/tfds.md §8.4: which passes begin with it).
     fn begin(&mut self, below: Below<'_>);
 
     /// The next record.

@@ -1,4 +1,4 @@
-//! So many passes, one after the other (§8.6).
+//! So many passes, one after the other (spec/tfds.md §8.6).
 
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop, sum};
 
@@ -41,7 +41,7 @@ impl Repeat {
         // Passes without an example would follow each other without end.
         self.over = self.times == Some(self.ended) || self.pass.len == Some(0);
         // tf.data begins the next pass before it looks whether it is wanted; but not in the one operation that it makes of
-        // a shuffle and a repeat (§8.6).
+        // a shuffle and a repeat (spec/tfds.md §8.6).
         if !self.over || !self.fused {
             below.begin();
             self.fresh = true;

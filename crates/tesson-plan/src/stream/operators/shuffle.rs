@@ -1,4 +1,4 @@
-//! The shuffle of examples, in a buffer (§8.5).
+//! The shuffle of examples, in a buffer (spec/tfds.md §8.5).
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,4 @@
-//! What is stored as one byte string an item: the memory of arrays, pictures, sound (§6.3).
+//! What is stored as one byte string an item: the memory of arrays, pictures, sound (spec/tfds.md §6.3).
 
 use tesson_formats::example::List;
 use tesson_image::decode::{self as picture, Depth};
@@ -162,7 +162,7 @@ impl Item<'_> {
         }
     }
 
-    /// A picture. One of 32-bit floats is kept in a file of four 8-bit channels (§6.4).
+    /// A picture. One of 32-bit floats is kept in a file of four 8-bit channels (spec/tfds.md §6.4).
     fn picture(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), FeatureFault> {
         let declared = &self.plan.leaf.shape;
         let channels = declared.last().copied().flatten();

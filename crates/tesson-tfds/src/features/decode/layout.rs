@@ -1,4 +1,4 @@
-//! How many parts, items and values each row has, from the lengths of the stored lists (§6.2).
+//! How many parts, items and values each row has, from the lengths of the stored lists (spec/tfds.md §6.2).
 
 use tesson_formats::example::{self, List};
 
@@ -175,7 +175,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// A row of which the feature is absent: filled with the type's smallest value (§6.3).
+    /// A row of which the feature is absent: filled with the type's smallest value (spec/tfds.md §6.3).
     pub(super) fn fill_missing(&self, column: &mut Column) {
         let items: usize = self.plan.levels.iter().flatten().product();
         let own: usize = self.plan.leaf.shape.iter().map(|d| d.unwrap_or(0)).product();

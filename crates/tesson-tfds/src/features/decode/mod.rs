@@ -1,4 +1,4 @@
-//! Records into columns: what is stored of each feature becomes its values (§6.2–6.4).
+//! Records into columns: what is stored of each feature becomes its values (spec/tfds.md §6.2–6.4).
 //!
 //! Records are decoded in bulk. The parser makes lists of them; then each column in turn is filled for all records at once,
 //! in two steps: `layout.rs` derives from the lengths of the lists how many parts and items each row has; then values are

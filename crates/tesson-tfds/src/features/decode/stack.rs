@@ -1,4 +1,4 @@
-//! Items of one sequence become one array, so they need one shape (§6.3).
+//! Items of one sequence become one array, so they need one shape (spec/tfds.md §6.3).
 
 use std::ops::Range;
 

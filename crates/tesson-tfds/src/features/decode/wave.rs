@@ -1,4 +1,4 @@
-//! Sound files: WAV with whole numbers as samples (§6.3).
+//! Sound files: WAV with whole numbers as samples (spec/tfds.md §6.3).
 
 use super::super::cast;
 use super::super::dtype::DType;

@@ -1,4 +1,4 @@
-//! features.json: from its text to the tree of features (§1.3).
+//! features.json: from its text to the tree of features (spec/tfds.md §1.3).
 //!
 //! Two forms are in use. In today's, a node names its class and has one content message, in protobuf's JSON
 //! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor (`legacy.rs`).
