@@ -8,39 +8,25 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use tesson::config::{Choices, load};
-use tesson_conformance::{case_folders, shared_cases};
+use tesson_case_lookup::{CaseFolder, cases};
 
 fn main() {
     let arguments = Arguments::from_args();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let mut trials = trials("own", &own);
-    match shared_cases() {
-        Some(folder) => trials.extend(self::trials("shared", &folder)),
-        None => trials.push(
-            Trial::test("shared", || Ok(()))
-                .with_kind("no folder: set TESSON_CONFORMANCE")
-                .with_ignored_flag(true),
-        ),
-    }
+    let trials = cases("brainscript").into_iter().flat_map(of_case).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn trials(whose: &str, root: &Path) -> Vec<Trial> {
-    let folders = case_folders(root, &["brainscript"]).expect("the folder of cases can be read");
-    let of_case = |folder: tesson_conformance::Folder| {
-        let name = format!("{whose}/{}", folder.name);
-        let (other, older) = (folder.clone(), older_readers(&folder.path));
-        let as_dictionary = (!older.is_empty()).then(|| {
-            let folder = folder.clone();
-            Trial::test(format!("{name}/dictionary"), move || dictionary(&folder.path, &older))
-        });
-        let trials = [
-            Trial::test(format!("{name}/rust"), move || check(&folder.path, rust)),
-            Trial::test(format!("{name}/cli"), move || check(&other.path, cli)),
-        ];
-        trials.into_iter().chain(as_dictionary).collect::<Vec<_>>()
-    };
-    folders.into_iter().flat_map(of_case).collect()
+fn of_case(CaseFolder { name, path }: CaseFolder) -> Vec<Trial> {
+    let (other, older) = (path.clone(), older_readers(&path));
+    let as_dictionary = (!older.is_empty()).then(|| {
+        let path = path.clone();
+        Trial::test(format!("{name}/dictionary"), move || dictionary(&path, &older))
+    });
+    let trials = [
+        Trial::test(format!("{name}/rust"), move || check(&path, rust)),
+        Trial::test(format!("{name}/cli"), move || check(&other, cli)),
+    ];
+    trials.into_iter().chain(as_dictionary).collect()
 }
 
 type Answer = Result<Value, String>;

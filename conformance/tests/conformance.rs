@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use tesson_case_lookup::{CaseFolder, cases};
 use tesson_conformance::{
-    Case, Cli, Element, Folder, Rules, RustApi, case_folders, compare_all, expected, run, shared_cases,
-    with_allowed_pictures, with_later_fault,
+    Case, Cli, Element, Rules, RustApi, compare_all, expected, run, with_allowed_pictures, with_later_fault,
 };
 
 /// The areas that Tesson answers now.
@@ -16,32 +16,17 @@ const AREAS: &[&str] = &["cntk/cbf", "cntk/ctf", "cntk/engine", "cntk/image", "c
 
 fn main() {
     let arguments = Arguments::from_args();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let mut trials = trials("own", &own);
-    match shared_cases() {
-        Some(folder) => trials.extend(self::trials("shared", &folder)),
-        None => trials.push(skipped("shared", "no folder: set TESSON_CONFORMANCE")),
-    }
+    let trials = AREAS.iter().flat_map(|area| cases(area)).flat_map(of_case).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn skipped(name: &str, why: &str) -> Trial {
-    Trial::test(name, || Ok(())).with_kind(why).with_ignored_flag(true)
-}
-
-fn trials(whose: &str, root: &Path) -> Vec<Trial> {
-    let folders = case_folders(root, AREAS).expect("the folder of cases can be read");
-    folders.into_iter().flat_map(|folder| of_case(whose, &folder)).collect()
-}
-
-fn of_case(whose: &str, folder: &Folder) -> Vec<Trial> {
-    let name = format!("{whose}/{}", folder.name);
-    let case = match Case::load(&folder.path) {
+fn of_case(CaseFolder { name, path }: CaseFolder) -> Vec<Trial> {
+    let case = match Case::load(&path) {
         Ok(case) => case,
         Err(what) => return vec![Trial::test(name, move || Err(Failed::from(what)))],
     };
     if let Some(needs) = case.needs() {
-        return vec![skipped(&name, &needs)];
+        return vec![Trial::test(name, || Ok(())).with_kind(needs).with_ignored_flag(true)];
     }
     let mut variants = vec![(Rules::AsWritten, "")];
     if case.names_rules() {

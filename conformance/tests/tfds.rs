@@ -6,38 +6,21 @@
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use tesson_case_lookup::{CaseFolder, areas, cases};
 use tesson_conformance::tfds::{
     Case, answers, answers_of_program, check_deserializer, check_places, check_workers, compare, datasets,
     expected, has_order,
 };
-use tesson_conformance::{Folder, case_folders, shared_cases};
 
 fn main() {
     let arguments = Arguments::from_args();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let mut trials = trials("own", &own);
-    match shared_cases() {
-        Some(folder) => {
-            trials.extend(self::trials("shared", &folder));
-            trials.push(Trial::test("shared/tfds/_data/deserializer", move || deserializers(&folder)));
-        }
-        None => trials.push(skipped("shared", "no folder: set TESSON_CONFORMANCE")),
-    }
+    let mut trials: Vec<Trial> = cases("tfds").into_iter().flat_map(of_case).collect();
+    trials.push(Trial::test("tfds/_data/deserializer", deserializers));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn skipped(name: &str, why: &str) -> Trial {
-    Trial::test(name, || Ok(())).with_kind(why).with_ignored_flag(true)
-}
-
-fn trials(whose: &str, root: &Path) -> Vec<Trial> {
-    let folders = case_folders(root, &["tfds"]).expect("the folder of cases can be read");
-    folders.into_iter().flat_map(|folder| of_case(whose, folder)).collect()
-}
-
-fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
-    let name = format!("{whose}/{}", folder.name);
-    let case = match Case::load(&folder.path) {
+fn of_case(CaseFolder { name, path }: CaseFolder) -> Vec<Trial> {
+    let case = match Case::load(&path) {
         Ok(case) => case,
         Err(what) => return vec![Trial::test(name, move || Err(Failed::from(what)))],
     };
@@ -57,9 +40,10 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
 }
 
 /// Every recorded dataset, in all formats, as a deserializer.
-fn deserializers(folder: &Path) -> Result<(), Failed> {
+fn deserializers() -> Result<(), Failed> {
     let mut compared = 0;
-    for dataset in datasets(&folder.join("tfds/_data"))? {
+    let data = areas("tfds").into_iter().map(|area| area.join("_data")).filter(|data| data.is_dir());
+    for dataset in data.map(|data| datasets(&data)).collect::<Result<Vec<_>, _>>()?.concat() {
         compared += check_deserializer(&dataset).map_err(|what| format!("{}: {what}", dataset.display()))?;
     }
     if compared > 1000 { Ok(()) } else { Err(format!("only {compared} values").into()) }

@@ -187,7 +187,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-cli", &["tesson"]),
     ("tesson-py", &["tesson", "tesson-cli"]),
     ("tesson-bench", &["tesson"]),
-    ("tesson-conformance", &["tesson", "tesson-cli"]),
+    ("tesson-case-lookup", &[]),
+    ("tesson-conformance", &["tesson", "tesson-cli", "tesson-case-lookup"]),
     ("xtask", &[]),
 ];
 

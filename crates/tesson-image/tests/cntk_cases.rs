@@ -1,12 +1,10 @@
 //! Recorded cases of CNTK 2.7, as far as decoding and transforms decide them: which pixels come out of which file.
 //!
-//! Cases lie in the folder that `TESSON_CONFORMANCE` names, by default `../shared/conformance` beside the checkout. Without it
-//! nothing is tested here; cases and pictures that need more than this crate are counted as skipped.
+//! Cases and pictures that need more than this crate are counted as skipped.
 
 #![cfg(feature = "codecs")]
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -25,12 +23,6 @@ use tesson_image::transform::view::View;
 /// Cases that other parts decide: maps, labels, options.
 const OTHER_PARTS: &[&str] =
     &["error-label-not-a-number", "error-label-out-of-range", "error-one-column", "error-side-ratio-range"];
-
-fn cases() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    let folder = std::env::var_os("TESSON_CONFORMANCE").map_or(beside, PathBuf::from).join("cntk/image");
-    folder.is_dir().then_some(folder)
-}
 
 fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).expect("a file of the case")).expect("JSON")
@@ -217,33 +209,20 @@ fn run(folder: &Path) -> Tally {
 
 #[test]
 fn decoded_and_transformed_pictures_are_those_of_the_reference() {
-    let Some(folder) = cases() else {
-        println!("skipped: there is no folder of cases");
-        return;
-    };
-    let mut results = BTreeMap::new();
-    let mut folders: Vec<PathBuf> =
-        std::fs::read_dir(folder).expect("cases").map(|e| e.expect("a case").path()).collect();
-    folders.sort();
-    for folder in folders {
-        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
-        let decided_here = !OTHER_PARTS.contains(&name.as_str()) && !DEVIATIONS.contains(&name.as_str());
-        let tally = if decided_here { run(&folder) } else { Tally::default() };
-        results.insert(name, tally);
-    }
-    for (name, Tally { agree, skipped }) in &results {
-        println!("{name}: {agree} pictures agree, {skipped} skipped");
+    for case in tesson_case_lookup::cases("cntk/image") {
+        let name = case.short_name();
+        if !OTHER_PARTS.contains(&name) && !DEVIATIONS.contains(&name) {
+            let Tally { agree, skipped } = run(&case.path);
+            println!("{}: {agree} pictures agree, {skipped} skipped", case.name);
+        }
     }
 }
 
 /// Cases where this crate differs from the reference on purpose, or that end in an error of it; tested below.
 const DEVIATIONS: &[&str] = &["error-corrupt-jpeg", "error-pad-does-not-fit", "mean-size-mismatch"];
 
-fn in_case(name: &str, test: impl FnOnce(&Path)) {
-    match cases().map(|folder| folder.join(name)).filter(|folder| folder.is_dir()) {
-        Some(folder) => test(&folder),
-        None => println!("skipped: there is no case {name}"),
-    }
+fn in_case(name: &str) -> PathBuf {
+    tesson_case_lookup::case(&format!("cntk/image/{name}"))
 }
 
 fn decoded(path: &Path) -> Result<tesson_image::transform::view::Size, String> {
@@ -253,42 +232,38 @@ fn decoded(path: &Path) -> Result<tesson_image::transform::view::Size, String> {
 
 #[test]
 fn truncated_jpeg_files_are_errors_unless_they_are_accepted() {
-    in_case("jpeg-truncated", |folder| {
-        assert_eq!(decoded(&folder.join("cut.jpg")), Err("JPEG: the file is cut".into()));
-        assert!(decoded(&folder.join("whole.jpg")).is_ok());
-    });
-    in_case("error-corrupt-jpeg", |folder| {
-        let mut options = ImdecodeOptions::new(Channels::Bgr);
-        options.accept_truncated = true;
-        let file = std::fs::read(folder.join("c.jpg")).expect("a file of the case");
-        assert!(imdecode(&file, &options, &mut Vec::new()).is_err());
-        assert!(decoded(&folder.join("c.jpg")).is_err());
-    });
+    let folder = in_case("jpeg-truncated");
+    assert_eq!(decoded(&folder.join("cut.jpg")), Err("JPEG: the file is cut".into()));
+    assert!(decoded(&folder.join("whole.jpg")).is_ok());
+    let folder = in_case("error-corrupt-jpeg");
+    let mut options = ImdecodeOptions::new(Channels::Bgr);
+    options.accept_truncated = true;
+    let file = std::fs::read(folder.join("c.jpg")).expect("a file of the case");
+    assert!(imdecode(&file, &options, &mut Vec::new()).is_err());
+    assert!(decoded(&folder.join("c.jpg")).is_err());
 }
 
 #[test]
 fn a_mean_of_another_size_is_refused_before_any_picture() {
-    in_case("mean-size-mismatch", |folder| {
-        let case = json(&folder.join("case.json"));
-        let transforms = &case["source"]["deserializers"][0]["input"]["features"]["transforms"];
-        let steps = transforms.as_array().expect("transforms").iter().map(|t| step(folder, t)).collect();
-        let input = SampleType::dense(ValueType::U8, [None, None, Some(3)]);
-        let error = Pipeline::new(steps).expect("an order").output(&input, ValueType::F32).unwrap_err();
-        assert_eq!(error.fault.to_string(), "the mean picture has 12x8 pixels, the picture 6x4");
-    });
+    let folder = in_case("mean-size-mismatch");
+    let case = json(&folder.join("case.json"));
+    let transforms = &case["source"]["deserializers"][0]["input"]["features"]["transforms"];
+    let steps = transforms.as_array().expect("transforms").iter().map(|t| step(&folder, t)).collect();
+    let input = SampleType::dense(ValueType::U8, [None, None, Some(3)]);
+    let error = Pipeline::new(steps).expect("an order").output(&input, ValueType::F32).unwrap_err();
+    assert_eq!(error.fault.to_string(), "the mean picture has 12x8 pixels, the picture 6x4");
 }
 
 #[test]
 fn a_wide_picture_fits_a_wide_target() {
-    in_case("error-pad-does-not-fit", |folder| {
-        let case = json(&folder.join("case.json"));
-        let options = &case["source"]["deserializers"][0]["input"]["features"]["transforms"][0];
-        let pipeline = Pipeline::new(vec![step(folder, options)]).expect("an order");
-        let mut pixels = Vec::new();
-        let file = std::fs::read(folder.join("w.bmp")).expect("a file of the case");
-        let size = imdecode(&file, &ImdecodeOptions::new(Channels::Bgr), &mut pixels).expect("a picture");
-        let (mut random, mut scratch) = (CntkRandom::new(vec![0]), PipelineScratch::<f32>::default());
-        let found = pipeline.apply(View::new(&pixels, size), 0, &mut random, &mut scratch).expect("it fits");
-        assert_eq!((found.size().width, found.size().height), (8, 4));
-    });
+    let folder = in_case("error-pad-does-not-fit");
+    let case = json(&folder.join("case.json"));
+    let options = &case["source"]["deserializers"][0]["input"]["features"]["transforms"][0];
+    let pipeline = Pipeline::new(vec![step(&folder, options)]).expect("an order");
+    let mut pixels = Vec::new();
+    let file = std::fs::read(folder.join("w.bmp")).expect("a file of the case");
+    let size = imdecode(&file, &ImdecodeOptions::new(Channels::Bgr), &mut pixels).expect("a picture");
+    let (mut random, mut scratch) = (CntkRandom::new(vec![0]), PipelineScratch::<f32>::default());
+    let found = pipeline.apply(View::new(&pixels, size), 0, &mut random, &mut scratch).expect("it fits");
+    assert_eq!((found.size().width, found.size().height), (8, 4));
 }

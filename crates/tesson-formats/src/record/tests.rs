@@ -1,8 +1,5 @@
 //! The recorded shards of prepared datasets: every one holds as many records as its `dataset_info.json` says, but those
 //! that were damaged or made shorter or longer on purpose.
-//!
-//! They lie outside the repository; where they are is said by `TESSON_CONFORMANCE`, or they are in
-//! `../../../shared/conformance`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,14 +11,6 @@ use super::testing::{Found, Memory, read_all, read_every_way};
 use super::{End, Fault, Problem, RecordFile};
 use crate::array_record::ArrayRecordFile;
 use crate::tfrecord::TfRecordFile;
-
-fn folder() -> Option<PathBuf> {
-    let root = match std::env::var_os("TESSON_CONFORMANCE") {
-        Some(root) => PathBuf::from(root),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
-    };
-    Some(root.join("tfds")).filter(|f| f.is_dir())
-}
 
 fn new(path: &Path) -> Option<Box<dyn RecordFile>> {
     let name = path.file_name()?.to_str()?;
@@ -46,6 +35,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("bad-data-crc-interleaved", "checksum"),
     ("bad-length-crc", "checksum"),
     ("damage-after-take", "checksum"),
+    ("empty-shard-file", "count"),
     ("skipped-damage", "checksum"),
     ("too-few-records", "count"),
     ("too-few-records-allowed", "count"),
@@ -84,10 +74,7 @@ fn datasets(below: &Path, into: &mut Vec<PathBuf>) {
 
 #[test]
 fn recorded_shards_hold_what_their_datasets_say() {
-    let Some(root) = folder() else {
-        eprintln!("skipped: no conformance cases beside the checkout");
-        return;
-    };
+    let root = tesson_case_lookup::area("tfds");
     let mut folders = Vec::new();
     datasets(&root, &mut folders);
     let (mut shards, mut others) = (0, Vec::new());
@@ -118,26 +105,14 @@ fn recorded_shards_hold_what_their_datasets_say() {
     assert!(shards > 50, "{shards} shards were read");
     others.sort();
     others.dedup();
-    // More cases than these may have been recorded since.
-    let known = |case: &str| OTHERS.iter().find(|(name, _)| *name == case);
-    for (case, what) in &others {
-        assert!(known(case).is_none_or(|(_, expected)| expected == what), "{case}: {what}");
-    }
-    for (case, what) in OTHERS.iter().filter(|(case, _)| root.join(case).is_dir()) {
-        assert!(
-            others.iter().any(|(c, w)| c == case && w == what),
-            "{case}: {what} is expected, found {others:?}"
-        );
-    }
+    let others: Vec<(&str, &str)> = others.iter().map(|(case, what)| (case.as_str(), *what)).collect();
+    assert_eq!(others, OTHERS);
 }
 
 #[test]
 fn a_damaged_chunk_is_named_with_both_hashes_as_the_reference_names_it() {
-    let Some(root) = folder().filter(|root| root.join("array-record-damaged").is_dir()) else {
-        eprintln!("skipped: no conformance cases beside the checkout");
-        return;
-    };
-    let path = root.join("array-record-damaged/data/arrays1-train.array_record-00000-of-00001");
+    let case = tesson_case_lookup::case("tfds/array-record-damaged");
+    let path = case.join("data/arrays1-train.array_record-00000-of-00001");
     let bytes = Memory::new(fs::read(&path).expect("the file can be read"));
     let (found, _) = read_all(&*new(&path).expect("it is one"), &bytes, 0, u64::MAX, u64::MAX);
     let (good, damaged): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);

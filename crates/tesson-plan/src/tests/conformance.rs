@@ -1,13 +1,11 @@
-//! The orders that CNTK 2.7 was seen to give.
-//!
-//! The recorded cases lie outside the repository; where they are is said by `TESSON_CONFORMANCE`, or they are in
-//! `../../../shared/conformance`. Without them this test says that it was skipped.
+//! The orders that CNTK 2.7 was seen to give: the recorded cases of the engine.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
+use tesson_case_lookup::CaseFolder;
 use tesson_core::{CompactLengths, Index};
 
 use super::*;
@@ -20,12 +18,6 @@ const DEVIATING: [&str; 4] = [
     "plain-workers2-size-changes-r0",
     "plain-workers2-size-changes-r1",
 ];
-
-fn folder() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    let root = std::env::var_os("TESSON_CONFORMANCE").map_or(default, PathBuf::from);
-    Some(root.join("cntk/engine")).filter(|folder| folder.is_dir())
-}
 
 /// The index of a text file of lines `key |x value`, and the key of each sequence by chunk.
 fn index_text(text: &str, chunk_bytes: u64) -> (Index, Vec<Vec<u64>>) {
@@ -233,14 +225,11 @@ fn agrees((recorded, found): &(Value, Value)) -> bool {
     recorded == found || recorded.get("error").is_some() && found.get("error").is_some()
 }
 
-fn cases(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let Some(folder) = folder() else {
-        println!("skipped: no conformance cases here");
-        return Vec::new();
-    };
-    let mut cases: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    cases.retain(|case| wanted(case.file_name().unwrap().to_str().unwrap()));
-    cases.sort();
+/// The cases whose names are wanted, at least one.
+fn cases(wanted: impl Fn(&str) -> bool) -> Vec<CaseFolder> {
+    let mut cases = tesson_case_lookup::cases("cntk/engine");
+    cases.retain(|case| wanted(case.short_name()));
+    assert!(!cases.is_empty());
     cases
 }
 
@@ -249,8 +238,8 @@ fn block_and_plain_cases_come_out_as_recorded() {
     for case in
         cases(|name| (name.starts_with("block-") || name.starts_with("plain-")) && !DEVIATING.contains(&name))
     {
-        for (i, pair) in run(&case).iter().enumerate() {
-            assert!(agrees(pair), "{}, line {}: {:?}", case.display(), i + 1, pair);
+        for (i, pair) in run(&case.path).iter().enumerate() {
+            assert!(agrees(pair), "{}, line {}: {:?}", case.name, i + 1, pair);
         }
     }
 }
@@ -259,7 +248,7 @@ fn block_and_plain_cases_come_out_as_recorded() {
 #[test]
 fn an_empty_share_is_an_empty_minibatch() {
     for case in cases(|name| name == "block-restore-other-workers") {
-        for pair in run(&case) {
+        for pair in run(&case.path) {
             let empty =
                 pair.0.get("error").is_some() && pair.1["sequences"].as_array().is_some_and(Vec::is_empty);
             assert!(empty || agrees(&pair), "{pair:?}");
@@ -271,7 +260,7 @@ fn an_empty_share_is_an_empty_minibatch() {
 #[test]
 fn a_restored_source_goes_on_as_the_one_that_was_saved() {
     for case in cases(|name| name == "block-restore-seed7-sweep0") {
-        let pairs = run(&case);
+        let pairs = run(&case.path);
         let (before, after) = pairs.split_at(pairs.len() - 4);
         assert!(before.iter().all(agrees));
         let saved = before.iter().position(|(line, _)| line.get("checkpoint").is_some()).unwrap();
@@ -286,7 +275,7 @@ fn a_restored_source_goes_on_as_the_one_that_was_saved() {
 #[test]
 fn a_change_of_size_does_not_change_whose_sequence_it_is() {
     let ranks: Vec<_> =
-        cases(|name| name.starts_with("plain-workers2-size-changes")).iter().map(|c| run(c)).collect();
+        cases(|name| name.starts_with("plain-workers2-size-changes")).iter().map(|c| run(&c.path)).collect();
     assert!(ranks.iter().all(|pairs| pairs[..4].iter().all(agrees)), "before the change");
     let mut keys: Vec<u64> = ranks
         .iter()

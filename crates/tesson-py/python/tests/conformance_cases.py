@@ -139,21 +139,27 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All cases: our own, and the shared ones where they are."""
-    roots = {"own": REPOSITORY / "conformance" / "cases", "shared": shared()}
-    for whose, root in roots.items():
-        for area in AREAS:
-            for file in sorted((root / area).glob("*/case.json")):
-                content = json.loads(file.read_text())
-                name = f"{whose}/{area}/{file.parent.name}"
-                yield Case(name, file.parent, False, content)
-                if any(d.get("rules") == "cntk" for d in content["source"]["deserializers"]):
-                    yield Case(f"{name}/lenient", file.parent, True, content)
+    """All cases of readers."""
+    for area in AREAS:
+        for name, folder in case_folders(area):
+            content = json.loads((folder / "case.json").read_text())
+            yield Case(name, folder, False, content)
+            if any(d.get("rules") == "cntk" for d in content["source"]["deserializers"]):
+                yield Case(f"{name}/lenient", folder, True, content)
 
 
-def shared() -> Path:
-    """Where cases lie that are shared with other implementations."""
-    return Path(os.environ.get("TESSON_CONFORMANCE", REPOSITORY / ".." / "shared" / "conformance"))
+def case_folders(area: str) -> list[tuple[str, Path]]:
+    """The cases of an area by name: those of the repository, and those of the folder that ``TESSON_CONFORMANCE`` adds."""
+    roots = {"": REPOSITORY / "conformance" / "cases"}
+    if added := os.environ.get("TESSON_CONFORMANCE"):
+        roots["added/"] = Path(added)
+    folders = []
+    for prefix, root in roots.items():
+        assert root.is_dir(), f"{root}: there is no folder of cases"
+        files = sorted((root / area).glob("*/case.json"))
+        assert files or prefix, f"{root}: there are no cases of {area}"
+        folders += [(f"{prefix}{area}/{file.parent.name}", file.parent) for file in files]
+    return folders
 
 
 def lines(file: Path) -> list[Line]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance_cases import REPOSITORY, shared
+from conformance_cases import case_folders
 
 import tesson
 from tesson import ConfigError, MinibatchSource, StoreError, resolve_config
@@ -34,9 +34,7 @@ def keys(source: MinibatchSource, size: int | None = None) -> list[list[int]]:
 
 
 def cases() -> list[Any]:
-    roots = [REPOSITORY / "conformance" / "cases", shared()]
-    folders = [case.parent for root in roots for case in sorted((root / "brainscript").glob("*/case.json"))]
-    return [pytest.param(folder, id=folder.name) for folder in folders]
+    return [pytest.param(folder, id=name) for name, folder in case_folders("brainscript")]
 
 
 @pytest.mark.parametrize("folder", cases())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance_cases import Case, Line, cases, compare, shared, with_later_fault
+from conformance_cases import Case, Line, cases, compare, with_later_fault
 
 
 def parameters() -> list[Any]:
@@ -23,8 +23,6 @@ def parameters() -> list[Any]:
 
 
 def test_there_are_such_cases() -> None:
-    if not shared().is_dir():
-        pytest.skip("no folder of shared cases: set TESSON_CONFORMANCE")
     assert parameters()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance_cases import Case, Line, cases, compare, flat, shared, with_allowed_pictures, with_later_fault
+from conformance_cases import Case, Line, cases, compare, flat, with_allowed_pictures, with_later_fault
 
 import tesson
 from tesson import Minibatch, MinibatchSource, StreamDef
@@ -23,12 +23,6 @@ def parameters() -> list[Any]:
         marks = [pytest.mark.skip(reason=needs)] if needs else []
         result.append(pytest.param(case, id=case.name, marks=marks))
     return result
-
-
-def test_shared_cases_are_there() -> None:
-    if not shared().is_dir():
-        pytest.skip("no folder of shared cases: set TESSON_CONFORMANCE")
-    assert any(case.folder.is_relative_to(shared()) for case in cases())
 
 
 @pytest.mark.parametrize("case", parameters())

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance_cases import shared
+from conformance_cases import case_folders
 from prepare import node, tensor
 
 import tesson
@@ -24,11 +24,11 @@ Line = dict[str, Any]
 def parameters() -> list[Any]:
     """A test for each case; what is not run is skipped and says so."""
     result = []
-    for file in sorted(shared().glob("tfds/*/case.json")):
-        case = json.loads(file.read_text())
+    for name, folder in case_folders("tfds"):
+        case = json.loads((folder / "case.json").read_text())
         is_parquet = "columns" in str(case["dataset"])
         marks = [pytest.mark.skip(reason="the package is built without Parquet")] if is_parquet else []
-        result.append(pytest.param(file.parent, case, id=file.parent.name, marks=marks))
+        result.append(pytest.param(folder, case, id=name, marks=marks))
     return result
 
 

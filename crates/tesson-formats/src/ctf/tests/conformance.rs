@@ -2,9 +2,10 @@
 //!
 //! Minibatches, orders and checkpoints are the engine's; here a case is all its sequences, one after the other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value as Json;
+use tesson_case_lookup::CaseFolder;
 use tesson_core::{Defects, Options, ReaderDefaults, Registry, Value};
 
 use crate::files::DataFile;
@@ -13,14 +14,6 @@ use super::super::options::{CtfOptions, OPTIONS};
 use super::super::{Ctf, FORMAT, Rules};
 use super::harness::{Cores, Memory, SETTING};
 use tesson_core::{Chunk, Data, Element, Fault, Scratch, SequenceSelection, StreamColumn, Values};
-
-fn folder() -> Option<PathBuf> {
-    let root = match std::env::var_os("TESSON_CONFORMANCE") {
-        Some(root) => PathBuf::from(root),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
-    };
-    Some(root.join("cntk/ctf")).filter(|f| f.is_dir())
-}
 
 fn option(json: &Json) -> Value {
     match json {
@@ -149,34 +142,30 @@ fn same(a: &Json, b: &Json, double: bool) -> bool {
 }
 
 /// Why a case cannot be told from its sequences alone.
-fn skipped(name: &str, source: &Json) -> Option<&'static str> {
+fn skipped(source: &Json) -> Option<&'static str> {
     let sweeps = source["maxSweeps"].as_u64().unwrap_or(1);
-    match name {
-        _ if source["deserializers"].as_array().is_some_and(|d| d.len() > 1) => Some("joins deserializers"),
-        _ if source["randomize"].as_bool() == Some(true) => Some("an order of its own"),
-        _ if sweeps != 1 || source.get("maxSamples").is_some() => Some("several sweeps"),
-        _ => None,
+    if source["deserializers"].as_array().is_some_and(|d| d.len() > 1) {
+        Some("joins deserializers")
+    } else if source["randomize"].as_bool() == Some(true) {
+        Some("an order of its own")
+    } else if sweeps != 1 || source.get("maxSamples").is_some() {
+        Some("several sweeps")
+    } else {
+        None
     }
 }
 
 #[test]
 fn recorded_cases_are_answered_as_cntk_did() {
-    let Some(folder) = folder() else {
-        eprintln!("skipped: no conformance cases beside the checkout");
-        return;
-    };
     assert!(Registry::new(&[&FORMAT]).find("CNTKTextFormatReader", "").is_ok());
     let (mut wrong, mut n) = (Vec::new(), 0);
-    let mut cases: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    cases.sort();
-    for case in cases {
-        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+    for CaseFolder { name, path: case } in tesson_case_lookup::cases("cntk/ctf") {
         let request: Json = serde_json::from_slice(&std::fs::read(case.join("case.json")).unwrap()).unwrap();
         let source = &request["source"];
         let double = source["precision"].as_str() == Some("double");
         for lenient in [false, true] {
             let label = if lenient { format!("{name}-lenient") } else { name.clone() };
-            if let Some(why) = skipped(&label, source) {
+            if let Some(why) = skipped(source) {
                 eprintln!("skipped {label}: {why}");
                 continue;
             }

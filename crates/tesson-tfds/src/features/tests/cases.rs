@@ -10,14 +10,6 @@ use tesson_formats::example::Span;
 use super::super::{Schema, Selection, json};
 use super::tools::decoded;
 
-fn folder() -> Option<PathBuf> {
-    let root = match std::env::var_os("TESSON_CONFORMANCE") {
-        Some(root) => PathBuf::from(root),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
-    };
-    Some(root.join("tfds")).filter(|f| f.is_dir())
-}
-
 /// The records of a TFRecord file that is whole.
 fn records(file: &[u8]) -> Vec<Span> {
     let (mut spans, mut at) = (Vec::new(), 0);
@@ -137,25 +129,18 @@ const CASES: &[&str] = &[
 
 #[test]
 fn recorded_examples_are_decoded_as_they_were() {
-    let Some(folder) = folder() else {
-        println!("skipped: the shared cases are not there");
-        return;
-    };
+    let folder = |case: &str| tesson_case_lookup::case(&format!("tfds/{case}"));
     let failures: Vec<String> = CASES
         .iter()
-        .filter_map(|case| Some(format!("{case}: {}", run(case, &folder.join(case)).err()?)))
+        .filter_map(|case| Some(format!("{case}: {}", run(case, &folder(case)).err()?)))
         .collect();
     assert!(failures.is_empty(), "{} of {} cases:\n{}", failures.len(), CASES.len(), failures.join("\n"));
 }
 
 #[test]
 fn what_the_reference_cannot_read_is_read() {
-    let Some(folder) = folder() else {
-        println!("skipped: the shared cases are not there");
-        return;
-    };
     let example = |case: &str| {
-        let data = folder.join(case).join("data");
+        let data = tesson_case_lookup::case(&format!("tfds/{case}")).join("data");
         let features = fs::read_to_string(data.join("features.json")).unwrap();
         let parsed = json::parse(&features).unwrap();
         let schema = Schema::new(&parsed.root, &Selection::default()).unwrap();
