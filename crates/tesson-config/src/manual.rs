@@ -39,11 +39,15 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
          results do not depend on it.",
     ),
     ("TESSON_INDEX_DIR", "A folder for indexes of records, instead of beside the files."),
+    (
+        "TESSON_WORLD_SIZE",
+        "Number of processes for `world=\"auto\"` in Python, where a launcher says a rank alone: PMIx, PALS, indexed jobs of Kubernetes.",
+    ),
     ("TFDS_DATA_DIR", "Where prepared datasets are looked for by name, by default `~/tensorflow_datasets`."),
 ];
 
 fn environment(page: &mut String) {
-    heading(page, "Environment variables", "They never change what is delivered.");
+    heading(page, "Environment variables", "None but `TESSON_WORLD_SIZE` changes what is delivered.");
     page.push_str("\n| variable | meaning |\n|---|---|\n");
     for (name, meaning) in ENVIRONMENT {
         page.push_str(&format!("| `{name}` | {meaning} |\n"));

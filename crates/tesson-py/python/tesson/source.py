@@ -151,7 +151,7 @@ class MinibatchSource(Source):
     num_data_partitions, partition_index : int, optional
         Number of workers and the rank of this one, for all calls that name none. Given here, a number of workers that
         leaves ranks without data is warned of when the source is opened, on every rank.
-    world : "auto", (int, int) or device mesh, optional
+    world : "auto", str, (int, int), World or device mesh, optional
         In place of these two: rank and number of workers as :func:`tesson.world.resolve_world` finds them. `sharing` is
         then by position unless given, so that all ranks take equally many steps and a state of any rank resumes on any
         number of them.

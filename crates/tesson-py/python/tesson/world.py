@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .errors import ConfigError
 
 __all__ = ["World", "resolve_world"]
-
-#: Variables of rank and size that launchers set, the most specific first: a torchrun inside a Slurm job starts several
-#: processes for each task of Slurm.
-_VARIABLES = (
-    ("RANK", "WORLD_SIZE"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-)
 
 
 class World(NamedTuple):
@@ -28,25 +21,93 @@ class World(NamedTuple):
     origin: str
 
 
-def resolve_world(world: Any = "auto") -> World:
+class _Launcher(NamedTuple):
+    """A program that starts processes, and the variables in which it numbers them."""
+
+    name: str
+    rank: str
+    #: None: it says no number of processes.
+    size: str | None = None
+
+
+#: The innermost first: a torchrun inside a Slurm job starts several processes for each task of Slurm.
+_LAUNCHERS = (
+    _Launcher("torchrun", "RANK", "WORLD_SIZE"),
+    _Launcher("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    _Launcher("pmix", "PMIX_RANK"),
+    _Launcher("pmi", "PMI_RANK", "PMI_SIZE"),
+    _Launcher("flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    _Launcher("pals", "PALS_RANKID"),
+    _Launcher("slurm", "SLURM_PROCID", "SLURM_NTASKS"),
+    _Launcher("kubernetes", "JOB_COMPLETION_INDEX"),
+)
+
+#: Number of processes where a launcher says none.
+_SIZE_VARIABLE = "TESSON_WORLD_SIZE"
+
+#: The first step of Slurm that is none of `srun`, but a batch script, an interactive shell and the like.
+_SPECIAL_STEPS = 0xFFFF_FFF0
+
+
+class _Report(NamedTuple):
+    """What a launcher says."""
+
+    launcher: _Launcher
+    rank: int
+    size: int | None
+
+    @property
+    def variables(self) -> str:
+        return self.launcher.rank if self.size is None else f"{self.launcher.rank} and {self.launcher.size}"
+
+    @property
+    def numbers(self) -> str:
+        return f"says {self.rank}" if self.size is None else f"say {self.rank} of {self.size}"
+
+    def __str__(self) -> str:
+        return f"{self.variables} {self.numbers}"
+
+
+class _Size(NamedTuple):
+    """A number of processes that was given, and by what."""
+
+    number: int
+    origin: str
+
+
+def resolve_world(world: Any = "auto", world_size: int | None = None) -> World:
     """Find rank and number of processes, and log them to ``tesson``.
 
     Parameters
     ----------
-    world : "auto", (int, int) or device mesh
-        ``"auto"``: an initialised ``torch.distributed``, else an initialised JAX, else the variables of torchrun
-        (``RANK``, ``WORLD_SIZE``), Open MPI, PMI and Slurm in this order, else one process. Neither framework is imported
-        here. A pair is (rank, size). A mesh has to be of one dimension, as ``mesh["dp"]`` is.
+    world : "auto", str, (int, int), World or device mesh
+        ``"auto"``: the first that applies of an initialised ``torch.distributed`` (``"torch"``) or JAX (``"jax"``), the training function of
+        a Ray Train worker (``"ray"``), none of which is imported here, and the variables of torchrun, Open MPI, PMIx, PMI, Flux, PALS,
+        Slurm (of steps that ``srun`` starts) and indexed jobs of Kubernetes; else one process. The names ``"torchrun"``, ``"openmpi"``,
+        ``"pmix"``, ``"pmi"``, ``"flux"``, ``"pals"``, ``"slurm"`` and ``"kubernetes"`` choose one where several disagree. A pair is
+        (rank, size). A mesh has to be of one dimension, as ``mesh["dp"]`` is.
+    world_size : int, optional
+        Number of processes, for launchers that say a rank alone: PMIx, PALS and Kubernetes. By default the variable
+        ``TESSON_WORLD_SIZE``.
+
+    Returns
+    -------
+    World
+        What every parameter of the name `world` takes, too.
 
     Raises
     ------
     ConfigError
-        A variable is no number, its partner is missing, or the rank is not below the size.
+        Two disagree, unless one may have started the other: the outer one has fewer processes then. Or there is a rank without a number of
+        processes, a Ray worker without a rank, a variable that is no number or whose partner is missing, or a rank that is not below
+        the size.
     """
     if isinstance(world, str):
-        if world != "auto":
-            raise ConfigError(f"world: {world!r} is none; use 'auto', a pair (rank, size) or one dimension of a device mesh")
-        found = _initialised() or _launched() or World(0, 1, "no launcher")
+        found = _found(world, _given_size(world_size))
+    elif world_size is not None:
+        raise ConfigError(f"world_size: found {world_size!r} beside world={world!r}, expected it beside 'auto' or the name of a launcher")
+    elif isinstance(world, World):
+        found = _checked(world, "world")
     elif hasattr(world, "get_local_rank") and hasattr(world, "ndim"):
         if world.ndim != 1:
             raise ConfigError(f"world: the mesh has {world.ndim} dimensions; choose that of the data, as in mesh['dp']")
@@ -66,11 +127,53 @@ def resolve_world(world: Any = "auto") -> World:
     return found
 
 
-def _initialised() -> World | None:
-    """What a framework says that the script has imported and initialised."""
+def _found(name: str, size: _Size | None) -> World:
+    """The world that a name stands for."""
+    if name == "auto":
+        found = _asked() or _launched(os.environ, size) or _alone(os.environ, size)
+    elif ask := _ASKED.get(name):
+        found = _named(name, ask())
+    elif launcher := next((launcher for launcher in _LAUNCHERS if launcher.name == name), None):
+        report = _report(launcher, os.environ)
+        found = _named(name, report and _sized(report, size), f", by {launcher.rank}")
+    else:
+        names = ", ".join(repr(name) for name in ("auto", *_ASKED, *(launcher.name for launcher in _LAUNCHERS)))
+        raise ConfigError(f"world: found {name!r}, expected one of {names}, a pair (rank, size) or one dimension of a device mesh")
+    if size is not None and size.number != found.size:
+        raise ConfigError(f"{size.origin} is {size.number}, but {found.origin} says rank {found.rank} of {found.size}; correct one, or give {_PAIR}")
+    return found
+
+
+#: The remedy that always works.
+_PAIR = "world=(rank, size)"
+
+
+def _named(name: str, found: World | None, by: str = "") -> World:
+    if found is None:
+        raise ConfigError(f"world: found {name!r}, which has not started this process{by}; use 'auto', or give {_PAIR}")
+    return found
+
+
+def _given_size(world_size: int | None) -> _Size | None:
+    if world_size is not None:
+        if type(world_size) is not int or world_size < 1:
+            raise ConfigError(f"world_size: found {world_size!r}, expected a whole number from 1")
+        return _Size(world_size, "world_size")
+    text = os.environ.get(_SIZE_VARIABLE)
+    return None if text is None else _Size(_number(_SIZE_VARIABLE, text), _SIZE_VARIABLE)
+
+
+# Frameworks that the script has imported, and which know.
+
+
+def _torch() -> World | None:
     torch = sys.modules.get("torch.distributed")
     if torch is not None and torch.is_available() and torch.is_initialized():
         return World(torch.get_rank(), torch.get_world_size(), "torch.distributed")
+    return None
+
+
+def _jax() -> World | None:
     jax = sys.modules.get("jax")
     # Absent while the module is being imported, and from releases before 0.4.34.
     is_initialized = getattr(getattr(jax, "distributed", None), "is_initialized", None)
@@ -79,33 +182,124 @@ def _initialised() -> World | None:
     return None
 
 
-def _launched() -> World | None:
-    """What the first launcher says that has set its variables."""
-    for names in _VARIABLES:
-        texts = [os.environ.get(name) for name in names]
-        if texts == [None, None]:
+def _ray() -> World | None:
+    train = sys.modules.get("ray.train")
+    if train is None:
+        return None
+    try:
+        # Outside of a training function Ray refuses; its older implementation warns, and answers 0 of 1.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            context = train.get_context()
+            return World(context.get_world_rank(), context.get_world_size(), "Ray Train")
+    except (RuntimeError, UserWarning):
+        return None
+
+
+_ASKED: dict[str, Callable[[], World | None]] = {"torch": _torch, "jax": _jax, "ray": _ray}
+
+
+def _asked() -> World | None:
+    """What the frameworks say. They number the processes of the program itself, whatever has started these."""
+    answers = {name: found for name, ask in _ASKED.items() if (found := ask()) is not None}
+    shown = {name: f"{found.origin} says {found.rank} of {found.size}" for name, found in answers.items()}
+    if len({found[:2] for found in answers.values()}) > 1:
+        raise _disagreement(shown)
+    return next(iter(answers.values()), None)
+
+
+def _launched(environ: Mapping[str, str], size: _Size | None) -> World | None:
+    """What the innermost launcher says that knows both numbers; with the number that was given, what one says that knows the rank."""
+    reports = _reports(environ)
+    if not reports:
+        return None
+    inner = next((report for report in reports if report.size is not None), reports[0])
+    found = _sized(inner, size)
+    outside = ""
+    for report in reports:
+        if report.rank == inner.rank and report.size in (None, inner.size):
             continue
-        rank, size = (_number(name, text, names) for name, text in zip(names, texts, strict=True))
-        return _checked(World(rank, size, " and ".join(names) + _others(names, (rank, size))), names[0])
-    return None
+        if reports.index(report) < reports.index(inner) or not _may_have_started(report, inner):
+            raise _disagreement({each.launcher.name: str(each) for each in (inner, report)})
+        outside += f"; not from {report.variables}, which {report.numbers}"
+    return found._replace(origin=found.origin + outside)
 
 
-def _others(names: tuple[str, str], found: tuple[int, int]) -> str:
-    """What other launchers' variables say that differs: one launcher may run inside another, or variables be left over."""
-    differing = ""
-    for other in _VARIABLES:
-        texts = [os.environ.get(name) for name in other]
-        if other != names and None not in texts and texts != [str(number) for number in found]:
-            differing += f"; not from {other[0]} and {other[1]}, which say {texts[0]} of {texts[1]}"
-    return differing
+def _reports(environ: Mapping[str, str]) -> list[_Report]:
+    """What the launchers say that have started this process, the innermost first."""
+    reports: list[_Report] = []
+    for launcher in _LAUNCHERS:
+        try:
+            report = _report(launcher, environ)
+        except ConfigError:
+            # Variables of no meaning are left over where another launcher has answered.
+            if all(report.size is None for report in reports):
+                raise
+            continue
+        reports += [] if report is None else [report]
+    return reports
 
 
-def _number(name: str, text: str | None, names: tuple[str, str]) -> int:
-    if text is None:
-        other = names[1] if name == names[0] else names[0]
-        raise ConfigError(f"{name} is not set, but {other} is; set both, or give world=(rank, size)")
+def _may_have_started(outer: _Report, inner: _Report) -> bool:
+    """Whether a launcher may have started the other one in each of its processes, which are fewer then."""
+    if inner.size is None:
+        return False
+    return outer.rank < inner.size if outer.size is None else outer.size < inner.size
+
+
+def _report(launcher: _Launcher, environ: Mapping[str, str]) -> _Report | None:
+    """What a launcher says; None if it has not started this process."""
+    rank, size = environ.get(launcher.rank), environ.get(launcher.size or "")
+    if rank is None and size is None or launcher.name == "slurm" and not _is_step(environ):
+        return None
+    for name, text, other in ((launcher.rank, rank, launcher.size), (launcher.size, size, launcher.rank)):
+        if name is not None and text is None:
+            raise ConfigError(f"{name} is not set, but {other} is; set both, or give {_PAIR}")
+    return _Report(launcher, _number(launcher.rank, rank or ""), None if launcher.size is None else _number(launcher.size, size or ""))
+
+
+def _is_step(environ: Mapping[str, str]) -> bool:
+    """Whether `srun` has started this process: in batch scripts and allocated shells Slurm describes what it could start."""
+    step = environ.get("SLURM_STEP_ID")
+    if step is None and environ.get("SLURM_PROCID", "0") != "0":
+        raise ConfigError(
+            f"SLURM_PROCID is {environ['SLURM_PROCID']!r}, but SLURM_STEP_ID, which srun sets, is not set; start the program with srun, or give {_PAIR}"
+        )
+    return step is not None and _number("SLURM_STEP_ID", step) < _SPECIAL_STEPS
+
+
+def _sized(report: _Report, size: _Size | None) -> World:
+    """A report as a world, whose size another one gives where the launcher says none."""
+    if report.size is not None:
+        return _checked(World(report.rank, report.size, report.variables), report.launcher.rank)
+    if size is None:
+        raise ConfigError(
+            f"{report.launcher.rank} is {report.rank}, but nothing says how many processes there are; set {_SIZE_VARIABLE} to their number, or "
+            f"give {_PAIR}"
+        )
+    return _checked(World(report.rank, size.number, f"{report.launcher.rank} and {size.origin}"), report.launcher.rank)
+
+
+def _alone(environ: Mapping[str, str], size: _Size | None) -> World:
+    """One process, where nothing says that there are several."""
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized() and ray.get_runtime_context().worker.mode == ray.WORKER_MODE:
+        raise ConfigError(f"world: found a Ray worker outside of Ray Train, which has no rank; give {_PAIR}, which is (0, 1) if it reads alone")
+    if size is not None and size.number != 1:
+        raise ConfigError(f"{size.origin} is {size.number}, but no launcher says which rank this process has; give {_PAIR}")
+    tasks = environ.get("SLURM_NTASKS", "1")
+    return World(0, 1, "no launcher" if tasks == "1" else f"no launcher: srun has not started this process, whatever SLURM_NTASKS={tasks} says")
+
+
+def _disagreement(shown: Mapping[str, str]) -> ConfigError:
+    """The error of several launchers of which at most one is right: what each says, by its name."""
+    names = " or ".join(f"world={name!r}" for name in shown)
+    return ConfigError(f"world: {', but '.join(shown.values())}; choose {names}, or give {_PAIR}")
+
+
+def _number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ConfigError(f"{name} is {text!r}, not a number from 0; correct it, or give world=(rank, size)")
+        raise ConfigError(f"{name} is {text!r}, not a number from 0; correct it, or give {_PAIR}")
     return int(text)
 
 

@@ -72,7 +72,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         Whether tensors are in pinned memory, from which a GPU copies while the program goes on. A thread makes each batch while the
         loop uses the one before, and one that was made and not yielded is never counted. In worker processes nothing is pinned: there
         it is for the loader to do.
-    world : "auto", (int, int) or device mesh, optional
+    world : "auto", str, (int, int), World or device mesh, optional
         For a prepared dataset, the ranks that share each minibatch, as :func:`tesson.world.resolve_world` finds them. All have equally
         many minibatches. A source has an option of that name.
 

@@ -32,7 +32,7 @@ class Sampler(TorchSampler[int]):
         The dataset, or its number of items.
     seed : int
         As `randomization_seed` of :class:`MinibatchSource`.
-    world : "auto", (int, int) or device mesh
+    world : "auto", str, (int, int), World or device mesh
         Rank and number of ranks, as :func:`tesson.world.resolve_world` finds them.
     equal_steps : {"repeat", "drop"}, optional
         Where items are left over that not all ranks have one of: ``"repeat"`` gives the others the first items of the epoch
