@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -39,6 +40,9 @@ def iterable_dataset(
 
     Leave shuffling to the dataset: ``shuffle()`` and ``set_epoch()`` of the result reorder shards, which changes the order,
     though states stay exact; make the next pass with the next `epoch`.
+
+    A state says of which data, pass and shards it is. Where it is that of others, ``load_state_dict()`` takes it, as it takes anything,
+    and iterating raises :class:`ResumeError`, also over what ``map()`` and the like have made of the result.
 
     Parameters
     ----------
@@ -74,6 +78,8 @@ def iterable_dataset(
     """
     from datasets import IterableDataset  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+    from .huggingface_shards import ShardedExamples
+
     if not isinstance(dataset, (Dataset, MinibatchSource)):
         expected = "a dataset of tesson.tfds or a MinibatchSource: only these are read from any example on"
         raise TypeError(f"found {type(dataset).__name__}, expected {expected}")
@@ -81,27 +87,31 @@ def iterable_dataset(
         if not isinstance(value, int) or value < least:
             raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
     # What has no order of examples is refused here rather than in a worker process.
-    generator: _Shards | _SourceShards
+    shards: _ExampleShards | _SourceShards
     if isinstance(dataset, MinibatchSource):
-        generator = _SourceShards(dataset, epoch, examples_per_shard, named_streams("classes", classes, dataset))
+        shards = _SourceShards(dataset, epoch, examples_per_shard, named_streams("classes", classes, dataset))
     else:
         if classes:
             raise UsageError("classes: those are for streams of a source, found a prepared dataset, whose labels are numbers")
-        dataset.seek(epoch, 0)
-        generator = _Shards(dataset, epoch, examples_per_shard, len(dataset))
-    begins = list(range(0, generator.length, examples_per_shard))
-    return IterableDataset.from_generator(generator, gen_kwargs={"begins": begins})
+        shards = _ExampleShards(dataset, epoch, examples_per_shard)
+    return IterableDataset(ShardedExamples(shards, list(range(0, shards.length, examples_per_shard))))
 
 
-class _Shards:
+class _ExampleShards:
     """The examples of the shards that begin at the positions given. It pickles, for worker processes."""
 
-    def __init__(self, dataset: Dataset[Any], epoch: int, size: int, length: int) -> None:
-        self._dataset, self._epoch, self._size, self.length = dataset, epoch, size, length
+    def __init__(self, dataset: Dataset[Any], epoch: int, size: int) -> None:
+        self.start: dict[str, Any] = dataset.seek(epoch, 0).state_dict()
+        self.epoch, self.examples_per_shard, self.length = epoch, size, len(dataset)
+        self._dataset = dataset
 
-    def __call__(self, begins: Iterable[int]) -> Iterator[Any]:
+    def __call__(self, begins: Iterable[int]) -> Iterator[tuple[int, Any]]:
         for begin in begins:
-            yield from islice(self._dataset.seek(self._epoch, begin), min(self._size, self.length - begin))
+            examples = self._dataset.seek(self.epoch, begin)
+            yield from enumerate(islice(examples, min(self.examples_per_shard, self.length - begin)), begin)
+
+    def check(self, state: dict[str, Any]) -> None:
+        self._dataset.seek(self.epoch, 0).load_state_dict(state)
 
 
 class _SourceShards:
@@ -115,11 +125,12 @@ class _SourceShards:
         if "key" in source.streams:
             raise UsageError("a stream is called `key`, which is where examples have the keys of sequences: give it another name")
         check_storage(source, classes)
+        self.epoch, self.examples_per_shard = epoch, size
         self.length: int = source.steps_per_sweep(1)
         self._has_samples_axis = source.num_samples_per_sweep != source.num_sequences
-        self._begin, self._size, self._classes = epoch * self.length, size, classes
+        self._begin, self._classes = epoch * self.length, classes
         #: Where each iteration starts from, so that faults are charged alike in each.
-        self._start = source.get_checkpoint_state()
+        self.start: dict[str, Any] = source.get_checkpoint_state()
         # Refuses sweeps beyond the end.
         source.skip_to(self._begin + self.length, 1)
         self._source = source
@@ -127,7 +138,24 @@ class _SourceShards:
         self._idle = [source]
         self._process = os.getpid()
 
-    def __call__(self, begins: Iterable[int]) -> Iterator[dict[str, Any]]:
+    def __call__(self, begins: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+        with self._opened() as source:
+            source.restore_from_checkpoint(self.start)
+            for begin in begins:
+                source.skip_to(self._begin + begin, 1)
+                for position in range(begin, min(begin + self.examples_per_shard, self.length)):
+                    # A minibatch of one sample is one sequence, however long; none if a fault leaves it out.
+                    minibatch = source.next_minibatch(1)
+                    if minibatch.num_sequences > 0:
+                        yield position, self._example(minibatch)
+
+    def check(self, state: dict[str, Any]) -> None:
+        with self._opened() as source:
+            source.restore_from_checkpoint(state)
+
+    @contextmanager
+    def _opened(self) -> Iterator[MinibatchSource]:
+        """A source that nobody else reads."""
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
         process = self._process
@@ -135,15 +163,8 @@ class _SourceShards:
             source = self._idle.pop()
         except IndexError:
             source = self._source._reopened()
-        source.restore_from_checkpoint(self._start)
         try:
-            for begin in begins:
-                source.skip_to(self._begin + begin, 1)
-                for _ in range(min(self._size, self.length - begin)):
-                    # A minibatch of one sample is one sequence, however long; none if a fault leaves it out.
-                    minibatch = source.next_minibatch(1)
-                    if minibatch.num_sequences > 0:
-                        yield self._example(minibatch)
+            yield source
         finally:
             # One is enough for iterations that follow each other. What another process has opened is not this one's to close.
             if process == os.getpid() and not self._idle:

@@ -11,7 +11,7 @@ import pytest
 from prepare import tensor, write_dataset
 
 import tesson.huggingface
-from tesson import CTFDeserializer, DataError, MinibatchSource, StreamDef, StreamDefs, UsageError, tfds
+from tesson import CTFDeserializer, DataError, MinibatchSource, ResumeError, StreamDef, StreamDefs, UsageError, tfds
 
 datasets = pytest.importorskip("datasets", reason="Hugging Face's datasets is an optional dependency")
 
@@ -193,3 +193,71 @@ def test_what_a_source_cannot_give_is_refused(lines: Path) -> None:
     with pytest.raises(UsageError, match="a stream is called `key`"):
         streams = StreamDefs(key=StreamDef("x", shape=2))
         tesson.huggingface.iterable_dataset(MinibatchSource(CTFDeserializer(lines, streams)))
+
+
+def saved_after(ds: Any, steps: int) -> dict[str, Any]:
+    """The state after some examples, as a checkpoint file has it."""
+    examples = iter(ds)
+    for _ in range(steps):
+        next(examples)
+    return json.loads(json.dumps(ds.state_dict()))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_the_state_of_other_data_is_refused(numbers: tfds.Dataset[Any], lines: Path, tmp_path: Path, derived: bool) -> None:
+    def made(ds: Any) -> Any:
+        return ds.map(lambda example: example) if derived else ds
+
+    write_dataset(tmp_path / "others" / "1.0.0", {"n": tensor("int64")}, {"train": [[{"n": n} for n in range(23)]]})
+    others = tfds.builder_from_directory(tmp_path / "others" / "1.0.0").as_dataset("train")
+    from datasets.distributed import split_dataset_by_node as shared
+
+    cases = [
+        (adapted(numbers), adapted(numbers, epoch=1), "epoch=1, found 0"),
+        (adapted(numbers), adapted(numbers, examples_per_shard=4), "examples_per_shard=4, found 5"),
+        (adapted(numbers), adapted(others), "others 1.0.0"),
+        (adapted(numbers), adapted(numbers.shuffle(7, seed=1)), "order"),
+        (adapted(numbers), shared(adapted(numbers), rank=0, world_size=5), "as many workers and nodes"),
+        (adapted(numbers), datasets.IterableDataset.from_generator(lambda: iter([{"n": 1}] * 23)), "expected what state_dict"),
+        (adapted_source(source_of(lines)), adapted_source(source_of(lines, randomization_seed=3)), "randomization seed"),
+        (adapted_source(source_of(lines)), adapted_source(source_of(lines, randomize="global")), "order"),
+        (adapted_source(source_of(lines)), adapted(numbers), "state"),
+        (adapted(numbers), adapted_source(source_of(lines)), "state"),
+    ]
+    for mine, other, message in cases:
+        mine, other = made(mine), made(other)
+        everything = list(mine)
+        state = saved_after(mine, 7)
+        mine.load_state_dict(saved_after(other, 3))
+        for _ in range(2):
+            with pytest.raises(ResumeError, match=message):
+                list(mine)
+        mine.load_state_dict(state)
+        assert str(list(mine)) == str(everything[7:])
+
+
+@pytest.mark.parametrize("change", [{"shard_idx": -1}, {"shard_idx": "1"}, {"shard_example_idx": None}, {"tesson": "{"}, {"tesson": 3}, {"type": "x"}])
+def test_a_state_that_no_dataset_has_is_refused(numbers: tfds.Dataset[Any], change: dict[str, Any]) -> None:
+    ds = adapted(numbers)
+    expected = values(ds)
+    state = saved_after(ds, 7)
+    ds.load_state_dict({**state, "examples_iterable": {**state["examples_iterable"], **change}})
+    with pytest.raises(ResumeError, match=r"expected what state_dict\(\) of such a dataset returned"):
+        list(ds)
+    ds.load_state_dict(state)
+    assert values(ds) == expected[7:]
+
+
+def test_worker_processes_resume_each_its_own_shards(numbers: tfds.Dataset[Any]) -> None:
+    torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+
+    def loader(workers: int) -> Any:
+        return torchdata.StatefulDataLoader(adapted(numbers), batch_size=None, num_workers=workers)
+
+    begun = loader(2)
+    batches = iter(begun)
+    first = [int(next(batches)["n"]) for _ in range(9)]
+    state = begun.state_dict()
+    resumed = loader(2)
+    resumed.load_state_dict(state)
+    assert sorted(first + values(resumed)) == list(range(23))

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from damaged import damaged, is_refused
 from kills import free_port
 
 import tesson.jax
@@ -557,3 +558,22 @@ def test_orbax_saves_states_as_json(tmp_path: Path) -> None:
     resumed = tesson.jax.minibatches(source(max_sweeps=1), 5)
     resumed.set_state(restored["data"])
     assert as_lists(resumed) == as_lists(batches) != []
+
+
+@pytest.mark.parametrize("step", [0, 2, None])
+@pytest.mark.parametrize("options", [{}, {"max_sweeps": 2}])
+def test_a_state_that_is_refused_changes_nothing(options: dict[str, Any], step: int | None) -> None:
+    def make() -> tesson.jax.MinibatchIterator:
+        return tesson.jax.minibatches(MinibatchSource.from_data(x=np.arange(22.0), randomize="global", **options), 4)
+
+    plain, refusing, scratch = make(), make(), make()
+    read = [[str(batch) for batch in itertools.islice(each, step)] for each in (plain, refusing)]
+    state = refusing.get_state()
+    refused = [each for each in damaged(state) if is_refused(scratch.set_state, each)]
+    assert len(refused) > 20
+    for each in refused:
+        assert is_refused(refusing.set_state, each)
+        assert refusing.get_state() == state
+    read = [[*begun, *map(str, loop)] for begun, loop in zip(read, (plain, refusing), strict=True)]
+    assert read[0] == read[1]
+    assert [str(batch) for batch in refusing] == [str(batch) for batch in plain]

@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from torch.utils.data import DataLoader  # noqa: E402
 
+from damaged import damaged, is_refused  # noqa: E402
 from prepare import tensor, write_dataset  # noqa: E402
 
 import tesson.torch  # noqa: E402
@@ -577,6 +578,41 @@ def test_an_error_ahead_of_the_loop_comes_where_the_batch_would(pins: list[Any],
     with pytest.raises(DataError):
         next(batches)
     assert dataset.state_dict() == state
+
+
+DOORS: dict[str, Any] = {
+    "source": lambda prepared: tesson.torch.IterableDataset(endless(), SIZE),
+    "source with an end": lambda prepared: tesson.torch.IterableDataset(endless(max_sweeps=2), SIZE),
+    "pinned": lambda prepared: tesson.torch.IterableDataset(endless(), SIZE, pin_memory=True),
+    "minibatches": lambda prepared: tesson.torch.IterableDataset(prepared, SIZE),
+    "pinned minibatches": lambda prepared: tesson.torch.IterableDataset(prepared, SIZE, pin_memory=True),
+    "elements": lambda prepared: tesson.torch.IterableDataset(prepared),
+    "operations": lambda prepared: tesson.torch.IterableDataset(prepared.map(lambda example: example).batch(3)),
+    "sampler": lambda prepared: sampler(),
+}
+
+
+@pytest.mark.parametrize("step", [0, 2, None])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_state_that_is_refused_changes_nothing(door: str, step: int | None, prepared: Any, pins: list[Any]) -> None:
+    opened = pickle.dumps(prepared)
+
+    def make() -> Any:
+        return DOORS[door](pickle.loads(opened))
+
+    plain, refusing, scratch = make(), make(), make()
+    loops = [iter(each) for each in (plain, refusing)]
+    read = [[str(batch) for batch in itertools.islice(loop, step)] for loop in loops]
+    state = refusing.state_dict()
+    refused = [each for each in damaged(state) if is_refused(scratch.load_state_dict, each)]
+    assert len(refused) > 20
+    for each in refused:
+        assert is_refused(refusing.load_state_dict, each)
+        assert refusing.state_dict() == state
+    after = [[*begun, *map(str, loop)] for begun, loop in zip(read, loops, strict=True)]
+    assert after[0] == after[1]
+    for _ in range(2):
+        assert [str(batch) for batch in refusing] == [str(batch) for batch in plain]
 
 
 @pytest.mark.parametrize("snapshot_every", [0, 1, 4])

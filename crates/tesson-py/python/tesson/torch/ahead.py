@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 # Types are checked where PyTorch is not installed, too.
@@ -39,6 +39,11 @@ class Ahead:
         is_over = made.batch is None or made.ended
         self._next = None if is_over else self._thread.submit(self._make)
         return made
+
+    def settle(self) -> None:
+        """Wait until nothing is being made. What was made last stays, to be taken."""
+        if self._next is not None:
+            wait([self._next])
 
     def stop(self) -> None:
         """Wait until nothing is being made. What was made last and not taken is dropped."""

@@ -199,11 +199,17 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     def _stop_ahead(self) -> None:
         """Ends an iteration in pinned memory: the reader stands behind what was yielded."""
         if self._ahead is not None:
-            (ahead, state), self._ahead = self._ahead, None
-            ahead.stop()
+            _, state = self._ahead
+            self._drop_ahead()
             # A read that failed has left the reader there, and a restore would take back what the user decides about the failure.
             if not self._is_reading:
                 self._reader().restore(state)
+
+    def _drop_ahead(self) -> None:
+        """Ends an iteration in pinned memory, wherever the reader stands."""
+        if self._ahead is not None:
+            (ahead, _), self._ahead = self._ahead, None
+            ahead.stop()
 
     def _iterate_in_worker(self, worker: int, workers: int, is_resumed: bool, first: _Next | None) -> Iterator[dict[str, Any]]:
         if self._nothing_left:
@@ -323,15 +329,18 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
                 code="resume.unreadable",
             )
         position, numbers = state_dict["source"], [state_dict.get(name) for name in _OF_WORKERS] if saved else []
-        if not isinstance(state_dict.get("ended"), bool) or not all(isinstance(number, int) and number >= 0 for number in numbers):
+        if not isinstance(state_dict.get("ended"), bool) or not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
             raise ResumeError(f"found the state {dict(state_dict)!r}, expected what state_dict() returned", code="resume.unreadable")
         if isinstance(position, str):
             try:
                 position = json.loads(position)
             except ValueError:
                 raise ResumeError("found a state whose `source` is no JSON, expected what state_dict() returned", code="resume.unreadable") from None
-        self._stop_ahead()
+        if self._ahead is not None:
+            self._ahead[0].settle()
+        # If it is refused, the iteration that makes batches ahead goes on.
         self._reader().restore(position)
+        self._drop_ahead()
         self._unfinished = None
         self._ended = False
         self._nothing_left = bool(state_dict["ended"])

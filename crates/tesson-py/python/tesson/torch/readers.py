@@ -154,6 +154,5 @@ class PreparedReader:
         return lambda: state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        new = self._new_pass()
-        new.load_state_dict(state)
-        self._pass = new
+        # Not a new pass: it would count as begun, also if the state is refused.
+        self._begun().load_state_dict(state)
