@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -655,10 +655,35 @@ def test_workers_know_with_their_last_minibatch_that_the_pass_has_ended(
         assert [batches(resumed) for _ in expected] == expected
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_reads_after_its_parent() -> None:
+    script = Path(__file__).with_name("fork_twice.py")
+    # OpenMP has threads where there are several cores, or so many are asked for.
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    child = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=60)
+    assert (child.returncode, child.stdout) == (0, "0\n"), child.stderr
+
+
+def test_copies_of_a_dataset_count_their_own_passes() -> None:
+    memory = Passes()
+    memory.begin(0, 1, is_resumed=False)
+    memory.end(0, 0, {"at": 3})
+    copied = pickle.loads(pickle.dumps(memory))
+    assert copied.position() == memory.position() == {"at": 3}
+    copied.clear()
+    assert (copied.position(), memory.position()) == (None, {"at": 3})
+
+
 def test_a_worker_of_a_dropped_iteration_does_not_count() -> None:
     memory = Passes()
-    # As in as many processes: the memory is shared, all else is their own.
-    dropped, resumed, third = (copy.copy(memory) for _ in range(3))
+
+    def in_another_process() -> Passes:
+        """The memory is shared, all else is its own."""
+        other = Passes.__new__(Passes)
+        other.__dict__.update(memory.__dict__)
+        return other
+
+    dropped, resumed, third = (in_another_process() for _ in range(3))
     dropped.begin(0, 1, is_resumed=False)
     resumed.load(0, 1, 3)
     dropped.end(0, 0, {"at": "the end of another pass"})

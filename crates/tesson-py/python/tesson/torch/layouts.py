@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 # Types are checked where PyTorch is not installed, too.
 import torch  # type: ignore[import-not-found, unused-ignore]
-from torch.nn.utils.rnn import pack_sequence, pad_sequence  # type: ignore[import-not-found, unused-ignore]
+from torch.nn.utils.rnn import pack_sequence  # type: ignore[import-not-found, unused-ignore]
 
 from ..errors import ConfigError, UsageError
 from ..minibatch import MinibatchData
@@ -46,16 +46,12 @@ def _samples(data: MinibatchData, dtype: torch.dtype | None) -> Any:
 
 
 def _padded(data: MinibatchData, dtype: torch.dtype | None) -> Padded:
-    sequences = _sequences(data, dtype)
-    # PyTorch pads at least one sequence; an empty share has none.
-    values = pad_sequence(sequences, batch_first=True) if sequences else _samples(data, dtype)[:, None]
-    return Padded(values, _lengths(data))
+    return Padded(_cast(torch.from_numpy(data.asarray()), dtype), torch.from_numpy(data.lengths.astype(np.int64)))
 
 
 def _nested(data: MinibatchData, dtype: torch.dtype | None) -> Any:
-    offsets = torch.zeros(data.num_sequences + 1, dtype=torch.int64)
-    torch.cumsum(_lengths(data), 0, out=offsets[1:])
-    return torch.nested.nested_tensor_from_jagged(_samples(data, dtype), offsets)
+    offsets = np.concatenate([[0], np.cumsum(data.lengths, dtype=np.int64)])
+    return torch.nested.nested_tensor_from_jagged(_samples(data, dtype), torch.from_numpy(offsets))
 
 
 def _packed(data: MinibatchData, dtype: torch.dtype | None) -> Any:
@@ -87,10 +83,6 @@ def _classes(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
 def _cast(values: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
     # Bytes of pictures stay bytes.
     return values.to(dtype) if dtype is not None and values.is_floating_point() else values
-
-
-def _lengths(data: MinibatchData) -> torch.Tensor:
-    return torch.from_numpy(data.lengths.astype(np.int64))
 
 
 def _sequences(data: MinibatchData, dtype: torch.dtype | None) -> list[torch.Tensor]:

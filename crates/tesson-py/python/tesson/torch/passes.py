@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
+from multiprocessing import RawArray
+from multiprocessing.context import get_spawning_popen
 from typing import Any
 
-# Types are checked where PyTorch is not installed, too.
-import torch  # type: ignore[import-not-found, unused-ignore]
+import numpy as np
 
 from ..errors import UsageError
 
@@ -26,20 +27,33 @@ class Passes:
     WORKERS, ROOM = 1024, 2**15
 
     def __init__(self) -> None:
-        # Row w: passes that worker w has ended, whether it is inside one, and which process counts there: a worker of a dropped
-        # iteration may live on. The last row: number of workers, and how often the main process has begun anew.
-        self._counts = torch.zeros((self.WORKERS + 1, 3), dtype=torch.int64).share_memory_()
-        # Where an even pass begins, and an odd one: no worker begins a pass before all have begun the one before. A text that
-        # ends with 0.
-        self._places = torch.zeros((2, self.ROOM), dtype=torch.uint8).share_memory_()
+        # Not tensors: filling large ones starts the threads of OpenMP, and a process that is forked after that waits for them for ever.
+        self._share(RawArray("b", 8 * 3 * (self.WORKERS + 1) + 2 * self.ROOM))
         # A worker that was started before has an older number than the memory.
         self._beginning = 0
         #: Of a worker: what it is known by in its row.
         self._owner = 0
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def _share(self, memory: Any) -> None:
+        """Uses this memory."""
+        self._memory = memory
+        everything = np.frombuffer(memory, np.uint8)
+        # Row w: passes that worker w has ended, whether it is inside one, and which process counts there: a worker of a dropped
+        # iteration may live on. The last row: number of workers, and how often the main process has begun anew.
+        self._counts = everything[: -2 * self.ROOM].view(np.int64).reshape(self.WORKERS + 1, 3)
+        # Where an even pass begins, and an odd one: no worker begins a pass before all have begun the one before. A text that
+        # ends with 0.
+        self._places = everything[-2 * self.ROOM :].reshape(2, self.ROOM)
+
+    def __getstate__(self) -> dict[str, Any]:
         # Spawned workers get the same memory; copies that pickle makes get their own.
-        self.__dict__ = {**state, **{name: state[name].share_memory_() for name in ("_counts", "_places")}}
+        memory = self._memory if get_spawning_popen() is not None else bytes(self._memory)
+        return {"memory": memory, "beginning": self._beginning, "owner": self._owner}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        memory = state["memory"]
+        self._share(RawArray("b", memory) if isinstance(memory, bytes) else memory)
+        self._beginning, self._owner = state["beginning"], state["owner"]
 
     def number(self, worker: int) -> int:
         """The number of the pass that comes next, or in which the worker is."""
@@ -70,7 +84,7 @@ class Passes:
         if self._is_old() or not self._is_owner(worker):
             return
         following = number + 1
-        self._places[following % 2, : len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+        self._places[following % 2, : len(text)] = np.frombuffer(text, np.uint8)
         self._counts[worker, 0] = following
         self._counts[worker, 1] = 0
 
@@ -91,7 +105,7 @@ class Passes:
     def clear(self) -> None:
         """The main process resumes from where its own source stands."""
         self._beginning += 1
-        self._counts.zero_()
+        self._counts[:] = 0
         self._counts[self.WORKERS, 1] = self._beginning
 
     def _own(self, worker: int) -> None:
@@ -111,7 +125,7 @@ class Passes:
     def _place(self, number: int) -> dict[str, Any] | None:
         if number == 0:
             return None
-        text = self._places[number % 2].numpy().tobytes()
+        text = self._places[number % 2].tobytes()
         position: dict[str, Any] = json.loads(text[: text.index(0)])
         return position
 
