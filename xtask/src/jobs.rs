@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::run::{answer, cargo, has_cargo_command, program, root, target, tee};
+use crate::run::{answer, cargo, program, root, target, tee};
 
 /// Writes the pages of documentation that are made from tables in the code; tests compare them.
 pub(crate) fn manual(_: &[String]) -> ExitCode {
@@ -64,28 +64,6 @@ fn miri_one(package: &str, tests: &[&str]) -> bool {
     // Property tests draw fewer cases, the interpreter being a few hundred times slower.
     command.args(tests).env("PROPTEST_CASES", "8").env("MIRIFLAGS", "-Zmiri-disable-isolation");
     tee(&mut command).success
-}
-
-/// Fuzzes one target for so many seconds, or all for a minute each.
-pub(crate) fn fuzz(arguments: &[String]) -> ExitCode {
-    if !has_cargo_command("fuzz") || !has_nightly(&["--version"]) {
-        eprintln!(
-            "missing; install with: rustup toolchain install nightly && cargo install cargo-fuzz --locked"
-        );
-        return ExitCode::from(2);
-    }
-    let seconds = arguments.get(1).map_or("60", String::as_str);
-    let targets = arguments.first().map_or_else(fuzz_targets, |name| vec![name.clone()]);
-    exit(targets.iter().all(|name| fuzz_one(name, seconds)))
-}
-
-fn fuzz_targets() -> Vec<String> {
-    let list = answer(nightly(&["fuzz", "list"]).current_dir(root())).unwrap_or_default();
-    list.lines().map(str::to_owned).collect()
-}
-
-fn fuzz_one(target: &str, seconds: &str) -> bool {
-    tee(&mut nightly(&["fuzz", "run", target, "--", &format!("-max_total_time={seconds}")])).success
 }
 
 /// The kinds of corpora of bench/README.md.

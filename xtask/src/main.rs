@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout)]
 
 mod demo;
+mod fuzz;
 mod jobs;
 mod licences;
 mod links;
@@ -36,7 +37,7 @@ const JOBS: &[Job] = &[
     ("api", jobs::api),
     ("bench", jobs::bench),
     ("miri", jobs::miri),
-    ("fuzz", jobs::fuzz),
+    ("fuzz", fuzz::main),
     ("wheel", wheel::main),
 ];
 
@@ -51,7 +52,7 @@ cargo xtask JOB
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
-  fuzz [TARGET [SECONDS]]     Fuzz one target, or each for a minute (nightly, cargo-fuzz); not part of CI.
+  fuzz [TARGET] [SECONDS]     Fuzz one target, or each, by default for a minute (cargo-fuzz); not part of CI.
   wheel                       Build the wheel for users and test it with every CPython on this machine; not part of CI.";
 
 fn main() -> ExitCode {

@@ -85,6 +85,16 @@ pub(crate) fn answer(command: &mut Command) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Runs a command silently, as long as it takes: whether it succeeded, and its standard output and standard error.
+pub(crate) fn output(command: &mut Command) -> (bool, String) {
+    let output = match command.stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(e) => return (false, refused(command, &e).output),
+    };
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.success(), text.concat())
+}
+
 /// Whether `cargo NAME --version` works.
 pub(crate) fn has_cargo_command(name: &str) -> bool {
     answer(&mut cargo(&[name, "--version"])).is_some()

@@ -1,0 +1,180 @@
+//! `cargo xtask fuzz`: fuzzes targets one after the other, a line for each and a summary.
+//!
+//! The installed compiler is enough: coverage is stable, and `RUSTC_BOOTSTRAP` permits the rest. A sanitizer is left out, so that all
+//! machines find the same: unsafe code is Miri's to check, and the C libraries would not be instrumented.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::run::{has_cargo_command, output, passes, program, root, target};
+
+/// Seconds for each target unless others are given.
+const SECONDS: u64 = 60;
+
+/// Seconds that one input may take: one that takes longer is a find.
+const LONGEST_INPUT: u64 = 20;
+
+/// Fuzzes one target or all, each for so many seconds.
+pub(crate) fn main(arguments: &[String]) -> ExitCode {
+    let all = all_targets();
+    let (targets, seconds) = match chosen(arguments, &all) {
+        Ok(chosen) => chosen,
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::from(2);
+        }
+    };
+    if !has_cargo_command("fuzz") {
+        eprintln!("cargo-fuzz is missing; install it with: cargo install cargo-fuzz --locked");
+        return ExitCode::from(2);
+    }
+    // All at once is faster than each when its turn comes, and shows what does not build before hours have passed.
+    let only = if let [one] = targets { Some(one.as_str()) } else { None };
+    if passes(cargo_fuzz("build").args(only)).failed > 0 {
+        return ExitCode::FAILURE;
+    }
+    let mut summary = Vec::new();
+    for (number, target) in (1..).zip(targets) {
+        println!("[{number}/{}] {target}: {seconds} s", targets.len());
+        let run = fuzz(target, seconds);
+        println!("[{number}/{}] {target}: {}", targets.len(), run.shown());
+        summary.push((target, run));
+    }
+    println!("\nSummary");
+    summary.iter().for_each(|(target, run)| println!("{target:20} {}", run.shown()));
+    let failed = summary.iter().filter(|(_, run)| !run.success).count();
+    println!("{} targets, {failed} failed", summary.len());
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// The targets and seconds that are asked for: `[TARGET] [SECONDS]`.
+fn chosen<'a>(arguments: &[String], all: &'a [String]) -> Result<(&'a [String], u64), String> {
+    let (seconds, names) = match arguments.split_last().map(|(last, rest)| (last.parse(), rest)) {
+        Some((Ok(seconds), rest)) => (seconds, rest),
+        _ => (SECONDS, arguments),
+    };
+    match names {
+        [] => Ok((all, seconds)),
+        [name] => match all.iter().position(|target| target == name) {
+            Some(at) => Ok((&all[at..=at], seconds)),
+            None => Err(format!("no target `{name}`, expected one of: {}", all.join(", "))),
+        },
+        _ => Err("expected: cargo xtask fuzz [TARGET] [SECONDS]".into()),
+    }
+}
+
+/// The targets by name: each is a file.
+fn all_targets() -> Vec<String> {
+    let files = std::fs::read_dir(root().join("fuzz/fuzz_targets")).into_iter().flatten().flatten();
+    let name = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let mut targets: Vec<String> = files.filter_map(|file| name(&file.path())).collect();
+    targets.sort();
+    targets
+}
+
+fn cargo_fuzz(job: &str) -> Command {
+    let mut command = program("cargo");
+    command.args(["fuzz", job, "--sanitizer", "none"]).env("RUSTC_BOOTSTRAP", "1");
+    command
+}
+
+/// What fuzzing a target came to.
+struct Run {
+    success: bool,
+    executions: u64,
+    took: Duration,
+    /// The input that failed.
+    find: Option<String>,
+    output: String,
+}
+
+impl Run {
+    fn shown(&self) -> String {
+        let seconds = self.took.as_secs_f64();
+        let rate = self.executions as f64 / seconds.max(1.0);
+        let end = match (&self.find, self.success) {
+            (Some(find), _) => format!("FAIL {find}"),
+            (None, true) => "ok".into(),
+            (None, false) => "FAIL".into(),
+        };
+        format!("{} executions in {seconds:.0} s, {rate:.0} a second, {end}", self.executions)
+    }
+}
+
+fn fuzz(target: &str, seconds: u64) -> Run {
+    // What is found on the way is kept beside what is built: the committed corpus has chosen inputs alone.
+    let kept = kept_corpus(target);
+    let begin = Instant::now();
+    let mut command = cargo_fuzz("run");
+    command.arg(target).arg(&kept).arg(Path::new("fuzz/corpus").join(target)).arg("--").args([
+        format!("-max_total_time={seconds}"),
+        format!("-timeout={LONGEST_INPUT}"),
+        "-print_final_stats=1".into(),
+    ]);
+    let (success, output) = match std::fs::create_dir_all(&kept) {
+        Ok(()) => output(&mut command),
+        Err(e) => (false, format!("{}: {e}", kept.display())),
+    };
+    let run = Run {
+        success,
+        executions: value_of(&output, "stat::number_of_executed_units:")
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0),
+        took: begin.elapsed(),
+        find: value_of(&output, "Test unit written to").map(str::to_owned),
+        output,
+    };
+    if !run.success {
+        let lines: Vec<&str> = run.output.lines().collect();
+        lines[lines.len().saturating_sub(60)..].iter().for_each(|line| println!("{line}"));
+    }
+    run
+}
+
+fn kept_corpus(name: &str) -> PathBuf {
+    target().join("fuzz-corpus").join(name)
+}
+
+/// The last word of the last line that says this.
+fn value_of<'a>(output: &'a str, what: &str) -> Option<&'a str> {
+    output.lines().rev().find(|line| line.contains(what))?.split_whitespace().last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_and_seconds_can_be_left_out() {
+        let all = ["a".to_owned(), "b".to_owned()];
+        let check = |arguments: &[&str], targets: &[&str], seconds| {
+            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+            let (found, found_seconds) = chosen(&arguments, &all).unwrap();
+            assert_eq!(
+                (found, found_seconds),
+                (&targets.iter().map(ToString::to_string).collect::<Vec<_>>()[..], seconds)
+            );
+        };
+        check(&[], &["a", "b"], SECONDS);
+        check(&["b"], &["b"], SECONDS);
+        check(&["600"], &["a", "b"], 600);
+        check(&["a", "5"], &["a"], 5);
+        let unknown = chosen(&["c".to_owned()], &all).unwrap_err();
+        assert_eq!(unknown, "no target `c`, expected one of: a, b");
+        assert!(chosen(&["a".to_owned(), "b".to_owned()], &all).is_err());
+    }
+
+    #[test]
+    fn what_a_run_came_to_is_read_from_its_output() {
+        let output = "#8 NEW cov: 5\nTest unit written to fuzz/artifacts/a/crash-1\nstat::number_of_executed_units: 1234\n";
+        assert_eq!(value_of(output, "stat::number_of_executed_units:"), Some("1234"));
+        assert_eq!(value_of(output, "Test unit written to"), Some("fuzz/artifacts/a/crash-1"));
+        assert_eq!(value_of("", "stat::number_of_executed_units:"), None);
+    }
+
+    #[test]
+    fn every_target_is_a_file() {
+        assert!(all_targets().iter().any(|target| target == "ctf_index"));
+    }
+}
