@@ -61,7 +61,11 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
     common.input.kind = kind;
     // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
     let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');
-    if kind != InputKind::Dataset && !path.exists() && !is_pattern(&path) && !may_be_several {
+    if kind != InputKind::Dataset
+        && !path.exists()
+        && !tesson::files::is_pattern(&path.to_string_lossy())
+        && !may_be_several
+    {
         return missing(command, &path, given);
     }
     option_rules::check(name, declared, given, (&path, kind), spare)?;
@@ -82,10 +86,6 @@ fn check_worker(worker: WorkerArgs) -> Result<(), Failure> {
 fn is_plain(path: &Path) -> bool {
     let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     path.to_str().is_some_and(is_name)
-}
-
-fn is_pattern(path: &Path) -> bool {
-    path.to_string_lossy().contains(['*', '?', '['])
 }
 
 /// Reports what a missing input was probably meant to be: a dataset by its name, or the output. Anything else is reported

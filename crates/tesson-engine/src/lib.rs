@@ -9,6 +9,7 @@ mod arrays;
 pub mod atomic_file;
 mod batch_keys;
 mod block;
+mod braces;
 mod cache_file;
 mod check;
 mod deliver;

@@ -9,8 +9,8 @@ pub(crate) static PRECISIONS: Words<Element, 2> =
 pub(crate) const FILE: OptionSpec = OptionSpec::required(
     "file",
     OptionKind::Files,
-    "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
-               one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
+    "The file, relative to the working directory; a pattern such as `part-*` or `part-{00..15}`, or a list, for \
+               several that are one corpus, in this order (those of `*` by name). The same id in two files is two sequences.",
 );
 pub(crate) const ALIAS: OptionSpec = OptionSpec::optional(
     "alias",

@@ -34,6 +34,9 @@ fn a_pattern_is_its_files_by_name_and_a_list_is_as_it_stands() {
     for (names, expected) in [
         (r#""part-*.ctf""#, vec![1., 2., 3., 4.]),
         (r#""part-[02].ctf""#, vec![1., 4.]),
+        (r#""part-{0..2}.ctf""#, vec![1., 2., 3., 4.]),
+        (r#""part-{2,0}.ctf""#, vec![4., 1.]),
+        (r#""pa{rt-[12],rt-0*}.ctf""#, vec![2., 3., 4., 1.]),
         (r#"["part-2.ctf", "part-0.ctf"]"#, vec![4., 1.]),
         (r#"["part-1.ctf", "part-[0-1].ctf"]"#, vec![2., 3., 1., 2., 3.]),
     ] {
@@ -120,6 +123,20 @@ fn a_pattern_without_files_is_told_with_its_place() {
     let (_, config) = several("files-empty", &[], "[]", "");
     assert!(Source::open(&config).is_err());
     assert!(files::matching("[", "file").is_err());
+    // Braces name files one by one: the one that is missing is named.
+    let (folder, config) = several("files-missing", &["1 |x 1 |y 0:1\n"], r#""part-{0..1}.ctf""#, "");
+    let error = Source::open(&config).map(|_| ()).expect_err("the second file is missing").to_string();
+    assert!(error.contains(&folder.join("part-1.ctf").display().to_string()), "{error}");
+    let (_, config) = several("files-many", &[], r#""part-{0..1000000}.ctf""#, "");
+    let error = Source::open(&config).map(|_| ()).expect_err("too many names").to_string();
+    assert!(error.contains("stands for more than 100000 names"), "{error}");
+}
+
+#[test]
+fn a_file_whose_name_has_braces_is_itself() {
+    let (folder, config) = several("files-braces", &[], r#""{a,b}.ctf""#, "");
+    fs::write(folder.join("{a,b}.ctf"), "1 |x 5 |y 0:1\n").expect("the folder can be written");
+    assert_eq!(rest(&mut open(&config), 100), [[5.]]);
 }
 
 #[test]

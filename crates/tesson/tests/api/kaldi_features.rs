@@ -49,6 +49,25 @@ fn archive(entries: &[(&str, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
     (bytes, offsets)
 }
 
+#[test]
+fn patterns_within_streams_are_their_files() {
+    let folder = crate::common::folder("kaldi-pattern");
+    for (i, name) in ["part-0.ark", "part-1.ark"].iter().enumerate() {
+        let (bytes, _) = archive(&[(&format!("u{i}"), fm(&rows(i as f32, 2)))]);
+        std::fs::write(folder.join(name), bytes).expect("the folder can be written");
+    }
+    for pattern in ["part-*.ark", "part-{0..1}.ark"] {
+        let file = folder.join(pattern);
+        let json = format!(
+            r#"{{"deserializers": [{{"type": "KaldiFeatureDeserializer", "input": {{"x": {{"arkFile": {file:?},
+                "dim": 2}}}}}}], "randomize": false, "maxSweeps": 1}}"#
+        );
+        let config = config::from_json(&json).expect("the test's configuration is right");
+        let mut source = Source::open(&config).expect("the files are right");
+        assert_eq!(source.num_sequences().expect("the files are right"), 2, "{pattern}");
+    }
+}
+
 /// Of each sequence its key and its values.
 type Found = Vec<(String, Vec<f32>)>;
 
