@@ -10,7 +10,7 @@ pub use crate::features::{example_decode, features_json, picture_decode};
 pub use crate::picture_files::{imdecode, opencv_storage};
 pub use crate::records::{array_record_read, tfrecord_read};
 pub use crate::sources::{
-    base64_images, htk_features, htk_scp, image_map, image_transforms, kaldi_features, recordings,
+    Input, base64_images, htk_features, htk_scp, image_map, image_transforms, kaldi_features, recordings,
     speech_labels, tar_images,
 };
 pub use crate::tables::table_convert;

@@ -17,6 +17,7 @@ mod expected;
 mod features;
 pub mod marked;
 mod oracle;
+mod parts;
 mod picture_files;
 mod pictures;
 pub mod prepared;

@@ -1,12 +1,31 @@
-//! Lists, maps, labels and archives from outside, read as whole sources: however large the minibatches are, the same
-//! sequences come out, or an error does. Each function returns how many there were.
+//! Lists, maps, labels and archives from outside. A fuzz target indexes and loads what its deserializers find ([`parts`]); the tests
+//! also read all of it as a source: however large the minibatches are, the same sequences come out, or an error does.
 
 use serde_json::{Value, json};
-use tesson::store::{MemoryStore, Store};
+use tesson::store::MemoryStore;
 use tesson::{Source, config};
 
 use crate::corpus::Delivered;
-use crate::speech;
+use crate::{parts, speech};
+
+/// A configuration, and the files that it reads.
+#[derive(Debug)]
+pub struct Input {
+    pub(crate) reader: Value,
+    pub(crate) files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Input {
+    /// Indexes and loads it without a source.
+    pub fn check_parts(&self) {
+        parts::check(self);
+    }
+
+    /// Reads it as a source, in two ways; the number of sequences, if there is no error.
+    pub fn read(&self) -> Option<usize> {
+        read_in_two_ways(self)
+    }
+}
 
 /// Pixels of the largest picture that is decoded.
 const MOST_PIXELS: usize = 1 << 16;
@@ -15,7 +34,7 @@ const MOST_PIXELS: usize = 1 << 16;
 const LENGTHS: [u32; 4] = [3, 1, 4, 2];
 
 /// A map of pictures, its first byte choosing options. It may name `a.ppm`, `b.png` and `cut.ppm`.
-pub fn image_map(bytes: &[u8]) -> Option<usize> {
+pub fn image_map(bytes: &[u8]) -> Option<Input> {
     let (&choice, map) = bytes.split_first()?;
     let bit = |n: u32| choice >> n & 1 == 1;
     let mut deserializer = json!({
@@ -30,12 +49,13 @@ pub fn image_map(bytes: &[u8]) -> Option<usize> {
     if bit(4) {
         deserializer["root"] = "folder".into();
     }
-    let store = pictures().with("map.txt", map.to_vec()).with("map.csv", map.to_vec());
-    read_in_two_ways(pictures_of(&deserializer, choice), &store)
+    let mut files = pictures();
+    files.extend([("map.txt", map.to_vec()), ("map.csv", map.to_vec())]);
+    Some(Input { reader: pictures_of(&deserializer, choice), files })
 }
 
 /// Pictures in Base64, the first byte choosing options.
-pub fn base64_images(bytes: &[u8]) -> Option<usize> {
+pub fn base64_images(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let deserializer = json!({
         "type": "Base64ImageDeserializer",
@@ -44,12 +64,11 @@ pub fn base64_images(bytes: &[u8]) -> Option<usize> {
         "maxPixels": MOST_PIXELS,
         "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
     });
-    let store = MemoryStore::new().with("pictures.txt", file.to_vec());
-    read_in_two_ways(pictures_of(&deserializer, choice), &store)
+    Some(Input { reader: pictures_of(&deserializer, choice), files: vec![("pictures.txt", file.to_vec())] })
 }
 
 /// A tar archive of pictures, the first byte choosing options.
-pub fn tar_images(bytes: &[u8]) -> Option<usize> {
+pub fn tar_images(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let deserializer = json!({
         "type": "TarImageDeserializer",
@@ -58,12 +77,11 @@ pub fn tar_images(bytes: &[u8]) -> Option<usize> {
         "maxPixels": MOST_PIXELS,
         "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
     });
-    let store = MemoryStore::new().with("pictures.tar", file.to_vec());
-    read_in_two_ways(pictures_of(&deserializer, choice), &store)
+    Some(Input { reader: pictures_of(&deserializer, choice), files: vec![("pictures.tar", file.to_vec())] })
 }
 
 /// The transforms of a stream of pictures, as JSON: they are refused, or make pictures.
-pub fn image_transforms(bytes: &[u8]) -> Option<usize> {
+pub fn image_transforms(bytes: &[u8]) -> Option<Input> {
     let transforms: Value = serde_json::from_slice(bytes).ok()?;
     // Pictures as large as someone may ask for are right, and slow.
     if numbers(&transforms).into_iter().any(|number| !(-512.0..=512.0).contains(&number)) {
@@ -74,29 +92,30 @@ pub fn image_transforms(bytes: &[u8]) -> Option<usize> {
         "file": "map.txt",
         "input": {"x": {"transforms": transforms, "ragged": true}, "y": {"labelDim": 3}},
     });
-    let store = pictures().with("map.txt", b"a.ppm\t0\nb.png\t1\na.ppm\t2\n".to_vec());
-    read_in_two_ways(pictures_of(&deserializer, 0), &store)
+    let mut files = pictures();
+    files.push(("map.txt", b"a.ppm\t0\nb.png\t1\na.ppm\t2\n".to_vec()));
+    Some(Input { reader: pictures_of(&deserializer, 0), files })
 }
 
 /// A script file of features, the first byte choosing options. It may name `all.htk`.
-pub fn htk_scp(bytes: &[u8]) -> Option<usize> {
+pub fn htk_scp(bytes: &[u8]) -> Option<Input> {
     let (&choice, list) = bytes.split_first()?;
     let (archive, _) = speech::one_archive(&LENGTHS);
-    let store = MemoryStore::new().with("list.scp", list.to_vec()).with("all.htk", archive);
-    read_in_two_ways(speech_of(&[features(choice)], choice), &store)
+    let files = vec![("list.scp", list.to_vec()), ("all.htk", archive)];
+    Some(Input { reader: speech_of(&[features(choice)], choice), files })
 }
 
 /// A file of features, the first byte choosing options: all of it is one utterance, and two frames are another.
-pub fn htk_features(bytes: &[u8]) -> Option<usize> {
+pub fn htk_features(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let list = b"whole.mfc=all.htk\npart.mfc=all.htk[0,1]\n".to_vec();
-    let store = MemoryStore::new().with("list.scp", list).with("all.htk", file.to_vec());
-    read_in_two_ways(speech_of(&[features(choice)], choice), &store)
+    let files = vec![("list.scp", list), ("all.htk", file.to_vec())];
+    Some(Input { reader: speech_of(&[features(choice)], choice), files })
 }
 
 /// Labels in a master label file, in CNTK's binary form of it, or in an archive of Kaldi's, as the first byte says,
 /// beside features.
-pub fn speech_labels(bytes: &[u8]) -> Option<usize> {
+pub fn speech_labels(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let bit = |n: u32| choice >> n & 1 == 1;
     let (name, mut stream, option) = match choice >> 6 {
@@ -114,34 +133,31 @@ pub fn speech_labels(bytes: &[u8]) -> Option<usize> {
     }
     let labels = json!({"type": name, "chunkSizeInBytes": 40, "input": {"y": stream}});
     let (archive, list) = speech::one_archive(&LENGTHS);
-    let store = MemoryStore::new()
-        .with("labels", file.to_vec())
-        .with("states", b"s2\ns3\ns4\n".to_vec())
-        .with("list.scp", list)
-        .with("all.htk", archive);
-    read_in_two_ways(speech_of(&[features(choice), labels], choice), &store)
+    let states = b"s2\ns3\ns4\n".to_vec();
+    let files = vec![("labels", file.to_vec()), ("states", states), ("list.scp", list), ("all.htk", archive)];
+    Some(Input { reader: speech_of(&[features(choice), labels], choice), files })
 }
 
 /// An archive of matrices of Kaldi's, or a script file of one that is right, the first byte choosing which, and options.
-pub fn kaldi_features(bytes: &[u8]) -> Option<usize> {
+pub fn kaldi_features(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let window = if choice >> 2 & 1 == 1 { [1, 2] } else { [0, 0] };
     let mut stream = json!({"dim": 2, "contextWindow": window, "chunkSizeInFrames": 4});
     let is_list = choice >> 3 & 1 == 1;
     stream[if is_list { "scpFile" } else { "arkFile" }] = "file".into();
     let [(_, right), ..] = speech::matrices(&LENGTHS);
-    let store = MemoryStore::new().with("file", file.to_vec()).with("right.ark", right);
     let deserializer = json!({"type": "KaldiFeatureDeserializer", "input": {"x": stream}});
-    read_in_two_ways(speech_of(&[deserializer], choice), &store)
+    let files = vec![("file", file.to_vec()), ("right.ark", right)];
+    Some(Input { reader: speech_of(&[deserializer], choice), files })
 }
 
 /// A recording, the first byte choosing options.
-pub fn recordings(bytes: &[u8]) -> Option<usize> {
+pub fn recordings(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let stream = json!({"sampleRate": 8000, "filters": 2, "windowSeconds": 0.001, "shiftSeconds": 0.001});
     let deserializer = json!({"type": "AudioDeserializer", "file": "list", "input": {"x": stream}});
-    let store = MemoryStore::new().with("list", b"a file\nb file\n".to_vec()).with("file", file.to_vec());
-    read_in_two_ways(json!({"deserializers": [deserializer], "randomize": choice & 1 == 1}), &store)
+    let files = vec![("list", b"a file\nb file\n".to_vec()), ("file", file.to_vec())];
+    Some(Input { reader: json!({"deserializers": [deserializer], "randomize": choice & 1 == 1}), files })
 }
 
 /// Features that `list.scp` lists.
@@ -153,14 +169,14 @@ fn features(choice: u8) -> Value {
 }
 
 /// A picture of six by five pixels, a smaller one, and one that ends too early.
-fn pictures() -> MemoryStore {
+fn pictures() -> Vec<(&'static str, Vec<u8>)> {
     let ppm = |width: u8, height: u8| {
         let mut file = format!("P6 {width} {height} 255\n").into_bytes();
         file.extend((0..3 * width * height).map(|value| value.wrapping_mul(41)));
         file
     };
     let cut = ppm(6, 5)[..30].to_vec();
-    MemoryStore::new().with("a.ppm", ppm(6, 5)).with("b.png", ppm(3, 4)).with("cut.ppm", cut)
+    vec![("a.ppm", ppm(6, 5)), ("b.png", ppm(3, 4)), ("cut.ppm", cut)]
 }
 
 /// A source of pictures.
@@ -192,13 +208,16 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 /// Reads a sweep with a sequence a minibatch and with several: the same comes out, or neither comes to an end. Returns how many
 /// sequences came out.
-fn read_in_two_ways(mut reader: Value, store: &dyn Store) -> Option<usize> {
+fn read_in_two_ways(input: &Input) -> Option<usize> {
+    let mut reader = input.reader.clone();
+    let store =
+        input.files.iter().fold(MemoryStore::new(), |store, (name, file)| store.with(name, file.clone()));
     reader["maxSweeps"] = 1.into();
     reader["threads"] = 1.into();
     reader["memoryLimit"] = "64MB".into();
     let config = config::from_json(&reader.to_string()).ok()?;
     let read = |samples: u64| {
-        let mut source = Source::open_in(&config, store).ok()?;
+        let mut source = Source::open_in(&config, &store).ok()?;
         let mut found: Vec<Delivered> = Vec::new();
         while let Some(minibatch) = source.next_minibatch(samples).ok()? {
             found.push(Delivered::of(&minibatch));

@@ -3,11 +3,12 @@
 #![forbid(unsafe_code)]
 
 use std::fs;
+use std::panic::RefUnwindSafe;
 use std::path::Path;
 
-use tesson_conformance::entry;
+use tesson_conformance::entry::{self, Input};
 
-fn replay<T>(target: &str, entry: fn(&[u8]) -> T) {
+fn replay(target: &str, entry: impl Fn(&[u8]) + RefUnwindSafe) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
     let entries = fs::read_dir(&folder).expect("the corpus is there");
     let mut files: Vec<_> = entries.map(|e| e.expect("the corpus can be listed").path()).collect();
@@ -18,6 +19,16 @@ fn replay<T>(target: &str, entry: fn(&[u8]) -> T) {
         let done = std::panic::catch_unwind(|| entry(&bytes));
         assert!(done.is_ok(), "{} panics", file.display());
     }
+}
+
+/// The same of an input, which is also read as a source.
+fn replay_input(target: &str, input: fn(&[u8]) -> Option<Input>) {
+    replay(target, |bytes| {
+        if let Some(input) = input(bytes) {
+            input.check_parts();
+            input.read();
+        }
+    });
 }
 
 #[test]
@@ -86,34 +97,36 @@ fn pictures_are_decoded_or_refused() {
 
 #[test]
 fn maps_and_transforms_of_pictures_are_read_the_same_or_refused() {
-    replay("image_map", entry::image_map);
-    replay("base64_images", entry::base64_images);
-    replay("tar_images", entry::tar_images);
-    replay("image_transforms", entry::image_transforms);
+    replay_input("image_map", entry::image_map);
+    replay_input("base64_images", entry::base64_images);
+    replay_input("tar_images", entry::tar_images);
+    replay_input("image_transforms", entry::image_transforms);
 }
 
 #[test]
 fn features_and_labels_of_speech_are_read_the_same_or_refused() {
-    replay("htk_scp", entry::htk_scp);
-    replay("htk_features", entry::htk_features);
-    replay("speech_labels", entry::speech_labels);
-    replay("kaldi_features", entry::kaldi_features);
-    replay("recordings", entry::recordings);
+    replay_input("htk_scp", entry::htk_scp);
+    replay_input("htk_features", entry::htk_features);
+    replay_input("speech_labels", entry::speech_labels);
+    replay_input("kaldi_features", entry::kaldi_features);
+    replay_input("recordings", entry::recordings);
 }
 
 /// Without these all files could be refused for a reason of no interest.
 #[test]
 fn files_that_are_right_are_read() {
-    let n_read = |target: &str, name: &str, entry: fn(&[u8]) -> Option<usize>| {
+    let n_read = |target: &str, name: &str, entry: fn(&[u8]) -> Option<Input>| {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target).join(name);
-        entry(&fs::read(file).expect("the corpus can be read"))
+        entry(&fs::read(file).expect("the corpus can be read"))?.read()
     };
     assert_eq!(n_read("image_map", "plain", entry::image_map), Some(3));
     assert_eq!(n_read("image_map", "skips-what-cannot-be-decoded", entry::image_map), Some(2));
     assert_eq!(n_read("image_map", "stops-at-what-cannot-be-decoded", entry::image_map), None);
     assert_eq!(n_read("base64_images", "plain", entry::base64_images), Some(2));
     assert_eq!(n_read("tar_images", "plain", entry::tar_images), Some(2));
-    assert_eq!(n_read("tar_images", "long-names", entry::tar_images), Some(2));
+    for name in ["long-names", "attributes", "compressed"] {
+        assert_eq!(n_read("tar_images", name, entry::tar_images), Some(2), "{name}");
+    }
     for name in ["all", "resized-crop", "turned-and-erased"] {
         assert_eq!(n_read("image_transforms", name, entry::image_transforms), Some(3), "{name}");
     }

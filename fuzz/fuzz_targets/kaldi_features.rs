@@ -2,4 +2,8 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| drop(tesson_conformance::entry::kaldi_features(bytes)));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some(input) = tesson_conformance::entry::kaldi_features(bytes) {
+        input.check_parts();
+    }
+});

@@ -107,6 +107,11 @@ fn fuzz(target: &str, seconds: u64) -> Run {
     let kept = kept_corpus(target);
     let begin = Instant::now();
     let mut command = cargo_fuzz("run");
+    // Some targets write files: they lie in memory, where the system has a folder for that.
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        command.env("TMPDIR", memory);
+    }
     command.arg(target).arg(&kept).arg(Path::new("fuzz/corpus").join(target)).arg("--").args([
         format!("-max_total_time={seconds}"),
         format!("-timeout={LONGEST_INPUT}"),

@@ -1,0 +1,153 @@
+//! Deserializers without a source: what is indexed of files in memory is loaded in different ways, to the same sequences.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use tesson::deserializer::{
+    Chunk, Corpus, Defects, Deserializer, Fetch, Index, Indexed, NamedResource, OneCore, Options,
+    ReadContext, ResourceId, Scratch, SequenceSelection,
+};
+use tesson::{Error, SourceConfig, StoreError, config};
+
+use crate::sources::Input;
+
+/// Bytes of the largest sequence.
+const LARGEST: u64 = 8 << 20;
+
+/// The time between frames, for labels that are read without features.
+const FRAME_PERIOD: u32 = 100_000;
+
+/// Indexes and loads each deserializer of an input by itself: a fraction of the cost of reading it as a source.
+///
+/// # Panics
+/// If sequences depend on how they are loaded, or if an index that is saved does not come back.
+pub(crate) fn check(input: &Input) {
+    let Ok(config) = config::from_json(&input.reader.to_string()) else { return };
+    for number in 0..config.deserializers.len() {
+        // An error is always a good answer.
+        drop(check_one(&config, number, input));
+    }
+}
+
+fn check_one(config: &SourceConfig, number: usize, input: &Input) -> Result<(), Error> {
+    let given = &config.deserializers[number];
+    let options = Options::new(given.format.options, &given.options, given.path.clone())?;
+    let mut deserializer = (given.format.open)(&options, &config.reader_defaults())?;
+    let mut files = Files { files: &input.files, names: names(&*deserializer) };
+    deserializer.prepare(&files)?;
+    files.names = names(&*deserializer);
+    if deserializer.facts().looks_at_named {
+        deserializer.prepare(&files)?;
+    }
+    if deserializer.facts().needs_frame_period {
+        deserializer.take_frame_period(FRAME_PERIOD);
+    }
+    let cores = OneCore { memory: LARGEST };
+    let Indexed { index, corpus } = deserializer.index(&files, &cores, &mut Defects::Refuse)?;
+    let mut saved = Vec::new();
+    corpus.save(&index, &mut saved);
+    if !saved.is_empty() {
+        let restored = deserializer.restore(&saved).expect("what was saved comes back");
+        assert_eq!(restored.index.n_sequences(), index.n_sequences());
+    }
+    (0..index.n_chunks() as u32).try_for_each(|chunk| check_chunk(chunk, &index, &*corpus, &files))
+}
+
+fn check_chunk(chunk: u32, index: &Index, corpus: &dyn Corpus, files: &Files<'_>) -> Result<(), Error> {
+    let n = index.chunk(chunk as usize).n_sequences;
+    let load = |wanted: SequenceSelection<'_>| {
+        let mut loaded = Chunk::empty();
+        corpus.load(chunk, wanted, files, &mut Scratch::default(), &mut loaded).map(|()| loaded)
+    };
+    let whole = load(SequenceSelection::Range(0..n))?;
+    assert_eq!(whole.n_sequences, n);
+    let numbers: Vec<u32> = (0..n).collect();
+    let listed = load(SequenceSelection::List(&numbers))?;
+    for i in 0..n as usize {
+        assert_eq!(listed.key(i), whole.key(i), "sequence {i} in a list");
+    }
+    assert_eq!((&listed.lengths, &listed.left_out), (&whole.lengths, &whole.left_out));
+    assert_eq!(listed.streams, whole.streams);
+    if let Some(&last) = numbers.last() {
+        let alone = load(SequenceSelection::List(&[last]))?;
+        assert_eq!(alone.key(0), whole.key(last as usize), "sequence {last} alone");
+        assert_eq!(alone.lengths[..], whole.lengths[last as usize..]);
+        assert_eq!(alone.is_left_out(0), whole.is_left_out(last));
+    }
+    Ok(())
+}
+
+/// The name of each resource; of a member of an archive, which are not tried here, none.
+fn names(deserializer: &dyn Deserializer) -> Vec<Option<Arc<Path>>> {
+    let facts = deserializer.facts();
+    let named = (0..facts.named.len() as u32).map(|number| match facts.named.get(number) {
+        NamedResource::File { path, .. } => Some(Path::new(path).into()),
+        NamedResource::Member { .. } => None,
+    });
+    facts.resources.iter().map(|path| Some(path.as_path().into())).chain(named).collect()
+}
+
+/// Files in memory, by name.
+struct Files<'a> {
+    files: &'a [(&'static str, Vec<u8>)],
+    names: Vec<Option<Arc<Path>>>,
+}
+
+impl Files<'_> {
+    fn file(&self, resource: ResourceId) -> Result<&[u8], Error> {
+        let name =
+            self.names.get(resource.0 as usize).cloned().flatten().unwrap_or_else(|| Path::new("").into());
+        match self.files.iter().find(|(known, _)| Path::new(known) == &*name) {
+            Some((_, bytes)) => Ok(bytes),
+            None => Err(StoreError::new(name, None, std::io::ErrorKind::NotFound.into()).into()),
+        }
+    }
+}
+
+impl Fetch for Files<'_> {
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        Ok(self.file(resource)?.len() as u64)
+    }
+
+    fn is_embedded(&self, _: ResourceId) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// # Panics
+    /// Where the range is beyond the bytes.
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let bytes = &self.file(resource)?[range.start as usize..range.end as usize];
+        into.truncate(keep);
+        into.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        self
+    }
+}
+
+impl ReadContext for Files<'_> {
+    fn largest(&self) -> u64 {
+        LARGEST
+    }
+
+    fn progress(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
