@@ -56,12 +56,14 @@ impl Source {
         Ok(())
     }
 
-    /// Bytes of the data. What is listed in them is not opened to know its size: the index says it.
+    /// Bytes of the data. What is listed in them is not opened to know its size, and what they unpack to takes more than they: the
+    /// index says it.
     fn storage(&self, indexed: &Indexed) -> u64 {
         let index = &indexed.index;
+        let listed = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).fold(0, u64::saturating_add);
         match self.resources.are_named() {
-            true => (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).sum(),
-            false => self.resources.bytes(),
+            true => listed,
+            false => self.resources.bytes().max(listed),
         }
     }
 

@@ -1,8 +1,11 @@
 //! In place of the codecs: errors that say what is missing. The same types and functions as in `built.rs`.
 
 use std::io;
+use std::path::Path;
 
-use super::Wrapping;
+use tesson_core::{Fetch, PartFetch, ResourceId};
+
+use super::{GunzipError, Wrapping};
 
 fn without(codec: &str) -> String {
     format!("this build has no {codec}; build it with the feature `codecs`, which is on by default")
@@ -54,5 +57,21 @@ impl Inflater {
 
     pub(crate) fn take(&mut self, _: &[u8], _: bool) -> io::Result<()> {
         Err(io::Error::other(without("gzip or zlib")))
+    }
+}
+
+pub(crate) struct Gunzip;
+
+impl Gunzip {
+    pub(crate) fn new(_: ResourceId, _: &dyn Fetch) -> Result<Gunzip, GunzipError> {
+        Err(GunzipError::Damaged(0, without("gzip")))
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        0
+    }
+
+    pub(crate) fn unpacked<'a>(&'a self, _: &'a Path, fetch: &'a dyn Fetch) -> PartFetch<'a> {
+        PartFetch { fetch, first: 0 }
     }
 }

@@ -1,4 +1,4 @@
-//! What files of records may be compressed by, in one place: the only code here that knows other people's codecs.
+//! What files of records and archives may be compressed by, in one place: the only code here that knows other people's codecs.
 //!
 //! Without the feature `codecs` there are none, for builds that read no such files. Everything else stays: what needs a
 //! codec then fails with an error that names the feature.
@@ -7,11 +7,30 @@
 mod absent;
 #[cfg(feature = "codecs")]
 mod built;
+#[cfg(feature = "codecs")]
+mod gunzip;
 
 #[cfg(not(feature = "codecs"))]
-pub(crate) use absent::{Decoders, Inflater, ZstdEncoder};
+pub(crate) use absent::{Decoders, Gunzip, Inflater, ZstdEncoder};
 #[cfg(feature = "codecs")]
 pub(crate) use built::{Decoders, Inflater, ZstdEncoder};
+#[cfg(feature = "codecs")]
+pub(crate) use gunzip::Gunzip;
+use tesson_core::Error;
+
+/// Why a gzip file cannot be unpacked.
+pub(crate) enum GunzipError {
+    /// It is damaged at this byte, or cannot be unpacked at all.
+    Damaged(u64, String),
+    /// It cannot be read.
+    Error(Error),
+}
+
+impl From<Error> for GunzipError {
+    fn from(error: Error) -> GunzipError {
+        GunzipError::Error(error)
+    }
+}
 
 /// What a file is compressed by as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,7 +21,12 @@ pub(crate) fn has_picture_extension(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let extension =
         file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
-    extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
+    extension.is_some_and(is_picture_extension)
+}
+
+/// Whether an extension is one of pictures, in any case.
+pub(crate) fn is_picture_extension(extension: &str) -> bool {
+    EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
 
 /// Views of a picture under `multiViewCrop`.

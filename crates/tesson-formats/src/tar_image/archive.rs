@@ -8,8 +8,8 @@ use tesson_core::{
     StreamingDecoder,
 };
 
-use super::index;
 use super::options::TarOptions;
+use super::{gzip, index};
 use crate::files::DataFile;
 
 /// One archive.
@@ -46,7 +46,11 @@ impl DataFile for TarArchive {
         _: &dyn Parallelism,
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
-        index::read(&self.file, &self.options, fetch, defects)
+        let mut index = |fetch: &dyn Fetch| index::read(&self.file, &self.options, fetch, defects);
+        match gzip::is_compressed(fetch)? {
+            true => gzip::indexed(&self.file, fetch, index),
+            false => index(fetch),
+        }
     }
 
     fn restore(&self, _: &[u8]) -> Option<Indexed> {

@@ -6,14 +6,17 @@ tesson_core::error_kinds! {
     /// What is wrong with a tar archive of pictures.
     pub enum TarImageFault {
         /// The file is no tar archive, or one that is damaged here.
-        BadHeader { why: &'static str = "its checksum is another one" }
-            = "tar-image.bad-header": "expected the header of a member, {why}"
-            => "Write the archive anew; it has to be an uncompressed tar file.",
-        /// The file is compressed.
-        Compressed { form: &'static str = "gzip" }
-            = "tar-image.compressed": "the archive is compressed ({form}), so that no picture can be found without unpacking all \
-                before it"
+        BadHeader { why: String = "archive header checksum mismatch".into() }
+            = "tar-image.bad-header": "expected the header of a member: {why}"
+            => "Write the archive anew; it has to be a tar file, plain or compressed by gzip.",
+        /// The file is compressed by something else than gzip.
+        Compressed { form: &'static str = "xz" }
+            = "tar-image.compressed": "the archive is compressed by {form}, expected a tar file, plain or compressed by gzip"
             => "Unpack the archive to a `.tar`; its pictures are compressed by themselves.",
+        /// The compression of the file is damaged.
+        BadGzip { why: String = "its checksum is another one".into() }
+            = "tar-image.bad-gzip": "the archive cannot be unpacked by gzip: {why}"
+            => "Copy the archive again, or unpack it to a `.tar`.",
         /// A member goes beyond the end of the file.
         Truncated { member: String = "7.jpg".into(), needs: u64 = 4096, left: u64 = 512 }
             = "tar-image.truncated": "`{member}` has {needs} bytes, the archive ends after {left} of them"
@@ -21,7 +24,12 @@ tesson_core::error_kinds! {
         /// A sample has more than one picture.
         SeveralPictures { first: String = "7.jpg".into(), second: String = "7.png".into() }
             = "tar-image.several-pictures": "`{first}` and `{second}` are pictures of one sample"
-            => "Choose one of them with `imageExtension`.",
+            => "Choose one of them with `imageExtension`; if they are two samples, rename one: members are of one sample if their names \
+                are equal up to the first `.`.",
+        /// A picture or a class is stored as a sparse file.
+        Sparse { member: String = "7.jpg".into() }
+            = "tar-image.sparse": "`{member}` is stored as a sparse file, whose bytes are not all in the archive"
+            => "Write the archive anew without sparse files (`tar` without `--sparse`).",
         /// A sample has a picture and no class.
         NoLabel { picture: String = "7.jpg".into(), expected: String = "7.cls".into() }
             = "tar-image.no-label": "the sample of `{picture}` has no `{expected}`, expected the number of its class"

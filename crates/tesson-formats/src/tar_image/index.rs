@@ -5,10 +5,10 @@ use std::path::Path;
 use tesson_core::{DataError, DataErrorKind, Defects, Error, Fetch, Indexed, Key, Location};
 
 use super::fault::TarImageFault;
-use super::members::{Member, Members, Stop};
+use super::members::{Input, Member, Members, Stop, Tar};
 use super::options::TarOptions;
 use crate::pictures::embedded::{Form, Picture, TableBuilder};
-use crate::pictures::{has_picture_extension, lossy, parse_label};
+use crate::pictures::{has_picture_extension, is_picture_extension, lossy, parse_label};
 
 /// Bytes that may hold a class; longer text is none.
 const LONGEST_LABEL: u64 = 64;
@@ -18,10 +18,43 @@ struct Sample {
     key: String,
     begin: u64,
     end: u64,
-    picture: Option<Member>,
+    pictures: Candidates,
+    /// Pictures by the end of their extension alone, such as `7.mask.png`: they count where there is no other.
+    others: Candidates,
     label: Option<Member>,
-    /// A second picture, which is one too many.
-    second: Option<Member>,
+}
+
+/// Members that are the sample's picture; the second one is one too many.
+type Candidates = [Option<Member>; 2];
+
+impl Sample {
+    fn new(key: String, begin: u64) -> Sample {
+        Sample { key, begin, end: begin, pictures: [None, None], others: [None, None], label: None }
+    }
+
+    fn take(&mut self, member: Member, extension: &str, options: &TarOptions) {
+        self.end = member.data.end;
+        let wanted = options.image_extension.as_deref();
+        if wanted.map_or_else(|| is_picture_extension(extension), |only| only == extension) {
+            push(&mut self.pictures, member);
+        } else if extension == options.label_extension {
+            self.label = Some(member);
+        } else if wanted.is_none() && has_picture_extension(&member.name) {
+            push(&mut self.others, member);
+        }
+    }
+
+    /// The picture, and a second one if there are several.
+    fn picture(&self) -> Option<(&Member, Option<&Member>)> {
+        let [first, second] = if self.pictures[0].is_some() { &self.pictures } else { &self.others };
+        Some((first.as_ref()?, second.as_ref()))
+    }
+}
+
+fn push(candidates: &mut Candidates, member: Member) {
+    if let Some(free) = candidates.iter_mut().find(|candidate| candidate.is_none()) {
+        *free = Some(member);
+    }
 }
 
 /// The key of a member's sample, and its extension in small letters: what precedes and follows the first `.` of its file name.
@@ -38,13 +71,13 @@ pub(super) fn read(
     fetch: &dyn Fetch,
     defects: &mut Defects<'_>,
 ) -> Result<Indexed, Error> {
-    let mut members = Members::new(fetch)?;
+    let input = Input::new(fetch)?;
+    let mut archive = Tar::new(&input);
     let mut table = TableBuilder::default();
     let mut sample: Option<Sample> = None;
     let (mut all_right, mut passed) = (true, 0);
-    let mut take = |members: &mut Members<'_>, sample: Sample, defects: &mut Defects<'_>| match push(
-        &mut table, members, options, &sample,
-    ) {
+    let mut add = |sample: Sample, defects: &mut Defects<'_>| match add(&mut table, &input, options, &sample)
+    {
         Ok(()) => Ok(()),
         Err(Stop::Error(error)) => Err(error),
         Err(Stop::Fault(offset, fault)) => {
@@ -55,54 +88,36 @@ pub(super) fn read(
             Ok(defects.report(error.within(stream, Some(Key::Text(sample.key))))?)
         }
     };
-    loop {
-        let member = match members.next() {
-            Ok(member) => member,
-            Err(Stop::Error(error)) => return Err(error),
-            Err(Stop::Fault(offset, fault)) => {
-                // Nothing behind it can be found.
-                defects.report(DataError::new(fault, at(file, offset)))?;
-                if let Some(sample) = sample.take() {
-                    take(&mut members, sample, defects)?;
-                }
-                all_right = false;
-                break;
+    let walked: Result<(), Stop> = Members::new(&input, &mut archive).and_then(|mut members| {
+        while let Some(member) = members.next()? {
+            fetch.progress(member.data.end - passed);
+            passed = member.data.end;
+            if fetch.cancelled() {
+                return Err(Error::Cancelled.into());
             }
-        };
-        let names = member.as_ref().and_then(|member| split(&member.name));
-        let is_of_sample = |sample: &mut Sample| names.as_ref().is_some_and(|(key, _)| *key == sample.key);
-        if let Some(whole) = sample.take_if(|sample| !is_of_sample(sample)) {
-            take(&mut members, whole, defects)?;
-        }
-        let Some(member) = member else { break };
-        if let Some((key, extension)) = names {
-            let sample = sample.get_or_insert(Sample {
-                key,
-                begin: member.begin,
-                end: 0,
-                picture: None,
-                label: None,
-                second: None,
-            });
-            sample.end = member.data.end;
-            let is_picture = match &options.image_extension {
-                Some(only) => *only == extension,
-                None => has_picture_extension(&member.name),
-            };
-            match (is_picture, extension == options.label_extension) {
-                (true, _) if sample.picture.is_none() => sample.picture = Some(member),
-                (true, _) => sample.second = sample.second.take().or(Some(member)),
-                (false, true) => sample.label = Some(member),
-                (false, false) => {}
+            let names = split(&member.name);
+            let is_of_sample = |sample: &Sample| names.as_ref().is_some_and(|(key, _)| *key == sample.key);
+            if let Some(whole) = sample.take_if(|sample| !is_of_sample(sample)) {
+                add(whole, defects)?;
+            }
+            if let Some((key, extension)) = names {
+                let sample = sample.get_or_insert_with(|| Sample::new(key, member.begin));
+                sample.take(member, &extension, options);
             }
         }
-        fetch.progress(members.position() - passed);
-        passed = members.position();
-        if fetch.cancelled() {
-            return Err(Error::Cancelled);
-        }
+        Ok(())
+    });
+    let is_whole = walked.is_ok();
+    match walked {
+        Ok(()) => {}
+        Err(Stop::Error(error)) => return Err(error),
+        // Nothing behind it can be found.
+        Err(Stop::Fault(offset, fault)) => defects.report(DataError::new(fault, at(file, offset)))?,
     }
-    if table.is_empty() && all_right {
+    if let Some(last) = sample.take() {
+        add(last, defects)?;
+    }
+    if table.is_empty() && all_right && is_whole {
         defects.report(DataError::new(TarImageFault::NoPictures, at(file, 0)))?;
     }
     let unpack = |bytes: &[u8], into: &mut Vec<u8>| -> Result<(), DataErrorKind> {
@@ -116,24 +131,28 @@ fn at(file: &Path, offset: u64) -> Location {
     Location { file: file.into(), offset, line: None }
 }
 
-/// Takes in a sample, unless it has no picture.
-fn push(
+/// Adds a sample to the table, unless it has no picture.
+fn add(
     table: &mut TableBuilder,
-    members: &mut Members<'_>,
+    input: &Input<'_>,
     options: &TarOptions,
     sample: &Sample,
 ) -> Result<(), Stop> {
-    let Some(picture) = &sample.picture else { return Ok(()) };
-    if let Some(second) = &sample.second {
+    let Some((picture, second)) = sample.picture() else { return Ok(()) };
+    if let Some(second) = second {
         let (first, name) = (picture.name.clone(), second.name.clone());
         return Err(Stop::Fault(second.begin, TarImageFault::SeveralPictures { first, second: name }));
+    }
+    let label = sample.label.as_ref().filter(|_| options.pictures.labels().is_some());
+    if let Some(member) = [Some(picture), label].into_iter().flatten().find(|member| member.is_sparse) {
+        return Err(Stop::Fault(member.begin, TarImageFault::Sparse { member: member.name.clone() }));
     }
     let bytes = picture.data.end - picture.data.start;
     let Ok(len) = u32::try_from(bytes) else {
         let (what, most) = ("the picture", u32::MAX.into());
         return Err(Stop::Fault(picture.begin, TarImageFault::TooLarge { what, bytes, most }));
     };
-    let label = match (options.pictures.labels(), &sample.label) {
+    let label = match (options.pictures.labels(), label) {
         (None, _) => 0,
         (Some(_), None) => {
             let expected = format!("{}.{}", sample.key, options.label_extension);
@@ -143,10 +162,10 @@ fn push(
         (Some(labels), Some(member)) => {
             let shown = member.data.start..member.data.end.min(member.data.start + LONGEST_LABEL);
             let is_short = shown.end == member.data.end;
-            let text = members.read(shown)?;
-            let label = parse_label(text).filter(|(_, more_follows)| is_short && !more_follows);
+            let (label, found) = input.with(shown, |text| (parse_label(text), lossy(text.trim_ascii())))?;
+            let label = label.filter(|(_, more_follows)| is_short && !more_follows);
             let Some((label, _)) = label else {
-                let (member, found) = (member.name.clone(), lossy(text.trim_ascii()));
+                let member = member.name.clone();
                 return Err(Stop::Fault(sample.begin, TarImageFault::BadLabel { member, found }));
             };
             if label >= labels.dim {

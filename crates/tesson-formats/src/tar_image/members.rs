@@ -1,38 +1,38 @@
-//! The members of an archive, one after the other: of their data nothing is read but names and classes.
+//! The members of an archive, one after the other, found by the crate `tar`: of their data nothing is read but names and classes.
 
+use std::cell::{Cell, RefCell};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
+use tar::{Archive, Entries, Entry};
 use tesson_core::{Error, Fetch};
 
 use super::fault::TarImageFault;
-use super::header::{BLOCK, Header, Kind, attribute, until_zero};
 use crate::near::NearBytes;
 use crate::pictures::embedded::FILE;
 use crate::pictures::lossy;
+
+/// Bytes of a block; headers are one, and data fill whole ones.
+const BLOCK: u64 = 512;
+
+/// The longest name of a member, in bytes.
+const LONGEST_NAME: u64 = 64 << 10;
+
+/// Bytes that may describe a member beside its header, such as attributes and a long name: they are read as a whole.
+const DESCRIPTION: u64 = 1 << 20;
+
+/// Bytes that are read with a header: classes are small, and so lie beside the headers around them.
+const READ: u64 = 4 << 10;
 
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// Where its first header begins.
+    /// Where its header begins.
     pub(super) begin: u64,
-    /// Where its data lie.
+    /// Where its data lie; those of a sparse file are only parts of it.
     pub(super) data: Range<u64>,
-}
-
-/// The longest name that is read, in bytes.
-const LONGEST_NAME: u64 = 64 << 10;
-
-/// Bytes that are read with a header: classes are small, and so lie beside the headers around them.
-const READ: u64 = 4 << 10;
-
-/// A walk over an archive.
-pub(super) struct Members<'a> {
-    fetch: &'a dyn Fetch,
-    near: NearBytes,
-    size: u64,
-    /// Where the next header begins.
-    next: u64,
+    pub(super) is_sparse: bool,
 }
 
 /// What ends a walk before the archive does: a fault and the byte it is at, or an error of storage.
@@ -47,81 +47,173 @@ impl From<Error> for Stop {
     }
 }
 
-impl<'a> Members<'a> {
-    pub(super) fn new(fetch: &'a dyn Fetch) -> Result<Members<'a>, Error> {
-        let size = fetch.size(FILE)?;
-        Ok(Members { fetch, near: NearBytes::new(FILE, Vec::new()), size, next: 0 })
+/// The bytes of an archive, as the crate reads them: it seeks to each header, and reads from there what describes a member.
+pub(super) struct Input<'a> {
+    fetch: &'a dyn Fetch,
+    near: RefCell<NearBytes>,
+    size: u64,
+    /// Where reading began after the last seek.
+    begin: Cell<u64>,
+    position: Cell<u64>,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn new(fetch: &'a dyn Fetch) -> Result<Input<'a>, Error> {
+        let near = RefCell::new(NearBytes::new(FILE, Vec::new()));
+        Ok(Input { fetch, near, size: fetch.size(FILE)?, begin: Cell::new(0), position: Cell::new(0) })
     }
 
-    /// Bytes of a range within the archive.
-    pub(super) fn read(&mut self, range: Range<u64>) -> Result<&[u8], Error> {
-        let ahead = (range.start + READ).min(self.size);
-        self.near.get(range.clone(), [range.end, ahead.max(range.end)].into_iter(), self.fetch)
+    /// Calls `use_bytes` with those of a range within the archive.
+    pub(super) fn with<T>(&self, range: Range<u64>, use_bytes: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let ahead = (range.start + READ).min(self.size).max(range.end);
+        let mut near = self.near.borrow_mut();
+        near.get(range.clone(), [range.end, ahead].into_iter(), self.fetch).map(use_bytes)
+    }
+
+    /// What an error of the crate is: one of storage that it passed on, or a fault of what was read last.
+    fn stop(&self, error: io::Error) -> Stop {
+        match error.downcast::<Error>() {
+            Ok(error) => Stop::Error(error),
+            Err(error) => {
+                let why = lossy(error.to_string().as_bytes());
+                Stop::Fault(self.begin.get(), TarImageFault::BadHeader { why })
+            }
+        }
+    }
+}
+
+impl Read for &Input<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let position = self.position.get();
+        if position - self.begin.get() > BLOCK + DESCRIPTION {
+            let what = format!("what describes the member has more than {DESCRIPTION} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        let end = self.size.min(position.saturating_add((into.len() as u64).min(READ)));
+        if position >= end {
+            return Ok(0);
+        }
+        let copy = |bytes: &[u8]| into[..bytes.len()].copy_from_slice(bytes);
+        self.with(position..end, copy).map_err(io::Error::other)?;
+        self.position.set(end);
+        Ok((end - position) as usize)
+    }
+}
+
+impl Seek for &Input<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(by) => self.position.get().checked_add_signed(by),
+            SeekFrom::End(by) => self.size.checked_add_signed(by),
+        };
+        let position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        self.begin.set(position);
+        self.position.set(position);
+        Ok(position)
+    }
+}
+
+/// An archive that is read from its beginning.
+pub(super) type Tar<'a> = Archive<&'a Input<'a>>;
+
+/// A walk over an archive.
+pub(super) struct Members<'a> {
+    input: &'a Input<'a>,
+    entries: Entries<'a, &'a Input<'a>>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(input: &'a Input<'a>, archive: &'a mut Tar<'a>) -> Result<Members<'a>, Stop> {
+        let first = input.with(0..input.size.min(BLOCK), compression)?;
+        if let Some(form) = first {
+            return Err(Stop::Fault(0, TarImageFault::Compressed { form }));
+        }
+        let entries = archive.entries_with_seek().map_err(|e| input.stop(e))?;
+        Ok(Members { input, entries })
     }
 
     /// The next file.
     pub(super) fn next(&mut self) -> Result<Option<Member>, Stop> {
-        let first = self.next;
-        let (mut long_name, mut long_size) = (None, None);
-        loop {
-            let at = self.next;
-            // Archives should end with blocks of zeros, but some just end.
-            if at == self.size {
-                return Ok(None);
-            }
-            let bad = |fault| Stop::Fault(at, fault);
-            if self.size - at < BLOCK as u64 {
-                let why = "the archive ends within it";
-                return Err(bad(TarImageFault::BadHeader { why }));
-            }
-            let block: [u8; BLOCK] =
-                self.read(at..at + BLOCK as u64)?.try_into().expect("as long as asked for");
-            if at == 0
-                && let Some(form) = compression(&block)
-            {
-                return Err(bad(TarImageFault::Compressed { form }));
-            }
-            let Some(header) = Header::parse(&block).map_err(bad)? else { return Ok(None) };
-            let size =
-                if header.kind == Kind::File { long_size.take().unwrap_or(header.size) } else { header.size };
-            let begin = at + BLOCK as u64;
-            let left = self.size - begin;
-            if size > left {
-                let member = lossy(&header.name);
-                return Err(bad(TarImageFault::Truncated { member, needs: size, left }));
-            }
-            let data = begin..begin + size;
-            self.next = (begin + size.next_multiple_of(BLOCK as u64)).min(self.size);
-            if matches!(header.kind, Kind::LongName | Kind::Attributes) && size > LONGEST_NAME {
-                let what = "a name";
-                return Err(bad(TarImageFault::TooLarge { what, bytes: size, most: LONGEST_NAME }));
-            }
-            match header.kind {
-                Kind::LongName => long_name = Some(until_zero(self.read(data)?).to_vec()),
-                Kind::Attributes => {
-                    let attributes = self.read(data)?;
-                    long_name = attribute(attributes, "path").map(<[u8]>::to_vec).or(long_name);
-                    let number = |text| std::str::from_utf8(text).ok()?.parse().ok();
-                    long_size = attribute(attributes, "size").and_then(number).or(long_size);
-                }
-                Kind::File => {
-                    let name = long_name.unwrap_or(header.name);
-                    return Ok(Some(Member { name: lossy(&name), begin: first, data }));
-                }
-                Kind::Other => long_name = None,
+        while let Some(entry) = self.entries.next() {
+            let member = self.member(entry.map_err(|e| self.input.stop(e))?)?;
+            if member.is_some() {
+                return Ok(member);
             }
         }
+        Ok(None)
     }
 
-    /// How far the walk is.
-    pub(super) fn position(&self) -> u64 {
-        self.next
+    /// The file that an entry is, unless it is something else, such as a folder.
+    fn member(&self, mut entry: Entry<'_, &Input<'_>>) -> Result<Option<Member>, Stop> {
+        let (begin, kind) = (entry.raw_header_position(), entry.header().entry_type());
+        let stop = |fault| Stop::Fault(begin, fault);
+        if kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() {
+            let why = "it describes the next member, and has no mark of GNU's or POSIX's form".into();
+            return Err(stop(TarImageFault::BadHeader { why }));
+        }
+        let attributes = Attributes::of(&mut entry).map_err(|e| self.input.stop(e))?;
+        let name = attributes.sparse_name.unwrap_or_else(|| entry.path_bytes().into_owned());
+        let is_sparse = attributes.is_sparse || kind.is_gnu_sparse();
+        // A sparse file has less in the archive than its size says.
+        let stored = if kind.is_gnu_sparse() { entry.header().entry_size() } else { Ok(entry.size()) };
+        let (start, size) = (entry.raw_file_position(), stored.map_err(|e| self.input.stop(e))?);
+        let left = self.input.size.saturating_sub(start);
+        if size > left {
+            return Err(stop(TarImageFault::Truncated { member: lossy(&name), needs: size, left }));
+        }
+        if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) {
+            return Ok(None);
+        }
+        if name.len() as u64 > LONGEST_NAME {
+            let (what, bytes, most) = ("the name", name.len() as u64, LONGEST_NAME);
+            return Err(stop(TarImageFault::TooLarge { what, bytes, most }));
+        }
+        if attributes.are_damaged {
+            let why = "its attributes are damaged and may hold its name".into();
+            return Err(stop(TarImageFault::BadHeader { why }));
+        }
+        Ok(Some(Member { name: lossy(&name), begin, data: start..start + size, is_sparse }))
+    }
+}
+
+/// What the attributes of a member (POSIX) say beyond what the crate reads in them.
+#[derive(Default)]
+struct Attributes {
+    is_sparse: bool,
+    /// The name of a sparse file, which has a made-up one in its header.
+    sparse_name: Option<Vec<u8>>,
+    /// They cannot be read to their end, and the name is not in what can be.
+    are_damaged: bool,
+}
+
+impl Attributes {
+    fn of(entry: &mut Entry<'_, &Input<'_>>) -> io::Result<Attributes> {
+        let (mut found, mut has_name) = (Attributes::default(), false);
+        for attribute in entry.pax_extensions()?.into_iter().flatten() {
+            let Ok(attribute) = attribute else {
+                found.are_damaged = true;
+                continue;
+            };
+            found.is_sparse |= attribute.key_bytes().starts_with(b"GNU.sparse.");
+            match attribute.key_bytes() {
+                b"GNU.sparse.name" => found.sparse_name = Some(attribute.value_bytes().to_vec()),
+                b"path" => has_name = true,
+                _ => {}
+            }
+        }
+        found.are_damaged &= !has_name;
+        Ok(found)
     }
 }
 
 /// The form of compression that a file begins with.
-fn compression(block: &[u8; BLOCK]) -> Option<&'static str> {
-    const FORMS: [(&[u8], &str); 4] =
-        [(b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd")];
+fn compression(block: &[u8]) -> Option<&'static str> {
+    const FORMS: [(&[u8], &str); 4] = [
+        (b"\x1f\x8b", "gzip twice"),
+        (b"BZh", "bzip2"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+    ];
     FORMS.iter().find(|(magic, _)| block.starts_with(magic)).map(|(_, form)| *form)
 }

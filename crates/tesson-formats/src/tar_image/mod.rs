@@ -4,15 +4,15 @@
 //! | file | subject |
 //! |---|---|
 //! | `options` | the options, resolved |
-//! | `header` | the block in front of each member |
 //! | `members` | the members of an archive, one after the other |
 //! | `index` | samples: where each picture lies, its key and its class |
+//! | `gzip` | archives that are compressed as a whole |
 //! | `archive` | what the engine sees |
 //! | `fault` | what can be wrong |
 
 mod archive;
 mod fault;
-mod header;
+mod gzip;
 mod index;
 mod members;
 mod options;

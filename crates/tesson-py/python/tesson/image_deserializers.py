@@ -362,12 +362,14 @@ class TarImageDeserializer(_Images):
     """Reads pictures in tar archives, as WebDataset packs them: ``cat/7.jpg`` and its class as text, ``cat/7.cls``.
 
     Members that follow each other and have one name before its first ``.`` are a sample; the name is its key. Archives are read
-    where they are, without unpacking. Streams and methods are those of :class:`ImageDeserializer`.
+    where they are, without unpacking, and also where gzip has compressed them as a whole, which is slow in shuffled orders. Streams
+    and methods are those of :class:`ImageDeserializer`.
 
     Parameters
     ----------
     filename : str or os.PathLike, or a list of them
-        The archive, relative to the working directory; a pattern such as ``"train-*.tar"``, or a list, for several.
+        The archive, relative to the working directory; a pattern such as ``"train-*.tar"`` or ``"train-{000..127}.tar"``, or a list,
+        for several.
     streams : mapping of str to StreamDef, optional
         As in :class:`ImageDeserializer`; the number of classes has to be given.
     layout : {"CHW", "HWC"}

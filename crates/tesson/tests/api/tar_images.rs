@@ -1,59 +1,109 @@
 //! Pictures in tar archives: samples, keys, classes, several archives, and what is wrong with them.
 
+use std::io::Write as _;
+
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Error, SampleValues, Samples, Source, config};
+use tesson::{BatchKeys, Error, Minibatch, SampleValues, Samples, Source, config};
 
 /// A picture of one pixel.
 fn picture(value: u8) -> Vec<u8> {
     [&b"P6 1 1 255\n"[..], &[value; 3]].concat()
 }
 
-/// An archive of members, by name; a name that is too long for its header stands in front of it, as GNU's programs write it.
-fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+/// The mark of headers in GNU's form, and of those in POSIX's.
+const GNU: &[u8; 8] = b"ustar  \0";
+const POSIX: &[u8; 8] = b"ustar\000";
+
+/// A header; what does not fit into it is cut off.
+fn header(name: &str, kind: u8, size: usize, mark: &[u8; 8]) -> [u8; 512] {
+    let mut header = [0; 512];
+    header[..name.len().min(100)].copy_from_slice(&name.as_bytes()[..name.len().min(100)]);
+    header[124..135].copy_from_slice(format!("{size:011o}").as_bytes());
+    header[156] = kind;
+    header[257..265].copy_from_slice(mark);
+    sealed(header)
+}
+
+/// A header with its checksum.
+fn sealed(mut header: [u8; 512]) -> [u8; 512] {
+    header[148..156].fill(b' ');
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    header
+}
+
+/// Headers, each with the data that follow it, and the end of an archive.
+fn blocks(members: &[([u8; 512], &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
-    let mut push = |name: &str, kind: u8, data: &[u8]| {
-        let mut header = [0; 512];
-        header[..name.len().min(100)].copy_from_slice(&name.as_bytes()[..name.len().min(100)]);
-        header[124..135].copy_from_slice(format!("{:011o}", data.len()).as_bytes());
-        header[148..156].fill(b' ');
-        header[156] = kind;
-        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        archive.extend_from_slice(&header);
+    for (header, data) in members {
+        archive.extend_from_slice(header);
         archive.extend_from_slice(data);
         archive.resize(archive.len().next_multiple_of(512), 0);
-    };
-    for (name, data) in members {
-        if name.len() > 100 {
-            push("././@LongLink", b'L', format!("{name}\0").as_bytes());
-        }
-        push(name, if name.ends_with('/') { b'5' } else { b'0' }, data);
     }
     archive.extend_from_slice(&[0; 1024]);
     archive
 }
 
+/// An archive of members, by name; a name that is too long for its header stands in front of it, as GNU's programs write it.
+fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, data) in members {
+        if name.len() > 100 {
+            let long = format!("{name}\0");
+            archive.extend(blocks(&[(header("././@LongLink", b'L', long.len(), GNU), long.as_bytes())]));
+            archive.truncate(archive.len() - 1024);
+        }
+        let kind = if name.ends_with('/') { b'5' } else { b'0' };
+        archive.extend(blocks(&[(header(name, kind, data.len(), GNU), data)]));
+        archive.truncate(archive.len() - 1024);
+    }
+    archive.extend_from_slice(&[0; 1024]);
+    archive
+}
+
+/// Attributes as POSIX writes them: each line begins with its length.
+fn attributes(of: &[(&str, &str)]) -> Vec<u8> {
+    let line = |(name, value): &(&str, &str)| {
+        let rest = format!(" {name}={value}\n");
+        let digits = (1..).find(|n| (rest.len() + n).to_string().len() == *n).expect("some number fits");
+        format!("{}{rest}", rest.len() + digits)
+    };
+    of.iter().map(line).collect::<String>().into_bytes()
+}
+
 fn open(archives: &[(&str, Vec<u8>)], options: &str) -> Result<Source, Error> {
+    open_as(archives, options, r#""randomize": false"#)
+}
+
+fn open_as(archives: &[(&str, Vec<u8>)], options: &str, reader: &str) -> Result<Source, Error> {
     let store =
         archives.iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes.clone()));
     let names: Vec<String> = archives.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     let json = format!(
         r#"{{"deserializers": [{{"type": "TarImageDeserializer", "file": [{}], {options} "input": {{
-            "x": {{"transforms": [], "dtype": "uint8"}}, "y": {{"labelDim": 5}}}}}}], "randomize": false, "maxSweeps": 1}}"#,
+            "x": {{"transforms": [], "dtype": "uint8"}}, "y": {{"labelDim": 5}}}}}}], {reader}, "maxSweeps": 1}}"#,
         names.join(", ")
     );
     Source::open_in(&config::from_json(&json)?, &store)
 }
 
-/// Of each sequence its key, its first value and its class.
-fn all(archives: &[(&str, Vec<u8>)], options: &str) -> Result<Vec<(String, u8, i32)>, Error> {
+/// A key, the first value of a picture, and its class.
+type Sample = (String, u8, i32);
+
+fn samples(minibatch: &Minibatch) -> Vec<Sample> {
+    let BatchKeys::Texts(keys) = minibatch.keys() else { panic!("keys are texts") };
+    let samples = |name| minibatch.stream(name).expect("the stream is read").samples();
+    let Samples::Dense { values: SampleValues::U8(values) } = samples("x") else { panic!("8 bits") };
+    let Samples::Sparse { indices, .. } = samples("y") else { panic!("classes are sparse") };
+    let of_each = values.len() / indices.len();
+    (0..indices.len()).map(|i| (keys.get(i).to_owned(), values[of_each * i], indices[i])).collect()
+}
+
+/// All sequences in order.
+fn all(archives: &[(&str, Vec<u8>)], options: &str) -> Result<Vec<Sample>, Error> {
     let (mut source, mut found) = (open(archives, options)?, Vec::new());
     while let Some(minibatch) = source.next_minibatch(2)? {
-        let BatchKeys::Texts(keys) = minibatch.keys() else { panic!("keys are texts") };
-        let samples = |name| minibatch.stream(name).expect("the stream is read").samples();
-        let Samples::Dense { values: SampleValues::U8(values) } = samples("x") else { panic!("8 bits") };
-        let Samples::Sparse { indices, .. } = samples("y") else { panic!("classes are sparse") };
-        found.extend((0..indices.len()).map(|i| (keys.get(i).to_owned(), values[3 * i], indices[i])));
+        found.extend(samples(&minibatch));
     }
     Ok(found)
 }
@@ -93,6 +143,225 @@ fn extensions_say_what_is_a_picture_and_what_a_class() {
 }
 
 #[test]
+fn a_picture_of_one_extension_comes_before_those_of_several() {
+    let [plain, mask] = [1, 2].map(picture);
+    for members in [[("7.ppm", &plain), ("7.mask.png", &mask)], [("7.mask.png", &mask), ("7.ppm", &plain)]] {
+        let [first, second] = members.map(|(name, data)| (name, &data[..]));
+        let archive = tar(&[first, second, ("7.cls", b"1")]);
+        assert_eq!(all(&[("a.tar", archive.clone())], "").unwrap(), [("7".into(), 1, 1)]);
+        let of_mask = r#""imageExtension": "mask.png","#;
+        assert_eq!(all(&[("a.tar", archive)], of_mask).unwrap(), [("7".into(), 2, 1)]);
+    }
+    let alone = tar(&[("7.mask.png", &mask), ("7.cls", b"1")]);
+    assert_eq!(all(&[("a.tar", alone)], "").unwrap(), [("7".into(), 2, 1)]);
+}
+
+#[test]
+fn attributes_give_names_and_sizes() {
+    let (long, picture) = ("d".repeat(300), picture(3));
+    assert_eq!(picture.len(), 14);
+    let of_picture = attributes(&[("mtime", "1.5"), ("path", &format!("{long}.ppm")), ("size", "14")]);
+    let of_class = attributes(&[("path", &format!("{long}.cls"))]);
+    let archive = blocks(&[
+        (header("global", b'g', 0, POSIX), b""),
+        (header("attributes", b'x', of_picture.len(), POSIX), &of_picture),
+        // The size of the header counts for nothing beside that of the attributes.
+        (header("d.ppm", b'0', 3, POSIX), &picture),
+        (header("link", b'2', 0, POSIX), b""),
+        (header("attributes", b'x', of_class.len(), POSIX), &of_class),
+        (header("d.cls", b'0', 1, POSIX), b"0"),
+    ]);
+    assert_eq!(all(&[("a.tar", archive)], "").unwrap(), [(long, 3, 0)]);
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes everything")
+}
+
+/// Archives of enough pictures for several blocks, whose bytes hardly compress.
+fn larger() -> [Vec<u8>; 2] {
+    let mut word = 1u32;
+    let noise = std::iter::repeat_with(|| {
+        word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (word >> 24) as u8
+    });
+    let noise: Vec<u8> = noise.take(3 * 60 * 50).collect();
+    let of = |numbers: std::ops::Range<usize>| {
+        let members: Vec<(String, Vec<u8>)> = numbers
+            .flat_map(|i| {
+                let picture = [&b"P6 60 50 255\n"[..], &[i as u8], &noise[1..]].concat();
+                [(format!("{i}.ppm"), picture), (format!("{i}.cls"), (i % 5).to_string().into_bytes())]
+            })
+            .collect();
+        tar(&members.iter().map(|(name, data)| (&name[..], &data[..])).collect::<Vec<_>>())
+    };
+    [of(0..100), of(100..150)]
+}
+
+#[test]
+fn compressed_archives_are_read_as_those_they_unpack_to() {
+    let plain = larger();
+    let two_members = [gzip(&plain[0][..100_000]), gzip(&plain[0][100_000..])].concat();
+    let packed = [two_members, gzip(&plain[1])];
+    for order in [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#] {
+        let read = |archives: &[Vec<u8>; 2], more: &str| {
+            let [first, second] = archives.clone();
+            let mut source =
+                open_as(&[("0.tar", first), ("1.tar", second)], "", &format!("{order}{more}")).unwrap();
+            let mut found = Vec::new();
+            while let Some(minibatch) = source.next_minibatch(7).unwrap() {
+                found.extend(samples(&minibatch));
+            }
+            found
+        };
+        let expected = read(&plain, r#", "threads": 1"#);
+        assert_eq!(expected.len(), 150);
+        for more in [r#", "threads": 1"#, r#", "threads": 3"#, r#", "threads": 2, "memoryLimit": "4MiB""#] {
+            assert_eq!(read(&packed, more), expected, "{order}{more}");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_a_compressed_archive_is_restored() {
+    let [_, plain] = larger();
+    let archives = [("0.tar.gz", gzip(&plain))];
+    let mut source = open(&archives, "").unwrap();
+    for _ in 0..10 {
+        source.next_minibatch(3).unwrap();
+    }
+    let mut again = open(&archives, "").unwrap();
+    again.restore(&source.state()).unwrap();
+    let next = |source: &mut Source| samples(&source.next_minibatch(3).unwrap().expect("pictures are left"));
+    assert_eq!(next(&mut again), next(&mut source));
+}
+
+#[test]
+fn damaged_compression_is_told_with_its_byte() {
+    let whole = gzip(&tar(&[("a.ppm", &picture(1)), ("a.cls", b"1")]));
+    let mut flipped = whole.clone();
+    let last = flipped.len() - 6;
+    flipped[last] ^= 1;
+    for (archive, what) in [
+        (whole[..whole.len() / 2].to_vec(), "the file ends within compressed data"),
+        (whole[..whole.len() - 3].to_vec(), "the file ends within a gzip header or trailer"),
+        (flipped, "its checksum is another one"),
+        ([&whole[..], b"xyz"].concat(), "expected a gzip header"),
+        ([&whole[..3], &whole[..2]].concat(), "the file ends within a gzip header or trailer"),
+    ] {
+        let error = all(&[("a.tar.gz", archive)], "").expect_err(what);
+        assert_eq!(error.code(), "tar-image.bad-gzip", "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+    let twice = gzip(&gzip(&tar(&[("a.ppm", &picture(1))])));
+    let error = all(&[("a.tar.gz", twice)], "").expect_err("it is compressed twice");
+    assert_eq!(error.code(), "tar-image.compressed", "{error}");
+}
+
+/// A few kilobytes that unpack to a large picture, and to a large archive without any.
+#[test]
+fn what_unpacks_to_much_takes_no_memory_beyond_the_limit() {
+    let large = vec![b'7'; 40 << 20];
+    let archive = gzip(&tar(&[("a.ppm", &large), ("a.cls", b"1")]));
+    assert!(archive.len() < 1 << 20);
+    let error = open_as(&[("a.tar.gz", archive)], "", r#""memoryLimit": "8MiB""#)
+        .and_then(|mut source| source.next_minibatch(1).map(drop))
+        .expect_err("the picture is larger than an eighth of the limit");
+    assert_eq!(error.code(), "data.sequence-beyond-memory", "{error}");
+}
+
+#[test]
+fn sparse_files_are_skipped_unless_they_are_a_picture_or_a_class() {
+    let picture = picture(4);
+    // 14 bytes at 1,000 of 1,014.
+    let sparse = |name: &str| {
+        let mut header = header(name, b'S', 14, GNU);
+        header[386..397].copy_from_slice(format!("{:011o}", 1000).as_bytes());
+        header[398..409].copy_from_slice(format!("{:011o}", 14).as_bytes());
+        header[483..494].copy_from_slice(format!("{:011o}", 1014).as_bytes());
+        sealed(header)
+    };
+    let right = [(header("a.ppm", b'0', 14, GNU), &picture[..]), (header("a.cls", b'0', 1, GNU), b"2")];
+    let archive = blocks(&[(sparse("a.npy"), &picture), right[0], right[1]]);
+    assert_eq!(all(&[("a.tar", archive)], "").unwrap(), [("a".into(), 4, 2)]);
+    let of_posix = attributes(&[("GNU.sparse.major", "1"), ("GNU.sparse.name", "a.ppm")]);
+    for wrong in [
+        blocks(&[(sparse("a.ppm"), &picture), right[1]]),
+        blocks(&[
+            (header("attributes", b'x', of_posix.len(), POSIX), &of_posix),
+            (header("GNUSparseFile.7/a", b'0', 14, POSIX), &picture),
+            right[1],
+        ]),
+    ] {
+        let error = all(&[("a.tar", wrong)], "").unwrap_err();
+        assert_eq!(error.code(), "tar-image.sparse", "{error}");
+        assert!(error.to_string().contains("sequence a: `a.ppm` is stored as a sparse file"), "{error}");
+    }
+}
+
+/// Headers that declare what cannot be are refused at their byte, whatever they declare.
+#[test]
+fn hostile_headers_are_refused() {
+    let picture = picture(1);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut header = header("a.ppm", b'0', 14, GNU);
+        header[at..at + bytes.len()].copy_from_slice(bytes);
+        sealed(header)
+    };
+    let large = attributes(&[("size", "18446744073709551615")]);
+    let repeated = vec![b'x'; 2 << 20];
+    for (archive, code, place) in [
+        (blocks(&[(with(124, &[0; 12]), &picture)]), "tar-image.bad-header", "a.tar (byte 0): "),
+        (blocks(&[(with(124, &[0xFF; 12]), &picture)]), "tar-image.bad-header", "a.tar (byte 0): "),
+        (
+            blocks(&[(with(124, &[0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]), &picture)]),
+            "tar-image.truncated",
+            "a.tar (byte 0): ",
+        ),
+        (
+            blocks(&[
+                (header("x", b'x', large.len(), POSIX), &large),
+                (header("a.ppm", b'0', 1, POSIX), b""),
+            ]),
+            "tar-image.bad-header",
+            "a.tar (byte 1024): ",
+        ),
+        // What describes a member is read as a whole.
+        (
+            blocks(&[(header("x", b'L', repeated.len(), GNU), &repeated), (with(0, b"a"), &picture)]),
+            "tar-image.bad-header",
+            "a.tar (byte 0): ",
+        ),
+        (
+            blocks(&[(header("x", b'L', 1 << 16, GNU), &repeated[..1 << 16]), (with(0, b"a"), &picture)]),
+            "tar-image.no-pictures",
+            "a.tar (byte 0): ",
+        ),
+        (
+            blocks(&[(header("x", b'L', 1 << 17, GNU), &repeated[..1 << 17]), (with(0, b"a"), &picture)]),
+            "tar-image.too-large",
+            "a.tar (byte 131584): ",
+        ),
+        // A name that a header without a mark describes would be lost.
+        (
+            blocks(&[(header("x", b'L', 5, &[0; 8]), b"a.ppm"), (with(0, b"b"), &picture)]),
+            "tar-image.bad-header",
+            "a.tar (byte 0): ",
+        ),
+        (
+            blocks(&[(header("x", b'x', 9, POSIX), b"9 path=a\0"), (with(0, b"b"), &picture)]),
+            "tar-image.bad-header",
+            "a.tar (byte 1024): ",
+        ),
+    ] {
+        let error = all(&[("a.tar", archive)], "").expect_err(code);
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.to_string().starts_with(place), "{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_byte_and_key() {
     let picture = picture(1);
     let cut = tar(&[("a.ppm", &picture), ("a.cls", b"1"), ("b.ppm", &[7; 600])])[..2600].to_vec();
@@ -114,7 +383,8 @@ fn what_is_wrong_is_told_with_its_byte_and_key() {
         (tar(&[("a.txt", b"")]), "tar-image.no-pictures", "a.tar (byte 0): no member"),
         (cut, "tar-image.truncated", "a.tar (byte 2048): "),
         (damaged, "tar-image.bad-header", "a.tar (byte 2048): "),
-        (b"\x1f\x8b".iter().copied().chain([0; 600]).collect(), "tar-image.compressed", "a.tar (byte 0): "),
+        (b"\x1f\x8b".iter().copied().chain([0; 600]).collect(), "tar-image.bad-gzip", "a.tar (byte "),
+        (b"BZh".iter().copied().chain([0; 600]).collect(), "tar-image.compressed", "a.tar (byte 0): "),
         (vec![7; 300], "tar-image.bad-header", "a.tar (byte 0): "),
     ] {
         let error = all(&[("a.tar", archive)], "").expect_err(code);
