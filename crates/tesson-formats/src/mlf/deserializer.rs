@@ -34,6 +34,13 @@ const FIRST: ResourceId = ResourceId(0);
 
 impl Labels {
     pub(super) fn new(format: &'static Format, options: LabelOptions) -> Labels {
+        if options.ignores_size {
+            tracing::warn!(
+                "stream `{}`: `definesMBSize` is ignored, since CNTK 2.7 does not read it for labels; minibatches count \
+                 the longest stream of a sequence, or the stream of another deserializer that has `definesMBSize`",
+                options.name
+            );
+        }
         let mut resources = match &options.files {
             LabelFiles::Listed(files) => files.clone(),
             LabelFiles::InFile(list) => vec![list.clone()],

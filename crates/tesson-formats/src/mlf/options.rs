@@ -45,6 +45,12 @@ const PHONE_BOUNDARIES: OptionSpec = OptionSpec::with_default(
     "false",
     "Whether the first frame of each line of the file has the value 2 instead of 1.",
 );
+const IGNORED_SIZE: OptionSpec = OptionSpec::with_default(
+    "definesMBSize",
+    OptionKind::Bool,
+    "false",
+    "Ignored, with a warning: CNTK 2.7 does not read it for labels.",
+);
 const CACHE_INDEX: OptionSpec = OptionSpec::optional(
     "cacheIndex",
     OptionKind::Bool,
@@ -76,7 +82,7 @@ static TEXT_STREAM: OptionTable = OptionTable(&[
         "Names of the classes, one on each line; without it labels are numbers in column 4.",
     ),
     PHONE_BOUNDARIES,
-    DEFINES_SIZE,
+    IGNORED_SIZE,
     LENGTH_TOLERANCE,
     OptionSpec::with_default(
         "framePeriod",
@@ -103,7 +109,7 @@ static BINARY_STREAM: OptionTable = OptionTable(&[
     LABEL_DIM,
     DIM,
     PHONE_BOUNDARIES,
-    DEFINES_SIZE,
+    IGNORED_SIZE,
     LENGTH_TOLERANCE,
     CACHE_INDEX,
     LABEL_TYPE,
@@ -167,6 +173,8 @@ pub(super) struct LabelOptions {
     pub(super) dim: u32,
     pub(super) phone_boundaries: bool,
     pub(super) defines_size: bool,
+    /// Whether `definesMBSize` is set without effect.
+    pub(super) ignores_size: bool,
     pub(super) times: Times,
     /// Whether the shift of frames is that of the features.
     pub(super) period_of_features: bool,
@@ -190,6 +198,7 @@ impl LabelOptions {
             let what = "frames have no boundaries; leave out either this or `frameMode`";
             return Err(ConfigError::new(stream.path("phoneBoundaries"), what));
         }
+        let defines_size = stream.bool("definesMBSize")?;
         let is_text = encoding == Encoding::Text;
         Ok(LabelOptions {
             encoding,
@@ -202,7 +211,8 @@ impl LabelOptions {
             states: if is_text { stream.text_if_given("labelMappingFile")?.map(PathBuf::from) } else { None },
             dim: dim(&stream)?,
             phone_boundaries,
-            defines_size: stream.bool("definesMBSize")?,
+            defines_size: is_alignment && defines_size,
+            ignores_size: !is_alignment && defines_size,
             times: if is_text { times(&stream)? } else { FRAMES },
             period_of_features: is_text && takes_period(&stream),
             table: TableRules {

@@ -61,6 +61,19 @@ fn labels_join_sequences_of_their_name() {
 }
 
 #[test]
+fn labels_do_not_define_the_size_of_minibatches() {
+    // Both utterances have one label, so that both would be in a minibatch if labels counted.
+    let one_each = "#!MLF!#\n\"x\"\n0 100000 aa\n.\n\"y\"\n0 100000 bb\n.\n";
+    let keys = |stream: &str| {
+        let mut source = open(one_each, stream, "").unwrap();
+        labels(&source.next_minibatch(4).unwrap().expect("there are sequences")).0
+    };
+    let defining = format!("{FILE}, \"definesMBSize\": true");
+    assert_eq!(keys(&defining), ["x"], "the four samples of `x` fill the minibatch");
+    assert_eq!(keys(&defining), keys(FILE));
+}
+
+#[test]
 fn several_files_are_read_in_their_order_and_the_first_entry_of_a_key_counts() {
     let expected = all(LABELS, FILE, "").unwrap();
     for list in [r#""mlfFileList": ["l", "more"]"#, r#""mlfFileList": "list""#, r#""mlfFileList": "l:more""#]
