@@ -79,11 +79,5 @@ tesson_core::error_kinds! {
         WindowTwice
             = "config.window-twice": "the window is given twice; leave out `randomizationWindowInChunks` and `…InSamples`"
             => "Give the window by one option.",
-        /// The window counts samples, and its size is missing. The documents call it the whole set, CNTK 2.7 refuses it beside
-        /// text: taking it for either would surprise those who know the other.
-        NoWindowSize { whole: u64 = (1 << 62) - 1 }
-            = "config.no-window-size": "the window counts samples, but `randomizationWindow` does not say how many; \
-                for the whole set give it as {whole}"
-            => "Set `randomizationWindow` to a number of samples.",
     }
 }

@@ -66,8 +66,8 @@ pub static READER_OPTIONS: OptionTable = option_table! {
         => "Size of the shuffling window, in chunks, or in samples with `sampleBasedRandomizationWindow`; 128 chunks where \
             no window is given; 0 turns shuffling off.",
     "sampleBasedRandomizationWindow": OptionKind::Bool, "false"
-        => "Whether `randomizationWindow`, which has to be given then, counts samples instead of chunks; 4611686018427387903 \
-            samples are the whole set.",
+        => "Whether `randomizationWindow` counts samples instead of chunks; without `randomizationWindow` the window is then the \
+            whole data set.",
     "randomizationWindowInChunks": OptionKind::Whole, optional
         => "Size of the shuffling window in chunks; with `randomizationWindowInSamples` 0 too, shuffling is off.",
     "randomizationWindowInSamples": OptionKind::Whole, optional

@@ -140,19 +140,28 @@ fn a_window_of_nothing_turns_shuffling_off() {
 }
 
 #[test]
-fn a_window_that_is_said_twice_or_halfway_is_refused() {
+fn a_window_that_is_given_twice_is_refused() {
     assert_eq!(
         refused(r#""randomizationWindowInChunks": 1, "randomizationWindowInSamples": 2"#),
         "randomizationWindowInSamples: the window is given in chunks and in samples; one of the two must be 0"
     );
     assert!(refused(r#""randomizationWindow": 1, "randomizationWindowInChunks": 2"#).contains("given twice"));
+}
+
+#[test]
+fn a_window_in_samples_without_a_size_is_the_whole_set() {
+    let window = |options: &str| reader(options).unwrap().randomization_window;
+    let whole = Window::Samples((1 << 62) - 1);
+    assert_eq!(window(r#""sampleBasedRandomizationWindow": true"#), whole);
     assert_eq!(
-        refused(r#""sampleBasedRandomizationWindow": true"#),
-        "sampleBasedRandomizationWindow: the window counts samples, but `randomizationWindow` does not say how many; for \
-         the whole set give it as 4611686018427387903"
+        window(r#""sampleBasedRandomizationWindow": true, "randomizationWindow": 4611686018427387903"#),
+        whole
     );
-    let whole = r#""sampleBasedRandomizationWindow": true, "randomizationWindow": 4611686018427387903"#;
-    assert_eq!(reader(whole).unwrap().randomization_window, Window::Samples((1 << 62) - 1));
+    // A window that is given in another way counts as given.
+    assert_eq!(
+        window(r#""sampleBasedRandomizationWindow": true, "randomizationWindowInChunks": 3"#),
+        Window::Chunks(3)
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tesson_core::{ConfigError, Options, Registry, Section, Value};
 use tesson_plan::{Ending, Limit, MissingKeys, Sharing};
 
 pub(crate) use deserializers::sections;
-pub(crate) use order::{WHOLE_SET, missing_window_size, randomize};
+pub(crate) use order::{WHOLE_SET, randomize};
 
 use crate::options::{AUGMENTATIONS, ENDS, EQUAL_STEPS, SHARING, STORES};
 use crate::source::{

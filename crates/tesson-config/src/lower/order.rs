@@ -50,7 +50,7 @@ fn window(options: &Options<'_>) -> Result<Option<Window>> {
         options.whole_if_given("randomizationWindowInSamples")?,
     );
     let window = match (size, chunks, samples) {
-        (None, None, None) if in_samples => return Err(missing_window_size()),
+        (None, None, None) if in_samples => Window::Samples(WHOLE_SET),
         (None, None, None) => DEFAULT_WINDOW,
         (Some(n), None, None) if in_samples => Window::Samples(n),
         (Some(n), None, None) => Window::Chunks(n),
@@ -65,9 +65,4 @@ fn window(options: &Options<'_>) -> Result<Option<Window>> {
         }
     };
     Ok(Some(window).filter(|w| !matches!(w, Window::Chunks(0) | Window::Samples(0))))
-}
-
-/// The error of a window in samples without their number.
-pub(crate) fn missing_window_size() -> ConfigError {
-    ConfigError::refused("sampleBasedRandomizationWindow", &ConfigConflict::NoWindowSize { whole: WHOLE_SET })
 }

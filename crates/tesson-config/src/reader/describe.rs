@@ -1,4 +1,4 @@
-//! What a reader means, typed and with every default, as JSON (.14).
+//! What a reader means, typed and with every default, as JSON (spec/brainscript.md §14).
 
 use serde_json::{Map, Value as Json, json};
 use tesson_core::{

@@ -1,4 +1,4 @@
-//! The randomization window (.10): what it is where the configuration does not say all of it.
+//! The randomization window (spec/brainscript.md §10): what it is where the configuration does not say all of it.
 
 use tesson_core::{Name, Options, Section, Value};
 use tesson_plan::Window;
@@ -6,7 +6,7 @@ use tesson_plan::Window;
 use super::scope::Scope;
 use crate::READER_OPTIONS;
 use crate::Result;
-use crate::lower::{WHOLE_SET, missing_window_size, randomize};
+use crate::lower::{WHOLE_SET, randomize};
 use crate::source::Randomize;
 
 /// What decides over the defaults.
@@ -42,15 +42,13 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
         None => None,
     };
     let by_default = match rule {
+        // As documented. CNTK 2.7 refuses it in a composite reader with text.
+        Rule::Text { .. } | Rule::Binary if in_samples == Some(true) => Window::Samples(WHOLE_SET),
         Rule::Text { chunk_bytes } => Window::Chunks((TEXT_WINDOW / chunk_bytes.max(1)).max(1)),
-        Rule::Binary if in_samples == Some(true) => Window::Samples(WHOLE_SET),
         Rule::Binary => Window::Chunks(128),
         Rule::NoText => Window::Samples(WHOLE_SET),
         Rule::Pictures => Window::Samples(1),
     };
-    if let (Rule::Text { .. }, None, Some(true)) = (rule, size, in_samples) {
-        return Err(missing_window_size().at(given.span_of("sampleBasedRandomizationWindow").cloned()));
-    }
     let (default_size, default_in_samples) = match by_default {
         Window::Samples(n) => (n, true),
         Window::Chunks(n) => (n, false),

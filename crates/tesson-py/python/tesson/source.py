@@ -70,7 +70,8 @@ class MinibatchSource(Source):
     max_sweeps : int
         Sweeps after which the data end. Not together with `max_samples`.
     randomization_window_in_chunks, randomization_window_in_samples : int
-        How much is randomized together; one of them must be 0. Both 0: as with ``randomize=False``.
+        How much is randomized together, by default 128 chunks. One of them may be given, or the other as 0; both 0: as
+        with ``randomize=False``.
     randomization_seed : int
         Seed of the first sweep; every further sweep has the next one.
     trace_level : int, optional
@@ -192,7 +193,7 @@ class MinibatchSource(Source):
         deserializers: Deserializer | UserDeserializer | Sequence[Deserializer | UserDeserializer],
         max_samples: int = INFINITELY_REPEAT,
         max_sweeps: int = INFINITELY_REPEAT,
-        randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+        randomization_window_in_chunks: int | None = None,
         randomization_window_in_samples: int = 0,
         randomization_seed: int = 0,
         trace_level: int | None = None,
@@ -236,15 +237,14 @@ class MinibatchSource(Source):
         special: dict[str, Any] = {
             "deserializers": [_section(part) for part in parts],
             "randomize": randomize,
+            "randomizationWindowInChunks": randomization_window_in_chunks,
+            # As in CNTK, 0 samples alone are no window of nothing but none in samples.
+            "randomizationWindowInSamples": randomization_window_in_samples or None,
             "quarantine": optional_text_of(quarantine),
             "excludeKeys": _excluded(exclude_keys),
             "precision": None if dtype is None else _precision(dtype),
             "transforms": transformed or None,
         }
-        if (randomization_window_in_chunks, randomization_window_in_samples) != (DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS, 0):
-            # Each of them decides what the other means.
-            special["randomizationWindowInChunks"] = randomization_window_in_chunks
-            special["randomizationWindowInSamples"] = randomization_window_in_samples
         options = given | special
         shapes = {
             name: stream.shape
@@ -352,7 +352,7 @@ class MinibatchSource(Source):
         max_sweeps: int = INFINITELY_REPEAT,
         randomize: bool | Literal["global"] = False,
         randomization_seed: int = 0,
-        randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+        randomization_window_in_chunks: int | None = None,
         randomization_window_in_samples: int = 0,
         frame_mode: bool = False,
         truncation_length: int = 0,

@@ -111,7 +111,7 @@ def test_a_call_that_can_never_be_right_changes_nothing(ctf: Callable[[str], str
     ("arguments", "path"),
     [
         ({"max_samples": 5, "max_sweeps": 5}, "max"),
-        ({"randomization_window_in_samples": 5}, "randomization_window_in_samples: "),
+        ({"randomization_window_in_chunks": 3, "randomization_window_in_samples": 5}, "randomization_window_in_samples: "),
         ({"truncation_length": 5, "frame_mode": True}, "frame_mode: "),
         ({"sharing": "fair"}, "sharing"),
         ({"dtype": "int32"}, "dtype: "),

@@ -39,7 +39,11 @@ def opened(file: Any = "train.ctf", streams: Any = None, options: Any = None, **
         ({"dtype": "int32"}, {}, "dtype"),
         ({"dtype": "flot32"}, {}, "dtype"),
         ({"max_error_share": 2}, {}, "max_error_share"),
-        ({"randomization_window_in_samples": 5}, {}, "randomization_window_in_samples"),
+        (
+            {"randomization_window_in_chunks": 3, "randomization_window_in_samples": 5},
+            {},
+            "randomization_window_in_samples",
+        ),
         ({"minibatch_size_in_sequences": 0}, {}, "minibatch_size_in_sequences"),
         ({}, {"chunk_size_in_bytes": "a"}, "deserializers[0].chunk_size_in_bytes"),
         ({}, {"empty_inputs": "z"}, "deserializers[0].empty_inputs"),

@@ -63,6 +63,16 @@ def test_without_randomization_the_data_come_as_stored(corpus: Make) -> None:
     assert flat(both_zero.minibatches(10)) == list(range(60))
 
 
+def test_a_window_is_in_samples_where_its_samples_alone_are_given(corpus: Make) -> None:
+    of_samples = corpus(randomization_window_in_samples=20, max_sweeps=1)
+    in_full = corpus(randomization_window_in_chunks=0, randomization_window_in_samples=20, max_sweeps=1)
+    assert flat(of_samples.minibatches(10)) == flat(in_full.minibatches(10))
+    by_default = flat(corpus(max_sweeps=1).minibatches(10))
+    assert flat(corpus(randomization_window_in_samples=20, max_sweeps=1).minibatches(10)) != by_default
+    assert flat(corpus(randomization_window_in_samples=0, max_sweeps=1).minibatches(10)) == by_default
+    assert flat(corpus(randomization_window_in_chunks=128, max_sweeps=1).minibatches(10)) == by_default
+
+
 @pytest.mark.parametrize(
     "order",
     [

@@ -179,13 +179,31 @@ fn the_kind_of_a_reader_is_found_by_its_words() {
 }
 
 #[test]
+fn a_window_in_samples_without_a_size_is_the_whole_set_in_every_reader() {
+    let input = "input = [ x = [ dim = 1 ; format = dense ] ]";
+    let text = format!("file = f ; {input}");
+    let composite = format!("deserializers = ( [ type = CNTKTextFormatDeserializer ; file = f ; {input} ] )");
+    let binary = "readerType = CNTKBinaryReader ; file = f".to_owned();
+    let window = |reader: &str, more: &str| {
+        let reader = reader_of(&format!("reader = [ {reader} ; {more} ]")).unwrap();
+        let described = reader.describe(&registry()).unwrap();
+        (described["randomizationWindow"].clone(), described["sampleBasedRandomizationWindow"].clone())
+    };
+    for reader in [text, composite, binary] {
+        assert_eq!(
+            window(&reader, "sampleBasedRandomizationWindow = true"),
+            ("all".into(), true.into()),
+            "{reader}"
+        );
+        assert_eq!(window(&reader, "randomize = true"), (128.into(), false.into()), "{reader}");
+    }
+}
+
+#[test]
 fn what_excludes_each_other_is_refused_with_its_place() {
     let text = |more: &str| {
         format!("T = [\n reader = [ file = f ; {more} ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]")
     };
-    let e = refused(&text("sampleBasedRandomizationWindow = true"));
-    assert!(e.starts_with("configuration:2:24: T.reader.sampleBasedRandomizationWindow: "), "{e}");
-    assert!(e.ends_with("for the whole set give it as 4611686018427387903"), "{e}");
     let e = refused(&text("hashSequenceKeys = true"));
     assert!(e.contains("T.reader.hashSequenceKeys: only text keys are hashed"), "{e}");
     let e = refused(&text("skipSequenceIds = yes"));
