@@ -1,4 +1,4 @@
-//! Minibatch sizes that change from epoch to epoch (spec of the engine, "sizes, epochs").
+//! Minibatch sizes that change from epoch to epoch (spec/engine.md §14).
 
 use tesson_core::ConfigError;
 

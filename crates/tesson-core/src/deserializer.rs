@@ -193,7 +193,7 @@ pub struct DeserializerFacts {
     /// its last sample is repeated; a larger difference is a fault. By default lengths may differ as they like.
     pub length_tolerance: Option<u32>,
     /// Whether it is shuffled and shared like any other even if it is read alone. If not, each worker then reads on a
-    /// timeline of its own (spec of the engine, "Local-timeline randomizers"). Joined, all are read alike. By default true.
+    /// timeline of its own (spec/engine.md §8). Joined, all are read alike. By default true.
     pub composable: bool,
     /// Whether it only adds to the sequences of another deserializer, so that it cannot be the first one. By default false.
     pub needs_another_first: bool,
@@ -285,7 +285,7 @@ impl IndexCache {
     }
 }
 
-/// Which of several sequences of one key joins those of other deserializers (spec of the engine, "Bundling").
+/// Which of several sequences of one key joins those of other deserializers (spec/engine.md §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatedKeys {
     /// The first one in the order of the index.

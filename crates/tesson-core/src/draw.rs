@@ -130,8 +130,8 @@ impl<'a> Draw<'a> {
         self.word() < 1 << 31
     }
 
-    /// A number of the normal distribution of mean 0 and deviation 1, by the ziggurat of 128 layers (spec of images,
-    /// spec/image.md §9.1): one word most often, more where it falls on the edge of a layer.
+    /// A number of the normal distribution of mean 0 and deviation 1, by the ziggurat of 128 layers
+    /// (spec/image.md §9.1): one word most often, more where it falls on the edge of a layer.
     pub fn normal(&mut self) -> f32 {
         let layers = Ziggurat::get();
         loop {

@@ -26,7 +26,7 @@ struct Entry {
 
 /// The chunk table of a corpus and the counted length of each of its sequences.
 ///
-/// A *counted length* is the number of samples by which minibatches are cut (spec of the engine, "Data model"); it
+/// A *counted length* is the number of samples by which minibatches are cut (spec/engine.md §1); it
 /// is fixed by the index and never recomputed from parsed data. Holds 24 bytes a chunk and at most 4 a sequence
 /// (none where all lengths of a chunk are equal). An index may grow while it is read ([`Index::is_complete`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -369,8 +369,8 @@ impl Source {
     }
 
     /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
-    /// `sweep_end` of a minibatch that fills up exactly comes with the next one (spec of the engine, "Local-timeline
-    /// randomizers"). `None` for all other orders and for several workers.
+    /// `sweep_end` of a minibatch that fills up exactly comes with the next one (spec/engine.md §8).
+    /// `None` for all other orders and for several workers.
     pub fn local_sweeps(&self) -> Option<u64> {
         let alone = self.plan.order.is_local() && self.demand.is_none_or(|demand| demand.workers == 1);
         let index = &self.joint.as_ref().filter(|_| alone)?.indexed.index;

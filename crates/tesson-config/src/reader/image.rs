@@ -1,4 +1,5 @@
-//! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels (.11).
+//! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels
+//! (spec/brainscript.md §11).
 
 use tesson_core::{ConfigError, Name, OptionKind, OptionTable, Registry, Section, Value, option_table};
 

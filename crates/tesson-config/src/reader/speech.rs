@@ -1,4 +1,5 @@
-//! The older readers of speech: a section for each stream of features and labels (.11; spec of speech, .10).
+//! The older readers of speech: a section for each stream of features and labels
+//! (spec/brainscript.md §11, spec/speech.md §10).
 
 use tesson_core::{
     ConfigError, Name, OptionKind, OptionTable, Options, Registry, Section, Value, option_table,

@@ -1,4 +1,4 @@
-//! Names of utterances as keys (spec of speech, "Sequence keys").
+//! Names of utterances as keys (spec/speech.md §2).
 
 use crate::pictures::parse_numeric_key;
 

@@ -1,5 +1,5 @@
-//! The lines of a text file as entries: a header, then names, each followed by labels and a dot (spec of speech, "MLF
-//! files").
+//! The lines of a text file as entries: a header, then names, each followed by labels and a dot
+//! (spec/speech.md §6).
 
 use tesson_core::{DataErrorKind, Error};
 
