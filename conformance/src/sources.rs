@@ -80,6 +80,20 @@ pub fn tar_images(bytes: &[u8]) -> Option<Input> {
     Some(Input { reader: pictures_of(&deserializer, choice), files: vec![("pictures.tar", file.to_vec())] })
 }
 
+/// A `zip` archive that a map lists members of. The engine opens it, so it is read as a source.
+pub fn zip_members(file: &[u8]) -> Option<Input> {
+    let deserializer = json!({
+        "type": "ImageDeserializer",
+        "file": "map.txt",
+        "onCorruptImage": "skip",
+        "maxPixels": MOST_PIXELS,
+        "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
+    });
+    let map = b"z.zip@/a.ppm\t0\nz.zip@/b.ppm\t1\nz.zip@/a.ppm\t2\n".to_vec();
+    let files = vec![("map.txt", map), ("z.zip", file.to_vec())];
+    Some(Input { reader: pictures_of(&deserializer, 0), files })
+}
+
 /// The transforms of a stream of pictures, as JSON: they are refused, or make pictures.
 pub fn image_transforms(bytes: &[u8]) -> Option<Input> {
     let transforms: Value = serde_json::from_slice(bytes).ok()?;

@@ -101,6 +101,7 @@ fn maps_and_transforms_of_pictures_are_read_the_same_or_refused() {
     replay_input("base64_images", entry::base64_images);
     replay_input("tar_images", entry::tar_images);
     replay_input("image_transforms", entry::image_transforms);
+    replay_input("zip_members", entry::zip_members);
 }
 
 #[test]
@@ -126,6 +127,12 @@ fn files_that_are_right_are_read() {
     assert_eq!(n_read("tar_images", "plain", entry::tar_images), Some(2));
     for name in ["long-names", "attributes", "compressed"] {
         assert_eq!(n_read("tar_images", name, entry::tar_images), Some(2), "{name}");
+    }
+    // A member that cannot be read is left out.
+    for (name, n) in
+        [("stored", 3), ("deflated", 3), ("checksum", 1), ("twice", 1), ("absurd-size", 1), ("zip64", 0)]
+    {
+        assert_eq!(n_read("zip_members", name, entry::zip_members), Some(n), "{name}");
     }
     for name in ["all", "resized-crop", "turned-and-erased"] {
         assert_eq!(n_read("image_transforms", name, entry::image_transforms), Some(3), "{name}");
@@ -180,7 +187,8 @@ fn every_target_is_replayed() {
             "split_grammar",
             "table_convert",
             "tar_images",
-            "tfrecord_read"
+            "tfrecord_read",
+            "zip_members"
         ]
     );
 }
