@@ -16,6 +16,9 @@ const DIRECTORY_PART: usize = 64 << 10;
 /// allocated.
 const MOST_INFLATED: u64 = 1040;
 
+/// Members whose names may have one hash: with 64 bits, more of them are one name, unless somebody looked for them.
+const SAME_HASH: usize = 8;
+
 /// An open archive and its directory.
 pub(crate) struct Archive {
     archive: ZipArchive<Positioned>,
@@ -111,6 +114,9 @@ impl Archive {
         let end = at + self.members[at..].partition_point(|member| member.hash == hash);
         let member = match &self.members[at..end] {
             [one] => *one,
+            many if many.len() > SAME_HASH => {
+                return Err(invalid(&format!("is in the archive's directory {} times", many.len())));
+            }
             // Names are read only where hashes are equal.
             several => {
                 let mut named = several.iter().filter(|member| self.is_named(member, name));
@@ -207,6 +213,14 @@ mod tests {
         let twice = with_hash_of("b").size("b").unwrap_err();
         assert_eq!(twice.to_string(), "is in the archive twice, under one name");
         assert_eq!(with_hash_of("c").size("c").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// Looking at the name of each would take a read a member, for every picture.
+    #[test]
+    fn a_name_that_the_directory_lists_many_times_is_refused_at_once() {
+        let of = |n| archive(&vec!["a"; n], u64::MAX).unwrap().size("a").unwrap_err().to_string();
+        assert_eq!(of(SAME_HASH), "is in the archive twice, under one name");
+        assert_eq!(of(SAME_HASH + 1), "is in the archive's directory 9 times");
     }
 
     #[test]
