@@ -1,6 +1,6 @@
 //! The progress bar: on standard error, and only where that is a terminal.
 
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -77,9 +77,15 @@ impl Drop for Progress {
 pub(crate) fn note(line: &str) {
     let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match bar {
-        Some(bar) => bar.suspend(|| eprintln!("{line}")),
-        None => eprintln!("{line}"),
+        Some(bar) => bar.suspend(|| write_line(line)),
+        None => write_line(line),
     }
+}
+
+/// The only place that writes to standard error. Where nobody can read it (`2>/dev/full`, a pipe that was closed) there is
+/// nobody to tell: the command goes on, and its exit code says how it ended.
+fn write_line(line: &str) {
+    let _ = writeln!(stderr(), "{line}");
 }
 
 fn style(template: &str) -> ProgressStyle {
