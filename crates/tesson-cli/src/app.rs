@@ -13,7 +13,9 @@ use crate::failure::Failure;
 use crate::input_kind::InputKind;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{bench, check, config, convert, dataset, index, info, option_rules, plan, read, records, show};
+use crate::{
+    bench, check, config, convert, dataset, index, info, interrupt, option_rules, plan, read, records, show,
+};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
@@ -116,6 +118,7 @@ fn run(command: &mut Command, extensions: &dyn Extensions, out: &mut Output) -> 
     use InputKind::{Dataset, Records};
 
     tesson::kernels::from_environment().map_err(|e| Failure::Tesson(e.into()))?;
+    interrupt::outlive_large_files().map_err(|e| Failure::File(format!("signals cannot be caught: {e}")))?;
     let kind = command.common().input.kind;
     match (command, kind) {
         (Command::Read(args), Dataset) => dataset::read(args, out),

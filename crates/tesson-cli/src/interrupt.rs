@@ -1,4 +1,4 @@
-//! Signals that end the command: unfinished files are removed first.
+//! Signals: what ends the command removes unfinished files first, a file that grows too large is an error of writing it.
 
 /// Removes unfinished files when a signal ends the process (Ctrl-C, `kill`, a closed terminal), which then ends by that
 /// signal as it would without this.
@@ -19,6 +19,25 @@ pub(crate) fn remove_unfinished_files() -> std::io::Result<()> {
             let _ = emulate_default_handler(signal);
         }
     })?;
+    Ok(())
+}
+
+/// Makes a file beyond the limit of the process (`ulimit -f`) an error of writing it, where the signal would end the process at
+/// once: a system call fails where the signal has a handler.
+///
+/// # Errors
+/// What the system answers.
+#[cfg(unix)]
+pub(crate) fn outlive_large_files() -> std::io::Result<()> {
+    use std::sync::Arc;
+
+    // The flag is the least that a handler can do.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// Other systems have no such signal.
+#[cfg(not(unix))]
+pub(crate) fn outlive_large_files() -> std::io::Result<()> {
     Ok(())
 }
 

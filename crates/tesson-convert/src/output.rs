@@ -1,10 +1,10 @@
 //! The file that is written, under a temporary name until it is whole.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use tesson_engine::atomic_file::{AtomicFile, Existing};
+use tesson_engine::atomic_file::{AtomicFile, Existing, NewFile};
 use tesson_formats::cbf::write::{Encoded, Encoder};
 use tesson_formats::mlf::write::LabelForm;
 use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
@@ -99,9 +99,9 @@ pub(super) struct Output {
 
 /// What writes it.
 enum Writer {
-    Text(ctf::write::Writer<BufWriter<File>>),
-    Binary(cbf::write::Writer<BufWriter<File>>),
-    Labels(mlf::write::Writer<BufWriter<File>>),
+    Text(ctf::write::Writer<BufWriter<NewFile>>),
+    Binary(cbf::write::Writer<BufWriter<NewFile>>),
+    Labels(mlf::write::Writer<BufWriter<NewFile>>),
 }
 
 impl Output {
@@ -158,12 +158,9 @@ impl Output {
     pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
         self.writer().finish().map_err(|e| self.error(e))?;
         let streams = self.writer().streams();
-        let Output { path, existing, writer, guard } = self;
-        let bytes = guard.temporary().metadata().and_then(|metadata| {
-            // Closed first: some systems rename no file that is open.
-            drop(writer);
-            guard.commit(existing).map(|()| metadata.len())
-        });
+        let Output { path, existing, guard, .. } = self;
+        let metadata = guard.temporary().metadata();
+        let bytes = metadata.and_then(|metadata| guard.commit(existing).map(|()| metadata.len()));
         Ok((bytes.map_err(|e| ConvertError::file(&path, e))?, streams))
     }
 }

@@ -4,11 +4,11 @@
 //! or a pipe least of all, is opened or overwritten.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of the target's name that the temporary name begins with, at most: file systems allow 255 in all.
 const NAME_BYTES: usize = 200;
@@ -16,10 +16,15 @@ const NAME_BYTES: usize = 200;
 /// Attempts to find a name that no file has; the second is needed once in 2⁶⁴ times.
 const ATTEMPTS: usize = 8;
 
-/// The temporary files of this process, for [`remove_unfinished`].
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Names of a folder that are looked at for files left over from killed writers, at most: a dataset of 99,999 shards would
+/// be listed as often.
+const MOST_LISTED: usize = 4096;
 
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+/// The temporary files of this process, for [`remove_unfinished`]; after a fork also those of the parent, each with the
+/// process that writes it.
+static UNFINISHED: Mutex<Vec<(u32, PathBuf)>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<(u32, PathBuf)>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -27,7 +32,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// to end, which runs no destructors.
 pub fn remove_unfinished() {
     let unfinished = unfinished();
-    for temporary in &*unfinished {
+    for (_, temporary) in unfinished.iter().filter(|(writer, _)| *writer == process::id()) {
         // The process ends whether or not the file can be removed.
         let _ = fs::remove_file(temporary);
     }
@@ -50,15 +55,76 @@ pub struct AtomicFile {
     target: PathBuf,
     /// Empty once the file has its final name.
     temporary: PathBuf,
+    /// The process that writes it: its copy in a forked child removes nothing.
+    writer: u32,
+    /// Locked until the file has its final name or is gone, which tells others that its writer is there.
+    _locked: Arc<File>,
+}
+
+/// What is written to a new file.
+#[derive(Debug)]
+pub struct NewFile(Arc<File>);
+
+impl NewFile {
+    /// Waits until the disk has what was written.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    /// Its size in bytes.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub fn size(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self.0).write(bytes).map_err(with_limit)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.0).flush().map_err(with_limit)
+    }
+}
+
+/// An error of writing, with the limit of the process that it is about.
+fn with_limit(e: io::Error) -> io::Error {
+    match largest_file().filter(|_| e.kind() == io::ErrorKind::FileTooLarge) {
+        Some(bytes) => {
+            let what = format!(
+                "a file of this process may have {bytes} bytes at most; raise the limit (`ulimit -f`)"
+            );
+            io::Error::new(e.kind(), what)
+        }
+        None => e,
+    }
+}
+
+/// The size that files of this process may have, if it is limited.
+#[cfg(target_os = "linux")]
+fn largest_file() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+}
+
+#[cfg(not(target_os = "linux"))]
+fn largest_file() -> Option<u64> {
+    None
 }
 
 impl AtomicFile {
-    /// Creates the temporary file beside `target`, and opens it for writing.
+    /// Creates the temporary file beside `target`, and opens it for writing. What killed writers of this target have left
+    /// there is removed.
     ///
     /// # Errors
     /// A target that exists and is neither a regular file nor a link, which would be lost by replacing it; what the file
     /// system answers.
-    pub fn create(target: &Path) -> io::Result<(AtomicFile, File)> {
+    pub fn create(target: &Path) -> io::Result<(AtomicFile, NewFile)> {
         let found = match fs::symlink_metadata(target) {
             Ok(found) => Some(found.file_type()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
@@ -70,21 +136,27 @@ impl AtomicFile {
             let what = format!("is {kind}; expected a regular file to replace, or a new name");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        let mut result = Err(io::ErrorKind::AlreadyExists.into());
+        remove_stale(target);
         for _ in 0..ATTEMPTS {
-            let temporary = temporary_name(target);
+            let temporary = temporary_name(target)?;
             let mut unfinished = unfinished();
-            result = OpenOptions::new().write(true).create_new(true).open(&temporary);
-            match result {
-                Ok(file) => {
-                    unfinished.push(temporary.clone());
-                    return Ok((AtomicFile { target: target.into(), temporary }, file));
+            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+                Ok(file) if is_ours(&file, &temporary) => {
+                    let (writer, file) = (process::id(), Arc::new(file));
+                    unfinished.push((writer, temporary.clone()));
+                    let guard =
+                        AtomicFile { target: target.into(), temporary, writer, _locked: Arc::clone(&file) };
+                    return Ok((guard, NewFile(file)));
                 }
-                Err(ref e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(_) => break,
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
             }
         }
-        result.map(|_| unreachable!("an open file is returned above"))
+        // Not `AlreadyExists`, which is about the target.
+        Err(io::Error::other(format!(
+            "found no free name for a temporary file beside it in {ATTEMPTS} attempts"
+        )))
     }
 
     /// Gives the file its final name, in one step: `existing` holds whenever another program creates a file of that name.
@@ -103,7 +175,7 @@ impl AtomicFile {
 
     /// Takes the temporary file off the list: it has another name, or is removed.
     fn forget(&mut self) {
-        unfinished().retain(|temporary| *temporary != self.temporary);
+        unfinished().retain(|(_, temporary)| *temporary != self.temporary);
         self.temporary.clear();
     }
 
@@ -115,7 +187,7 @@ impl AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if !self.temporary.as_os_str().is_empty() {
+        if !self.temporary.as_os_str().is_empty() && self.writer == process::id() {
             // The error that kept it from being completed is reported; one of removing it adds nothing.
             let _ = fs::remove_file(&self.temporary);
             self.forget();
@@ -146,14 +218,55 @@ pub fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     guard.commit(Existing::Replace)
 }
 
-/// `<name>.<16 hexadecimal digits>.tmp` in the folder of `target`.
-fn temporary_name(target: &Path) -> PathBuf {
-    // The system's random numbers, by the only way to them in the standard library: the keys of its hash tables.
-    let random = RandomState::new().hash_one(target);
-    let name = target.file_name().filter(|name| name.len() <= NAME_BYTES);
-    let mut name = name.unwrap_or(OsStr::new("tesson")).to_owned();
+/// What the temporary names of a target begin with.
+fn stem(target: &Path) -> &OsStr {
+    target.file_name().filter(|name| name.len() <= NAME_BYTES).unwrap_or(OsStr::new("tesson"))
+}
+
+/// `<name>.<16 hexadecimal digits>.tmp` in the folder of `target`. The digits are drawn from the system each time: a forked
+/// child that drew them from a generator of its own would draw those of its brothers.
+fn temporary_name(target: &Path) -> io::Result<PathBuf> {
+    let random = getrandom::u64().map_err(io::Error::from)?;
+    let mut name = stem(target).to_owned();
     name.push(OsString::from(format!(".{random:016x}.tmp")));
-    target.with_file_name(name)
+    Ok(target.with_file_name(name))
+}
+
+/// Locks a file that was just created; false if another process took it for one of a killed writer meanwhile.
+fn is_ours(file: &File, temporary: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => temporary.exists(),
+        Err(TryLockError::WouldBlock) => false,
+        // A file system without locks: nobody can take it for one.
+        Err(TryLockError::Error(_)) => true,
+    }
+}
+
+/// Removes temporary files of a target whose writer is gone: nobody has them locked. Only a hint of tidiness: a folder that
+/// cannot be listed is reported, if need be, by what comes next.
+fn remove_stale(target: &Path) {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.take(MOST_LISTED).flatten() {
+        let is_stale = || {
+            // Neither a link nor a pipe is opened.
+            entry.file_type().is_ok_and(|kind| kind.is_file())
+                && File::open(entry.path())
+                    .is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(entry.path()).is_ok())
+        };
+        if is_temporary_name(&entry.file_name(), stem(target)) && is_stale() {
+            tracing::info!("{}: removed, its writer was killed", entry.path().display());
+        }
+    }
+}
+
+/// Whether a name is one that [`temporary_name`] draws for this stem.
+fn is_temporary_name(name: &OsStr, stem: &OsStr) -> bool {
+    let rest = name.as_encoded_bytes().strip_prefix(stem.as_encoded_bytes());
+    let digits = rest.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(b".tmp"));
+    digits.is_some_and(|digits| {
+        digits.len() == 16 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    })
 }
 
 #[cfg(test)]
@@ -217,7 +330,7 @@ mod tests {
     #[test]
     fn files_are_listed_until_they_are_committed_or_dropped() {
         let folder = folder("listed");
-        let is_listed = |path: &Path| unfinished().iter().any(|temporary| temporary == path);
+        let is_listed = |path: &Path| unfinished().iter().any(|(_, temporary)| temporary == path);
         let (one, _) = AtomicFile::create(&folder.join("one")).unwrap();
         let (two, _) = AtomicFile::create(&folder.join("two")).unwrap();
         let paths = [one.temporary().to_path_buf(), two.temporary().to_path_buf()];
@@ -235,6 +348,40 @@ mod tests {
         let (two, _) = AtomicFile::create(&folder.join("file")).unwrap();
         assert_ne!(one.temporary(), two.temporary());
         drop((one, two));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_writer_has_left_is_removed_by_the_next_one_of_the_same_target() {
+        let folder = folder("stale");
+        let target = folder.join("file");
+        let (living, _living) = AtomicFile::create(&target).unwrap();
+        let left = [
+            "file.0123456789abcdef.tmp",
+            "other.0123456789abcdef.tmp",
+            "file.0123456789ABCDEF.tmp",
+            "file.tmp",
+        ];
+        left.iter().for_each(|name| fs::write(folder.join(name), "half").unwrap());
+        write(&target, b"whole").unwrap();
+        let mut found = names(&folder);
+        found.sort();
+        let mut expected =
+            [&["file", living.temporary().file_name().unwrap().to_str().unwrap()][..], &left[1..]].concat();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+        drop(living);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_copy_of_a_guard_in_a_forked_child_removes_nothing() {
+        let folder = folder("forked");
+        let (mut guard, _file) = AtomicFile::create(&folder.join("file")).unwrap();
+        guard.writer = 0;
+        let temporary = guard.temporary().to_path_buf();
+        drop(guard);
+        assert!(temporary.exists());
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -171,3 +171,64 @@ fn an_output_that_appears_during_a_conversion_is_kept() {
     assert_eq!(fs::read(folder.join("out.cbf")).unwrap(), b"precious");
     assert_eq!(names(&folder).len(), 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_output_beyond_the_limit_of_file_sizes_is_an_error_with_the_limit_and_leaves_nothing() {
+    let folder = folder("outputs-limit");
+    let rows: String = (0..4000).map(|i| format!("{i} |x {i}\n")).collect();
+    fs::write(folder.join("in.ctf"), rows).unwrap();
+    crate::common::tfrecord(&folder, "in.tfrecord", &["text"; 4000]);
+    for (command, output) in [
+        ("convert in.ctf out.cbf --stream x:1", "out.cbf"),
+        ("convert in.ctf out.ctf --stream x:1", "out.ctf"),
+        ("convert in.tfrecord out.array_record --group-size 1 --uncompressed", "out.array_record"),
+    ] {
+        // Blocks of 512 bytes in a POSIX shell, of 1024 in some others.
+        let script = format!("ulimit -f 8; exec {} {command}", env!("CARGO_BIN_EXE_tesson"));
+        let ended = Command::new("sh").current_dir(&folder).args(["-c", &script]).output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{command}: {ended:?}");
+        let e = crate::common::stderr(&ended);
+        assert!(e.contains(output), "{command}: {e}");
+        if cfg!(target_os = "linux") {
+            let limits = ["4096", "8192"].map(|n| {
+                format!("a file of this process may have {n} bytes at most; raise the limit (`ulimit -f`)")
+            });
+            assert!(limits.iter().any(|limit| e.contains(limit)), "{command}: {e}");
+        }
+        assert_eq!(names(&folder).len(), 2, "{command}: {:?}", names(&folder));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_killed_conversion_has_left_is_removed_by_the_next() {
+    let folder = folder("outputs-killed");
+    let (mut child, _input) = waiting(&folder);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names(&folder).len(), 2);
+    fs::write(folder.join("next.csv"), "1,2\n").unwrap();
+    answers(&folder, "convert next.csv out.cbf --json");
+    let mut left = names(&folder);
+    left.sort();
+    assert_eq!(left, ["in.csv", "next.csv", "out.cbf"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_whose_messages_nobody_can_read_goes_on() {
+    let folder = two("outputs-full");
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let code = |args: &str| crate::common::command(&folder, args).stderr(full()).output().unwrap();
+    let read = code("read two.ctf --stream a:2 --set traceLevel=2");
+    assert_eq!(read.status.code(), Some(0));
+    assert!(!read.stdout.is_empty());
+    assert_eq!(code("read two.ctf --stream b:2:sparse").status.code(), Some(1));
+    assert_eq!(code("read two.ctf --stream a").status.code(), Some(0));
+    assert_eq!(code("read two.ctf --nonsense").status.code(), Some(2));
+    assert_eq!(code("read two.ctf").status.code(), Some(2));
+    let ended =
+        crate::common::command(&folder, "read two.ctf --stream a:2").stdout(full()).stderr(full()).status();
+    assert_eq!(ended.unwrap().code(), Some(1));
+}

@@ -1,11 +1,10 @@
 //! From one format to another, record by record.
 
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
 use tesson_core::Error;
-use tesson_engine::atomic_file::{AtomicFile, Existing};
+use tesson_engine::atomic_file::{AtomicFile, Existing, NewFile};
 use tesson_formats::record::End;
 use tesson_formats::{array_record, tfrecord};
 
@@ -40,8 +39,8 @@ pub struct RecordOutput {
 }
 
 enum Writer {
-    TfRecord(tfrecord::write::Writer<BufWriter<File>>),
-    ArrayRecord(Box<array_record::write::Writer<BufWriter<File>>>),
+    TfRecord(tfrecord::write::Writer<BufWriter<NewFile>>),
+    ArrayRecord(Box<array_record::write::Writer<BufWriter<NewFile>>>),
 }
 
 impl RecordOutput {
@@ -83,8 +82,7 @@ impl RecordOutput {
         };
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_data()?;
-        let size = file.metadata()?.len();
-        drop(file);
+        let size = file.size()?;
         self.guard.commit(existing)?;
         Ok(size)
     }
