@@ -176,6 +176,10 @@ impl Sequences for ByMinibatch {
         self.0.streams()
     }
 
+    fn numbers_are_lines(&self) -> bool {
+        self.0.numbers_are_lines()
+    }
+
     fn advance(&mut self) -> Result<bool, ConvertError> {
         self.0.advance()
     }

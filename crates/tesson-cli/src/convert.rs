@@ -1,5 +1,6 @@
 //! `tesson convert`: sequences from one format to another.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input_kind::{InputKind, extension};
 use crate::output::{Output, count, size};
-use crate::progress::Progress;
+use crate::progress::{Progress, note};
 use crate::stream_proposal::stream_option;
 use crate::{input, interrupt, log};
 
@@ -176,6 +177,8 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
     options.key = args.key_column.clone();
     options.streams = streams.map_err(|e| Failure::Usage(format!("--streams: {e}")))?;
     options.dim = args.dim;
+    // Who names a type asks for its nearest numbers.
+    options.rounded = args.precision.is_some();
     options.element = if args.precision.as_deref() == Some("double") { Element::F64 } else { Element::F32 };
     Ok(options)
 }
@@ -241,8 +244,16 @@ fn show(args: &ConvertArgs, form: Form, written: &Written, out: &mut Output) -> 
         "sequences": written.sequences,
         "samples": written.samples,
         "streams": written.streams.iter().map(stream).collect::<Vec<_>>(),
+        "keysKept": written.lost_key.is_none(),
         "verified": args.verify,
     });
+    if let Some(key) = &written.lost_key {
+        note(&format!(
+            "warning: {}: the binary format keeps no keys, sequences have the numbers 0, 1, … instead, as the one with the key \
+             `{key}`; to join them with others by key, write text (`--to ctf`)",
+            args.output.display()
+        ));
+    }
     let mut pairs = vec![
         ("output", format!("{} ({})", args.output.display(), size(written.bytes))),
         ("sequences", count(written.sequences)),
@@ -250,10 +261,14 @@ fn show(args: &ConvertArgs, form: Form, written: &Written, out: &mut Output) -> 
     ];
     if form == Form::Text {
         let option = |s: &StreamSpec| stream_option(&s.name, s.dim.unwrap_or_default(), s.sparse);
-        pairs.push(("streams", written.streams.iter().map(option).collect::<Vec<_>>().join(" ")));
+        let mut options: Vec<String> = written.streams.iter().map(option).collect();
+        options.extend(written.text_keys.then(|| "--set useNumericSequenceKeys=false".to_owned()));
+        pairs.push(("streams", options.join(" ")));
     }
     if args.verify {
-        pairs.push(("verified", "every sequence, bit for bit".into()));
+        let types: BTreeSet<&str> = written.streams.iter().map(|s| s.element.name()).collect();
+        let types: Vec<&str> = types.into_iter().collect();
+        pairs.push(("verified", format!("every sequence, bit for bit in {}", types.join(" and "))));
     }
     Ok(out.answer(&json, &pairs)?)
 }

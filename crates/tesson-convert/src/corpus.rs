@@ -57,6 +57,10 @@ impl Sequences for Corpus {
         self.streams.clone()
     }
 
+    fn numbers_are_lines(&self) -> bool {
+        true
+    }
+
     fn advance(&mut self) -> Result<bool, ConvertError> {
         if let Some(minibatch) = &self.minibatch {
             for (start, stream) in self.starts.iter_mut().zip(minibatch.streams()) {
@@ -96,7 +100,8 @@ impl Sequences for Corpus {
         let columns = columns.collect();
         let n_sequences = minibatch.n_sequences() - at;
         // What is delivered has been brought in order where it was read.
-        to(&Batch { n_sequences, columns, ordered: true, key: &|i| minibatch.keys().get(at + i) })?;
+        let key = &|i| minibatch.keys().get(at + i);
+        to(&Batch { n_sequences, columns, ordered: true, numbers_are_lines: true, key })?;
         // Where the last one begins is of no use: what comes next is another minibatch.
         self.at += n_sequences - 1;
         Ok(())

@@ -83,7 +83,8 @@ impl Csv {
                 columns.push(rest);
             }
         }
-        let numeric_keys = key.and_then(|key| record.get(key)).is_none_or(|k| is_number(&text(k)));
+        // One that is no text is refused where its row is read.
+        let numeric_keys = key.and_then(|key| record.get(key)).is_none_or(|k| is_number(&shown(k)));
         Ok(Csv {
             file: file.into(),
             reader,
@@ -94,7 +95,7 @@ impl Csv {
             label: label.is_some(),
             key,
             numeric_keys,
-            building: Building::new(specs),
+            building: Building::new(specs, options)?,
         })
     }
 
@@ -107,7 +108,10 @@ impl Csv {
         let Some(key) = self.key else { return Ok(None) };
         let row = Row { file: &self.file, line: self.line() };
         let field = self.record.get(key).ok_or_else(|| row.error("the key is missing"))?;
-        key_of(&text(field), self.numeric_keys, &row).map(Some)
+        let text = std::str::from_utf8(field).map_err(|_| {
+            row.error(format!("the key `{}` is no UTF-8; write the file in UTF-8", field.escape_ascii()))
+        })?;
+        key_of(text.trim(), self.numeric_keys, &row).map(Some)
     }
 
     /// Appends the next row to the sequence, and reads the one after it.
@@ -119,17 +123,17 @@ impl Csv {
         }
         for (number, (stream, columns)) in self.building.streams.iter_mut().zip(&self.columns).enumerate() {
             if self.label && number == 0 {
-                put_label(stream, &text(&self.record[columns[0]]), &row)?;
+                put_label(stream, &shown(&self.record[columns[0]]), &row)?;
                 continue;
             }
             for (place, &column) in columns.iter().enumerate() {
                 let field = &self.record[column];
-                let value = std::str::from_utf8(field).ok().and_then(Value::parse);
-                let Some(value) = value else {
-                    let hint = hint(&self.record, column, row.line);
-                    let what = format!("field {column} is `{}`, expected a number{hint}", text(field));
-                    return Err(row.error(what));
-                };
+                // What is no UTF-8 is no number.
+                let value =
+                    stream.number(std::str::from_utf8(field).unwrap_or_default()).map_err(|what| {
+                        let hint = hint(&self.record, column, row.line);
+                        row.error(format!("field {column} is `{}`, {what}{hint}", shown(field)))
+                    })?;
                 stream.at(place, value);
             }
             stream.end_sample();
@@ -141,7 +145,7 @@ impl Csv {
 
 /// What may help with a field that is no number.
 fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
-    let field = text(&record[column]);
+    let field = shown(&record[column]);
     let is_value = |part: &str| Value::parse(part).is_some();
     for (delimiter, name) in [(';', ";"), ('\t', "tab"), (',', ",")] {
         let parts = || field.split(delimiter);
@@ -152,7 +156,7 @@ fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
             };
         }
     }
-    let is_header = line == 1 && record.iter().all(|field| !field.is_empty() && !is_value(&text(field)));
+    let is_header = line == 1 && record.iter().all(|field| !field.is_empty() && !is_value(&shown(field)));
     if is_header {
         "; if the first row has the names of the columns, add `--header`".into()
     } else {
@@ -170,7 +174,8 @@ fn features(name: &str, n: usize, options: &TableOptions) -> StreamSpec {
     }
 }
 
-fn text(field: &[u8]) -> String {
+/// A field for messages, and for what is a number or nothing.
+fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim().to_owned()
 }
 

@@ -12,11 +12,13 @@
 //! What a field is in the first line it is in all. Objects without entries and empty lists say nothing: they are sparse
 //! samples or none.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
 use tesson_core::{Key, did_you_mean};
 use tesson_formats::write::StreamSpec;
@@ -63,7 +65,7 @@ impl JsonLines {
             label: options.label.clone().filter(|_| options.one_hot.is_some()),
             key: options.key.clone(),
             numeric_keys: true,
-            building: Building::new(Vec::new()),
+            building: Building::new(Vec::new(), options)?,
         };
         lines.next_line()?;
         let row = Row { file, line: lines.line };
@@ -92,7 +94,7 @@ impl JsonLines {
             lines.numeric_keys = is_number(&plain(value));
         }
         lines.fields = chosen.into_iter().map(|(_, field)| field).collect();
-        lines.building = Building::new(specs);
+        lines.building = Building::new(specs, options)?;
         Ok(lines)
     }
 
@@ -111,7 +113,7 @@ impl JsonLines {
             }
             let row = Row { file: &self.file, line: self.line };
             return match serde_json::from_str(&self.text) {
-                Ok(Json::Object(object)) => {
+                Ok(Unambiguous(Json::Object(object))) => {
                     self.object = Some(object);
                     Ok(())
                 }
@@ -119,6 +121,68 @@ impl JsonLines {
                 Err(e) => Err(row.error(format!("no valid JSON: {e}"))),
             };
         }
+    }
+}
+
+/// JSON in which no object has two values of one name: the first would be lost.
+struct Unambiguous(Json);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unambiguous, D::Error> {
+        from.deserialize_any(JsonVisitor).map(Unambiguous)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unambiguous(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Json, A::Error> {
+        let mut object = Map::new();
+        while let Some((name, Unambiguous(value))) = pairs.next_entry::<String, _>()? {
+            if object.contains_key(&name) {
+                return Err(A::Error::custom(format!("two values of `{name}` in one object, expected one")));
+            }
+            object.insert(name, value);
+        }
+        Ok(object.into())
     }
 }
 
@@ -169,16 +233,16 @@ fn put_sample(stream: &mut Stream, value: &Json) -> Result<(), String> {
                         "found column `{column}`, expected a number from 0 and below {most}"
                     ));
                 };
-                stream.pair(column as i32, number(value)?);
+                stream.pair(column as i32, number(stream, value)?);
             }
         }
         Json::Array(values) if !stream.spec.sparse && dim == Some(values.len() as u64) => {
             values.iter().try_for_each(|value| {
-                stream.value(number(value)?);
+                stream.value(number(stream, value)?);
                 Ok::<(), String>(())
             })?;
         }
-        Json::Number(_) if !stream.spec.sparse && dim == Some(1) => stream.value(number(value)?),
+        Json::Number(_) if !stream.spec.sparse && dim == Some(1) => stream.value(number(stream, value)?),
         other if stream.spec.sparse => {
             return Err(format!("found {other}, expected an object of columns and values"));
         }
@@ -195,10 +259,10 @@ fn put_sample(stream: &mut Stream, value: &Json) -> Result<(), String> {
     Ok(())
 }
 
-fn number(value: &Json) -> Result<Value, String> {
+fn number(stream: &Stream, value: &Json) -> Result<Value, String> {
     // Its digits, so that it is rounded once.
-    let number = value.as_number().and_then(|n| Value::parse(&n.to_string()));
-    number.ok_or_else(|| format!("found {value}, expected a number"))
+    let digits = value.as_number().map(ToString::to_string).unwrap_or_default();
+    stream.number(&digits).map_err(|what| format!("found {value}, {what}"))
 }
 
 impl JsonLines {
@@ -207,6 +271,9 @@ impl JsonLines {
         let (Some(key), Some(object)) = (&self.key, &self.object) else { return Ok(None) };
         let row = Row { file: &self.file, line: self.line };
         let value = object.get(key).ok_or_else(|| missing(&row, key, object))?;
+        if !value.is_string() && !value.is_number() {
+            return Err(row.error(format!("the key is {value}, expected a text or a number")));
+        }
         key_of(&plain(value), self.numeric_keys, &row).map(Some)
     }
 

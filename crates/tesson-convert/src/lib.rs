@@ -28,6 +28,8 @@ mod verify;
 
 use std::path::Path;
 
+use output::Finished;
+use tesson_core::Key;
 use tesson_engine::atomic_file::Existing;
 
 pub use corpus::{Corpus, binary_elements};
@@ -46,6 +48,9 @@ pub use verify::verify;
 pub trait Sequences: Sequence {
     /// The streams of each sequence.
     fn streams(&self) -> Vec<StreamSpec>;
+
+    /// Whether keys that are numbers may be those of lines, which mean nothing in another file.
+    fn numbers_are_lines(&self) -> bool;
 
     /// Goes to the next sequence, at first to the first one; false at the end.
     ///
@@ -66,7 +71,13 @@ pub trait Sequences: Sequence {
         let data: Vec<SequenceData<'_>> = (0..n_streams).map(|i| self.stream(i)).collect();
         let lengths: Vec<[u32; 1]> = data.iter().map(|data| [data.n_samples()]).collect();
         let columns = lengths.iter().zip(data).map(|(lengths, data)| Column { lengths, data }).collect();
-        to(&Batch { n_sequences: 1, columns, ordered: false, key: &|_| self.key() })
+        to(&Batch {
+            n_sequences: 1,
+            columns,
+            ordered: false,
+            numbers_are_lines: self.numbers_are_lines(),
+            key: &|_| self.key(),
+        })
     }
 
     /// Hands over all sequences, encoded by the threads that decode them, in order, each time with the bytes of the input
@@ -96,6 +107,11 @@ pub struct Written {
     pub bytes: u64,
     /// The streams, dimensions included that were found on the way.
     pub streams: Vec<StreamSpec>,
+    /// The first key that the file does not keep, and that is not the number which its sequence has there, counted from 0:
+    /// a text, or a number of a table.
+    pub lost_key: Option<Key>,
+    /// The keys in the file are texts.
+    pub text_keys: bool,
 }
 
 /// Sequences between two calls of `progress`.
@@ -116,7 +132,7 @@ pub fn write(
     let streams = input.streams();
     let n_streams = streams.len();
     let mut output = output::Output::create(output, existing, form, &streams)?;
-    let (mut sequences, mut samples) = (0, 0);
+    let (mut sequences, mut samples, mut text_keys) = (0, 0, false);
     let encoded = match output.encoder() {
         None => false,
         Some(encoder) => input.encode(&encoder, &mut |encoded, bytes_read| {
@@ -131,6 +147,9 @@ pub fn write(
     let mut told = 0;
     while !encoded && input.advance()? {
         input.hand_over(n_streams, &mut |batch| {
+            if sequences == 0 && batch.n_sequences > 0 {
+                text_keys = matches!((batch.key)(0), Key::Text(_));
+            }
             sequences += batch.n_sequences as u64;
             samples += longest(batch);
             output.writer().batch(batch).map_err(|e| output.error(e))
@@ -140,8 +159,9 @@ pub fn write(
             progress(input.bytes_read());
         }
     }
-    let (bytes, streams) = output.finish()?;
-    Ok(Written { sequences, samples, bytes, streams })
+    let Finished { bytes, streams, lost_key } = output.finish()?;
+    let text_keys = text_keys && !matches!(form, Form::Binary { .. });
+    Ok(Written { sequences, samples, bytes, streams, lost_key, text_keys })
 }
 
 /// Samples of the longest stream of each sequence, added up.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use tesson_core::Key;
 use tesson_engine::atomic_file::{AtomicFile, Existing, NewFile};
 use tesson_formats::cbf::write::{Encoded, Encoder};
 use tesson_formats::mlf::write::LabelForm;
@@ -97,6 +98,13 @@ pub(super) struct Output {
     guard: AtomicFile,
 }
 
+/// A finished file: its size, its streams with what was found of them, and the first key that it does not keep.
+pub(super) struct Finished {
+    pub(super) bytes: u64,
+    pub(super) streams: Vec<StreamSpec>,
+    pub(super) lost_key: Option<Key>,
+}
+
 /// What writes it.
 enum Writer {
     Text(ctf::write::Writer<BufWriter<NewFile>>),
@@ -154,13 +162,15 @@ impl Output {
         ConvertError::write(&self.path, e)
     }
 
-    /// Ends the file and gives it its name; returns its size, and its streams with what was found of them.
-    pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
+    /// Ends the file and gives it its name.
+    pub(super) fn finish(mut self) -> Result<Finished, ConvertError> {
         self.writer().finish().map_err(|e| self.error(e))?;
         let streams = self.writer().streams();
+        let lost_key = self.writer().lost_key().cloned();
         let Output { path, existing, guard, .. } = self;
         let metadata = guard.temporary().metadata();
         let bytes = metadata.and_then(|metadata| guard.commit(existing).map(|()| metadata.len()));
-        Ok((bytes.map_err(|e| ConvertError::file(&path, e))?, streams))
+        let bytes = bytes.map_err(|e| ConvertError::file(&path, e))?;
+        Ok(Finished { bytes, streams, lost_key })
     }
 }

@@ -55,7 +55,7 @@ impl Svm {
             row: Vec::new(),
             line: 0,
             bytes: 0,
-            building: Building::new(vec![label_stream("labels", &options), features]),
+            building: Building::new(vec![label_stream("labels", &options), features], &options)?,
         };
         svm.next_row()?;
         Ok(svm)
@@ -105,11 +105,11 @@ impl Svm {
         };
         put_label(labels, words.next().unwrap_or_default(), &row)?;
         for word in words.filter(|word| !word.starts_with("qid:")) {
-            let pair =
-                word.split_once(':').and_then(|(i, v)| Some((i.parse::<i64>().ok()?, Value::parse(v)?)));
-            let Some((index, value)) = pair else {
+            let pair = word.split_once(':').and_then(|(i, v)| Some((i.parse::<i64>().ok()?, v)));
+            let Some((index, text)) = pair.filter(|(_, text)| Value::parse(text).is_some()) else {
                 return Err(row.error(format!("found `{word}`, expected a pair `index:value`")));
             };
+            let value = features.number(text).map_err(|what| row.error(format!("found `{word}`, {what}")))?;
             let most = features.spec.dim.unwrap_or(i32::MAX as u64) as i64;
             let column = index - self.base;
             if !(0..most).contains(&column) {

@@ -30,6 +30,8 @@ pub struct TableOptions {
     pub dim: Option<u64>,
     /// The type of values.
     pub element: Element,
+    /// Numbers that the type cannot hold become the nearest that it can; otherwise they are refused.
+    pub rounded: bool,
 }
 
 impl Default for TableOptions {
@@ -44,6 +46,7 @@ impl Default for TableOptions {
             streams: Vec::new(),
             dim: None,
             element: Element::F32,
+            rounded: false,
         }
     }
 }
@@ -84,7 +87,12 @@ impl Columns {
     pub(super) fn resolve(&self, n: usize, names: Option<&[String]>) -> Result<Vec<usize>, ConvertError> {
         let mut columns = Vec::new();
         for word in self.0.split(',') {
-            let named = names.and_then(|names| names.iter().position(|name| name == word));
+            let mut alike = names.into_iter().flatten().enumerate().filter(|(_, name)| *name == word);
+            let named = alike.next().map(|(column, _)| column);
+            if let (Some(first), Some((second, _))) = (named, alike.next()) {
+                let what = format!("columns {first} and {second} are both `{word}`, give the number of one");
+                return Err(ConvertError::Usage(what));
+            }
             let (first, last) = match (named, word.split_once('-')) {
                 (Some(column), _) => (column, column),
                 (None, Some((first, last))) => (number(first, word, names)?, number(last, word, names)?),
@@ -133,19 +141,24 @@ impl Row<'_> {
 
 /// The key that a text is, of the kind that the first key of the table had.
 pub(super) fn key_of(text: &str, numbers: bool, row: &Row<'_>) -> Result<Key, ConvertError> {
-    match (text.parse(), numbers) {
-        (Ok(n), true) => Ok(Key::Number(n)),
+    match (key_number(text), numbers) {
+        (Some(n), true) => Ok(Key::Number(n)),
         (_, false) if !text.is_empty() => Ok(Key::Text(text.into())),
         _ => Err(row.error(format!(
             "the key is `{text}`, expected {}",
-            if numbers { "a number as in the rows before" } else { "a text" }
+            if numbers { "a whole number without leading zeros, as in the rows before" } else { "a text" }
         ))),
     }
 }
 
 /// Whether a table's first key makes all of them numbers.
 pub(super) fn is_number(key: &str) -> bool {
-    key.parse::<u64>().is_ok()
+    key_number(key).is_some()
+}
+
+/// The number that a key is; none where its text would be another one afterwards, as of `007`.
+fn key_number(key: &str) -> Option<u64> {
+    key.parse().ok().filter(|n: &u64| n.to_string() == key)
 }
 
 /// Makes sequences of a table's rows, those of one key that follow each other being one. A table has a `building`, the key
@@ -155,6 +168,10 @@ macro_rules! sequences_of_rows {
         impl crate::Sequences for $table {
             fn streams(&self) -> Vec<StreamSpec> {
                 self.building.streams.iter().map(|s| s.spec.clone()).collect()
+            }
+
+            fn numbers_are_lines(&self) -> bool {
+                false
             }
 
             fn advance(&mut self) -> Result<bool, ConvertError> {
@@ -201,6 +218,8 @@ pub(super) struct Building {
 /// One stream of it.
 pub(super) struct Stream {
     pub(super) spec: StreamSpec,
+    /// Whether numbers that the type cannot hold become the nearest that it can.
+    rounded: bool,
     n_samples: u32,
     values: Values,
     columns: Vec<i32>,
@@ -230,8 +249,20 @@ impl Value {
 }
 
 impl Building {
-    pub(super) fn new(streams: Vec<StreamSpec>) -> Building {
+    /// # Errors
+    /// Two streams of one name.
+    pub(super) fn new(streams: Vec<StreamSpec>, options: &TableOptions) -> Result<Building, ConvertError> {
+        for (i, stream) in streams.iter().enumerate() {
+            if streams[..i].iter().any(|other| other.name == stream.name) {
+                let by_label =
+                    if stream.name == "labels" { " (`--label-column` makes `labels`)" } else { "" };
+                let what =
+                    format!("found two streams `{}`{by_label}, expected each once; rename one", stream.name);
+                return Err(ConvertError::Usage(what));
+            }
+        }
         let stream = |spec: StreamSpec| Stream {
+            rounded: options.rounded,
             n_samples: 0,
             values: match spec.element {
                 Element::F32 | Element::U8 => Values::F32(Vec::new()),
@@ -241,7 +272,8 @@ impl Building {
             bounds: vec![0],
             spec,
         };
-        Building { key: Key::Number(0), begun: 0, streams: streams.into_iter().map(stream).collect() }
+        let streams = streams.into_iter().map(stream).collect();
+        Ok(Building { key: Key::Number(0), begun: 0, streams })
     }
 
     /// Begins another sequence.
@@ -261,6 +293,43 @@ impl Building {
 }
 
 impl Stream {
+    /// Reads a number for this stream.
+    ///
+    /// # Errors
+    /// What is expected instead, or why the stream's type cannot hold the number; with the repair.
+    pub(super) fn number(&self, text: &str) -> Result<Value, String> {
+        let value = Value::parse(text).ok_or("expected a number")?;
+        let double = Held::of(value.double, text, f64::DIGITS);
+        let (held, nearest, most) = match &self.values {
+            Values::F32(_) => (
+                Held::of(value.single.into(), text, f32::DIGITS),
+                value.single.to_string(),
+                f64::from(f32::MAX),
+            ),
+            Values::F64(_) => (double, value.double.to_string(), f64::MAX),
+        };
+        let name = self.spec.element.name();
+        match held {
+            Held::Exactly => Ok(value),
+            Held::Rounded if self.rounded => Ok(value),
+            Held::Rounded if double == Held::Exactly => Err(format!(
+                "which {name} cannot hold, the nearest is {nearest}; `--precision double` holds it, `--precision float` \
+                 writes the nearest"
+            )),
+            Held::Rounded => Err(format!(
+                "which no type holds, the nearest of {name} is {nearest}; write fewer digits, or write the nearest with \
+                 `--precision`"
+            )),
+            Held::Beyond => Err(format!(
+                "which is beyond {name}, whose largest is {most:e}; {}",
+                match double {
+                    Held::Beyond => "replace it",
+                    _ => "`--precision double` holds it",
+                }
+            )),
+        }
+    }
+
     /// Appends a value of a dense sample.
     pub(super) fn value(&mut self, value: Value) {
         match &mut self.values {
@@ -330,6 +399,61 @@ fn sort<T: Copy + std::ops::AddAssign>(columns: &mut Vec<i32>, values: &mut Vec<
     }
 }
 
+/// How a floating-point type holds a decimal number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// It gives back all digits that were written.
+    Exactly,
+    /// Its nearest number gives back others.
+    Rounded,
+    /// Its nearest number is infinite.
+    Beyond,
+}
+
+/// Digits that a decimal number may have, beyond which no number of either type has that many.
+const MOST_DIGITS: usize = 800;
+
+impl Held {
+    /// How `number`, the nearest to `text`, holds it. Any number of `digits` digits comes back if it is neither tiny nor huge.
+    ///
+    /// Most decimal numbers lie between two of a type. What counts is the digits that were written: `0.1` is the nearest
+    /// number of either type to as many digits, and `16777217` is not in 32 bits. So whatever a program has written of a
+    /// number of the type, to however many digits, is held.
+    fn of(number: f64, text: &str, digits: u32) -> Held {
+        let text = text.trim().trim_start_matches(['+', '-']);
+        if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            // Infinite, or not a number.
+            return Held::Exactly;
+        }
+        if number.is_infinite() {
+            return Held::Beyond;
+        }
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let written = [whole, fraction].concat();
+        let significant = written.trim_start_matches('0');
+        let first = whole.len() as i64 - (written.len() - significant.len()) as i64 - 1;
+        let significant = significant.trim_end_matches('0');
+        if significant.is_empty()
+            || significant.len() <= digits as usize && (1e-30..1e30).contains(&number.abs())
+        {
+            return Held::Exactly;
+        }
+        let Some(exponent) = exponent.parse::<i64>().ok().and_then(|exponent| exponent.checked_add(first))
+        else {
+            return Held::Rounded;
+        };
+        if significant.len() > MOST_DIGITS {
+            return Held::Rounded;
+        }
+        let again = format!("{:.*e}", significant.len() - 1, number.abs());
+        let same = again.split_once('e').is_some_and(|(mantissa, found)| {
+            mantissa.bytes().filter(|&b| b != b'.').eq(significant.bytes()) && found.parse() == Ok(exponent)
+        });
+        if same { Held::Exactly } else { Held::Rounded }
+    }
+}
+
 /// The stream `labels`.
 pub(super) fn label_stream(name: &str, options: &TableOptions) -> StreamSpec {
     StreamSpec {
@@ -356,8 +480,8 @@ pub(super) fn put_label(stream: &mut Stream, text: &str, row: &Row<'_>) -> Resul
         };
         stream.pair(class as i32, Value::ONE);
     } else {
-        let value = Value::parse(text)
-            .ok_or_else(|| row.error(format!("the label is `{text}`, expected a number")))?;
+        let value =
+            stream.number(text).map_err(|what| row.error(format!("the label is `{text}`, {what}")))?;
         stream.value(value);
     }
     stream.end_sample();

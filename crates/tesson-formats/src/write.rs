@@ -159,6 +159,8 @@ pub struct Batch<'a> {
     pub columns: Vec<Column<'a>>,
     /// Whether the columns of each sparse sample are known to ascend and to be below the stream's dimension.
     pub ordered: bool,
+    /// Whether keys that are numbers may be those of lines, which mean nothing in another file.
+    pub numbers_are_lines: bool,
     /// The key of each.
     pub key: &'a dyn Fn(usize) -> Key,
 }
@@ -217,6 +219,9 @@ pub trait SequenceWriter {
 
     /// The streams, with the dimensions that were found.
     fn streams(&self) -> Vec<StreamSpec>;
+
+    /// The first key that was not written and is not the number that its sequence has instead, counted from 0.
+    fn lost_key(&self) -> Option<&Key>;
 }
 
 /// Why nothing could be written.
@@ -238,6 +243,26 @@ impl WriteError {
     pub(crate) fn refused(what: impl Into<String>) -> WriteError {
         WriteError::Refused { sequence: None, what: what.into() }
     }
+}
+
+/// Refuses a key of bytes that are no UTF-8: it would be written as another one, which several such keys may share.
+pub(crate) fn check_key(key: &Key) -> Result<(), String> {
+    match key {
+        Key::Text(text) if text.contains(char::REPLACEMENT_CHARACTER) => Err(format!(
+            "its key `{text}` holds bytes that are no UTF-8, and would be another one; write the keys of the input in UTF-8"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses two streams of one name: what is written of one could not be told from what is written of the other.
+pub(crate) fn check_names(streams: &[StreamSpec]) -> Result<(), WriteError> {
+    for (i, stream) in streams.iter().enumerate() {
+        if streams[..i].iter().any(|other| other.name == stream.name) {
+            return Err(WriteError::refused(format!("there are two streams `{}`; rename one", stream.name)));
+        }
+    }
+    Ok(())
 }
 
 /// Streams whose dimension is open have as many columns as were needed.

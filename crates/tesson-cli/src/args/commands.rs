@@ -240,7 +240,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) to: Option<String>,
 
-    /// Type of the values that are written, by default that of the input
+    /// Type of the values that are written, to which they are rounded; by default that of the input, and for tables float,
+    /// which must hold every number
     #[arg(long, value_name = "TYPE", value_parser = ["float", "double"], help_heading = "Conversion")]
     pub(crate) precision: Option<String>,
 

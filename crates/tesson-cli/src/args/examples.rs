@@ -92,6 +92,7 @@ pub(super) const CONVERT_EXAMPLES: &str = "\
 OUT appears when it is complete, replaces an older file with --force alone, and never an input. The formats are known by their names: ctf, txt (text), cbf (binary), mlf, bmlf (labels of speech, text and binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
 Files of records (tfrecord, array_record) are converted to each other, record by record.
 Labels of speech are those of a configuration, whatever else it reads.
+The binary format keeps no keys: its sequences are numbered from 0.
 In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that
 follow each other are one sequence.
 

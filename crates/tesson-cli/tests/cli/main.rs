@@ -11,6 +11,7 @@ mod options;
 mod outputs;
 mod preview;
 mod streams;
+mod tables;
 
 use std::fs;
 use std::io::Read;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
+use tesson_core::{Chunk, Data, Key, Offsets, StreamColumn, Values};
 
 use super::records::Records;
 use crate::write::{Batch, Column, Numbers, SequenceData, StreamSpec, WriteError};
@@ -16,6 +16,9 @@ pub struct Encoded {
     pub(super) columns: Vec<Records>,
     pub(super) n_sequences: u64,
     pub(super) n_samples: u64,
+    /// The first key, and the first that is not the number after the one before it. Line numbers are no keys.
+    first_key: Option<Key>,
+    odd_key: Option<Key>,
 }
 
 impl Encoded {
@@ -34,8 +37,32 @@ impl Encoded {
         self.columns.iter().map(|records| records.bytes().len() as u64).sum()
     }
 
+    /// The first key that is not the number of its sequence, where these are numbered from `first`.
+    pub(super) fn key_other_than_number(&mut self, first: u64) -> Option<Key> {
+        let first_key = self.first_key.take()?;
+        if first_key == Key::Number(first) { self.odd_key.take() } else { Some(first_key) }
+    }
+
+    fn look_at_keys(&mut self, batch: &Batch<'_>) {
+        for i in 0..batch.n_sequences {
+            if self.odd_key.is_some() || matches!(self.first_key, Some(Key::Text(_))) {
+                return;
+            }
+            let key = (batch.key)(i);
+            let number = |first: u64| Key::Number(first.wrapping_add(self.n_sequences + i as u64));
+            match (&key, &self.first_key) {
+                // All keys of an input are of one kind.
+                (Key::Number(_), _) if batch.numbers_are_lines => return,
+                (_, None) => self.first_key = Some(key),
+                (_, Some(Key::Number(first))) if key == number(*first) => {}
+                _ => self.odd_key = Some(key),
+            }
+        }
+    }
+
     /// Appends a batch of sequences, which have been checked.
     pub(super) fn append(&mut self, streams: &[StreamSpec], batch: &Batch<'_>) {
+        self.look_at_keys(batch);
         let longest = |i: usize| batch.columns.iter().map(|column| column.lengths[i]).max().unwrap_or(0);
         let n_samples = &mut self.n_samples;
         self.columns[0].numbers((0..batch.n_sequences).map(|i| {
@@ -90,6 +117,7 @@ impl Encoder {
             n_sequences: rows.len(),
             columns,
             ordered: true,
+            numbers_are_lines: true,
             key: &|row| chunk.key(rows.start + row),
         };
         encoded.append(&self.streams, &batch);
@@ -191,7 +219,7 @@ impl Spares {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The latest ones are the likeliest to be in the cache.
         let columns = idle.iter_mut().map(|idle| idle.pop().unwrap_or_default()).collect();
-        Encoded { columns, n_sequences: 0, n_samples: 0 }
+        Encoded { columns, ..Encoded::default() }
     }
 
     /// Takes the memory of one column back, unless far less of it was needed.

@@ -11,13 +11,15 @@ use std::mem;
 use std::ops::Add;
 use std::sync::Arc;
 
-use tesson_core::Element;
+use tesson_core::{Element, Key};
 
 use super::chunk_queue::{ChunkQueue, Part};
 use super::encode::{Spares, check_sizes};
 use super::layout::{MAGIC, PREAMBLE, VERSION};
 use super::walk::{Size, Walk};
-use crate::write::{Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError, with_columns};
+use crate::write::{
+    Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError, check_names, with_columns,
+};
 
 pub use super::encode::{Encoded, Encoder};
 
@@ -31,6 +33,8 @@ pub struct Writer<W> {
     /// Sequences that have not been put into chunks yet, and how many have.
     gathered: Encoded,
     n_sequences: u64,
+    /// The first key that is not the number of its sequence.
+    lost_key: Option<Key>,
     open: Open,
     /// Finished chunks: offset, sequences, samples.
     table: Vec<(u64, u32, u32)>,
@@ -97,7 +101,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Streams that the format cannot hold (spec/cbf.md §5), and what the output answers.
     pub fn new(mut out: W, streams: &[StreamSpec], chunk_bytes: u64) -> Result<Writer<W>, WriteError> {
-        for (i, stream) in streams.iter().enumerate() {
+        check_names(streams)?;
+        for stream in streams {
             let most = if stream.sparse { i32::MAX as u64 } else { u64::from(u32::MAX) };
             let least = u64::from(!stream.sparse);
             if stream.dim.is_some_and(|dim| !(least..=most).contains(&dim))
@@ -108,9 +113,6 @@ impl<W: Write> Writer<W> {
                     "stream `{}` has dim {found}, expected {least} to {most}",
                     stream.name
                 )));
-            }
-            if streams[..i].iter().any(|other| other.name == stream.name) {
-                return Err(WriteError::refused(format!("there are two streams `{}`", stream.name)));
             }
         }
         out.write_all(&MAGIC.to_le_bytes())?;
@@ -123,6 +125,7 @@ impl<W: Write> Writer<W> {
             chunk_bytes,
             columns: vec![0; streams.len()],
             n_sequences: 0,
+            lost_key: None,
             open: Open::new(streams.len()),
             table: Vec::new(),
             offset: PREAMBLE,
@@ -138,7 +141,10 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn append(&mut self, encoded: Encoded) -> Result<(), WriteError> {
+    pub fn append(&mut self, mut encoded: Encoded) -> Result<(), WriteError> {
+        if self.lost_key.is_none() {
+            self.lost_key = encoded.key_other_than_number(self.n_sequences);
+        }
         let bytes = encoded.bytes();
         let all = Held { sequences: encoded.n_sequences, samples: encoded.n_samples, bytes };
         self.n_sequences += all.sequences;
@@ -228,6 +234,10 @@ impl<W: Write> SequenceWriter for Writer<W> {
 
     fn streams(&self) -> Vec<StreamSpec> {
         with_columns(&self.encoder.streams, &self.columns)
+    }
+
+    fn lost_key(&self) -> Option<&Key> {
+        self.lost_key.as_ref()
     }
 }
 

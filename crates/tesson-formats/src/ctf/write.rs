@@ -10,7 +10,8 @@ use tesson_core::Key;
 
 use super::bytes::is_end;
 use crate::write::{
-    Batch, Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError, with_columns,
+    Batch, Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError, check_key, check_names,
+    with_columns,
 };
 
 /// Writes a text file.
@@ -31,6 +32,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Names that cannot stand in the format (spec/ctf.md §4).
     pub fn new(out: W, streams: &[StreamSpec]) -> Result<Writer<W>, WriteError> {
+        check_names(streams)?;
         for stream in streams {
             let name = stream.name.as_bytes();
             if name.is_empty() || name[0] == b'#' || name.iter().any(|&b| is_end(b)) {
@@ -63,7 +65,7 @@ impl<W: Write> Writer<W> {
                     "its key `{text}` is empty or holds blanks or `|`, which the text format cannot tell from values"
                 ))
             }
-            _ => Ok(()),
+            key => check_key(key),
         }
     }
 }
@@ -82,6 +84,10 @@ impl<W: Write> SequenceWriter for Writer<W> {
 
     fn streams(&self) -> Vec<StreamSpec> {
         with_columns(&self.streams, &self.columns)
+    }
+
+    fn lost_key(&self) -> Option<&Key> {
+        None
     }
 }
 

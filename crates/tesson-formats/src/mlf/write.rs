@@ -9,7 +9,7 @@ use std::io::Write;
 use tesson_core::Key;
 
 use super::binary::{FIRST_BYTES, VERSION_OF_TEXTS};
-use crate::write::{Batch, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError};
+use crate::write::{Batch, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError, check_key};
 
 /// How label files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +72,10 @@ impl<W: Write> Writer<W> {
     }
 
     fn sequence(&mut self, sequence: &dyn Sequence) -> Result<(), WriteError> {
-        let key = match sequence.key() {
-            Key::Text(text) => text.to_string(),
-            Key::Number(number) => number.to_string(),
-        };
-        let made = self.take_runs(sequence.stream(0)).and_then(|()| match self.form {
+        let key = sequence.key();
+        let checked = check_key(&key);
+        let key = key.to_string();
+        let made = checked.and_then(|()| self.take_runs(sequence.stream(0))).and_then(|()| match self.form {
             LabelForm::Text => self.text(&key),
             LabelForm::Binary => self.binary(&key),
         });
@@ -178,5 +177,9 @@ impl<W: Write> SequenceWriter for Writer<W> {
 
     fn streams(&self) -> Vec<StreamSpec> {
         vec![self.stream.clone()]
+    }
+
+    fn lost_key(&self) -> Option<&Key> {
+        None
     }
 }

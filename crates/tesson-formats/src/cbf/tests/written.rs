@@ -88,7 +88,13 @@ impl Sequences {
                 },
             ];
             let key = |i| Key::Number(i as u64);
-            writer.batch(&Batch { n_sequences: lengths.len(), columns, ordered: true, key: &key })?;
+            writer.batch(&Batch {
+                n_sequences: lengths.len(),
+                columns,
+                ordered: true,
+                numbers_are_lines: true,
+                key: &key,
+            })?;
         }
         writer.finish()
     }
