@@ -63,7 +63,11 @@ fn sentence(checked: &Checked) -> String {
     let notes = some(checked.left_out, left_out) + &some(checked.notes, counted(checked.notes, "note"));
     let notes = notes + &some(checked.remarks, counted(checked.remarks, "remark"));
     if checked.faults == 0 {
-        return format!("{sequences}, no faults{notes}");
+        // "No faults" goes with exit code 0.
+        return match checked.notes {
+            0 => format!("{sequences}, no faults{notes}"),
+            _ => format!("{sequences}{notes}; all of it is read, and notes make the exit code 1, too"),
+        };
     }
     let fatal = match checked.fatal {
         0 => format!("`maxErrors` {} would read on", count(checked.faults)),

@@ -85,7 +85,12 @@ pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) ->
         let stream = &source.streams()[mismatch.stream];
         let what = match mismatch.found {
             FoundStream::Nothing { name, declared, others } => {
-                absent(&stream.name, &name, (&declared, &others), input)
+                // The first rows of one of the files say why all of them have none.
+                let no_name = others.is_empty().then(|| files(input).ok()).flatten();
+                match no_name.and_then(|files| stream_proposal::blank_after_pipe(files.first()?)) {
+                    Some(what) => return Err(Failure::Usage(what)),
+                    None => absent(&stream.name, &name, (&declared, &others), input),
+                }
             }
             // A configuration may mean that samples are filled up.
             FoundStream::Dim { .. } if !sizes || input.streams.is_empty() => continue,

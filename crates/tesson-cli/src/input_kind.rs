@@ -128,7 +128,7 @@ fn is_binary(path: &Path, extension: &str) -> bool {
 
 /// What a file's first bytes say it is, and what to do with it, where Tesson does not read it.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const ARRAYS: &str = "in Python read arrays as they are with `tesson.UserMinibatchSource`, or write them as text with `tesson.sequence_to_cntk_text_format`";
+    const ARRAYS: &str = "in Python read arrays as they are with `MinibatchSource.from_data`, or write them as text with `tesson.sequence_to_cntk_text_format`";
     const TABLE: &str = "export the table as CSV and convert that with `tesson convert`";
     match bytes {
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(("a NumPy array (.npy)", ARRAYS)),

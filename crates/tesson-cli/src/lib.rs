@@ -19,6 +19,7 @@ mod input;
 mod input_kind;
 mod interrupt;
 mod label_counts;
+mod lists;
 mod log;
 mod minibatch_json;
 mod option_rules;

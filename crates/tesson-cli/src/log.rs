@@ -12,5 +12,12 @@ pub(crate) fn show(trace_level: u8) {
         1 => Level::WARN,
         _ => Level::INFO,
     };
-    listen(most, |level, text| note(&format!("{}: {text}", level.as_str().to_ascii_lowercase())));
+    listen(most, |level, text| {
+        let name = match level {
+            Level::WARN => "warning",
+            Level::ERROR => "error",
+            _ => "info",
+        };
+        note(&format!("{name}: {text}"));
+    });
 }

@@ -10,6 +10,7 @@ use clap::{ArgMatches, Command, CommandFactory};
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
+use crate::lists;
 
 /// A set of kinds of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +228,10 @@ pub(crate) fn declaration() -> Command {
                         _ if (*name, &*id) == ("config", "input") => argument
                             .value_name("CONFIG")
                             .help("A configuration (*.cntk, *.bs, *.json, *.toml)"),
+                        _ if (*name, &*id) == ("convert", "input") => argument.help(
+                            "What is converted: a configuration, a file in CNTK's text or binary format, a table (*.csv, *.tsv, *.svm, \
+                             *.jsonl), or a file of records (*.tfrecord*, *.array_record*)",
+                        ),
                         _ if kinds == Kinds::NONE => argument.hide(true),
                         Some(help) if kinds != *takes => {
                             argument.help(format!("{help} [{}]", kinds.describe()))
@@ -261,6 +266,7 @@ pub(crate) fn check(
     let found = format!("{} is {}", path.display(), kind.describe());
     let takes = COMMANDS.iter().find(|(name, _)| *name == command).map_or(ALL, |(_, kinds)| *kinds);
     if !takes.has(kind) {
+        refuse_lists(path, kind)?;
         if kind == InputKind::Dataset && !path.join("dataset_info.json").exists() {
             return Err(Failure::file(path, ErrorKind::IsADirectory.into()));
         }
@@ -268,6 +274,9 @@ pub(crate) fn check(
         return Err(Failure::Usage(format!("{found}; {expected}; {}", way_to(command, kind, path))));
     }
     kind.refuse_foreign(path)?;
+    if command != "convert" {
+        refuse_lists(path, kind)?;
+    }
     for argument in declared.find_subcommand(command).into_iter().flat_map(Command::get_arguments) {
         let id = argument.get_id().as_str();
         let n_given = given.get_raw(id).map_or(0, Iterator::count);
@@ -293,6 +302,19 @@ pub(crate) fn check(
         return Err(Failure::Usage(format!("{name}: {found}, {expected}; {remedy}")));
     }
     Ok(())
+}
+
+/// Refuses a table and a folder that are a list of pictures or recordings, with the configuration that reads it.
+fn refuse_lists(path: &Path, kind: InputKind) -> Result<(), Failure> {
+    let list = match kind {
+        InputKind::Csv | InputKind::JsonLines => lists::of_file(path),
+        InputKind::Dataset if !path.join("dataset_info.json").exists() => lists::of_folder(path),
+        _ => None,
+    };
+    match list {
+        Some((what, remedy)) => Err(Failure::Usage(format!("{}: found {what}; {remedy}", path.display()))),
+        None => Ok(()),
+    }
 }
 
 /// What to do with an input that a command does not take.
@@ -413,6 +435,33 @@ mod tests {
         );
         let info = declared.find_subcommand_mut("info").expect("declared").render_long_help().to_string();
         assert!(!info.contains("--sweeps") && !info.contains("--split"), "{info}");
+    }
+
+    #[test]
+    fn options_stand_under_the_heading_of_prepared_datasets_if_they_are_for_these() {
+        let declared = declaration();
+        for (name, _) in COMMANDS {
+            let command = declared.find_subcommand(name).expect("declared");
+            for option in command.get_arguments().filter(|o| !o.is_hide_set() && o.get_id() != "help") {
+                let id = option.get_id().as_str();
+                let is_under = option.get_help_heading() == Some("Prepared datasets");
+                assert!(!is_under || kinds(name, id).are_all_in(DATASET), "`{id}` of `{name}`");
+            }
+        }
+    }
+
+    #[test]
+    fn usage_and_help_call_an_argument_by_one_name() {
+        let mut declared = declaration();
+        declared.build();
+        for (name, _) in COMMANDS {
+            let command = declared.find_subcommand_mut(name).expect("declared");
+            let usage = command.render_usage().to_string();
+            let input =
+                command.get_arguments().find(|a| a.get_id() == "input").expect("every command has it");
+            let value = input.get_value_names().expect("it has one")[0].as_str();
+            assert!(usage.contains(&format!("<{value}>")), "{usage}");
+        }
     }
 
     /// The words in backticks.

@@ -1,11 +1,14 @@
 //! Guesses the streams of a text file, for the message that asks for them.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Bytes of the file that are looked at.
-const SAMPLE_BYTES: u64 = 64 << 10;
+use crate::lists;
+use crate::output::{count, counted};
+
+/// Bytes of the file that are looked at; the row in which they end, and the first one, as far as so many again.
+const SAMPLE_BYTES: u64 = 16 << 20;
 
 /// What an input of the file looks like so far.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,33 +19,114 @@ struct Seen {
     dim: u64,
 }
 
+/// The first rows of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct FirstRows {
+    inputs: Vec<Seen>,
+    n: u64,
+    /// Whether these are all rows, and whole ones.
+    all: bool,
+    /// Whether the row that ends them was cut.
+    cut: bool,
+    is_blank: bool,
+    is_text: bool,
+    /// The first row with a `|` that a blank follows, and the word after it.
+    blank_after_pipe: Option<(u64, String)>,
+}
+
 /// The message that streams are missing, with a proposal read off the file's first rows.
 pub(crate) fn missing_streams(path: &Path) -> String {
-    let text = first_rows(path);
-    if text.trim().is_empty() {
+    let rows = first_rows(path);
+    let path_shown = path.display();
+    if rows.is_blank {
         return format!(
-            "{}: the file is empty or holds only white space, expected at least one sequence",
+            "{path_shown}: the file is empty or holds only white space, expected at least one sequence"
+        );
+    }
+    if rows.is_text && rows.inputs.is_empty() {
+        if let Some((what, remedy)) = lists::of_file(path) {
+            return format!("{path_shown}: found {what}, expected CNTK's text format; {remedy}");
+        }
+        return rows.after_blank(path).unwrap_or_else(|| {
+            format!(
+                "{path_shown}: found no input (`|name values`) in the first rows, expected CNTK's text format; convert a table with `tesson convert {path_shown} OUT.ctf --from csv`, where `tab` or a blank separates fields with `--delimiter`"
+            )
+        });
+    }
+    let (options, doubt) = match rows.is_text {
+        true => (rows.inputs.iter().map(option).collect::<Vec<_>>().join(" "), rows.doubt()),
+        false => (
+            "--stream features:784 --stream labels:10:sparse".to_owned(),
+            " (is this a text file? its first bytes do not look like one)",
+        ),
+    };
+    let source = match rows.is_text {
+        true => rows.describe(),
+        false => "such as".to_owned(),
+    };
+    format!("{path_shown}: the streams of the file are missing; give them, {source}: {options}{doubt}")
+}
+
+/// The message that names do not follow their `|` at once, if that is why a file has no inputs.
+pub(crate) fn blank_after_pipe(path: &Path) -> Option<String> {
+    let rows = first_rows(path);
+    rows.after_blank(path).filter(|_| rows.inputs.is_empty())
+}
+
+impl FirstRows {
+    fn after_blank(&self, path: &Path) -> Option<String> {
+        let (row, word) = self.blank_after_pipe.as_ref()?;
+        Some(format!(
+            "{}:{row}: found `| {word}`, expected the name of an input at once after `|`; write `|{word}`, and `|` before every other \
+             input of a row",
             path.display()
-        );
+        ))
     }
-    if is_text(&text) && inputs(&text).is_empty() {
-        let path = path.display();
-        return format!(
-            "{path}: found no input (`|name values`) in the first rows, expected CNTK's text format; convert a table with `tesson convert {path} OUT.ctf --from csv`, where `tab` or a blank separates fields with `--delimiter`"
-        );
+
+    /// What the proposal is made of.
+    fn describe(&self) -> String {
+        match (self.n, self.cut) {
+            (1, true) => format!("by the first {} bytes of its first row", count(SAMPLE_BYTES)),
+            (1, false) if self.all => "by its only row".to_owned(),
+            (n, _) if self.all => format!("by its {}", counted(n, "row")),
+            (n, _) => format!("by its first {}", counted(n, "row")),
+        }
     }
-    let (options, doubt): (Vec<String>, _) = match is_text(&text) {
-        true => (inputs(&text).iter().map(option).collect(), ""),
-        false => (Vec::new(), " (is this a text file? its first bytes do not look like one)"),
-    };
-    let example = if options.is_empty() {
-        "--stream features:784 --stream labels:10:sparse".into()
-    } else {
-        options.join(" ")
-    };
-    let source = if options.is_empty() { "such as" } else { "by its first rows" };
-    let path = path.display();
-    format!("{path}: the streams of the file are missing; give them, {source}: {example}{doubt}")
+
+    /// What may be other than proposed.
+    fn doubt(&self) -> &'static str {
+        match (self.all, self.inputs.iter().any(|input| input.sparse)) {
+            (true, false) => "",
+            (true, true) => {
+                "; the size of a sparse stream is that of the largest column in them, give the true one if it is larger"
+            }
+            (false, false) => "; later rows may have other inputs, too",
+            (false, true) => {
+                "; later rows may have other inputs, too, and larger columns: give the true size of a sparse stream"
+            }
+        }
+    }
+
+    fn take(&mut self, row: &[u8]) {
+        self.n += 1;
+        self.is_blank &= row.trim_ascii().is_empty();
+        // Whether no character is one that terminals would act on. Comments may be in any encoding.
+        self.is_text &= !row.iter().any(|b| b.is_ascii_control() && !b.is_ascii_whitespace());
+        for input in row.split(|&b| b == b'|').skip(1) {
+            let words = || input.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let Some(name) = words().next().filter(|name| name[0] != b'#') else { continue };
+            let name = String::from_utf8_lossy(name);
+            if input[0].is_ascii_whitespace() {
+                self.blank_after_pipe.get_or_insert((self.n, name.into_owned()));
+                continue;
+            }
+            let at = self.inputs.iter().position(|seen| seen.name == name).unwrap_or_else(|| {
+                self.inputs.push(Seen { name: name.into_owned(), sparse: false, dim: 1 });
+                self.inputs.len() - 1
+            });
+            look(&mut self.inputs[at], words().skip(1));
+        }
+    }
 }
 
 fn option(seen: &Seen) -> String {
@@ -54,46 +138,44 @@ pub(crate) fn stream_option(name: &str, dim: u64, sparse: bool) -> String {
     format!("--stream {name}:{dim}{}", if sparse { ":sparse" } else { "" })
 }
 
-/// The first rows of a file.
-fn first_rows(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|f| f.take(SAMPLE_BYTES).read_to_end(&mut bytes));
+/// Looks at the first rows of a file.
+fn first_rows(path: &Path) -> FirstRows {
     // This is only a hint: a file that cannot be read is reported when it is opened in earnest.
-    if read.is_err() {
-        return String::new();
-    }
-    let whole_rows = bytes.iter().rposition(|&b| b == b'\n').map_or(bytes.len(), |end| end + 1);
-    String::from_utf8_lossy(&bytes[..whole_rows]).into_owned()
+    File::open(path).and_then(|file| rows_of(BufReader::new(file), SAMPLE_BYTES)).unwrap_or_default()
 }
 
-/// Whether no character is one that terminals would act on. Comments may be in any encoding.
-fn is_text(rows: &str) -> bool {
-    !rows.contains(|c: char| c.is_control() && !c.is_whitespace())
-}
-
-fn inputs(text: &str) -> Vec<Seen> {
-    let mut all: Vec<Seen> = Vec::new();
-    for row in text.lines() {
-        for input in row.split('|').skip(1) {
-            let mut words = input.split_whitespace();
-            let Some(name) = words.next().filter(|n| !n.starts_with('#')) else { continue };
-            let at = all.iter().position(|s| s.name == name).unwrap_or_else(|| {
-                all.push(Seen { name: name.to_owned(), sparse: false, dim: 1 });
-                all.len() - 1
-            });
-            look(&mut all[at], words);
+/// Looks at rows until `most` bytes have been read, to the end of the row but no further than so many bytes again.
+fn rows_of(mut file: impl BufRead, most: u64) -> std::io::Result<FirstRows> {
+    let mut rows = FirstRows { is_blank: true, is_text: true, ..FirstRows::default() };
+    let (mut row, mut read) = (Vec::new(), 0);
+    while read < most {
+        row.clear();
+        let n = file.by_ref().take(most).read_until(b'\n', &mut row)? as u64;
+        if n == 0 {
+            rows.all = true;
+            break;
         }
+        read += n;
+        rows.cut = n == most && row.last() != Some(&b'\n');
+        if rows.cut {
+            // The last word may go on.
+            row.truncate(row.iter().rposition(u8::is_ascii_whitespace).unwrap_or(row.len()));
+        }
+        rows.take(&row);
     }
-    all
+    rows.all |= !rows.cut && file.fill_buf()?.is_empty();
+    Ok(rows)
 }
 
-fn look<'a>(seen: &mut Seen, values: impl Iterator<Item = &'a str>) {
+fn look<'a>(seen: &mut Seen, values: impl Iterator<Item = &'a [u8]>) {
     let mut n = 0;
     for value in values {
         n += 1;
-        if let Some((column, _)) = value.split_once(':') {
+        if let Some(end) = value.iter().position(|&b| b == b':') {
             seen.sparse = true;
-            seen.dim = seen.dim.max(column.parse::<u64>().map_or(1, |c| c.saturating_add(1)));
+            let column =
+                std::str::from_utf8(&value[..end]).ok().and_then(|column| column.parse::<u64>().ok());
+            seen.dim = seen.dim.max(column.map_or(1, |column| column.saturating_add(1)));
         }
     }
     if !seen.sparse {
@@ -105,13 +187,41 @@ fn look<'a>(seen: &mut Seen, values: impl Iterator<Item = &'a str>) {
 mod tests {
     use super::*;
 
+    fn proposed(text: &str, most: u64) -> (String, FirstRows) {
+        let rows = rows_of(text.as_bytes(), most).unwrap();
+        (rows.inputs.iter().map(option).collect::<Vec<_>>().join(" "), rows)
+    }
+
     #[test]
     fn streams_are_guessed_from_the_first_rows() {
         let text = "1 |x 1 2 3 |y 4:1 |# a comment\n1 |x 1 |y 17:1 2:1\n|z\n";
-        let options: Vec<String> = inputs(text).iter().map(option).collect();
-        assert_eq!(options, ["--stream x:3", "--stream y:18:sparse", "--stream z:1"]);
-        assert_eq!(inputs("no inputs here\n"), []);
-        assert!(is_text(text) && is_text("1 |x 1 \t|# na\u{fffd}ve\r\n"));
-        assert!(!is_text("\u{1f}\u{fffd}\u{8}|x\n"));
+        let (options, rows) = proposed(text, 1000);
+        assert_eq!(options, "--stream x:3 --stream y:18:sparse --stream z:1");
+        assert!(rows.all && rows.is_text);
+        assert_eq!(rows.describe(), "by its 3 rows");
+        assert_eq!(proposed("no inputs here\n", 1000).0, "");
+        assert!(proposed("1 |x 1 \t|# na\u{fffd}ve\r\n", 1000).1.is_text);
+        assert!(!proposed("\u{1f}\u{fffd}\u{8}|x\n", 1000).1.is_text);
+        assert!(proposed(" \n\n", 1000).1.is_blank);
+    }
+
+    #[test]
+    fn a_row_is_looked_at_to_its_end() {
+        let text = "|x 1 2 3 4 5 6 7 8 |y 1 2\n|z 1\n";
+        let (options, rows) = proposed(text, 26);
+        assert_eq!((options.as_str(), rows.all), ("--stream x:8 --stream y:2", false));
+        assert_eq!(rows.describe(), "by its first 1 row");
+        // Rows of which the last begins within the limit.
+        assert_eq!(proposed(&format!("|a 1\n{text}"), 27).0, "--stream a:1 --stream x:8 --stream y:2");
+        let (options, rows) = proposed(text, 12);
+        assert_eq!((options.as_str(), rows.cut, rows.all), ("--stream x:4", true, false));
+        assert!(rows.describe().ends_with("bytes of its first row"));
+    }
+
+    #[test]
+    fn a_blank_after_the_bar_is_no_name() {
+        let rows = proposed("|a 1\n| label 0 1\n", 1000).1;
+        assert_eq!(rows.blank_after_pipe, Some((2, "label".to_owned())));
+        assert_eq!(rows.inputs.len(), 1);
     }
 }

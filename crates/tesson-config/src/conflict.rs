@@ -41,6 +41,11 @@ tesson_core::error_kinds! {
             = "config.steps-of-all-workers": "equal steps are cut by each worker itself; leave it out, or set \
                 `sharing = \"position\"`"
             => "Leave `localTimeline` out, or set `sharing = \"position\"`.",
+        /// Two deserializers of one format have the same streams.
+        SameStreams { other: String = "deserializers[0]".into(), list: String = "file = [\"a.ctf\", \"b.ctf\"]".into() }
+            = "config.same-streams": "`{other}` has the same streams; files that follow each other are listed in one \
+                deserializer, `{list}`, and under other names their sequences would be joined by key"
+            => "List the files in one deserializer; if they are to be joined by key, give their streams other names.",
         /// An epoch is smaller than a minibatch.
         EpochTooShort { samples: u64 = 100, least: u64 = 256 }
             = "config.epoch-too-short": "found {samples} samples, expected at least the size of a minibatch, {least}"

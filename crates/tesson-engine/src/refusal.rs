@@ -95,8 +95,9 @@ tesson_core::error_kinds! {
             => "Rename the stream.",
         /// Two deserializers have a stream of one name.
         StreamTwice { stream: String = "x".into(), other: usize = 0 }
-            = "engine.stream-twice": "stream `{stream}` is in `deserializers[{other}]` too; give one of them another name"
-            => "Rename one of the streams.",
+            = "engine.stream-twice": "stream `{stream}` is in `deserializers[{other}]` too; give one of them \
+                another name if they are to be joined by key, or list files that follow each other in one deserializer"
+            => "Rename one of the streams if they are to be joined by key, or list files that follow each other in one deserializer.",
         /// Two streams define the size of minibatches.
         SizeDefinedTwice { other: usize = 0 }
             = "engine.size-defined-twice": "a stream of `deserializers[{other}]` has `definesMBSize` already, one \

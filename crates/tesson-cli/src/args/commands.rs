@@ -59,18 +59,17 @@ pub(crate) enum Command {
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
     /// Converts what can be read, and tables, to CNTK's text or binary format; labels of speech to label files
-    #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <IN> [NAME=VALUE]... <OUT>")]
+    #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <CONFIG|FILE> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
     /// Measures how fast minibatches are read
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
 }
 
+// Options of a command's own come before the shared ones, whose last heading would be theirs otherwise.
+
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// Begins a prepared dataset at this position of its stream, from 0: `1000`, or, with an epoch before it, `2:1000`
     #[arg(long, value_name = "[EPOCH:]POSITION", conflicts_with_all = ["at", "state"], value_parser = start,
         help_heading = "Prepared datasets")]
@@ -107,23 +106,23 @@ pub(crate) struct ReadArgs {
     /// Adds the layout of each stream: which sequences share a row (with --json)
     #[arg(long, requires = "json")]
     pub(crate) layout: bool,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// Samples in the minibatches whose padding is computed; 256, or as configured
     #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
     #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"], value_parser = whole)]
     pub(crate) epochs: Option<u64>,
@@ -152,13 +151,13 @@ pub(crate) struct PlanArgs {
     /// The sweep of `--key`, counted from 0 [default: 0]
     #[arg(long, value_name = "S", value_parser = whole)]
     pub(crate) sweep: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// The sequence's key
     #[arg(long, value_name = "K")]
     pub(crate) key: String,
@@ -166,13 +165,13 @@ pub(crate) struct ShowArgs {
     /// The sweep, counted from 0, in which it is delivered
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole)]
     pub(crate) sweep: u64,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// Samples in a minibatch over all workers; 256, or as configured
     #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
@@ -184,36 +183,39 @@ pub(crate) struct BenchArgs {
     /// Number of runs, each from the start
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) runs: u64,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// Lists so many faults at most; all are counted
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = whole)]
     pub(crate) list: u64,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// The folder for the indexes of files of records, by default beside each
     #[arg(long, value_name = "DIR")]
     pub(crate) cache_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// Converts one reader to the form of dictionaries, with every default of BrainScript written out
     #[arg(long, value_name = "FORM")]
     pub(crate) to: Option<Form>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 /// Forms of a configuration.
@@ -225,9 +227,6 @@ pub(crate) enum Form {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ConvertArgs {
-    #[command(flatten)]
-    pub(crate) common: Common,
-
     /// The file to be written: the last of the words after the input, which may be a configuration's `NAME=VALUE`.
     #[arg(skip)]
     pub(crate) output: PathBuf,
@@ -301,6 +300,9 @@ pub(crate) struct ConvertArgs {
     /// Indices of a libsvm file count from 0
     #[arg(long, help_heading = "Tables")]
     pub(crate) zero_based: bool,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 impl Command {

@@ -63,6 +63,8 @@ Examples:
   tesson bench reader.json --minibatch-size 4096 --seconds 10 --runs 3 --json";
 
 pub(super) const CHECK_EXAMPLES: &str = "\
+Exit code: 1 if there are faults or notes, what is out of the ordinary and read all the same; 0 with remarks alone.
+
 Examples:
   tesson check train.ctf --stream features:784 --stream labels:10:sparse
   tesson check train.ctf --stream labels:10:sparse --rules cntk --json

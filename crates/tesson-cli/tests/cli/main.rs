@@ -478,7 +478,7 @@ fn check_counts_samples_that_are_shorter_than_their_dim() {
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "short.ctf:1 (byte 2): stream `x`, sequence 0: 1000 samples, this is the first, have at most 3 of 5 values, the \
-         others are zeros; is `dim` too large? (a note: it is read all the same)\n1,000 sequences, no faults, 1,000 notes\n"
+         others are zeros; is `dim` too large? (a note: it is read all the same)\n1,000 sequences, 1,000 notes; all of it is read, and notes make the exit code 1, too\n"
     );
 }
 
@@ -540,7 +540,12 @@ fn named_keys_are_left_out_and_others_keep_their_places() {
 fn errors_suggest_the_repair() {
     let folder = two("repair");
     let e = refused(&folder, "read two.ctf", 2);
-    assert!(e.contains("by its first rows: --stream a:2 --stream b:4:sparse"), "{e}");
+    assert!(
+        e.contains(
+            "give them, by its 3 rows: --stream a:2 --stream b:4:sparse; the size of a sparse stream is"
+        ),
+        "{e}"
+    );
     let e = refused(&folder, "read none.ctf --stream a:2", 1);
     assert!(e.contains("none.ctf: No such file"), "{e}");
     let e = refused(&folder, "read two.ctf --stream a:2 --set maxSweps=1", 2);

@@ -348,3 +348,102 @@ fn a_dataset_is_found_by_its_parent_folder_or_told_how() {
     let e = refused(&one, "read . --split train[2:] --state s", 2);
     assert!(e.contains("the state does not belong to this"), "{e}");
 }
+
+#[test]
+fn streams_are_proposed_from_whole_rows() {
+    let folder = folder("mistakes-wide");
+    fs::write(folder.join("wide.ctf"), format!("|x{} |y 1 2 3\n", " 0.5".repeat(40_000)).repeat(3)).unwrap();
+    let e = refused(&folder, "info wide.ctf", 2);
+    assert!(e.contains("give them, by its 3 rows: --stream x:40000 --stream y:3\n"), "{e}");
+    fs::write(folder.join("late.ctf"), format!("{}|y 7:1 |z 1\n", "|y 3:1\n".repeat(20_000))).unwrap();
+    let e = refused(&folder, "read late.ctf", 2);
+    assert!(
+        e.contains("by its 20,001 rows: --stream y:8:sparse --stream z:1; the size of a sparse stream"),
+        "{e}"
+    );
+}
+
+#[test]
+fn a_name_that_does_not_follow_its_bar_at_once_is_shown() {
+    let folder = folder("mistakes-blank");
+    fs::write(folder.join("blank.ctf"), "| label 0 0 1 features 0.5\n| label 1 0 0 features 0.1\n").unwrap();
+    for command in ["info blank.ctf", "info blank.ctf --stream label:3", "check blank.ctf --stream label:3"] {
+        let e = refused(&folder, command, 2);
+        let expected =
+            "blank.ctf:1: found `| label`, expected the name of an input at once after `|`; write `|label`";
+        assert!(e.contains(expected), "{command}: {e}");
+    }
+    let found = crate::common::tesson(&folder, "check blank.ctf --stream label:3 --allow-empty").stdout;
+    assert!(String::from_utf8_lossy(&found).contains("`|` is not followed at once by a name"));
+}
+
+#[test]
+fn lists_of_pictures_and_recordings_come_with_the_configuration_that_reads_them() {
+    let folder = folder("mistakes-lists");
+    fs::create_dir_all(folder.join("classes/cat")).unwrap();
+    fs::write(folder.join("classes/cat/1.png"), "").unwrap();
+    for (name, text, what) in [
+        ("map.txt", "a/1.jpg\t0\nb/2.PNG\t1\n", "a map of pictures"),
+        ("map.csv", "path,label\na 1.jpg,0\n", "a map of pictures"),
+        ("map.jsonl", "{\"path\": \"a.jpg\", \"label\": 0}\n", "a map of pictures"),
+        ("b64.txt", "0\t1\tiVBORw0KGgo=\n", "a file of pictures in Base64"),
+        ("utterances.txt", "u1=u1.mfc[0,99]\nu2=u2.mfc[0,9]\n", "a script file of speech"),
+        ("feats.txt", "u1 feats.ark:17\nu2 feats.ark:1700\n", "a script file of Kaldi"),
+        ("wav.txt", "u1 u1.wav\n", "a list of recordings"),
+        ("classes", "", "a folder of pictures for each class"),
+    ] {
+        if !text.is_empty() {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        for command in ["info", "read", "check"] {
+            let e = refused(&folder, &format!("{command} {name}"), 2);
+            assert!(e.contains(&format!("{name}: found {what}")), "{e}");
+            let (_, configuration) = e.trim_end().split_once("a file such as reader.json with ").unwrap();
+            fs::write(folder.join("reader.json"), configuration).unwrap();
+            assert!(crate::common::tesson(&folder, "config reader.json").status.success(), "{configuration}");
+        }
+    }
+    // A table that is none stays one.
+    fs::write(folder.join("t.csv"), "a,b\n1,2\n").unwrap();
+    assert!(refused(&folder, "info t.csv", 2).contains("convert it first"));
+}
+
+#[test]
+fn several_files_as_several_deserializers_are_led_to_a_list() {
+    let folder = folder("mistakes-lists-of-files");
+    fs::write(folder.join("a.ctf"), "0 |x 1\n").unwrap();
+    fs::write(folder.join("b.ctf"), "0 |x 2\n1 |x 3\n").unwrap();
+    let text = |file: &str| json!({"type": "CNTKTextFormatDeserializer", "file": file, "input": {"x": {"dim": 1, "format": "dense"}}});
+    let refusal = |deserializers: serde_json::Value| {
+        fs::write(folder.join("two.json"), json!({"deserializers": deserializers}).to_string()).unwrap();
+        refused(&folder, "read two.json", 2)
+    };
+    let e = refusal(json!([text("a.ctf"), text("b.ctf")]));
+    assert!(
+        e.contains(
+            "files that follow each other are listed in one deserializer, `file = [\"a.ctf\", \"b.ctf\"]`"
+        ),
+        "{e}"
+    );
+    let speech =
+        |file: &str| json!({"type": "HTKFeatureDeserializer", "input": {"x": {"dim": 1, "scpFile": file}}});
+    let e = refusal(json!([speech("a.scp"), speech("b.scp")]));
+    assert!(e.contains("`scpFile = [\"a.scp\", \"b.scp\"]`"), "{e}");
+    // Binary files say their streams themselves; two of one name were delivered, of which one was lost.
+    for name in ["a", "b"] {
+        answers(&folder, &format!("convert {name}.ctf {name}.cbf --stream x:1 --json"));
+    }
+    let binary = |file: &str| json!({"type": "CNTKBinaryFormatDeserializer", "file": file});
+    let e = refusal(json!([binary("a.cbf"), binary("b.cbf")]));
+    assert!(
+        e.contains(
+            "deserializers[1]: stream `x` is in `deserializers[0]` too; give one of them another name"
+        ),
+        "{e}"
+    );
+    assert!(e.contains("list files that follow each other in one deserializer"), "{e}");
+    let mut one = text("a.ctf");
+    one["file"] = json!(["a.ctf", "b.ctf"]);
+    fs::write(folder.join("one.json"), json!({"deserializers": [one]}).to_string()).unwrap();
+    assert_eq!(answers(&folder, "read one.json --take 1 --sweeps 1 --json")[0]["streams"]["x"]["numberOfSequences"], 3);
+}

@@ -1,8 +1,13 @@
 //! The list of deserializers, and the options of the reader that a deserializer may have in its stead.
 
-use tesson_core::{ConfigError, Element, KeyType, Options, Registry, Section, Value, split_type};
+use std::collections::BTreeSet;
+
+use tesson_core::{
+    ConfigError, Element, KeyType, OptionKind, OptionTable, Options, Registry, Section, Value, split_type,
+};
 
 use crate::Result;
+use crate::conflict::ConfigConflict;
 use crate::format_names;
 use crate::inherit;
 use crate::options::PRECISIONS;
@@ -11,6 +16,7 @@ use crate::source::DeserializerConfig;
 /// The deserializers of a reader, the primary one first.
 pub(super) fn in_order(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>> {
     let mut all = listed(options, registry)?;
+    check_streams(&all)?;
     if let Some(primary) = primary(options, &all)? {
         all[..=primary].rotate_right(1);
     }
@@ -21,6 +27,58 @@ fn listed(options: &Options<'_>, registry: &Registry) -> Result<Vec<Deserializer
     let name = "deserializers";
     let entries = sections(name, options.given(name))?;
     entries.iter().enumerate().map(|(i, v)| deserializer(v, format!("{name}[{i}]"), registry)).collect()
+}
+
+/// Refuses deserializers of one format and the same streams: meant are several files of one corpus, and under other names their
+/// sequences would be joined by their numbers.
+fn check_streams(all: &[DeserializerConfig]) -> Result<()> {
+    for (number, one) in all.iter().enumerate() {
+        let is_alike = |other: &&DeserializerConfig| {
+            other.format.name == one.format.name && !streams(one).is_empty() && streams(one) == streams(other)
+        };
+        let Some(other) = all[..number].iter().find(is_alike) else { continue };
+        let Some(list) = list_of_files(one.format.options, &other.options, &one.options) else { continue };
+        let conflict = ConfigConflict::SameStreams { other: other.path.clone(), list };
+        return Err(ConfigError::refused(one.path.clone(), &conflict));
+    }
+    Ok(())
+}
+
+/// The names of a deserializer's streams, where its configuration has them.
+fn streams(deserializer: &DeserializerConfig) -> BTreeSet<&str> {
+    match deserializer.options.get("input") {
+        Some(Value::Section(streams)) => streams.0.iter().map(|(name, _)| name.as_str()).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// The option that lists files, of the deserializer or of its streams, with the files of both.
+fn list_of_files(table: &OptionTable, one: &Section, other: &Section) -> Option<String> {
+    for option in table.0 {
+        match option.kind {
+            OptionKind::Files => {
+                let file = |section: &Section| match section.get(option.name) {
+                    Some(Value::Text(file)) => format!("\"{file}\""),
+                    _ => "…".to_owned(),
+                };
+                return Some(format!("{} = [{}, {}]", option.name, file(one), file(other)));
+            }
+            OptionKind::Sections(table) | OptionKind::Streams(table) => {
+                let first = |section: &Section| match section.get(option.name) {
+                    Some(Value::Section(streams)) => match streams.0.first() {
+                        Some((_, Value::Section(stream))) => stream.clone(),
+                        _ => Section::default(),
+                    },
+                    _ => Section::default(),
+                };
+                if let Some(list) = list_of_files(table, &first(one), &first(other)) {
+                    return Some(list);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The sections that an option lists, or the only one.

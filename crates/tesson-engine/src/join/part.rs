@@ -48,7 +48,7 @@ impl Parts {
         resources: &mut Resources,
         store: &dyn Store,
     ) -> Result<Parts, Error> {
-        check(&deserializers)?;
+        check(&deserializers.iter().map(|deserializer| &**deserializer).collect::<Vec<_>>())?;
         let mut prepared = Vec::with_capacity(deserializers.len());
         let (mut first, mut first_file) = (0, 0);
         for (i, mut deserializer) in deserializers.into_iter().enumerate() {
@@ -83,6 +83,8 @@ impl Parts {
             prepared.push((deserializer, files, first));
             first = first_named + n_named;
         }
+        // Again: those that found their streams in their files may have found the same.
+        check(&prepared.iter().map(|(deserializer, ..)| &**deserializer).collect::<Vec<_>>())?;
         let period = prepared.iter().find_map(|(deserializer, ..)| deserializer.facts().frame_period);
         for (i, (deserializer, ..)) in prepared.iter_mut().enumerate() {
             if deserializer.facts().needs_frame_period {
@@ -212,7 +214,7 @@ impl Part {
     }
 }
 
-fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
+fn check(deserializers: &[&dyn Deserializer]) -> Result<(), ConfigError> {
     let mut names: Vec<(&str, usize)> = Vec::new();
     for (i, deserializer) in deserializers.iter().enumerate() {
         for stream in &deserializer.facts().streams {

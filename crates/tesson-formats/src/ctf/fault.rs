@@ -37,8 +37,8 @@ tesson_core::error_kinds! {
             => "Start each sample with `|` and the name of its input.",
         /// A `|` has no name after it.
         UnnamedInput
-            = "ctf.unnamed-input": "`|` is not followed by a name"
-            => "Name the input after `|`.",
+            = "ctf.unnamed-input": "`|` is not followed at once by a name"
+            => "Write the name of the input directly after `|`, without a blank.",
         /// A value of a dense sample is not a number.
         BadNumber { found: String = "1x".into() }
             = "ctf.bad-number": ("`{found}` is not a number{}", number_remedy(found))

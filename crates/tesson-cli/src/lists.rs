@@ -1,0 +1,131 @@
+//! Lists of pictures and of recordings, which a command cannot take by themselves: known by their first rows, with the
+//! configuration that reads them.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// Bytes that are looked at, and rows.
+const SAMPLE_BYTES: u64 = 64 << 10;
+const ROWS: usize = 20;
+
+/// Extensions of files that lists name.
+const PICTURES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
+const RECORDINGS: &[&str] = &["wav", "flac"];
+
+/// What a file of text lists, and what to do with it; `None` if it is no list that is known.
+pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
+    let rows = first_rows(path);
+    let (_, after_header) = rows.split_first()?;
+    // Tables have a header.
+    let entries = if after_header.is_empty() { &rows[..] } else { after_header };
+    let all = |is_entry: fn(&str) -> bool| entries.iter().all(|row| is_entry(row));
+    let (what, kind, option) = if all(is_range_of_archive) || all(|row| names(row, &["mfc", "htk", "fea"])) {
+        ("a script file of speech", "HTKFeatureDeserializer", "scpFile")
+    } else if all(is_offset_in_archive) {
+        ("a script file of Kaldi", "KaldiFeatureDeserializer", "scpFile")
+    } else if all(|row| names(row, RECORDINGS)) {
+        ("a list of recordings", "AudioDeserializer", "file")
+    } else if all(holds_base64) {
+        ("a file of pictures in Base64", "Base64ImageDeserializer", "file")
+    } else if all(|row| names(row, PICTURES)) {
+        ("a map of pictures", "ImageDeserializer", "file")
+    } else {
+        return None;
+    };
+    Some((what, by_configuration(path, kind, option)))
+}
+
+/// What a folder is, if it holds a folder of pictures for each class, and what to do with it.
+pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
+    let inside = |folder: &Path| {
+        fs::read_dir(folder).into_iter().flatten().take(ROWS).flatten().map(|entry| entry.path())
+    };
+    let is_picture = |path: &Path| names(&path.to_string_lossy(), PICTURES);
+    let is_class = |folder: &Path| folder.is_dir() && inside(folder).any(|file| is_picture(&file));
+    let is_list = inside(path).any(|folder| is_class(&folder));
+    is_list
+        .then(|| ("a folder of pictures for each class", by_configuration(path, "ImageDeserializer", "file")))
+}
+
+/// The configuration that reads a list.
+fn by_configuration(path: &Path, kind: &str, option: &str) -> String {
+    let pictures = json!({
+        "features": {"transforms": [{"type": "Scale", "width": 224, "height": 224, "channels": 3}]},
+        "labels": {"labelDim": "auto"},
+    });
+    let mut deserializer = json!({"type": kind});
+    let file = Value::from(path.to_string_lossy());
+    match kind {
+        "HTKFeatureDeserializer" | "KaldiFeatureDeserializer" => {
+            deserializer["input"] = json!({"features": {"dim": 40, option: file}});
+        }
+        "AudioDeserializer" => {
+            deserializer[option] = file;
+            deserializer["input"] = json!({"features": {"filters": 80}});
+        }
+        // Its classes are not looked for.
+        "Base64ImageDeserializer" => {
+            deserializer[option] = file;
+            deserializer["input"] = pictures;
+            deserializer["input"]["labels"]["labelDim"] = 1000.into();
+        }
+        _ => {
+            deserializer[option] = file;
+            deserializer["input"] = pictures;
+        }
+    }
+    format!(
+        "read it by a configuration, a file such as reader.json with {}",
+        json!({"deserializers": [deserializer]})
+    )
+}
+
+/// The first rows that are not blank.
+fn first_rows(path: &Path) -> Vec<String> {
+    let Ok(file) = File::open(path) else { return Vec::new() };
+    let mut file = BufReader::new(file.take(SAMPLE_BYTES));
+    let (mut rows, mut row) = (Vec::new(), Vec::new());
+    while rows.len() < ROWS && file.read_until(b'\n', &mut row).is_ok_and(|n| n > 0) {
+        let text = String::from_utf8_lossy(row.trim_ascii());
+        // Of a longer one only the beginning is known.
+        if !text.is_empty() && (row.ends_with(b"\n") || rows.is_empty()) {
+            rows.push(text.into_owned());
+        }
+        row.clear();
+    }
+    rows
+}
+
+/// Whether a row names a file of one of these extensions.
+fn names(row: &str, extensions: &[&str]) -> bool {
+    let words = row.split(['\t', ',', '"', ' ']);
+    words.filter_map(|word| word.rsplit_once('.')).any(|(stem, extension)| {
+        !stem.is_empty() && extensions.iter().any(|known| known.eq_ignore_ascii_case(extension))
+    })
+}
+
+/// Whether a row is `name=archive[first,last]`, or without the name.
+fn is_range_of_archive(row: &str) -> bool {
+    let range = row
+        .strip_suffix(']')
+        .and_then(|row| row.rsplit_once('['))
+        .and_then(|(_, range)| range.split_once(','));
+    range.is_some_and(|(first, last)| [first, last].iter().all(|n| n.trim().parse::<u64>().is_ok()))
+}
+
+/// Whether a row is `key archive:offset`.
+fn is_offset_in_archive(row: &str) -> bool {
+    let mut words = row.split_ascii_whitespace();
+    let [Some(_), Some(place), None] = [words.next(), words.next(), words.next()] else { return false };
+    place
+        .rsplit_once(':')
+        .is_some_and(|(file, offset)| file.ends_with(".ark") && offset.parse::<u64>().is_ok())
+}
+
+/// Whether a row holds a JPEG or a PNG in Base64, by its first bytes.
+fn holds_base64(row: &str) -> bool {
+    row.split('\t').any(|field| field.starts_with("/9j/") || field.starts_with("iVBORw0KGgo"))
+}
