@@ -445,5 +445,8 @@ fn several_files_as_several_deserializers_are_led_to_a_list() {
     let mut one = text("a.ctf");
     one["file"] = json!(["a.ctf", "b.ctf"]);
     fs::write(folder.join("one.json"), json!({"deserializers": [one]}).to_string()).unwrap();
-    assert_eq!(answers(&folder, "read one.json --take 1 --sweeps 1 --json")[0]["streams"]["x"]["numberOfSequences"], 3);
+    assert_eq!(
+        answers(&folder, "read one.json --take 1 --sweeps 1 --json")[0]["streams"]["x"]["numberOfSequences"],
+        3
+    );
 }
