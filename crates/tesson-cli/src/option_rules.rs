@@ -169,7 +169,8 @@ const RULES: &[Rule] = &[
 const INSTEAD: &[(&str, Kinds, &str)] = &[
     ("streams", CONFIGURATION, "a configuration has its streams in `input`, change them with `--set`"),
     ("streams", BINARY, "a binary file declares its streams, rename them with `--alias`"),
-    ("streams", TABLE, "choose the columns of a stream with `--streams NAME=COLUMNS`"),
+    ("streams", CSV.and(JSON_LINES), "choose the columns of a stream with `--streams NAME=COLUMNS`"),
+    ("streams", LIBSVM, "the streams are `labels` and `features`"),
     ("aliases", CONFIGURATION, "set `alias` of the stream with `--set deserializers[0].input.NAME.alias=…`"),
     ("max_errors", BINARY, "the format has no faults that can be forgiven"),
     ("arguments", Kinds::of(&[InputKind::Dictionary]), "set values by their paths with `--set PATH=VALUE`"),
@@ -207,7 +208,9 @@ const INSTEAD: &[(&str, Kinds, &str)] = &[
     ("label_column", LIBSVM, "the label is the first word of a row"),
     ("stream_columns", LIBSVM, "the streams are `labels` and `features`"),
     ("sparse", LIBSVM, "its features are sparse"),
-    ("stream_columns", CORPUS, "declare streams with `--stream`"),
+    ("stream_columns", TEXT, "declare streams with `--stream`"),
+    ("stream_columns", CONFIGURATION, "a configuration has its streams in `input`, change them with `--set`"),
+    ("stream_columns", BINARY, "a binary file declares its streams, rename them with `--alias`"),
     ("header", CORPUS, "declare a table with `--from csv`"),
     ("delimiter", CORPUS, "declare a table with `--from csv`"),
 ];
@@ -500,6 +503,28 @@ mod tests {
             let is_whole = option.kind == OptionKind::Whole;
             assert_eq!(value == Some("N"), is_whole, "--{long}: {value:?} of {:?}", option.kind);
             assert_eq!(value == Some("BYTES"), option.kind == OptionKind::Bytes, "--{long}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn what_to_write_instead_of_an_option_is_possible_for_the_input() {
+        let mut declared = declaration();
+        declared.build();
+        for (option, of, remedy) in INSTEAD {
+            for text in quoted(remedy).filter(|text| text.starts_with("--")) {
+                let long = text.trim_start_matches('-').split([' ', '=']).next().expect("a name");
+                let is_possible = |kind: InputKind| {
+                    declared.get_subcommands().any(|command| {
+                        let known =
+                            command.get_arguments().find(|argument| argument.get_long() == Some(long));
+                        known
+                            .is_some_and(|known| kinds(command.get_name(), known.get_id().as_str()).has(kind))
+                    })
+                };
+                // A table is declared by `--from`, whatever the name says.
+                let meant = InputKind::ALL.into_iter().filter(|kind| of.has(*kind) || long == "from");
+                assert!(meant.into_iter().all(is_possible), "`{text}` instead of `{option}`");
+            }
         }
     }
 

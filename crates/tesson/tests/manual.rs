@@ -1,4 +1,9 @@
-//! The manual's pages against the code that they are made from, and what the README says is not available.
+//! The manual's pages against the code that they are made from, the remedies of errors against the options that there are, and
+//! what the README says is not available.
+
+use tesson::Registry;
+use tesson::config::READER_OPTIONS;
+use tesson::deserializer::{OptionKind, OptionSpec, OptionTable};
 
 #[test]
 fn the_page_of_options_is_what_the_tables_say() {
@@ -11,4 +16,117 @@ fn the_page_of_options_is_what_the_tables_say() {
 fn the_page_of_errors_has_the_text_of_every_kind() {
     let page = include_str!("../../../docs/errors.md");
     assert_eq!(page, tesson::errors::manual(), "run `cargo xtask manual`");
+}
+
+/// The formats that errors with a code of this family are about; none: any format.
+const FAMILIES: &[(&str, &[&str])] = &[
+    ("audio", &["AudioDeserializer"]),
+    ("base64-image", &["Base64ImageDeserializer"]),
+    ("cbf", &["CNTKBinaryFormatDeserializer"]),
+    ("ctf", &["CNTKTextFormatDeserializer"]),
+    ("example", &["TFDSDeserializer"]),
+    ("htk", &["HTKFeatureDeserializer"]),
+    ("image-map", &["ImageDeserializer"]),
+    ("kaldi", &["KaldiFeatureDeserializer", "KaldiAlignmentDeserializer"]),
+    ("mlf", &["HTKMLFDeserializer", "HTKMLFBinaryDeserializer"]),
+    ("picture", &["ImageDeserializer", "Base64ImageDeserializer", "TarImageDeserializer"]),
+    ("record", &["TFDSDeserializer"]),
+    ("tar-image", &["TarImageDeserializer"]),
+    ("tfds", &["TFDSDeserializer"]),
+    ("tfrecord", &["TFDSDeserializer"]),
+];
+
+/// Words of remedies that look like options and are something else: values of data, fields of files, what user code declares.
+const NO_OPTIONS: &[&str] = &["nan", "inf", "shardLengths", "composable"];
+
+/// All options of a table and of those within it.
+fn options(table: &'static OptionTable, registry: &Registry) -> Vec<&'static OptionSpec> {
+    let within = |option: &'static OptionSpec| match option.kind {
+        OptionKind::Sections(table) | OptionKind::Streams(table) => options(table, registry),
+        OptionKind::Transforms => {
+            registry.transforms().iter().flat_map(|transform| options(transform.options, registry)).collect()
+        }
+        _ => Vec::new(),
+    };
+    table.0.iter().flat_map(|option| std::iter::once(option).chain(within(option))).collect()
+}
+
+/// What is wrong with a word of a remedy: an option that there is not, or a value that it does not have.
+fn objection(word: &str, there: &[&OptionSpec]) -> Option<String> {
+    let (name, value) = match word.split_once(" = ") {
+        Some((name, value)) => (name, Some(value.trim_matches('"'))),
+        None => (word, None),
+    };
+    let is_name =
+        name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(|c| c.is_ascii_alphabetic());
+    if !is_name || NO_OPTIONS.contains(&name) {
+        return None;
+    }
+    let takes = |option: &&&OptionSpec| match (option.kind, value) {
+        (OptionKind::OneOf(words) | OptionKind::SomeOf(words), Some(value)) => words.contains(&value),
+        (OptionKind::Bool, Some(value)) => ["true", "false"].contains(&value),
+        _ => true,
+    };
+    let is_word = |option: &&OptionSpec| match option.kind {
+        OptionKind::OneOf(words) | OptionKind::SomeOf(words) => words.contains(&name),
+        _ => false,
+    };
+    let named: Vec<_> = there.iter().filter(|option| option.name == name).collect();
+    match (named.is_empty(), value) {
+        (true, None) if there.iter().any(is_word) => None,
+        (true, _) => Some(format!("`{name}` is no option there")),
+        (false, _) if named.iter().any(takes) => None,
+        (false, _) => Some(format!("`{name}` has no value `{}`", value.unwrap_or_default())),
+    }
+}
+
+#[test]
+fn every_option_in_the_remedy_of_an_error_exists_where_the_error_does() {
+    let registry = tesson::registry();
+    let page = tesson::errors::manual();
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for section in page.split("\n## `").skip(1) {
+        let (code, text) = section.split_once('`').expect("a heading is a code");
+        let family = code.split('.').next().expect("a family");
+        let formats = FAMILIES.iter().find(|(known, _)| *known == family);
+        let is_about = |name: &str| formats.is_none_or(|(_, names)| names.contains(&name));
+        let tables =
+            registry.formats().iter().filter(|format| is_about(format.name)).map(|format| format.options);
+        let there: Vec<_> = std::iter::once(&READER_OPTIONS)
+            .chain(tables)
+            .flat_map(|table| options(table, &registry))
+            .collect();
+        // The example of the text, whose values are any, is indented.
+        let lines = text.lines().filter(|line| !line.starts_with("    "));
+        for word in lines.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            checked += 1;
+            wrong.extend(objection(word, &there).map(|what| format!("{code}: {what}")));
+        }
+        for (example, of) in text
+            .lines()
+            .flat_map(|line| line.match_indices("` of the deserializer").map(move |(at, _)| (line, at)))
+        {
+            let name = example[..of].rsplit('`').next().expect("a name");
+            let all = registry.formats().iter().filter(|format| is_about(format.name));
+            let lacking: Vec<_> =
+                all.filter(|format| format.options.find(name).is_none()).map(|f| f.name).collect();
+            wrong.extend(
+                (!lacking.is_empty()).then(|| format!("{code}: no `{name}` of {}", lacking.join(", "))),
+            );
+        }
+    }
+    assert!(checked > 150, "{checked} words");
+    assert_eq!(wrong, [] as [String; 0]);
+}
+
+#[test]
+fn an_option_that_does_not_exist_is_found_in_a_remedy() {
+    let registry = tesson::registry();
+    let there = options(&READER_OPTIONS, &registry);
+    assert_eq!(objection("maxErrors", &there), None);
+    assert_eq!(objection("randomize = false", &there), None);
+    assert_eq!(objection("index:value", &there), None);
+    assert!(objection("maxErors", &there).is_some());
+    assert!(objection("sharing = \"places\"", &there).is_some());
+    assert!(objection("numbers = \"extended\"", &there).is_some());
 }

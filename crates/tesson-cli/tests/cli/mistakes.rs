@@ -409,6 +409,21 @@ fn lists_of_pictures_and_recordings_come_with_the_configuration_that_reads_them(
 }
 
 #[test]
+fn an_option_of_a_deserializer_that_is_set_for_the_reader_comes_with_its_path() {
+    let folder = two("mistakes-set");
+    for (given, meant) in [
+        ("numbers=extended", "deserializers[0].numbers"),
+        ("emptyInputs=skip", "deserializers[0].emptyInputs"),
+        ("alias=a", "deserializers[0].input.a.alias"),
+    ] {
+        let e = refused(&folder, &format!("read two.ctf --stream a:2 --set {given}"), 2);
+        let name = given.split('=').next().unwrap();
+        assert!(e.contains(&format!("unknown option `{name}`, did you mean `{meant}`?")), "{e}");
+    }
+    answers(&folder, "read two.ctf --stream a:2 --set deserializers[0].numbers=extended --json");
+}
+
+#[test]
 fn several_files_as_several_deserializers_are_led_to_a_list() {
     let folder = folder("mistakes-lists-of-files");
     fs::write(folder.join("a.ctf"), "0 |x 1\n").unwrap();

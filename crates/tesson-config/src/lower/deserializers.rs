@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use tesson_core::{
-    ConfigError, Element, KeyType, OptionKind, OptionTable, Options, Registry, Section, Value, split_type,
+    ConfigError, ConfigErrorKind, Element, KeyType, OptionKind, OptionTable, Options, Registry, Section,
+    Value, split_type,
 };
 
 use crate::Result;
 use crate::conflict::ConfigConflict;
 use crate::format_names;
 use crate::inherit;
-use crate::options::PRECISIONS;
+use crate::options::{PRECISIONS, READER_OPTIONS};
 use crate::source::DeserializerConfig;
 
 /// The deserializers of a reader, the primary one first.
@@ -27,6 +28,40 @@ fn listed(options: &Options<'_>, registry: &Registry) -> Result<Vec<Deserializer
     let name = "deserializers";
     let entries = sections(name, options.given(name))?;
     entries.iter().enumerate().map(|(i, v)| deserializer(v, format!("{name}[{i}]"), registry)).collect()
+}
+
+/// Refuses options of a deserializer, or of its streams, that stand among those of the reader, with the path that is meant.
+pub(super) fn refuse_their_options(tree: &Section, registry: &Registry) -> Result<()> {
+    let Some(Value::List(listed)) = tree.get("deserializers") else { return Ok(()) };
+    for (name, _) in tree.0.iter().filter(|(name, _)| READER_OPTIONS.find(name).is_none()) {
+        let meant = listed.iter().enumerate().find_map(|(i, deserializer)| {
+            let Value::Section(section) = deserializer else { return None };
+            // A type that does not exist is refused where it is looked up.
+            let (kind, options) = split_type(section, "").ok()?;
+            let table = registry.find(kind, "").ok()?.options;
+            Some(format!("deserializers[{i}].{}", path_within(table, &options, name)?))
+        });
+        if let Some(meant) = meant {
+            let hint = format!(", did you mean `{meant}`?");
+            let unknown = ConfigErrorKind::UnknownOption { name: name.to_string(), hint };
+            return Err(ConfigError::refused("", &unknown).at(name.span().cloned()));
+        }
+    }
+    Ok(())
+}
+
+/// The path of an option in a deserializer's section, or in that of its first stream.
+fn path_within(table: &OptionTable, section: &Section, name: &str) -> Option<String> {
+    if let Some(option) = table.find(name) {
+        return Some(option.name.to_owned());
+    }
+    table.0.iter().find_map(|option| {
+        let (OptionKind::Sections(inner) | OptionKind::Streams(inner)) = option.kind else { return None };
+        let inner = inner.find(name)?;
+        let Some(Value::Section(streams)) = section.get(option.name) else { return None };
+        let (stream, _) = streams.0.first()?;
+        Some(format!("{}.{stream}.{}", option.name, inner.name))
+    })
 }
 
 /// Refuses deserializers of one format and the same streams: meant are several files of one corpus, and under other names their

@@ -36,6 +36,7 @@ pub(crate) fn lower_unchecked(tree: &Section, registry: &Registry) -> Result<Sou
         let what = "found the options of a deserializer, expected those of a reader; write `{\"deserializers\": [ … ]}` around them";
         return Err(ConfigError::new("type", what).at(name.span().cloned()));
     }
+    deserializers::refuse_their_options(tree, registry)?;
     let options = Options::new(&READER_OPTIONS, tree, "")?;
     resolve(&options, deserializers::in_order(&options, registry)?, registry)
 }
