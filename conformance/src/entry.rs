@@ -239,7 +239,7 @@ fn prepared<'a>(
     let options = config::json::parse(&options.to_string()).expect("the options are JSON");
     let element = if is_double { Element::F64 } else { Element::F32 };
     let defaults =
-        ReaderDefaults { element, frame_mode: false, numeric_keys, cache_index: false, max_errors: 0 };
+        ReaderDefaults { element, frame_mode: false, numeric_keys, cache_index: false, forgives: false };
     let registry = tesson::registry();
     let format = registry.find(name, "").expect("the format is there");
     let options = Options::new(format.options, &options, "").expect("the options are right");

@@ -55,7 +55,7 @@ fn check(
     let e = fault(r#""rules": "cntk","#, bytes);
     // Without a budget the fault that ends reading is one more than 0.
     let found = match e.kind() {
-        Kind::BudgetSpent { last, budget: 0 } => last,
+        Kind::BudgetSpent { last, budget: 0, .. } => last,
         other => other,
     };
     let shown = bytes.escape_ascii();

@@ -11,7 +11,7 @@ use tesson::config::{
 };
 use tesson::deserializer::{FoundStream, Section, Value};
 use tesson::plan::Limit;
-use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Source};
+use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Registry, Source};
 
 use crate::args::{Common, InputArgs, OrderArgs};
 use crate::extensions::Extensions;
@@ -30,12 +30,12 @@ pub(crate) fn config(common: &Common, extensions: &dyn Extensions) -> Result<Sou
         InputKind::Binary => (from_binary(input)?, None),
         _ => (from_streams(input)?, None),
     };
-    put_options(&mut tree, common)?;
+    let registry = extensions.registry();
+    put_options(&mut tree, common, &registry)?;
     for (path, value) in assignments(input)?.iter().filter(|_| !is_config) {
         let given = ConfigSpan::argument(format!("--set {path}"));
         set_value(&mut tree, path, value.clone(), Some(&given))?;
     }
-    let registry = extensions.registry();
     check_before_modules(&tree, &registry).map_err(|e| named(e.located_in(&tree), path))?;
     let folder = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new));
     extensions.resolve(&mut tree, folder).map_err(|e| named(e.located_in(&tree), path))?;
@@ -384,7 +384,7 @@ pub(crate) fn configured(Common { input, order, .. }: &Common) -> [Configured; 1
     ]
 }
 
-fn put_options(tree: &mut Section, common: &Common) -> Result<(), Failure> {
+fn put_options(tree: &mut Section, common: &Common, registry: &Registry) -> Result<(), Failure> {
     if let Some(window) = &common.order.window {
         put_window(tree, window)?;
     }
@@ -393,9 +393,19 @@ fn put_options(tree: &mut Section, common: &Common) -> Result<(), Failure> {
         remove(tree, &["maxSweeps", "maxSamples", "maxEpochs"]);
     }
     for (option, path, value) in configured(common) {
+        let path =
+            if option == "max-errors" && counts_on_reader(tree, registry) { "maxErrors" } else { path };
         put(tree, option, path, value)?;
     }
     Ok(())
+}
+
+/// Whether the first deserializer has no budget of its own for faults.
+fn counts_on_reader(tree: &Section, registry: &Registry) -> bool {
+    let Some(Value::List(deserializers)) = tree.get("deserializers") else { return false };
+    let Some(Value::Section(first)) = deserializers.first() else { return false };
+    let Some(Value::Text(name)) = first.get("type") else { return false };
+    registry.find(name, "").is_ok_and(|format| format.options.find("maxErrors").is_none())
 }
 
 /// Removes options, whatever the case of their names.

@@ -142,7 +142,7 @@ pub static READER_OPTIONS: OptionTable = option_table! {
         => "A list of keys, or the name of a file with a key in each line: their sequences are left out, as invalid ones are, so \
             that all others keep their minibatch; a state resumes under any list.",
     "maxErrors": OptionKind::Whole, "0"
-        => "Invalid sequences that are left out before reading fails; faults of text have a budget in their deserializer.",
+        => "Faults that leave a sequence out before reading fails, in all deserializers that have no `maxErrors` of their own.",
     "maxErrorShare": OptionKind::Real, "0"
         => "Share of the sequences passed, from 0 to 1, that may be faulty in all, where `maxErrors` forgives fewer.",
     "quarantine": OptionKind::Path, optional
@@ -165,7 +165,7 @@ pub static READER_OPTIONS: OptionTable = option_table! {
     "checkData": OptionKind::Bool, optional
         => "Accepted without effect: keys are always reconciled.",
     "verbosity": OptionKind::Whole, "0"
-        => "Accepted without effect: 0 to 3, see `traceLevel`.",
+        => "Accepted without effect, see `traceLevel`.",
     "pathsRelativeTo": OptionKind::OneOf(&["workingDirectory", "config"]), "workingDirectory"
         => "What relative file names start from: the working directory, or the folder of the configuration's file.",
     "module": OptionKind::Text, optional

@@ -213,7 +213,7 @@ impl SourceConfig {
             frame_mode: self.frame_mode,
             numeric_keys: self.use_numeric_sequence_keys,
             cache_index: self.cache_index,
-            max_errors: self.max_errors,
+            forgives: self.max_errors > 0 || self.max_error_share > 0.0,
         }
     }
 

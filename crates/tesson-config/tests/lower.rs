@@ -76,10 +76,10 @@ fn what_is_left_out_has_the_defaults_of_the_python_interface() {
         frame_mode: false,
         numeric_keys: true,
         cache_index: false,
-        max_errors: 0,
+        forgives: false,
     };
     assert_eq!(c.reader_defaults(), defaults);
-    assert_eq!(reader(r#""maxErrors": 3"#).unwrap().reader_defaults().max_errors, 3);
+    assert!(reader(r#""maxErrors": 3"#).unwrap().reader_defaults().forgives);
     assert_eq!((c.max_errors, c.trace_level, c.memory_limit, c.threads), (0, 1, None, 0));
     assert_eq!((c.store, c.truncation, c.hash_sequence_keys), (StoreKind::File, None, false));
     assert_eq!(c.deserializers[0].format.name, "LinesDeserializer");
@@ -236,7 +236,8 @@ fn the_readers_trace_level_wins_over_the_deserializers() {
         lowered(&text).unwrap().trace_level
     };
     assert_eq!((level(""), level(r#", "traceLevel": 0"#)), (2, 0));
-    assert_eq!(refused(r#""traceLevel": 3"#), "traceLevel: found 3, expected 0, 1 or 2");
+    assert_eq!(level(r#", "traceLevel": 30"#), 2);
+    assert!(refused(r#""traceLevel": "loud""#).starts_with("traceLevel: found `loud`"));
 }
 
 #[test]
@@ -257,7 +258,8 @@ fn options_without_effect_are_still_read() {
         reader(r#""multiThreadedDeserialization": true, "checkData": "F", "verbosity": 2, "module": "x""#)
             .is_ok()
     );
-    assert_eq!(refused(r#""verbosity": 4"#), "verbosity: found 4, expected 0 to 3");
+    assert!(reader(r#""verbosity": 4"#).is_ok());
+    assert!(refused(r#""verbosity": "loud""#).starts_with("verbosity: found `loud`"));
     assert!(refused(r#""checkData": "maybe""#).starts_with("checkData: found `maybe`"));
 }
 

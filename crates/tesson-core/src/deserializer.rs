@@ -174,10 +174,9 @@ pub struct DeserializerFacts {
     pub streams: Vec<StreamInfo>,
     /// All options that change sequences, keys or values, in a stable text form: part of states and index caches.
     pub identity: String,
-    /// The largest number of faults forgiven, over the life of a state. By default 0.
-    pub max_errors: u64,
-    /// Whether no fault of its data is forgiven, whatever the reader's options say. By default false.
-    pub strict: bool,
+    /// The number of faults of its data that are forgiven over the life of a state, if it has a budget of its own. By default
+    /// `None`: its faults count towards the reader's budget (`maxErrors`).
+    pub max_errors: Option<u64>,
     /// Keeps chunks in memory after their last use in a sweep (`keepDataInMemory`). By default false.
     pub keep_in_memory: bool,
     /// Whether an index cache is used. By default [`IndexCache::Useless`].
@@ -224,8 +223,7 @@ impl DeserializerFacts {
             fingerprint: None,
             streams,
             identity: identity.into(),
-            max_errors: 0,
-            strict: false,
+            max_errors: None,
             keep_in_memory: false,
             index_cache: IndexCache::Useless,
             index_folder: None,

@@ -20,8 +20,9 @@ pub struct ReaderDefaults {
     pub numeric_keys: bool,
     /// The default of `cacheIndex`.
     pub cache_index: bool,
-    /// Invalid sequences that may be left out (`maxErrors`), for formats without an option of their own.
-    pub max_errors: u64,
+    /// Whether any fault is forgiven (`maxErrors`, `maxErrorShare`): then what is found wrong when a source is opened need not
+    /// be an error before its sequence is delivered.
+    pub forgives: bool,
 }
 
 /// Makes a deserializer from its options and what the reader around it decides.

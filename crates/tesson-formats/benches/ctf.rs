@@ -117,7 +117,7 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
         frame_mode: false,
         numeric_keys: true,
         cache_index: false,
-        max_errors: 0,
+        forgives: false,
     };
     (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &defaults).unwrap()
 }

@@ -65,8 +65,8 @@ static OPTIONS: OptionTable = option_table! {
     "key": OptionKind::Text, optional
         => "The path of the feature by which examples are joined with other deserializers; by default the example's \
             number in its split, or its `tfds_id` where keys are texts.",
-    "maxErrors": OptionKind::Whole, "0"
-        => "Damaged records that are left out before reading fails.",
+    "maxErrors": OptionKind::Whole, optional
+        => "Damaged records that are left out before reading fails; by default those that the reader's `maxErrors` forgives.",
     "keepDataInMemory": OptionKind::Bool, "false"
         => "Keep decoded chunks in memory after their last use in a sweep.",
     "cacheIndex": OptionKind::Bool, optional
@@ -99,7 +99,7 @@ impl Unread {
                 element: defaults.element,
                 key: options.text_if_given("key")?,
                 numeric_keys: defaults.numeric_keys,
-                max_errors: options.whole("maxErrors")?,
+                max_errors: options.whole_if_given("maxErrors")?,
                 keep: options.bool("keepDataInMemory")?,
                 index_folder: index_folder(),
                 cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),

@@ -506,7 +506,11 @@ fn assemble(
         memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
         threads: config.threads,
         prefetch: config.prefetch,
-        faults: engine::FaultRules { share: config.max_error_share, report: config.quarantine.clone() },
+        faults: engine::FaultRules {
+            max_errors: config.max_errors,
+            share: config.max_error_share,
+            report: config.quarantine.clone(),
+        },
         purpose,
     };
     engine::Source::open_with(spec, store, canceller).map_err(|e| match e {

@@ -1,5 +1,6 @@
 //! Recordings of an indexed list: read when minibatches need them, and kept as they are in their files.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub(super) struct Recording {
     /// Its number in the list.
     pub(super) number: u32,
     pub(super) frames: u32,
-    /// Bytes of its file.
+    /// Bytes of its file, 0 of one that cannot be read.
     pub(super) bytes: u64,
 }
 
@@ -26,8 +27,13 @@ impl Recording {
     }
 }
 
+/// About what a fault takes, with its text.
+const FAULTY_BYTES: usize = 256;
+
 pub(super) struct AudioCorpus {
     recordings: Vec<Recording>,
+    /// What is wrong with those that cannot be read, by number in the list.
+    faulty: BTreeMap<u32, AudioFault>,
     /// The keys of all lines.
     keys: Arc<Keys>,
     /// The number of each chunk's first recording, and of all.
@@ -36,9 +42,17 @@ pub(super) struct AudioCorpus {
 }
 
 impl AudioCorpus {
-    pub(super) fn new(recordings: Vec<Recording>, keys: Arc<Keys>, chunks: Vec<u32>) -> AudioCorpus {
-        let memory = recordings.capacity() * size_of::<Recording>() + keys.bytes() + chunks.capacity() * 4;
-        AudioCorpus { recordings, keys, chunks, facts: CorpusFacts::new(memory) }
+    pub(super) fn new(
+        recordings: Vec<Recording>,
+        faulty: BTreeMap<u32, AudioFault>,
+        keys: Arc<Keys>,
+        chunks: Vec<u32>,
+    ) -> AudioCorpus {
+        let memory = recordings.capacity() * size_of::<Recording>()
+            + faulty.len() * FAULTY_BYTES
+            + keys.bytes()
+            + chunks.capacity() * 4;
+        AudioCorpus { recordings, faulty, keys, chunks, facts: CorpusFacts::new(memory) }
     }
 
     fn of_chunk(&self, chunk: u32) -> &[Recording] {
@@ -72,24 +86,28 @@ impl Corpus for AudioCorpus {
             let resource = recording.resource();
             let origin = Origin { resource, offset: 0, line: None, embedded: false };
             let read = |bytes: &mut Vec<u8>| fetch.read(resource, 0..fetch.size(resource)?, bytes);
-            match column.push_recording(origin, read) {
-                Ok(()) => {}
-                Err(Error::Store(e)) => {
-                    let kind = AudioFault::Unreadable { what: e.source.to_string() }.into();
-                    // The sequence keeps its place in the plan.
-                    let empty: Result<(), Error> = column.push_recording(origin, |_| Ok(()));
-                    empty?;
-                    faults.push(Fault {
-                        sequence,
-                        kind,
-                        stream: None,
-                        resource,
-                        offset: 0,
-                        line: None,
-                        fatal: true,
-                    });
-                }
-                Err(other) => return Err(other),
+            let fault = match self.faulty.get(&recording.number) {
+                Some(fault) => Some(fault.clone()),
+                None => match column.push_recording(origin, read) {
+                    Ok(()) => None,
+                    Err(Error::Store(e)) => Some(AudioFault::Unreadable { what: e.source.to_string() }),
+                    Err(other) => return Err(other),
+                },
+            };
+            if let Some(fault) = fault {
+                // The sequence keeps its place in the plan.
+                let empty: Result<(), Error> = column.push_recording(origin, |_| Ok(()));
+                empty?;
+                let kind = fault.into();
+                faults.push(Fault {
+                    sequence,
+                    kind,
+                    stream: None,
+                    resource,
+                    offset: 0,
+                    line: None,
+                    fatal: false,
+                });
             }
             column.push_sequence(0..recording.frames);
             ends.push(ends[sequence as usize] + recording.frames);

@@ -1,5 +1,6 @@
 //! A list, read when a source is opened, and what the headers of its recordings say.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -77,28 +78,35 @@ impl Recordings {
         }
     }
 
-    /// The recordings that are read, with their frames; what is wrong with others is reported.
+    /// The recordings that are read, with their frames, and what is wrong with some of these by their numbers in the list. A
+    /// recording that cannot be read keeps its place, one frame long, where faults may be forgiven or are listed.
     fn looked_at(
         &self,
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
-    ) -> Result<Vec<Recording>, Error> {
+    ) -> Result<(Vec<Recording>, BTreeMap<u32, AudioFault>), Error> {
         let n = self.facts.named.len();
         let job = |job: usize| {
             let range = job * AT_ONCE..n.min((job + 1) * AT_ONCE);
             range.map(|i| self.look(i, fetch)).collect::<Result<Vec<_>, Error>>()
         };
-        let mut recordings = Vec::with_capacity(n);
+        let keeps_faulty = self.options.forgives || defects.are_collected();
+        let (mut recordings, mut faulty) = (Vec::with_capacity(n), BTreeMap::new());
         for (i, found) in (0..n).zip(parallelism.map(n.div_ceil(AT_ONCE), job).into_iter().flat_map(flatten))
         {
             let checked = found?.and_then(|(header, bytes)| self.recording(i, header, bytes));
             match checked {
                 Ok(recording) => recordings.extend(recording),
+                Err(fault) if keeps_faulty => {
+                    let number = i as u32;
+                    recordings.push(Recording { number, frames: 1, bytes: 0 });
+                    faulty.insert(number, fault);
+                }
                 Err(fault) => defects.report(self.file_error(i, fault))?,
             }
         }
-        Ok(recordings)
+        Ok((recordings, faulty))
     }
 
     /// A recording, unless it is left out.
@@ -189,13 +197,13 @@ impl Deserializer for Recordings {
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
         self.defects.iter().try_for_each(|defect| defects.report(defect.clone()))?;
-        let recordings = self.looked_at(fetch, parallelism, defects)?;
+        let (recordings, faulty) = self.looked_at(fetch, parallelism, defects)?;
         if recordings.is_empty() {
             let listed = self.facts.named.len() as u64;
             defects.report(self.list_error(AudioFault::NothingToRead { listed }, 0, None))?;
         }
         let (index, chunks) = self.cut(&recordings);
-        let corpus = AudioCorpus::new(recordings, self.keys.clone(), chunks);
+        let corpus = AudioCorpus::new(recordings, faulty, self.keys.clone(), chunks);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
     }
 

@@ -58,6 +58,8 @@ pub(super) struct AudioOptions {
     pub(super) defines_size: bool,
     pub(super) element: Element,
     pub(super) numeric_keys: bool,
+    /// A recording that cannot be read is an error when it is delivered, not when the source is opened.
+    pub(super) forgives: bool,
 }
 
 /// Samples in a second, at most: what recordings have is far below.
@@ -99,6 +101,7 @@ impl AudioOptions {
             defines_size: stream.bool("definesMBSize")?,
             element: defaults.element,
             numeric_keys: defaults.numeric_keys,
+            forgives: defaults.forgives,
         })
     }
 

@@ -78,7 +78,7 @@ impl DataError {
     /// The stable code of what is wrong: that of the last fault where no fault is forgiven.
     pub fn code(&self) -> &'static str {
         match self.kind() {
-            DataErrorKind::BudgetSpent { last, budget: 0 } => last.code(),
+            DataErrorKind::BudgetSpent { last, budget: 0, .. } => last.code(),
             kind => kind.code(),
         }
     }

@@ -84,9 +84,10 @@ crate::error_kinds! {
         BudgetSpent {
             last: Box<DataErrorKind> = Box::new(DataErrorKind::IndexOutOfRange { index: "5".into(), dim: 5 }),
             budget: u64 = 3,
+            owner: &'static str = "reader",
         }
             = "data.budget-spent": ("{last}; {}", match budget {
-                0 => "`maxErrors` of the deserializer leaves such data out, `tesson check` lists all of it".into(),
+                0 => format!("`maxErrors` of the {owner} leaves such data out, `tesson check` lists all of it"),
                 budget => format!("this is one more than the {budget} faults that `maxErrors` and `maxErrorShare` forgive"),
             })
             => "Mend the data (`tesson check` lists all faults), or raise `maxErrors`.",

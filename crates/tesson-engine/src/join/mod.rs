@@ -249,7 +249,7 @@ fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Re
 fn judge(report: &JoinReport, parts: &Parts, rules: JoinRules) -> Result<(), ConfigError> {
     for (part, found) in (1..).zip(&report.parts) {
         if let Some((key, [frames, expected])) = &found.first_short {
-            let (short, max_errors) = (found.short, parts.list()[part].facts().max_errors);
+            let (short, max_errors) = (found.short, parts.budget_of(&parts.list()[part]));
             let (key, found, expected) = (key.to_string(), *frames, *expected);
             let refusal = EngineRefusal::TooFewFrames { short, max_errors, key, found, expected };
             if short > max_errors {

@@ -25,7 +25,11 @@ pub(crate) struct Part {
 }
 
 /// The deserializers of a source. The first one is the primary.
-pub(crate) struct Parts(Vec<Part>);
+pub(crate) struct Parts {
+    list: Vec<Part>,
+    /// Faults that are forgiven in all parts together that have no budget of their own.
+    reader_budget: u64,
+}
 
 /// The names of the files of all deserializers, each with whether it may be a folder.
 pub(crate) fn files(deserializers: &[Box<dyn Deserializer>]) -> impl Iterator<Item = (Arc<Path>, bool)> {
@@ -47,6 +51,7 @@ impl Parts {
         deserializers: Vec<Box<dyn Deserializer>>,
         resources: &mut Resources,
         store: &dyn Store,
+        reader_budget: u64,
     ) -> Result<Parts, Error> {
         check(&deserializers.iter().map(|deserializer| &**deserializer).collect::<Vec<_>>())?;
         let mut prepared = Vec::with_capacity(deserializers.len());
@@ -97,25 +102,25 @@ impl Parts {
             files,
             first,
         };
-        Ok(Parts(prepared.into_iter().map(part).collect()))
+        Ok(Parts { list: prepared.into_iter().map(part).collect(), reader_budget })
     }
 
     pub(crate) fn list(&self) -> &[Part] {
-        &self.0
+        &self.list
     }
 
     /// The first deserializer: the only one, where there is one only.
     pub(crate) fn primary(&self) -> &Arc<dyn Deserializer> {
-        &self.0[0].deserializer
+        &self.list[0].deserializer
     }
 
     pub(crate) fn facts(&self) -> impl Iterator<Item = &DeserializerFacts> {
-        self.0.iter().map(Part::facts)
+        self.list.iter().map(Part::facts)
     }
 
     /// The only deserializer, if data in order can be read from it before they are indexed.
     pub(crate) fn growing(&self) -> bool {
-        let [only] = self.0.as_slice() else { return false };
+        let [only] = self.list.as_slice() else { return false };
         only.facts().index_cache != IndexCache::On && only.deserializer.streaming().is_some()
     }
 
@@ -143,12 +148,32 @@ impl Parts {
 
     /// Faults that are forgiven, in all parts together.
     pub(crate) fn max_errors(&self) -> u64 {
-        self.facts().map(|facts| facts.max_errors).fold(0, u64::saturating_add)
+        let own: u64 = self.facts().filter_map(|facts| facts.max_errors).fold(0, u64::saturating_add);
+        let is_shared = self.facts().any(|facts| facts.max_errors.is_none());
+        own.saturating_add(if is_shared { self.reader_budget } else { 0 })
     }
 
-    /// Whether a part forgives no fault though others or the reader do.
+    /// Faults that are forgiven of a part: by its own budget, or by that of all that have none.
+    pub(crate) fn budget_of(&self, part: &Part) -> u64 {
+        part.facts().max_errors.unwrap_or(self.reader_budget)
+    }
+
+    /// Who has the option that forgives faults of a stream, or of a whole sequence.
+    pub(crate) fn budget_owner(&self, stream: Option<&str>) -> &'static str {
+        let has = |facts: &&DeserializerFacts| {
+            stream.is_none_or(|name| facts.streams.iter().any(|s| s.name == name))
+        };
+        let owns: Vec<bool> = self.facts().filter(has).map(|facts| facts.max_errors.is_some()).collect();
+        match (owns.contains(&true), owns.contains(&false)) {
+            (true, true) => "deserializer, or of the reader if it has none,",
+            (true, false) => "deserializer",
+            (false, _) => "reader",
+        }
+    }
+
+    /// Whether a part forgives no fault though others do.
     pub(crate) fn is_strict(&self, part: &Part) -> bool {
-        part.facts().strict || part.facts().max_errors == 0 && self.max_errors() > 0
+        self.budget_of(part) == 0 && self.max_errors() > 0
     }
 
     /// Whether a part's samples join the frames of the first one, which are sequences of their own: it is not read by frames
@@ -156,13 +181,13 @@ impl Parts {
     pub(crate) fn splits(&self, part: &Part) -> bool {
         let by_frame = |part: &Part| part.facts().repeated_keys == RepeatedKeys::InTurn;
         let streams = &part.facts().streams;
-        by_frame(&self.0[0]) && !by_frame(part) && streams.iter().all(|s| s.storage == Storage::Values)
+        by_frame(&self.list[0]) && !by_frame(part) && streams.iter().all(|s| s.storage == Storage::Values)
     }
 
     /// The same of the deserializer of each stream.
     pub(crate) fn strict_streams(&self) -> Vec<bool> {
         let of_part = |part: &Part| vec![self.is_strict(part); part.facts().streams.len()];
-        self.0.iter().flat_map(of_part).collect()
+        self.list.iter().flat_map(of_part).collect()
     }
 
     pub(crate) fn keep_in_memory(&self) -> bool {

@@ -12,6 +12,8 @@ use crate::fault::Charge;
 /// How faults in the data are handled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultRules {
+    /// Faults that are forgiven over the life of a state, of the deserializers without a budget of their own.
+    pub max_errors: u64,
     /// As many faults are forgiven as this share of the sequences passed so far, if the deserializers forgive fewer.
     pub share: f64,
     /// A file to which a line of JSON is appended for every fault that is forgiven.
@@ -36,8 +38,12 @@ impl Source {
         for charge in charges {
             faults += 1;
             if charge.fatal || faults > budget {
-                let error =
-                    if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
+                let owner = self.parts.budget_owner(charge.error.stream());
+                let error = if charge.fatal {
+                    charge.error.clone()
+                } else {
+                    over_budget(&charge.error, budget, owner)
+                };
                 return Err(self.failed.insert(error.into()).clone());
             }
             tracing::warn!("{}", charge.error);
@@ -50,7 +56,7 @@ impl Source {
     }
 }
 
-fn over_budget(last: &DataError, budget: u64) -> DataError {
-    let kind = DataErrorKind::BudgetSpent { last: Box::new(last.kind().clone()), budget };
+fn over_budget(last: &DataError, budget: u64, owner: &'static str) -> DataError {
+    let kind = DataErrorKind::BudgetSpent { last: Box::new(last.kind().clone()), budget, owner };
     last.clone().with_kind(kind)
 }

@@ -88,7 +88,8 @@ impl Source {
         spec.check_first()?;
         let files = join::files(&spec.deserializers);
         let mut resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
-        let parts = Parts::prepare(std::mem::take(&mut spec.deserializers), &mut resources, store)?;
+        let deserializers = std::mem::take(&mut spec.deserializers);
+        let parts = Parts::prepare(deserializers, &mut resources, store, spec.faults.max_errors)?;
         // The last minibatch of truncated reading is one of slots, which are full or not.
         let drops_last = spec.truncation.is_some() && std::mem::take(&mut spec.plan.ending.drop_last);
         spec.fit_plan(&parts)?;

@@ -21,11 +21,11 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     EXIF_ORIENTATION,
     JPEG_SCALED_DECODE,
     MAX_PIXELS,
-    OptionSpec::with_default(
+    OptionSpec::optional(
         "maxErrors",
         OptionKind::Whole,
-        "0",
-        "Pictures that are forgiven over the life of the reader if they cannot be decoded.",
+        "Pictures that are left out over the life of the reader if they cannot be decoded; by default those that the reader's \
+         `maxErrors` forgives.",
     ),
     VERBOSITY,
     OptionSpec::optional(
@@ -39,7 +39,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
 #[derive(Clone, Debug)]
 pub(super) struct Base64Options {
     pub(super) pictures: PictureOptions,
-    pub(super) max_errors: u64,
+    pub(super) max_errors: Option<u64>,
 }
 
 impl Base64Options {
@@ -49,7 +49,7 @@ impl Base64Options {
     ) -> Result<Base64Options, ConfigError> {
         let pictures = PictureOptions::new(options, defaults)?;
         pictures.check_dim_is_given(options)?;
-        Ok(Base64Options { pictures, max_errors: options.whole("maxErrors")? })
+        Ok(Base64Options { pictures, max_errors: options.whole_if_given("maxErrors")? })
     }
 }
 
@@ -60,6 +60,6 @@ pub(crate) fn describe(
     registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let max_errors = Base64Options::new(options, defaults)?.max_errors;
-    let more = options.given("maxErrors").map(|_| ("maxErrors", Value::Whole(max_errors.into())));
+    let more = max_errors.map(|n| ("maxErrors", Value::Whole(n.into())));
     pictures::describe(options, defaults, registry, more)
 }

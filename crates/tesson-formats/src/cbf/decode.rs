@@ -245,7 +245,8 @@ fn other_length(sequence: u32, counted: u32, longest: u32, offset: u64) -> Fault
         resource: FILE,
         offset,
         line: None,
-        fatal: false,
+        // The sequence would be delivered in a length that it does not have.
+        fatal: true,
     }
 }
 

@@ -70,7 +70,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     let rules = Rules::new(&options);
     let files = Files::new(FORMAT.name, &options.files, |file| Ctf::new(Arc::clone(&options), &rules, &file));
     Ok(Box::new(files.with_facts(|facts| {
-        facts.max_errors = options.max_errors;
+        facts.max_errors = Some(options.max_errors);
         facts.keep_in_memory = options.keep;
         facts.index_cache = IndexCache::enabled(options.cache_index);
         facts.defines_size = options.main.is_some();

@@ -9,7 +9,7 @@ use tesson_core::{
 };
 
 use super::fault::ImageMapFault;
-use crate::pictures::{OnCorruptImage, PictureColumns, PictureOptions, PictureStream};
+use crate::pictures::{PictureColumns, PictureOptions, PictureStream};
 
 /// A line of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,6 @@ pub(super) struct MapCorpus {
     copies: u32,
     streams: Vec<PictureStream>,
     /// Whether a picture that cannot be read may be left out of minibatches.
-    skips: bool,
     facts: CorpusFacts,
 }
 
@@ -43,8 +42,7 @@ impl MapCorpus {
     ) -> MapCorpus {
         let memory = pictures.capacity() * size_of::<Picture>() + keys.bytes();
         let facts = CorpusFacts::new(memory).with_access(ChunkAccess::WholeOnly);
-        let skips = options.on_corrupt == OnCorruptImage::Skip;
-        MapCorpus { pictures, keys, copies, streams: options.streams.clone(), skips, facts }
+        MapCorpus { pictures, keys, copies, streams: options.streams.clone(), facts }
     }
 
     fn picture(&self, chunk: u32) -> (usize, Picture) {
@@ -92,15 +90,7 @@ impl Corpus for MapCorpus {
                 };
                 // The sequence keeps its place in the plan.
                 columns.pictures.push(&[], origin);
-                vec![Fault {
-                    sequence: 0,
-                    kind,
-                    stream: None,
-                    resource,
-                    offset: 0,
-                    line: None,
-                    fatal: !self.skips,
-                }]
+                vec![Fault { sequence: 0, kind, stream: None, resource, offset: 0, line: None, fatal: false }]
             }
         };
         columns.labels.push(label);

@@ -18,7 +18,7 @@ use super::line::{Line, LineStart, TextRules};
 use super::options::{MapFormat, MapOptions};
 use super::path::{PathRules, PicturePath};
 use super::{csv, folder, json_lines, line};
-use crate::pictures::{KeyColumn, OnCorruptImage, VIEWS, lossy};
+use crate::pictures::{KeyColumn, VIEWS, lossy};
 
 /// The map file among the resources.
 pub(super) const MAP: ResourceId = ResourceId(0);
@@ -46,7 +46,6 @@ pub(super) struct ImageMap {
 impl ImageMap {
     pub(super) fn new(options: MapOptions) -> ImageMap {
         let mut facts = options.pictures.facts(FORMAT.name, &options.identity());
-        facts.strict = options.pictures.on_corrupt != OnCorruptImage::Skip;
         facts.takes_folders = true;
         facts.resources.extend(options.classes.clone());
         ImageMap {

@@ -48,7 +48,6 @@ impl Labels {
         resources.extend(options.states.clone());
         let stream = StreamInfo::sparse(&options.name, options.dim as usize, options.element);
         let mut facts = DeserializerFacts::new(format.name, resources, vec![stream], options.identity());
-        facts.max_errors = options.max_errors;
         facts.defines_size = options.defines_size;
         facts.needs_another_first = true;
         facts.length_tolerance = options.tolerance;

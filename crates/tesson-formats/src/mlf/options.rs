@@ -180,7 +180,6 @@ pub(super) struct LabelOptions {
     pub(super) period_of_features: bool,
     pub(super) table: TableRules,
     pub(super) element: Element,
-    pub(super) max_errors: u64,
     /// Frames by which labels may be longer or shorter than what they join.
     pub(super) tolerance: Option<u32>,
 }
@@ -221,7 +220,6 @@ impl LabelOptions {
                 frame_mode: defaults.frame_mode,
             },
             element: defaults.element,
-            max_errors: defaults.max_errors,
             tolerance: stream.whole_if_given("lengthTolerance")?.map(|k| k.min(u32::MAX.into()) as u32),
         })
     }

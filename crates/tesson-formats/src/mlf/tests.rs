@@ -19,7 +19,7 @@ const DEFAULTS: ReaderDefaults = ReaderDefaults {
     frame_mode: false,
     numeric_keys: false,
     cache_index: false,
-    max_errors: 0,
+    forgives: false,
 };
 
 /// Several jobs in the order of a machine with as many cores, one after the other.

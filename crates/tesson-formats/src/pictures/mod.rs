@@ -246,7 +246,7 @@ impl PictureOptions {
         let skips = self.on_corrupt == OnCorruptImage::Skip;
         let identity = format!("views {} skip {skips} numeric {} {more}", self.multi_view, self.numeric_keys);
         let mut facts = DeserializerFacts::new(name, self.files.clone(), streams, identity);
-        facts.max_errors = if skips { u64::MAX } else { 0 };
+        facts.max_errors = skips.then_some(u64::MAX);
         facts.repeated_keys = RepeatedKeys::Last;
         facts
     }

@@ -300,7 +300,8 @@ class TFDSDeserializer(Deserializer):
         The path of the feature by which examples are joined with other deserializers. Default: the example's number in its
         split, or its ``tfds_id`` where keys are texts.
     max_errors : int, optional
-        Damaged records that are left out before reading ends with :class:`DataError`. Default 0.
+        Damaged records that are left out before reading ends with :class:`DataError`; by default those that the source's
+        `max_errors` forgives.
     keep_data_in_memory : bool, optional
         Keep decoded data for the next sweep. Default False.
     cache_index : bool, optional

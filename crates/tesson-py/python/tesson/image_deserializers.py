@@ -310,7 +310,8 @@ class Base64ImageDeserializer(_Images):
     max_pixels : int, optional
         The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
     max_errors : int, optional
-        Pictures that are forgiven over the life of the source if they cannot be decoded. Default 0.
+        Pictures that are left out over the life of the source if they cannot be decoded; by default those that the source's
+        `max_errors` forgives.
     verbosity : int, optional
         Accepted from older configurations, without effect.
     cache_index : bool, optional

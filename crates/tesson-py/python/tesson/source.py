@@ -91,8 +91,8 @@ class MinibatchSource(Source):
         others keep their minibatch, except that the rows of truncated minibatches close up. The list may differ from that
         of the run that saved a state: it holds from there on.
     max_errors : int
-        Undecodable sequences that are left out before reading ends with an error. Faults in text have a budget of their
-        own, see :class:`CTFDeserializer`.
+        Faults that leave a sequence out before reading ends with an error: pictures that cannot be decoded, recordings that
+        are cut off, wrong labels. Deserializers with a budget of their own, such as :class:`CTFDeserializer`, count theirs.
     max_error_share : float, optional
         Share of the sequences passed, from 0 to 1, that may be faulty in all, where `max_errors` and the budgets of
         the deserializers forgive fewer.

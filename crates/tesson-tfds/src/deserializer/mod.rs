@@ -97,8 +97,8 @@ pub struct TfdsOptions {
     pub key: Option<String>,
     /// Keys are numbers.
     pub numeric_keys: bool,
-    /// Damaged records that are left out before reading fails.
-    pub max_errors: u64,
+    /// Damaged records that are left out before reading fails; by default those that the reader's budget forgives.
+    pub max_errors: Option<u64>,
     /// Decoded chunks are kept in memory.
     pub keep: bool,
     /// The folder of index caches, by default that of the dataset.

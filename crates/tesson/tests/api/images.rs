@@ -291,10 +291,15 @@ fn base64(bytes: &[u8]) -> String {
 
 /// The source of the file `pictures.txt` in Base64.
 fn open_base64(text: &str, options: &str) -> Result<Source, Error> {
+    open_base64_in(text, options, "")
+}
+
+/// The same with options of the reader.
+fn open_base64_in(text: &str, options: &str, reader: &str) -> Result<Source, Error> {
     let config = format!(
         r#"{{"deserializers": [{{"type": "Base64ImageDeserializer", "file": "pictures.txt", {options}
             "input": {{"classes": {{"labelDim": 10}}, "pictures": {{"transforms": []}}}}}}],
-            "maxSweeps": 1, "randomize": false}}"#
+            {reader} "maxSweeps": 1, "randomize": false}}"#
     );
     Source::open_in(&from_json(&config)?, &MemoryStore::new().with("pictures.txt", text.as_bytes().to_vec()))
 }
@@ -325,6 +330,38 @@ fn a_bad_picture_in_base64_costs_one_of_the_budget() {
     assert_eq!(rest(&mut source, 10), [[(1, 1), (4, 4)]]);
     let error = open_base64(&text, r#""maxErrors": 1,"#).unwrap().next_minibatch(10).unwrap_err().to_string();
     assert!(error.starts_with("pictures.txt:3"), "{error}");
+}
+
+#[test]
+fn the_budget_of_the_reader_forgives_pictures_too() {
+    let line = |label: u8| format!("{label}\t{}\n", base64(&ppm(2, label)));
+    // Line 2 is no Base64, line 3 no picture.
+    let text = format!("{}2\tQUJ\n3\tQUJD\n{}", line(1), line(4));
+    let left = |options, reader| rest(&mut open_base64_in(&text, options, reader).unwrap(), 10);
+    assert_eq!(left("", r#""maxErrors": 2,"#), [[(1, 1), (4, 4)]]);
+    // A budget of the deserializer's own holds in its place.
+    assert_eq!(left(r#""maxErrors": 2,"#, r#""maxErrors": 1,"#), [[(1, 1), (4, 4)]]);
+    for (options, reader, expected) in [
+        ("", "", "pictures.txt:2"),
+        ("", r#""maxErrors": 1,"#, "pictures.txt:3"),
+        (r#""maxErrors": 1,"#, r#""maxErrors": 5,"#, "pictures.txt:3"),
+    ] {
+        let mut source = open_base64_in(&text, options, reader).unwrap();
+        let error = source.next_minibatch(10).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let error = open_base64(&text, "").unwrap().next_minibatch(10).unwrap_err().to_string();
+    assert!(
+        error.ends_with("; `maxErrors` of the reader leaves such data out, `tesson check` lists all of it"),
+        "{error}"
+    );
+    // Files that a map lists: one that is missing, and one that is no picture.
+    let map = "missing.ppm\t1\nbad.ppm\t2\n3.ppm\t3\n";
+    let files = store(&[("map.txt", map), ("bad.ppm", "no picture")]);
+    let in_order = |errors: u32| format!(r#""randomize": false, "maxErrors": {errors}"#);
+    assert_eq!(rest(&mut open(&files, "", &in_order(2)).unwrap(), 10), [[(3, 3)]]);
+    let error = open(&files, "", &in_order(1)).unwrap().next_minibatch(10).unwrap_err().to_string();
+    assert!(error.contains("bad.ppm") && error.contains("one more than the 1 faults"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tesson::config::from_json;
 use tesson::errors::AudioFault;
 use tesson::store::MemoryStore;
-use tesson::{Error, Key, Minibatch, Samples, Source};
+use tesson::{Error, Key, Minibatch, Samples, Severity, Source};
 
 /// A WAV file of one channel and 16 bits, with so many samples in a second.
 fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
@@ -102,10 +102,62 @@ fn what_is_wrong_with_a_recording_is_said_of_its_file_and_line() {
     for (what, file, expected) in cases {
         let store = store().with("7.wav", file);
         let read = |mut source: Source| source.next_minibatch(100_000).map(drop);
-        let error = open(&store, "", r#""randomize": false"#).and_then(read).expect_err(what);
+        let error = open(&store, "", r#""randomize": false, "maxSweeps": 1"#).and_then(read).expect_err(what);
         let text = error.to_string();
         assert!(text.contains(expected) && text.contains("7.wav"), "{what}: {text}");
         assert!(text.contains("u7"), "{what}: {text}");
+    }
+}
+
+#[test]
+fn the_budget_of_the_reader_forgives_recordings_that_cannot_be_read() {
+    // Cut off in its samples, cut off in its header, of another rate, and missing.
+    let list: String = (0..20).map(|i| format!("u{i} {}.wav\n", if i == 9 { 99 } else { i })).collect();
+    let store = store()
+        .with("3.wav", tone(3)[..1000].to_vec())
+        .with("5.wav", tone(5)[..30].to_vec())
+        .with("7.wav", wav(16_000, &[1; 4000]))
+        .with("all.scp", list.into_bytes());
+    let reader = |errors: &str| format!(r#""randomize": false, "maxSweeps": 1, {errors}"#);
+    for (errors, threads) in
+        [(r#""maxErrors": 4"#, 1), (r#""maxErrors": 4"#, 8), (r#""maxErrorShare": 0.5"#, 2)]
+    {
+        let mut source = open(&store, "", &reader(&format!(r#"{errors}, "threads": {threads}"#))).unwrap();
+        let keys: Vec<Key> = rest(&mut source).into_iter().flat_map(|(keys, _)| keys).collect();
+        let expected = (0..20).filter(|i| ![3, 5, 7, 9].contains(i)).map(|i| Key::Text(format!("u{i}")));
+        assert_eq!(keys, expected.collect::<Vec<_>>(), "{errors}");
+    }
+    let mut source = open(&store, "", &reader(r#""maxErrors": 3"#)).unwrap();
+    let error = source.next_minibatch(100_000).expect_err("there are four").to_string();
+    assert!(
+        error.contains("99.wav") && error.contains("line 10 of all.scp") && error.contains("3 faults"),
+        "{error}"
+    );
+    // Without a budget, what a header says is an error when the source is opened.
+    let error =
+        open(&store, "", &reader(r#""maxErrors": 0"#)).err().expect("one header is cut off").to_string();
+    assert!(error.contains("5.wav") && error.contains("is cut off"), "{error}");
+}
+
+#[test]
+fn a_check_lists_recordings_that_the_budget_of_the_reader_would_forgive() {
+    let list: String = (0..6).map(|i| format!("u{i} {i}.wav\n")).collect();
+    let store = store()
+        .with("3.wav", tone(3)[..1000].to_vec())
+        .with("5.wav", tone(5)[..30].to_vec())
+        .with("all.scp", list.into_bytes());
+    for errors in [0, 2] {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "AudioDeserializer", "file": "all.scp",
+                "input": {{"x": {{"sampleRate": 8000, "filters": 20}}}}}}], "maxErrors": {errors}}}"#
+        );
+        let mut source = Source::open_to_check_in(&from_json(&text).unwrap(), &store).unwrap();
+        let mut found = Vec::new();
+        let checked =
+            source.check(&mut |error, severity| found.push((error.key().cloned(), severity))).unwrap();
+        let fault = |key: &str| (Some(Key::Text(key.into())), Severity::Fault);
+        assert_eq!(found, [fault("u5"), fault("u3")]);
+        assert_eq!((checked.faults, checked.fatal, checked.left_out, checked.sequences), (2, 0, 2, 6));
     }
 }
 

@@ -45,7 +45,7 @@ fn open(options: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserialize
     let identity = format!("{} {storage:?} views={views}", FORMAT.name);
     let file = options.text("file")?.into();
     let mut facts = DeserializerFacts::new(FORMAT.name, vec![file], vec![stream], identity);
-    facts.max_errors = options.whole("maxErrors")?;
+    facts.max_errors = Some(options.whole("maxErrors")?);
     facts.needs_another_first = options.bool("needsAnotherFirst")?;
     Ok(Box::new(Scans { facts, views }))
 }

@@ -138,7 +138,7 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
         frame_mode: false,
         numeric_keys: true,
         cache_index: false,
-        max_errors: 0,
+        forgives: false,
     };
     let resolved = CbfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
     let mut cbf = Cbf::new(resolved.clone().into(), &resolved.files[0]);

@@ -61,7 +61,7 @@ pub(super) const SETTING: ReaderDefaults = ReaderDefaults {
     frame_mode: false,
     numeric_keys: true,
     cache_index: false,
-    max_errors: 0,
+    forgives: false,
 };
 
 /// A deserializer of these options that has seen the file.
