@@ -349,7 +349,8 @@ impl SourceConfig {
             return Err(ConfigError::refused("augmentation", &ConfigConflict::TruncatedDraws));
         }
         if length == 0 {
-            return Err(ConfigError::new("truncationLength", "found 0, expected at least 1 sample"));
+            let what = "found 0, expected at least 1 sample";
+            return Err(ConfigError::new("truncationLength", what));
         }
         if splice >= length {
             let conflict = ConfigConflict::SpliceTooLong { splice, length };

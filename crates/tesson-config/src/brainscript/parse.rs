@@ -2,26 +2,37 @@
 
 use std::ops::Range;
 
-use tesson_core::repeated;
+use tesson_core::{ConfigError, repeated};
 
 use super::lex::{BLANKS, Lexer, closing, is_closing};
 use super::script::Script;
 use super::tree::{Node, Record};
 use crate::Result;
+use crate::reader::is_reader;
 
 /// Sections within each other. Real ones have six levels.
 const MOST_LEVELS: usize = 100;
 
-/// The records of a script, repeated names merged.
+/// The records of a script, repeated names merged. A section that cannot be parsed is an error if a reader lies in it, or if
+/// there is no reader at all.
 pub(super) fn parse(script: &Script) -> Result<Record> {
     let mut record = Record::default();
-    Parser { lex: Lexer::new(script), levels: 0 }.entries(&mut record, None)?;
-    Ok(record)
+    let mut parser =
+        Parser { lex: Lexer::new(script), levels: 0, within_reader: false, broken: None, readers: 0 };
+    parser.entries(&mut record, None)?;
+    match parser.broken {
+        Some(error) if parser.readers == 0 => Err(error),
+        _ => Ok(record),
+    }
 }
 
 struct Parser<'s> {
     lex: Lexer<'s>,
     levels: usize,
+    within_reader: bool,
+    /// What is wrong with the first section that cannot be parsed and in which no reader lies.
+    broken: Option<ConfigError>,
+    readers: usize,
 }
 
 /// A bracket that is open: where it stands, and what closes it.
@@ -139,7 +150,26 @@ impl<'s> Parser<'s> {
         }
         let merges = self.lex.peek() == Some(b'[') && self.is_record();
         let old = if merges { record.take_record(name) } else { None };
-        self.group(old.unwrap_or_default())
+        let is_reader = is_reader(name);
+        self.readers += usize::from(is_reader);
+        let (start, levels, outer) = (self.lex.at, self.levels, self.within_reader);
+        self.within_reader |= is_reader;
+        let may_break = !self.within_reader && old.is_none();
+        let parsed = self.group(old.unwrap_or_default());
+        self.within_reader = outer;
+        let Err(error) = parsed else { return parsed };
+        if !may_break || !self.skip_broken(start) {
+            return Err(error);
+        }
+        self.levels = levels;
+        self.broken.get_or_insert_with(|| error.clone());
+        Ok(Node::Broken(Box::new(error)))
+    }
+
+    /// Goes behind a group that cannot be parsed, if no reader lies in it and its brackets match.
+    fn skip_broken(&mut self, start: usize) -> bool {
+        self.lex.at = start;
+        self.lex.group().is_ok() && !holds_reader(self.lex.text(start, self.lex.at))
     }
 
     /// A record or a list. Entries of a record are put into `record`.
@@ -213,4 +243,20 @@ impl<'s> Parser<'s> {
         }
         Ok((Node::Text(range.start..range.start + item.len()), count))
     }
+}
+
+/// Whether a text has an entry that looks like a reader.
+fn holds_reader(text: &str) -> bool {
+    let in_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
+    text.split('"').step_by(2).any(|mut unquoted| {
+        while let Some(start) = unquoted.find(in_name) {
+            let rest = &unquoted[start..];
+            let (name, behind) = rest.split_at(rest.find(|c| !in_name(c)).unwrap_or(rest.len()));
+            if is_reader(name) && behind.trim_start().starts_with(['=', '[', '{', '(']) {
+                return true;
+            }
+            unquoted = behind;
+        }
+        false
+    })
 }

@@ -30,8 +30,8 @@ fn put(text: &mut String, value: &Value, level: usize) {
         Value::Whole(n) => write!(text, "{n}"),
         Value::Real(x) => write!(text, "{x}"),
         Value::Bool(b) => write!(text, "{b}"),
-        // Only the name says that this is code.
-        Value::Code => write!(text, "[ ]"),
+        // What is no configuration: it is code again, whether its name says so or nothing does.
+        Value::Code => write!(text, "[ = ]"),
         // Without a spelling: as if it were not given.
         Value::Object(_) => write!(text, "default"),
         Value::List(items) => {
@@ -62,6 +62,9 @@ fn list(text: &mut String, items: &[Value], level: usize) {
     text.push(')');
 }
 
+/// Deeper levels are indented no further: else a tree that is accepted could be too large as text.
+const MOST_INDENTED: usize = 8;
+
 fn indent(text: &mut String, level: usize) {
-    text.extend(std::iter::repeat_n("    ", level));
+    text.extend(std::iter::repeat_n("    ", level.min(MOST_INDENTED)));
 }

@@ -80,6 +80,27 @@ fn networks_are_passed_over() {
 }
 
 #[test]
+fn sections_in_which_no_reader_lies_may_be_anything() {
+    let network = "N = [ f(x) = x + 1 ; sizes[i:1..3] = 4 ; s = \"]\" ]\n";
+    let reader = "T = [ net = [ a[i:1..2] = = ] ; x = 1 ; reader = [ file = f ] ]\n";
+    let found = tree(&format!("{network}{reader}")).unwrap();
+    assert_eq!(found.get("N"), Some(&Value::Code));
+    let Some(Value::Section(section)) = found.get("T") else { panic!("{found:?}") };
+    assert_eq!((section.get("net"), section.get("x")), (Some(&Value::Code), Some(&Value::Text("1".into()))));
+    assert_eq!(tree(&print(&found)), Ok(found));
+    // It is an error where a reader lies in it or asks for it, or where there is no reader.
+    for (text, expected) in [
+        ("T = [ x = ; reader = [ file = f ] ]".to_owned(), "a.cntk:1:7: no value for `x`"),
+        ("T = [ reader = [ file = f ; input = [ x = ] ] ]".to_owned(), "a.cntk:1:39: no value for `x`"),
+        (format!("{reader}U = [ a = $N$ ]\n{network}"), "a.cntk:3:12: a value without a name"),
+        (network.to_owned(), "a.cntk:1:12: a value without a name"),
+        (format!("{reader}N = [ x = = ] ]\nM = [ ( ]"), "a.cntk:3:9: unmatched `]`, expected `)`"),
+    ] {
+        assert!(refused(&text).starts_with(expected), "{text}: {}", refused(&text));
+    }
+}
+
+#[test]
 fn errors_say_where() {
     assert_eq!(refused("T = [\n  file =\n  x = 1\n]"), "a.cntk:2:3: no value for `file`");
     assert_eq!(
@@ -112,7 +133,10 @@ fn variables_are_looked_up_from_outside() {
     );
     check("a = \"x:[y]\" ; b = ( $a$ : z )", r#"{"a": "x:[y]", "b": ["x:[y]", "z"]}"#);
     check("on ; b = $on$", r#"{"on": "true", "b": "true"}"#);
-    assert_eq!(refused("a = $b$\nb = $a$"), "a.cntk:1:5: the variable `$b$` needs itself");
+    assert_eq!(
+        refused("a = $b$\nb = $a$"),
+        "a.cntk:1:5: the variable `$b$` needs itself; give it as `b=…` after the file"
+    );
     assert_eq!(
         refused("DataDir = x\nb = $DataDri$/y"),
         "a.cntk:2:5: no variable `$DataDri$`, did you mean `$DataDir$`?"
@@ -162,6 +186,11 @@ fn hostile_texts_are_refused_soon() {
     }
     assert!(refused("x = (1*1000000000)").contains("larger than 64 MiB"));
     assert!(refused("x = (1*99999999999999999999999)").contains("larger than 64 MiB"));
+    // What a variable stands for is charged again each time.
+    let list = format!("v = ({}1)\n", "1:".repeat(10_000));
+    assert!(refused(&format!("{list}x = ($v$*1000000)")).contains("larger than 64 MiB"));
+    assert!(refused(&format!("{list}x = ($v$*200)")).contains("larger than 64 MiB"));
+    assert!(tree(&format!("{list}x = ($v$*50)")).is_ok());
     let doubled = |value: &str| {
         let link = |i: u32| format!("v{i} = {}\n", value.replace('#', &format!("$v{}$", i + 1)));
         (0..40).map(link).chain(["v40 = ab\n".to_string()]).collect::<String>()
@@ -191,6 +220,24 @@ fn a_text_with_quotes_is_printed_as_it_was_written() {
     for text in ["a=:\"\"", "a = x\"y\"", "a = (:\"\" : e)"] {
         let found = tree(text).unwrap();
         assert_eq!(tree(&print(&found)).unwrap(), found, "{text}");
+    }
+}
+
+#[test]
+fn the_largest_trees_are_parsed_again_as_they_are_printed() {
+    let deep = format!("{}x = (1*1000000){}", "x = [ ".repeat(90), " ]".repeat(90));
+    // About the most of each that is accepted.
+    let repeated = [("1", 1_015_000), ("( )", 698_000), ("[ a ]", 292_000)];
+    let texts = repeated.map(|(item, n)| format!("v = {item}\nx = ($v$*{n})"));
+    for text in texts.iter().chain([&deep]) {
+        let found = tree(text).unwrap();
+        assert!(tree(&print(&found)).is_ok_and(|again| again == found), "{}", &text[..20]);
+    }
+    for (item, n) in repeated {
+        assert!(
+            refused(&format!("v = {item}\nx = ($v$*{})", n + 10_000)).contains("larger than 64 MiB"),
+            "{item}"
+        );
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use tesson_core::ConfigError;
+
 /// Named values in the order of their first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Record {
@@ -30,6 +32,9 @@ pub(super) enum Node {
     List(Vec<(Node, u64)>),
     Record(Record),
     Code,
+    /// A section that is no configuration, in which no reader lies: networks may have any name. The error is that of
+    /// whoever asks for the section.
+    Broken(Box<ConfigError>),
 }
 
 impl Record {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tesson_core::{Name, Section, Value, nearest};
+use tesson_core::{ConfigError, Name, Section, Value, nearest};
 
 use super::script::Script;
 use super::tree::{Node, Record};
@@ -33,8 +33,15 @@ pub(super) fn replaced(root: &Record, script: &Script, variables: &Variables<'_>
 /// Variables of variables of variables. Real chains have three links.
 const MOST_LINKS: usize = 50;
 
-/// Bytes that the tree may have: a few variables that name each other twice can ask for any number.
+/// Bytes that the tree may have: a few variables that name each other twice can ask for any number. Each node is charged what
+/// it takes when it is printed, at least, and the same however it came about: so what is accepted is accepted again as print.
 const MOST_BYTES: usize = 64 << 20;
+
+/// What an entry, an item, a text or a word, and a section or a list cost, beside their texts.
+const ENTRY: usize = 96;
+const ITEM: usize = 32;
+const WORD: usize = 32;
+const GROUP: usize = 64;
 
 struct Replacer<'a> {
     script: &'a Script,
@@ -55,7 +62,7 @@ impl<'a> Replacer<'a> {
         levels.push(record);
         let mut section = Section::default();
         for entry in &record.entries {
-            self.take(entry.name.len() + 96, entry.at)?;
+            self.take(entry.name.len() + ENTRY, entry.at)?;
             let value = self.value(&entry.value, &levels, entry.at)?;
             section.push(Name::at(entry.name.clone(), self.script.place(entry.at)), value);
         }
@@ -64,16 +71,22 @@ impl<'a> Replacer<'a> {
 
     /// The value of a node. `at` is where to point if something is wrong with it.
     fn value(&mut self, node: &'a Node, levels: Levels<'_, 'a>, at: usize) -> Result<Value> {
+        match node {
+            Node::True => self.take(WORD + "true".len(), at)?,
+            Node::Code | Node::Broken(_) => self.take(WORD, at)?,
+            Node::Record(_) | Node::List(_) => self.take(GROUP, at)?,
+            Node::Text(_) => {}
+        }
         Ok(match node {
             Node::True => Value::Text("true".into()),
-            Node::Code => Value::Code,
+            Node::Code | Node::Broken(_) => Value::Code,
             Node::Record(record) => Value::Section(self.section(record, levels)?),
             Node::List(items) => Value::List(self.items(items, levels, at)?),
             Node::Text(range) => match self.tree_of(node, levels)? {
                 Some(tree) => tree,
                 None => {
                     let text = self.text(node, levels)?;
-                    self.take(text.len() + 32, range.start)?;
+                    self.take(text.len() + WORD, range.start)?;
                     Value::Text(text.to_string())
                 }
             },
@@ -84,14 +97,11 @@ impl<'a> Replacer<'a> {
         let mut values = Vec::new();
         for (item, count) in items {
             let at = if let Node::Text(range) = item { range.start } else { at };
-            self.take(32, at)?;
+            let before = self.room;
+            self.take(ITEM, at)?;
             let value = self.value(item, levels, at)?;
-            let size = match &value {
-                Value::Text(text) => text.len() + 32,
-                // A variable that is repeated may be a section.
-                _ if *count > 1 => 4096,
-                _ => 32,
-            };
+            // A variable that is repeated may be a section: all of it stands there again.
+            let size = before - self.room;
             let more = usize::try_from(count - 1).ok().and_then(|n| n.checked_mul(size));
             self.take(more.unwrap_or(usize::MAX), at)?;
             values.extend(std::iter::repeat_n(value, *count as usize));
@@ -112,6 +122,7 @@ impl<'a> Replacer<'a> {
         let value = match found {
             Node::Record(_) | Node::List(_) => self.value(found, levels, range.start).map(Some),
             Node::Text(_) => self.tree_of(found, levels),
+            Node::Broken(error) => Err(ConfigError::clone(error)),
             Node::True | Node::Code => Ok(None),
         };
         self.active.pop();
@@ -156,6 +167,7 @@ impl<'a> Replacer<'a> {
             self.enter(found, name, at)?;
             let text = match found {
                 Node::Text(_) | Node::True => self.text(found, &levels[..depth]),
+                Node::Broken(error) => Err(ConfigError::clone(error)),
                 _ => {
                     let what = format!(
                         "the variable `${name}$` is a section or a list, a text is expected within a text"
@@ -177,7 +189,10 @@ impl<'a> Replacer<'a> {
     /// Begins to work out a variable.
     fn enter(&mut self, node: &'a Node, name: &str, at: usize) -> Result<()> {
         if self.active.contains(&std::ptr::from_ref(node)) {
-            return Err(self.script.error(at, format!("the variable `${name}$` needs itself")));
+            return Err(self.script.error(
+                at,
+                format!("the variable `${name}$` needs itself; give it as `{name}=…` after the file"),
+            ));
         }
         if self.active.len() == MOST_LINKS {
             let what = format!("`${name}$` ends a chain of more than {MOST_LINKS} variables");

@@ -96,6 +96,7 @@ fn in_list<'t>(items: &'t [Value], path: &str, outer: &mut Vec<&'t Section>, fou
     }
 }
 
-fn is_reader(name: &Name) -> bool {
+/// Whether a section of this name is a reader.
+pub(crate) fn is_reader(name: &str) -> bool {
     ["reader", "cvReader"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }

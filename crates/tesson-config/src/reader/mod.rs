@@ -32,9 +32,9 @@ use crate::{SourceConfig, lower};
 
 pub use describe::check_before_modules;
 pub(crate) use describe::resolved;
-pub(crate) use find::without_reader;
 pub use find::{Found, find};
-pub use reader_type::ReaderType;
+pub(crate) use find::{is_reader, without_reader};
+pub use reader_type::{ReaderType, is_cntk_module};
 
 /// A reader section and what it means.
 #[derive(Clone, Debug)]
@@ -102,7 +102,10 @@ impl Reader {
             ReaderType::Speech => speech::read(&scope, registry, &mut draft)?,
             ReaderType::Image => image::read(&scope, registry, &mut draft)?,
         }
-        training::read(&scope, found.validates(), &mut draft.section);
+        training::read(&scope, found.validates(), &mut draft.section)?;
+        if let Some(parallel) = &draft.parallel_sequences {
+            speech::truncate_by_minibatch(parallel, &mut draft.section)?;
+        }
         let known: Vec<&'static str> = kind.options(registry);
         draft.ignored.extend(scope.unread().map(|name| {
             // One that is known and was not read is without effect here: nothing else is meant.

@@ -48,6 +48,16 @@ const UNSUPPORTED: &[&str] = &[
     "DSSMReader",
 ];
 
+/// Whether CNTK reads a deserializer with the program of this name, which its configurations write beside each `type`: it is no
+/// Python module that registers types.
+pub fn is_cntk_module(module: &str) -> bool {
+    TYPES
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(UNSUPPORTED.iter().copied())
+        .any(|name| name.eq_ignore_ascii_case(module))
+}
+
 impl ReaderType {
     /// The kind of a reader's section.
     pub(super) fn of(scope: &Scope<'_>) -> Result<ReaderType> {

@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::single_file::global_timeline;
 use super::window::Rule;
 use super::{Draft, composite};
-use crate::lower::WHOLE_SET;
+use crate::lower::{WHOLE_SET, minibatch_size};
 use crate::{READER_OPTIONS, Result, format_names};
 
 /// Options that older programs read and that change nothing.
@@ -140,7 +140,9 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<()> {
         Value::Text(text) => text.clone(),
         other => other.describe().trim_matches('`').to_string(),
     };
-    if is("none") {
+    // The older program wrote in order whatever it was told, and its rolling window could stand still.
+    let in_order = writes(scope) || is("rollingWindow") && text.eq_ignore_ascii_case("none");
+    if is("none") || is_older(scope) && in_order {
         draft.section.push(name, Value::Bool(false));
         return Ok(());
     }
@@ -167,6 +169,36 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<()> {
     let place = name.span().cloned();
     draft.section.push(name, Value::Bool(true));
     draft.section.push(Name::at("randomizationWindow", place), Value::Whole(window.into()));
+    Ok(())
+}
+
+/// Whether it is a reader of the older of two programs with the same options.
+fn is_older(scope: &Scope<'_>) -> bool {
+    let name = scope.find_text("readerType").unwrap_or_default();
+    ["HTKMLFReader", "Cntk.Reader.HTKMLF"].iter().any(|older| older.eq_ignore_ascii_case(name))
+}
+
+/// Truncation without a length of its own (spec/speech.md §10): pieces are as long as a minibatch is large, and a minibatch has
+/// as many slots as the epoch has sequences side by side. Without a size of minibatches the length stays open.
+pub(super) fn truncate_by_minibatch(parallel: &[u64], section: &mut Section) -> Result<()> {
+    let options = Options::new(&READER_OPTIONS, section, "")?;
+    let is_open = options.given("truncated").is_some()
+        && options.bool("truncated")?
+        && options.whole("truncationLength")? == 0;
+    let Some(sizes) = minibatch_size(&options)?.filter(|_| is_open) else { return Ok(()) };
+    let length = sizes.at(0);
+    if sizes.runs().iter().any(|(size, _)| *size != length) {
+        let what = "truncation without `truncationLength` cuts pieces of this size, which changes from epoch to epoch here; \
+                    give one size, or `truncationLength`";
+        return Err(ConfigError::new("minibatchSize", what));
+    }
+    let place = |name: &str| Name::at(name, section.span_of("minibatchSize").cloned());
+    let (length_name, size_name) = (place("truncationLength"), place("minibatchSize"));
+    let of_epoch = |slots: &u64| length.saturating_mul(*slots).to_string();
+    let sizes: Vec<String> = if parallel.is_empty() { &[1] } else { parallel }.iter().map(of_epoch).collect();
+    remove(section, &["minibatchSize", "truncationLength"]);
+    section.push(length_name, Value::Whole(length.into()));
+    section.push(size_name, Value::Text(sizes.join(":")));
     Ok(())
 }
 

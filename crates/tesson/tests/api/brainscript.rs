@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tesson::config::reader::ReaderType;
 use tesson::config::{Choices, Loaded, json, load, lower, toml};
 use tesson::deserializer::Value;
+use tesson::store::MemoryStore;
 use tesson::{Error, Source, StreamInfo, registry};
 
 fn examples() -> PathBuf {
@@ -345,4 +346,145 @@ fn a_file_larger_than_any_configuration_is_not_included() {
         e.contains("included: has 10737418240 bytes, expected at most 67108864 in a file of this kind"),
         "{e}"
     );
+}
+
+/// A source of a configuration in text, whose files lie in a store: `a` of four frames, `b` of three, `c` of one, each with its
+/// classes.
+fn opened(text: &str) -> Result<Source, Error> {
+    let features = |n: u32| {
+        let mut file = [n.to_be_bytes(), 100_000_u32.to_be_bytes()].concat();
+        file.extend([4_u16.to_be_bytes(), 9_u16.to_be_bytes()].concat());
+        file.extend((0..n).flat_map(|t| (t as f32).to_be_bytes()));
+        file
+    };
+    let labels = "#!MLF!#\n\"a.lab\"\n0 4 s\n.\n\"b.lab\"\n0 3 t\n.\n\"c.lab\"\n0 1 s\n.\n";
+    let store = MemoryStore::new()
+        .with("l.scp", *b"a.f=a[0,3]\nb.f=b[0,2]\nc.f=c[0,0]\n")
+        .with("a", features(4))
+        .with("b", features(3))
+        .with("c", features(1))
+        .with("l.mlf", labels.as_bytes().to_vec())
+        .with("states", *b"s\nt\n")
+        .with("t.ctf", *b"|x 1\n|x 2\n|x 3\n|x 4\n|x 5\n");
+    let reader = load(text, &Choices::default())?.reader(None)?;
+    Source::open_in(&reader.source(&registry())?, &store)
+}
+
+/// A section with an older reader of speech.
+fn speech(kind: &str, around: &str, options: &str) -> String {
+    format!(
+        "T = [\n {around}\n reader = [ readerType = {kind} ; {options}\n features = [ dim = 1 ; scpFile = l.scp ]\n \
+         labels = [ mlfFile = l.mlf ; labelMappingFile = states ; labelDim = 2 ] ] ]"
+    )
+}
+
+/// The keys of each minibatch of a size.
+fn keys(source: &mut Source, size: u64) -> Vec<Vec<String>> {
+    let minibatches = std::iter::from_fn(|| source.next_minibatch(size).expect("the data are right"));
+    minibatches.map(|m| (0..m.n_sequences()).map(|i| m.keys().get(i).to_string()).collect()).collect()
+}
+
+#[test]
+fn the_older_reader_of_speech_reads_in_order_where_it_did() {
+    let whole = "frameMode = false ; maxSweeps = 1";
+    for (kind, around, options) in [
+        ("HTKMLFReader", "", "readMethod = rollingWindow ; randomize = None"),
+        ("HTKMLFReader", "", "readMethod = none"),
+        ("HTKDeserializers", "", "readMethod = none"),
+        // What writes, whatever it says.
+        ("HTKMLFReader", "action = write", "readMethod = blockRandomize ; randomize = auto"),
+        ("HTKMLFReader", "action = write", "readMethod = rollingWindow"),
+        ("Cntk.Reader.HTKMLF", "action = write", ""),
+    ] {
+        let text = speech(kind, around, &format!("{options} ; {whole}"));
+        let mut source = opened(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(keys(&mut source, 100), [["a", "b", "c"]], "{text}");
+    }
+    for (kind, around, options, expected) in [
+        ("HTKMLFReader", "", "randomize = none", "`none` wants `readMethod = none`"),
+        (
+            "HTKDeserializers",
+            "",
+            "readMethod = rollingWindow ; randomize = none",
+            "`none` wants `readMethod = none`",
+        ),
+        ("HTKDeserializers", "action = write", "", "readMethod: what writes reads in order: expected `none`"),
+    ] {
+        let error = opened(&speech(kind, around, options)).err().expect(options).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
+    let options = "frameMode = false ; truncated = true ; readMethod = none ; nbruttsineachrecurrentiter = 2";
+    let text = speech("HTKMLFReader", "SGD = [ minibatchSize = 2 ; epochSize = 0 ; maxEpochs = 1 ]", options);
+    let reader = load(&text, &Choices::default()).unwrap().reader(None).unwrap();
+    let config = reader.source(&registry()).unwrap();
+    // Pieces of 2 samples in 2 slots.
+    assert_eq!((config.truncation.map(|t| t.length), config.default_sizes().at(0)), (Some(2), 4));
+    let mut source = opened(&text).unwrap();
+    let mut found = Vec::new();
+    while let Some(minibatch) = source.next_minibatch(config.default_sizes().at(0)).unwrap() {
+        let keys: Vec<String> =
+            (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect();
+        found.push((keys, minibatch.streams()[0].lengths().to_vec()));
+    }
+    let piece = |keys: [&str; 2], lengths: [u32; 2]| (keys.map(String::from).to_vec(), lengths.to_vec());
+    let last = (vec!["c".to_string()], vec![1]);
+    let expected = [piece(["a", "b"], [2, 2]), piece(["a", "b"], [2, 1]), last];
+    assert_eq!(found, expected);
+    // The number of slots may change from epoch to epoch, and holds beyond the last one that is given.
+    let by_epoch = speech("HTKDeserializers", "minibatchSize = 10", &options.replace("= 2", "= 4*2:16"));
+    let sizes =
+        load(&by_epoch, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
+    let sizes = sizes.minibatch_size.expect("a schedule");
+    assert_eq!([0, 1, 2, 9].map(|epoch| sizes.at(epoch)), [40, 40, 160, 160]);
+    // A length that is given holds, and so does the size.
+    let given = speech("HTKMLFReader", "minibatchSize = 10", &format!("{options} ; truncationLength = 3"));
+    let given = load(&given, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
+    assert_eq!((given.truncation.map(|t| t.length), given.default_sizes().at(0)), (Some(3), 10));
+    for (around, expected) in [
+        ("minibatchSize = 10*2:20", "changes from epoch to epoch"),
+        ("", "truncationLength: found 0, expected at least 1 sample"),
+    ] {
+        let error = opened(&speech("HTKMLFReader", around, options)).err().expect(around).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// A section with a reader of text.
+fn text_reader(around: &str) -> String {
+    format!(
+        "T = [\n {around}\n reader = [ file = t.ctf ; randomize = false ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]"
+    )
+}
+
+#[test]
+fn what_stands_around_a_reader_of_text_does_not_keep_it_from_reading() {
+    for around in [
+        "traceLevel = 3",
+        "verbosity = 9",
+        "Net = [ f(x) = x + 1 ; a[i:1..3] = 4 ]",
+        "action = test ; minibatchSize = 4 ; epochSize = 3 ; maxEpochs = 1",
+    ] {
+        let mut source = opened(&text_reader(around)).unwrap_or_else(|e| panic!("{around}: {e}"));
+        assert_eq!(source.next_minibatch(3).unwrap().expect("data").n_sequences(), 3, "{around}");
+    }
+    // Tests, evaluations and what writes end a minibatch with the epoch; training refuses to.
+    for (action, is_read) in
+        [("test", true), ("eval", true), ("Write", true), ("cv", true), ("train", false), ("", false)]
+    {
+        let action = if action.is_empty() { String::new() } else { format!("action = {action} ;") };
+        let text = text_reader(&format!("{action} minibatchSize = 2:4 ; epochSize = 3"));
+        match (opened(&text), is_read) {
+            (Ok(_), true) => {
+                let reader = load(&text, &Choices::default()).unwrap().reader(None).unwrap();
+                let sizes = reader.source(&registry()).unwrap().default_sizes();
+                assert_eq!((sizes.at(0), sizes.at(1), sizes.at(2)), (2, 3, 3));
+            }
+            (Err(error), false) => assert!(error.to_string().contains("epochSize"), "{error}"),
+            (opened, _) => panic!("{action}: {:?}", opened.err()),
+        }
+    }
 }
