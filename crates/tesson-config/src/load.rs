@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use tesson_core::{ConfigError, ConfigSpan, Error, Registry, StoreError, Value};
+use tesson_core::{ConfigError, ConfigSpan, Error, Registry, Section, StoreError, Value};
 
 use crate::brainscript::{self, Variables};
+use crate::overrides::check_way;
 use crate::{Arguments, Loaded, json, set_value, toml};
 
 /// Access to the files and environment variables that configurations name.
@@ -76,7 +77,7 @@ pub fn load(
     let parsed = if is_toml { toml::parse_file(&text, &name) } else { json::parse_file(&text, &name) };
     let mut tree = parsed.map_err(|e| e.within(&name))?;
     for (path, value) in &choices.overrides {
-        set_value(&mut tree, path, value.clone(), Some(&choices.span_of(path, value)))?;
+        override_value(&mut tree, path, value, false, choices)?;
     }
     let folder = if is_text { None } else { folder(path) };
     Ok(Loaded {
@@ -142,13 +143,11 @@ fn parse_brainscript(
     let variables = Variables { extended: choices.extended_variables, environment: Some(&environment) };
     let mut tree = arguments.tree(&variables)?;
     for (path, value) in places {
-        let given = choices.span_of(path, value);
-        set_value(&mut tree, &path.replace('/', "."), value.clone(), Some(&given))?;
+        override_value(&mut tree, &path.replace('/', "."), value, true, choices)?;
     }
     let unread = arguments.unread()?;
-    let warnings = unread
-        .iter()
-        .map(|(name, near)| format!("unused variable `{name}` of an argument, did you mean `{near}`?"));
+    let warnings =
+        unread.iter().map(|(name, near)| format!("unused `{name}` of an argument, did you mean `{near}`?"));
     Ok(Loaded {
         tree,
         warnings: warnings.collect(),
@@ -157,6 +156,19 @@ fn parse_brainscript(
         directory: arguments.directory().to_string(),
         registry,
     })
+}
+
+/// Sets a value at a path that leads to something.
+fn override_value(
+    tree: &mut Section,
+    path: &str,
+    value: &Value,
+    is_script: bool,
+    choices: &Choices,
+) -> Result<(), ConfigError> {
+    let given = choices.span_of(path, value);
+    check_way(tree, path, is_script).map_err(|e| e.at(Some(given.clone())))?;
+    set_value(tree, path, value.clone(), Some(&given))
 }
 
 /// A value as BrainScript writes it in one line; `None` for lists and sections.

@@ -1,8 +1,9 @@
 //! Values set from outside into a configuration: `--set path.to.option=value`.
 
-use tesson_core::{ConfigError, ConfigSpan, Name, Section, Value};
+use tesson_core::{ConfigError, ConfigSpan, Name, Section, Value, nearest};
 
 use crate::json;
+use crate::reader::is_reader;
 
 /// The path and the value of `path=value`, as [`set_value`] takes them. A value that is JSON is taken as that, anything else
 /// as text.
@@ -30,6 +31,49 @@ pub fn set_value(
 ) -> Result<(), ConfigError> {
     let put = steps(path).and_then(|steps| put(tree, &steps, value, path, given));
     put.map_err(|e| e.at(given.cloned()))
+}
+
+/// Makes sure that a path leads to a reader's options, or to a section that there is: a misspelt section would be a new one that
+/// nothing looks into. What is wrong within a reader is found when it is read. In BrainScript (`is_script`) readers may lie
+/// anywhere and options around them; in other forms they are the whole tree or its section `source`.
+///
+/// # Errors
+/// A section that does not exist, with the name that may have been meant.
+pub(crate) fn check_way(tree: &Section, path: &str, is_script: bool) -> Result<(), ConfigError> {
+    let steps = steps(path)?;
+    let Some((_, sections)) = steps.split_last() else { return Ok(()) };
+    if !is_script {
+        return match (tree.get("source"), steps[0].name) {
+            (Some(Value::Section(_)), first) if tree.get(first).is_none() => {
+                let remedy = format!("; the reader's options are in `source`: `source.{path}`");
+                Err(no_section(tree, first, path, &remedy))
+            }
+            _ => Ok(()),
+        };
+    }
+    let mut around = tree;
+    for step in sections {
+        let is_new_one = is_reader(step.name) || step.name.eq_ignore_ascii_case("SGD");
+        around = match around.get(step.name) {
+            // Options of readers are known, and lists have their own errors.
+            _ if is_new_one => return Ok(()),
+            Some(Value::Section(inner)) => inner,
+            Some(_) => return Ok(()),
+            None => return Err(no_section(around, step.name, path, "")),
+        };
+    }
+    Ok(())
+}
+
+fn no_section(around: &Section, name: &str, path: &str, remedy: &str) -> ConfigError {
+    let there: Vec<&str> =
+        around.0.iter().filter(|(_, v)| matches!(v, Value::Section(_))).map(|(n, _)| n.as_str()).collect();
+    let hint = match nearest(name, there.iter().copied()) {
+        Some(near) => format!(", did you mean `{near}`?"),
+        None if remedy.is_empty() && !there.is_empty() => format!("; there are {}", there.join(", ")),
+        None => remedy.to_owned(),
+    };
+    ConfigError::new(path, format!("found nothing called `{name}`{hint}"))
 }
 
 fn value(text: &str, path: &str) -> Result<Value, ConfigError> {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value as Json;
 use tesson_core::{ConfigError, Registry, Section, nearest};
 
+use crate::READER_OPTIONS;
 use crate::brainscript::{self, ReadFile, Script, Variables};
 use crate::reader::{self, Found, Reader};
 
@@ -87,12 +88,13 @@ impl Arguments {
     }
 
     /// Names that arguments give values to, that stand nowhere in the files and that no variable asks for, each with the variable
-    /// that the files do ask for and that may have been meant. What is like no variable may be an option of other programs.
+    /// that the files do ask for, or the option of readers, that may have been meant. What is like no variable may be an option of other programs.
     ///
     /// # Errors
     /// As [`Arguments::tree`].
     pub fn unread(&self) -> Result<Vec<(&str, &str)>, ConfigError> {
-        let (wanted, top) = brainscript::names(&self.files)?;
+        let (mut wanted, top) = brainscript::names(&self.files)?;
+        READER_OPTIONS.names().for_each(|name| wanted.push(name));
         let is_read = |name: &str| {
             wanted.iter().copied().chain(top.iter().map(String::as_str)).any(|n| n.eq_ignore_ascii_case(name))
         };

@@ -87,7 +87,12 @@ impl JsonLines {
         if let Some(label) =
             lines.label.as_ref().filter(|label| chosen.iter().all(|(_, field)| field != *label))
         {
-            return Err(missing(&row, label, first));
+            return Err(match first.contains_key(label) {
+                true => row.error(format!(
+                    "no stream has the label `{label}`; add it to the streams, such as `--streams {label}={label}`"
+                )),
+                false => missing(&row, label, first),
+            });
         }
         if let Some(key) = &options.key {
             let value = first.get(key).ok_or_else(|| missing(&row, key, first))?;

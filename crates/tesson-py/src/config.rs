@@ -150,6 +150,12 @@ pub(crate) fn nearest_name(name: &str, among: Vec<String>) -> Option<String> {
     tesson::config::nearest(name, among.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// Whether CNTK's configurations name this module beside types of its own: no Python module registers types under it.
+#[pyfunction]
+pub(crate) fn is_cntk_module(module: &str) -> bool {
+    tesson::config::reader::is_cntk_module(module)
+}
+
 /// The options of a type of deserializer, or of the source itself for the empty name: for each its name, kind, default
 /// (None: required) and a sentence.
 #[pyfunction]

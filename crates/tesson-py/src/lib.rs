@@ -35,7 +35,9 @@ mod _tesson {
     #[pymodule_export]
     use crate::calls::end_calls;
     #[pymodule_export]
-    use crate::config::{Schedule, load_reader, nearest_name, option_table, resolve_config, transform_table};
+    use crate::config::{
+        Schedule, is_cntk_module, load_reader, nearest_name, option_table, resolve_config, transform_table,
+    };
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

@@ -338,7 +338,7 @@ fn an_unused_variable_is_warned_of_with_the_one_that_may_be_meant() {
         String::from_utf8(output.stderr).unwrap()
     };
     let text = warned("DatDir=elsewhere");
-    assert!(text.contains("unused variable `DatDir` of an argument, did you mean `DataDir`?"), "{text}");
+    assert!(text.contains("unused `DatDir` of an argument, did you mean `DataDir`?"), "{text}");
     assert_eq!(warned("DataDir=elsewhere"), "");
     assert_eq!(warned("command=Train"), "");
 }

@@ -7,7 +7,7 @@ use tesson_core::{
 };
 use tesson_plan::Window;
 
-use super::{Reader, ReaderType};
+use super::{Reader, ReaderType, is_cntk_module};
 use crate::READER_OPTIONS;
 use crate::json::section_to_json;
 use crate::lower::{WHOLE_SET, lower_unchecked};
@@ -24,10 +24,11 @@ fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserialize
 /// The section of a deserializer, if its type is unknown and it names the module that registers it.
 fn plug_in<'v>(part: &'v Value, registry: &Registry) -> Option<&'v Section> {
     let Value::Section(section) = part else { return None };
-    let (Some(Value::Text(name)), Some(_)) = (section.get("type"), section.get("module")) else {
+    let (Some(Value::Text(name)), Some(module)) = (section.get("type"), section.get("module")) else {
         return None;
     };
-    registry.find(name, "").is_err().then_some(section)
+    let is_cntk = matches!(module, Value::Text(module) if is_cntk_module(module));
+    (!is_cntk && registry.find(name, "").is_err()).then_some(section)
 }
 
 /// Checks a reader's section as far as that goes without the modules that register its types, so that no module of an

@@ -82,7 +82,8 @@ def _made(section: Any, path: str, base_dir: str | None) -> Any:
     options = {str(name): value for name, value in section.items()}
     type_name, module = _taken(options, "type"), _taken(options, "module")
     maker = _makers.get(type_name)
-    if maker is None and module and _unknown(type_name):
+    # CNTK's own modules stand beside misspelt types, too: what is wrong is the type.
+    if maker is None and module and not _tesson.is_cntk_module(str(module)) and _unknown(type_name):
         maker = _imported(str(module), type_name, path)
     if maker is None:
         return section

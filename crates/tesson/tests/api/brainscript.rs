@@ -453,6 +453,56 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     }
 }
 
+#[test]
+fn an_override_leads_to_something() {
+    let with = |config: &str, path: &str| {
+        let overrides = vec![(path.to_string(), Value::Bool(false))];
+        load(config, &Choices { overrides, override_option: Some("--set"), ..Choices::default() })
+    };
+    let text = text_reader("SGD = [ minibatchSize = 2 ]");
+    for path in ["T.reader.randomize", "T/reader/randomize", "t.SGD.x", "T.x", "x", "T.cvReader.randomize"] {
+        assert!(with(&text, path).is_ok(), "{path}");
+    }
+    let json = r#"{"source": {"deserializers": []}, "job": {"x": 1}}"#;
+    for path in ["source.randomize", "job.y", "SOURCE.threads"] {
+        assert!(with(json, path).is_ok(), "{path}");
+    }
+    assert!(with(r#"{"deserializers": []}"#, "threads").is_ok());
+    for (config, path, expected) in [
+        (text.as_str(), "Tt.reader.randomize", "found nothing called `Tt`, did you mean `T`?"),
+        (&text, "Train.reader.randomize", "found nothing called `Train`; there are T"),
+        (&text, "T.raeder.randomize", "found nothing called `raeder`, did you mean `reader`?"),
+        (json, "sorce.randomize", "found nothing called `sorce`, did you mean `source`?"),
+        (
+            json,
+            "randomize",
+            "found nothing called `randomize`; the reader's options are in `source`: `source.randomize`",
+        ),
+    ] {
+        let error = with(config, path).err().expect(path).to_string();
+        assert_eq!(error, format!("--set {path}=false: {expected}"));
+    }
+    let warned = |path| with(&text, path).unwrap().reader(None).unwrap().complaints().join(" ");
+    assert!(warned("randomise").contains("unused `randomise` of an argument, did you mean `randomize`?"));
+    assert_eq!((warned("randomize"), warned("ModelPath")), (String::new(), String::new()));
+}
+
+#[test]
+fn an_unknown_type_beside_a_module_of_cntk_is_misspelt() {
+    let with = |kind: &str, module: &str| {
+        let text = format!(
+            "T = [ reader = [ deserializers = ([ type = {kind} ; module = {module} ; input = [ x = [ scpFile = l.scp ] ] ]) ] ]"
+        );
+        opened(&text).err().expect("it is refused").to_string()
+    };
+    for module in ["HTKDeserializers", "CNTKTextFormatReader", "Cntk.Deserializers.HTK", "imagereader"] {
+        let error = with("HTKFeatureDeserialiser", module);
+        assert!(error.ends_with("did you mean `HTKFeatureDeserializer`?"), "{error}");
+    }
+    assert!(with("LatticeDeserializer", "HTKDeserializers").contains("lattices are not supported"));
+    assert!(with("Mine", "my_module").contains("if the Python module `my_module` registers it"));
+}
+
 /// A section with a reader of text.
 fn text_reader(around: &str) -> String {
     format!(
