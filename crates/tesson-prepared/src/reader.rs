@@ -396,7 +396,9 @@ impl Reader {
                 Ok(())
             }
             (Error::Data(error), OnDamage::StopShard) => {
-                tracing::warn!("the file ends here: {error}");
+                if self.dataset.is_new_damage(&error) {
+                    tracing::warn!("the file ends here: {error}");
+                }
                 self.end_file(first.file, first.record)
             }
             (error, _) => Err(self.with_id(error, first)),
@@ -453,7 +455,9 @@ impl Reader {
     }
 
     fn leave_out(&mut self, error: &DataError) {
-        tracing::warn!("left out: {error}");
+        if self.dataset.is_new_damage(error) {
+            tracing::warn!("left out: {error}");
+        }
         self.skipped += 1;
     }
 

@@ -103,6 +103,19 @@ def test_what_cannot_be_made_is_an_error_of_the_configuration(change: dict[str, 
         MinibatchSource.from_config({**CONFIG, "deserializers": [section]})
 
 
+@pytest.mark.parametrize(
+    "change, what",
+    [
+        ({"type": "HTKFeatureDeserialiser", "module": "HTKDeserializers"}, "did you mean `HTKFeatureDeserializer`"),
+        ({"type": "CNTKTextFormatDeserialize", "module": "CNTKTextFormatReader"}, "did you mean `CNTKTextFormatDeserializer`"),
+        ({"type": "LatticeDeserializer", "module": "HTKDeserializers"}, "lattices are not supported"),
+    ],
+)
+def test_a_module_of_cntk_is_not_imported(change: dict[str, object], what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        MinibatchSource.from_config({"deserializers": [{**change, "input": {}}]})
+
+
 def test_a_module_beside_a_built_in_type_is_not_imported() -> None:
     section = {"type": "CNTKTextFormatDeserializer", "module": "no.such.module", "file": "train.ctf"}
     config = {"deserializers": [{**section, "input": {"x": {"dim": 4, "format": "dense"}}}], "maxSweeps": 1}

@@ -70,3 +70,19 @@ def test_another_rate_is_said_with_the_file_and_the_line_that_lists_it() -> None
     recordings = AudioDeserializer(SPEECH / "recordings.scp", StreamDefs(x=StreamDef()))
     with pytest.raises(DataError, match=r"zero\.flac.*22050 samples a second, expected 16000"):
         MinibatchSource(recordings, randomize=False).next_minibatch(1)
+
+
+def test_the_budget_of_the_source_forgives_a_recording_that_is_cut_off(tmp_path: Path) -> None:
+    whole = (SPEECH / "recordings" / "zero.wav").read_bytes()
+    for name, length in (("whole.wav", len(whole)), ("cut.wav", len(whole) // 2), ("header.wav", 30)):
+        (tmp_path / name).write_bytes(whole[:length])
+    listed = tmp_path / "all.scp"
+    listed.write_text("a .../header.wav\nb .../whole.wav\nc .../cut.wav\n")
+    recordings = AudioDeserializer(listed, StreamDefs(x=StreamDef(shape=FILTERS)), sample_rate=RATE)
+    with MinibatchSource(recordings, randomize=False, max_sweeps=1, max_errors=2) as source:
+        assert [list(minibatch["x"].keys) for minibatch in source.minibatches(10_000)] == [["b"]]
+    with MinibatchSource(recordings, randomize=False, max_sweeps=1, max_errors=1) as source:
+        with pytest.raises(DataError, match=r"cut\.wav.* one more than the 1 faults"):
+            source.next_minibatch(10_000)
+    with pytest.raises(DataError, match=r"header\.wav"):
+        MinibatchSource(recordings, randomize=False).next_minibatch(1)

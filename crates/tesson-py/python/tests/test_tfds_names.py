@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import logging
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -220,6 +221,20 @@ def test_that_a_shuffle_of_one_file_changes_nothing_is_said_once(
         for _ in range(3):
             list(pets.as_dataset("test", shuffle_files=True).skip(1).take(1))
     assert sum("shuffle_files changes nothing" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_damage_is_said_once_however_often_it_is_met(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with tfds.Writer(tmp_path, "numbers", "1.0.0", {"n": np.int64}, {"train": 2}) as writer:
+        for n in range(20):
+            writer.write("train", {"n": n})
+    shard = sorted((tmp_path / "numbers" / "1.0.0").glob("*tfrecord*"))[0]
+    os.truncate(shard, shard.stat().st_size - 5)
+    for on_damage, what in (("stop_shard", "the file ends here"), ("skip", "left out")):
+        caplog.clear()
+        data = tfds.load("numbers", split="train", data_dir=tmp_path, shuffle_files=True, on_damage=on_damage)
+        with caplog.at_level(logging.WARNING, "tesson"):
+            assert [sum(1 for _ in data) for _ in range(4)] == [19] * 4
+        assert sum(what in record.getMessage() for record in caplog.records) == 1, on_damage
 
 
 def test_a_benchmark_counts_examples(pets: tfds.Builder) -> None:

@@ -1,9 +1,10 @@
 //! A dataset as it is read: its splits and their shards, from one directory or from several (spec/tfds.md §1.5, §7.5).
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::ConfigError;
+use tesson_core::{ConfigError, DataError};
 
 use super::{DatasetInfo, FileFormat, shards};
 
@@ -63,6 +64,21 @@ pub struct Dataset {
     pub splits: Vec<Split>,
     /// The remark that shuffling files changes nothing.
     pub(crate) idle_shuffle: Once,
+    logged_damage: LoggedDamage,
+}
+
+/// Damage that has been logged of a dataset and its clones: each pass over it meets the same.
+#[derive(Clone, Debug, Default)]
+struct LoggedDamage(Arc<Mutex<BTreeSet<String>>>);
+
+/// Damage that is told apart; of a dataset with more, the rest is logged in every pass.
+const MOST_LOGGED: usize = 1000;
+
+/// What has been logged is no part of a dataset.
+impl PartialEq for LoggedDamage {
+    fn eq(&self, _: &LoggedDamage) -> bool {
+        true
+    }
 }
 
 /// A remark that is made once for a dataset and its clones, however often it is read.
@@ -84,6 +100,13 @@ impl PartialEq for Once {
 }
 
 impl Dataset {
+    /// Whether this damage is met for the first time since the dataset was opened, so that it is worth logging.
+    pub fn is_new_damage(&self, error: &DataError) -> bool {
+        let mut logged = self.logged_damage.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = error.to_string();
+        logged.len() >= MOST_LOGGED && !logged.contains(&text) || logged.insert(text)
+    }
+
     /// A dataset of one directory, or of several whose splits of the same name are joined. `format` picks among the
     /// formats that there are.
     ///
@@ -128,7 +151,14 @@ impl Dataset {
                 .ok_or_else(|| ConfigError::new("splits", "there are 2^64 records or more"))?;
         }
         let info = info.clone();
-        Ok(Dataset { info, directories, file_format, splits, idle_shuffle: Once::default() })
+        Ok(Dataset {
+            info,
+            directories,
+            file_format,
+            splits,
+            idle_shuffle: Once::default(),
+            logged_damage: LoggedDamage::default(),
+        })
     }
 
     /// A split by its name.

@@ -36,7 +36,7 @@ fn sizes(source: &mut Source, size: u64) -> Vec<usize> {
 }
 
 #[test]
-fn every_example_means_something() {
+fn every_example_means_something_and_is_read() {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "cntk"));
@@ -51,6 +51,11 @@ fn every_example_means_something() {
         let described = resolved.to_json(&registry()).unwrap();
         for (path, reader) in described["readers"].as_object().unwrap() {
             assert_eq!(reader["ignored"], serde_json::json!([]), "{file:?} {path}");
+            let mut source = open(&loaded, path).unwrap_or_else(|e| panic!("{file:?} {path}: {e}"));
+            assert!(
+                source.next_minibatch(8).unwrap().is_some_and(|m| m.n_sequences() > 0),
+                "{file:?} {path}"
+            );
         }
     }
 }
