@@ -78,7 +78,7 @@ fn by_configuration(path: &Path, kind: &str, option: &str) -> String {
         }
     }
     format!(
-        "read it by a configuration, a file such as reader.json with {}",
+        "read it by a configuration with its own sizes, a file such as reader.json with {}",
         json!({"deserializers": [deserializer]})
     )
 }

@@ -1,6 +1,9 @@
 //! The manual's pages against the code that they are made from, the remedies of errors against the options that there are, and
 //! what the README says is not available.
 
+use std::fs;
+use std::path::Path;
+
 use tesson::Registry;
 use tesson::config::READER_OPTIONS;
 use tesson::deserializer::{OptionKind, OptionSpec, OptionTable};
@@ -36,8 +39,9 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("tfrecord", &["TFDSDeserializer"]),
 ];
 
-/// Words of remedies that look like options and are something else: values of data, fields of files, what user code declares.
-const NO_OPTIONS: &[&str] = &["nan", "inf", "shardLengths", "composable"];
+/// Words of remedies that look like options and are something else: values of data, fields of files, what user code declares,
+/// and programs.
+const NO_OPTIONS: &[&str] = &["nan", "inf", "shardLengths", "composable", "tar"];
 
 /// All options of a table and of those within it.
 fn options(table: &'static OptionTable, registry: &Registry) -> Vec<&'static OptionSpec> {
@@ -80,10 +84,28 @@ fn objection(word: &str, there: &[&OptionSpec]) -> Option<String> {
     }
 }
 
+/// What is wrong with a name of Python's spelling, such as `merge_states`: no function and no parameter has it.
+fn unknown_in_python(word: &str, package: &str) -> Option<String> {
+    let name = word.split(['=', '(']).next().unwrap_or_default().trim();
+    let is_name = name.contains('_') && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let is_declared = || package.contains(&format!("def {name}(")) || package.contains(&format!(" {name}: "));
+    (is_name && !is_declared()).then(|| format!("Python has no `{name}`"))
+}
+
 #[test]
 fn every_option_in_the_remedy_of_an_error_exists_where_the_error_does() {
     let registry = tesson::registry();
     let page = tesson::errors::manual();
+    let mut python = String::new();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tesson-py/python/tesson");
+    for folder in [package.clone(), package.join("tfds")] {
+        for entry in fs::read_dir(folder).expect("the package is beside this crate") {
+            let file = entry.expect("an entry").path();
+            if file.extension().is_some_and(|extension| extension == "py") {
+                python += &fs::read_to_string(file).expect("a module");
+            }
+        }
+    }
     let (mut checked, mut wrong) = (0, Vec::new());
     for section in page.split("\n## `").skip(1) {
         let (code, text) = section.split_once('`').expect("a heading is a code");
@@ -100,18 +122,10 @@ fn every_option_in_the_remedy_of_an_error_exists_where_the_error_does() {
         let lines = text.lines().filter(|line| !line.starts_with("    "));
         for word in lines.flat_map(|line| line.split('`').skip(1).step_by(2)) {
             checked += 1;
-            wrong.extend(objection(word, &there).map(|what| format!("{code}: {what}")));
-        }
-        for (example, of) in text
-            .lines()
-            .flat_map(|line| line.match_indices("` of the deserializer").map(move |(at, _)| (line, at)))
-        {
-            let name = example[..of].rsplit('`').next().expect("a name");
-            let all = registry.formats().iter().filter(|format| is_about(format.name));
-            let lacking: Vec<_> =
-                all.filter(|format| format.options.find(name).is_none()).map(|f| f.name).collect();
             wrong.extend(
-                (!lacking.is_empty()).then(|| format!("{code}: no `{name}` of {}", lacking.join(", "))),
+                objection(word, &there)
+                    .or_else(|| unknown_in_python(word, &python))
+                    .map(|what| format!("{code}: {what}")),
             );
         }
     }
@@ -127,6 +141,8 @@ fn an_option_that_does_not_exist_is_found_in_a_remedy() {
     assert_eq!(objection("randomize = false", &there), None);
     assert_eq!(objection("index:value", &there), None);
     assert!(objection("maxErors", &there).is_some());
+    assert!(unknown_in_python("merge_states", "def merge_states(states):").is_none());
+    assert!(unknown_in_python("merge_state(states)", "def merge_states(states):").is_some());
     assert!(objection("sharing = \"places\"", &there).is_some());
     assert!(objection("numbers = \"extended\"", &there).is_some());
 }
