@@ -43,7 +43,7 @@ pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
 pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};
 pub use stream::{
-    CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
-    StreamState, Taken,
+    CountMismatch, ElementOrder, ElementStep, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp,
+    StreamSpec, StreamState, Taken,
 };
 pub use truncate::{PendingSequence, Segment, SlotState, Slots, SlotsShape, SlotsState};

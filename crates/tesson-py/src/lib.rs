@@ -49,8 +49,8 @@ mod _tesson {
 
     #[pymodule_export]
     use crate::tfds::{
-        DatasetWriter, ExampleIterator, ExampleReader, GlobalSeeds, ItemShuffle, NestedElements,
-        PreparedDataset, Stream, Traversal, check_split, find_dataset, list_datasets, parse_split,
+        DatasetWriter, ElementOrder, ExampleIterator, ExampleReader, GlobalSeeds, NestedElements,
+        PreparedDataset, Stream, Traversal, check_split, find_dataset, is_idle, list_datasets, parse_split,
     };
 
     #[pymodule_export]

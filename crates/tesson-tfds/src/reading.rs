@@ -275,6 +275,11 @@ impl Seeds<'_> {
 }
 
 impl Op {
+    /// As an operation of a stream under a global seed. `draw` gives random bits where a shuffle has no seed.
+    pub fn stream_op(self, global_seed: Option<i128>, draw: &mut dyn FnMut() -> u64) -> StreamOp {
+        Seeds { global: global_seed.map(GlobalSeeds::new), draw, drawn: Vec::new() }.op(0, self)
+    }
+
     /// From its JSON form: an object with one field, such as `{"take": 5}` or
     /// `{"shuffle": {"buffer_size": 8, "seed": 3}}`.
     ///

@@ -57,8 +57,8 @@ pub use tesson_engine::{EncodedScratch, EncodedTransforms, TransformFailure, Tra
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{
-    CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
-    StreamState, Taken,
+    CountMismatch, ElementOrder, ElementStep, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp,
+    StreamSpec, StreamState, Taken,
 };
 pub use tesson_prepared::{
     CheckedDataset, DatasetWriter, ExampleBatch, FORMAT, InterruptibleReader, NewDataset, NewSplit, OnDamage,

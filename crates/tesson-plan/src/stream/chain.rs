@@ -50,19 +50,19 @@ impl Stream {
         let interleave = Interleave::new(spec.cycle.get(), spec.block.get());
         stream.push(Layer::Source(Source::new(files, interleave)));
         expected.into_iter().for_each(|expected| stream.push(Layer::Count(Count::new(expected))));
-        stream.push_operations(spec.ops)?;
+        stream.push_operations(&spec.ops)?;
         stream.begin();
         Ok(stream)
     }
 
-    fn push_operations(&mut self, ops: Vec<StreamOp>) -> Result<(), PlanRefusal> {
-        let (mut shuffle, mut is_on_shuffle) = (0, false);
-        for op in ops.into_iter().filter(|op| !op.is_idle()) {
+    fn push_operations(&mut self, ops: &[StreamOp]) -> Result<(), PlanRefusal> {
+        let mut shuffle = 0;
+        for (i, op) in ops.iter().enumerate().filter(|(_, op)| !op.is_idle()) {
             shuffle += usize::from(op.is_shuffle());
-            if let Some(layer) = Layer::of(op, shuffle, is_on_shuffle, &self.facts)? {
+            let is_on_shuffle = StreamOp::last_is_shuffle(&ops[..i]);
+            if let Some(layer) = Layer::of(*op, shuffle, is_on_shuffle, &self.facts)? {
                 self.push(layer);
             }
-            is_on_shuffle = op.is_shuffle();
         }
         Ok(())
     }

@@ -11,9 +11,9 @@
 mod buffer;
 mod buffer_state;
 mod chain;
+mod element_order;
 mod files;
 mod interleave;
-mod item_shuffle;
 mod operators;
 mod passes;
 mod seeds;
@@ -24,8 +24,8 @@ mod state;
 mod tests;
 
 pub use chain::Stream;
+pub use element_order::{ElementOrder, ElementStep};
 pub use files::Taken;
-pub use item_shuffle::ItemShuffle;
 pub use operators::CountMismatch;
 pub use seeds::{GlobalSeeds, SeedPair, Seeding};
 pub use spec::{Span, StreamOp, StreamSpec};

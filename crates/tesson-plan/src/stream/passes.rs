@@ -22,6 +22,11 @@ impl Facts {
         Facts { len, whole: once.then(|| only_files.clone()), at_begin: only_files, once }
     }
 
+    /// Of elements that are not numbered: how many a pass has is not known.
+    pub(super) fn of_elements() -> Facts {
+        Facts { len: None, at_begin: vec![0].into(), whole: None, once: false }
+    }
+
     /// Of an operator that gives no example and begins nothing, on top of this one.
     pub(super) fn nothing(&self) -> Facts {
         let none = self.no_passes();

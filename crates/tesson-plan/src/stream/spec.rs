@@ -43,12 +43,18 @@ pub enum StreamOp {
 }
 
 impl StreamOp {
+    /// Whether the last of these that changes anything is a shuffle: tf.data makes one operation of it and a repeat on it
+    /// (§8.6).
+    pub(super) fn last_is_shuffle(ops: &[StreamOp]) -> bool {
+        ops.iter().rfind(|op| !op.is_idle()).is_some_and(|op| op.is_shuffle())
+    }
+
     pub(super) fn is_shuffle(self) -> bool {
         matches!(self, StreamOp::Shuffle { .. })
     }
 
     /// Whether the operation changes nothing: tf.data takes such a one out before it looks at the others.
-    pub(super) fn is_idle(self) -> bool {
+    pub fn is_idle(self) -> bool {
         match self {
             StreamOp::Shuffle { .. } | StreamOp::Prefetch => false,
             StreamOp::Repeat(n) => n == 1,

@@ -1,16 +1,16 @@
 //! Prepared TFDS datasets: what `tesson.tfds` stands on.
 //!
 //! `dataset.rs` has what is known without reading (descriptions, plans, orders). `request.rs` opens readers; `traversal.rs`
-//! is where one stands, `iterator.rs` hands out examples one at a time, `item_shuffle.rs` the order of a
-//! shuffle of anything else, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
+//! is where one stands, `iterator.rs` hands out examples one at a time, `element_order.rs` the order of operations
+//! on anything else, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
 //! `examples.rs` and `batches.rs` make Python's values of columns, `nested.rs` those that are made one by one, all with the
 //! arrays of `array_maker.rs`. Requests come in the JSON form that the façade takes, so nothing is decided here.
 
 mod array_maker;
 mod batches;
 mod dataset;
+mod element_order;
 mod examples;
-mod item_shuffle;
 mod iterator;
 mod nested;
 mod reader;
@@ -29,7 +29,7 @@ use tesson::tfds::{ExampleBatch, InterruptibleReader, Reader, Restoring, StreamS
 pub(crate) use dataset::{
     GlobalSeeds, PreparedDataset, Stream, check_split, find_dataset, list_datasets, parse_split,
 };
-pub(crate) use item_shuffle::ItemShuffle;
+pub(crate) use element_order::{ElementOrder, is_idle};
 pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;
 pub(crate) use reader::ExampleReader;

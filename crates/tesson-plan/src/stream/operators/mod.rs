@@ -4,6 +4,7 @@
 //! To add an operator, write its file, a variant of [`Layer`] and of [`StreamOp`], and a line in each `match` here.
 
 mod count;
+mod elements;
 mod repeat;
 mod shard;
 mod shuffle;
@@ -18,6 +19,7 @@ use crate::Result;
 
 pub(super) use count::Count;
 pub use count::CountMismatch;
+pub(super) use elements::{Elements, ElementsWanted};
 pub(super) use repeat::Repeat;
 pub(super) use shuffle::Shuffle;
 pub(super) use source::Source;
@@ -37,6 +39,8 @@ pub(super) enum Stop {
     Interrupted,
     /// The state of a buffer is not of this stream and position.
     WrongBuffer,
+    /// The caller has to answer for the elements that it holds, and then to call again.
+    Waits,
 }
 
 /// How many records were passed over, and why not more.
@@ -61,6 +65,7 @@ trait Operator {
 #[derive(Clone, Debug)]
 pub(super) enum Layer {
     Source(Source),
+    Elements(Elements),
     Count(Count),
     Shuffle(Shuffle),
     Repeat(Repeat),
@@ -74,6 +79,7 @@ macro_rules! each {
     ($layer:expr, $operator:ident => $call:expr) => {
         match $layer {
             Layer::Source($operator) => $call,
+            Layer::Elements($operator) => $call,
             Layer::Count($operator) => $call,
             Layer::Shuffle($operator) => $call,
             Layer::Repeat($operator) => $call,
@@ -165,4 +171,4 @@ fn leave_out(layers: &mut [Layer], passes: &mut [u64], left: &mut u64) -> Result
     stop.map_or(Ok(()), Err)
 }
 
-const TOP: &str = "there is always a layer: the files";
+const TOP: &str = "there is always a layer: the files, or elements";

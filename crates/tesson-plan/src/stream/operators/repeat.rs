@@ -1,6 +1,10 @@
 //! So many passes, one after the other (spec/tfds.md §8.6).
 
+use serde_json::{Map, Value, json};
+use tesson_core::ResumeError;
+
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop, sum};
+use crate::stream::element_order::{count_to, flag};
 
 /// A repeat.
 #[derive(Clone, Debug)]
@@ -34,12 +38,30 @@ impl Repeat {
         self.follows = follows;
     }
 
+    /// Says that no pass has an example.
+    pub(in crate::stream) fn expect_nothing(&mut self) {
+        self.pass.len = Some(0);
+    }
+
+    /// The position of a pass over elements.
+    pub(in crate::stream) fn position(&self) -> Value {
+        json!({"ended": self.ended, "is_fresh": self.fresh, "is_over": self.over})
+    }
+
+    /// Goes to a position of a pass over elements.
+    pub(in crate::stream) fn go_to(&mut self, position: &Map<String, Value>) -> Result<(), ResumeError> {
+        self.ended = count_to(position, "ended", self.times.unwrap_or(u64::MAX))?;
+        (self.fresh, self.over) = (flag(position, "is_fresh")?, flag(position, "is_over")?);
+        Ok(())
+    }
+
     /// The input has ended: the next pass begins, unless this is the end.
     #[cold]
     fn end_pass(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
         self.ended += 1;
-        // Passes without an example would follow each other without end.
-        self.over = self.times == Some(self.ended) || self.pass.len == Some(0);
+        // Passes without an example would follow each other without end: an endless repeat ends with the first of them.
+        let is_empty = self.fresh && (self.times.is_none() || self.pass.len == Some(0));
+        self.over = self.times == Some(self.ended) || is_empty;
         // tf.data begins the next pass before it looks whether it is wanted; but not in the one operation that it makes of
         // a shuffle and a repeat (spec/tfds.md §8.6).
         if !self.over || !self.fused {
@@ -98,7 +120,7 @@ impl Operator for Repeat {
             match below.next() {
                 Err(Stop::End) => self.end_pass(&mut below)?,
                 answer => {
-                    self.fresh = false;
+                    self.fresh &= answer.is_err();
                     return answer;
                 }
             }

@@ -2,7 +2,11 @@
 
 use std::num::NonZeroU64;
 
+use serde_json::{Map, Value, json};
+use tesson_core::ResumeError;
+
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
+use crate::stream::element_order::count_to;
 use crate::{PlanRefusal, Result};
 
 /// Gives every `count`-th example, from `index` on.
@@ -24,6 +28,17 @@ impl Shard {
         }
         Ok(Shard { count, index, before: index })
     }
+
+    /// The position of a pass over elements.
+    pub(in crate::stream) fn position(&self) -> Value {
+        json!({"before": self.before})
+    }
+
+    /// Goes to a position of a pass over elements.
+    pub(in crate::stream) fn go_to(&mut self, position: &Map<String, Value>) -> Result<(), ResumeError> {
+        self.before = count_to(position, "before", self.count - 1)?;
+        Ok(())
+    }
 }
 
 impl Operator for Shard {
@@ -44,7 +59,9 @@ impl Operator for Shard {
         let wanted = (n - 1).saturating_mul(self.count).saturating_add(self.before).saturating_add(1);
         let (found, stop) = below.skip(wanted, control);
         let own = found.saturating_sub(self.before).div_ceil(self.count);
-        self.before = if own == n { self.count - 1 } else { 0 };
+        // The next of this share lies as far on as it did, and a round for each that was passed over.
+        let next = u128::from(self.before) + u128::from(own) * u128::from(self.count);
+        self.before = (next - u128::from(found)) as u64;
         (own, stop)
     }
 

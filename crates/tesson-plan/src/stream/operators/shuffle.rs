@@ -2,10 +2,14 @@
 
 use std::num::NonZeroU64;
 
+use serde_json::{Map, Value, json};
+use tesson_core::ResumeError;
+
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop, sum};
 use crate::stream::Seeding;
 use crate::stream::buffer::Buffer;
 use crate::stream::buffer_state::BufferState;
+use crate::stream::element_order::{count, flag};
 
 /// A shuffle: gives examples of a buffer in random order, and fills the buffer from below.
 #[derive(Clone, Debug)]
@@ -57,6 +61,62 @@ impl Shuffle {
     /// Bytes of memory that the buffer holds.
     pub(in crate::stream) fn bytes(&self) -> usize {
         self.buffer.bytes()
+    }
+
+    /// The numbers of what the buffer holds.
+    pub(in crate::stream) fn held(&self) -> Vec<u64> {
+        self.buffer.items().collect()
+    }
+
+    /// The position of a pass over elements.
+    pub(in crate::stream) fn position(&self, pass: u64) -> Value {
+        let (drawn, held) = (self.buffer.drawn(), self.buffer.items().len() as u64);
+        let (has_begun, has_ended) = (self.has_begun(), self.input == Input::Ended);
+        json!({"pass": pass, "pushed": drawn + held, "drawn": drawn, "has_begun": has_begun, "has_ended": has_ended})
+    }
+
+    /// Goes to a position of a pass over elements. Returns the number of the pass, and how many elements were pushed.
+    pub(in crate::stream) fn go_to(
+        &mut self,
+        position: &Map<String, Value>,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(u64, u64), ResumeError> {
+        let pass = count(position, "pass")?;
+        let (has_begun, has_ended) = (flag(position, "has_begun")?, flag(position, "has_ended")?);
+        let (pushed, drawn) = (count(position, "pushed")?, count(position, "drawn")?);
+        let error = |source: &str| {
+            let drawn = format_args!("{drawn} of {pushed} elements drawn");
+            ResumeError::new("the position in a shuffle", drawn, source)
+        };
+        let mut buffer = Buffer::new(self.size, self.seeding.words(pass));
+        let mut next = 0;
+        let mut fill = |buffer: &mut Buffer| {
+            while next < pushed && buffer.has_room() {
+                buffer.push(next);
+                next += 1;
+            }
+            next
+        };
+        while buffer.drawn() < drawn {
+            fill(&mut buffer);
+            if buffer.draw().is_none() {
+                return Err(error("more drawn than pushed"));
+            }
+            if buffer.drawn().is_multiple_of(SkipControl::INTERVAL) && interrupted() {
+                return Err(error("interrupted on the way"));
+            }
+        }
+        if fill(&mut buffer) != pushed {
+            return Err(error("a buffer that holds fewer"));
+        }
+        self.buffer = buffer;
+        self.input = match (has_begun, has_ended) {
+            (false, false) if pushed == 0 => Input::NotBegun,
+            (true, false) => Input::Flows,
+            (true, true) => Input::Ended,
+            _ => return Err(error("an input that has not begun")),
+        };
+        Ok((pass, pushed))
     }
 
     #[cold]

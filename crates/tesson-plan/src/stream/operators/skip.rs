@@ -1,6 +1,10 @@
 //! All but the first examples.
 
+use serde_json::{Map, Value, json};
+use tesson_core::ResumeError;
+
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
+use crate::stream::element_order::count_to;
 
 /// Leaves out the first `n` examples; all of them if `n` is negative.
 #[derive(Clone, Debug)]
@@ -13,6 +17,17 @@ pub(in crate::stream) struct Skip {
 impl Skip {
     pub(super) fn new(n: i64) -> Skip {
         Skip { n, left: 0 }
+    }
+
+    /// The position of a pass over elements.
+    pub(in crate::stream) fn position(&self) -> Value {
+        json!({"left": self.left})
+    }
+
+    /// Goes to a position of a pass over elements.
+    pub(in crate::stream) fn go_to(&mut self, position: &Map<String, Value>) -> Result<(), ResumeError> {
+        self.left = count_to(position, "left", self.n.unsigned_abs())?;
+        Ok(())
     }
 }
 

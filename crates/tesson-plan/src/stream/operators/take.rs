@@ -1,6 +1,10 @@
 //! The first examples.
 
+use serde_json::{Map, Value, json};
+use tesson_core::ResumeError;
+
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
+use crate::stream::element_order::count_to;
 
 /// Gives the first `n` examples.
 #[derive(Clone, Debug)]
@@ -13,6 +17,17 @@ impl Take {
     /// A negative number stands for all examples.
     pub(super) fn new(n: i64) -> Take {
         Take { n: u64::try_from(n).unwrap_or(u64::MAX), left: 0 }
+    }
+
+    /// The position of a pass over elements.
+    pub(in crate::stream) fn position(&self) -> Value {
+        json!({"taken": self.n - self.left})
+    }
+
+    /// Goes to a position of a pass over elements.
+    pub(in crate::stream) fn go_to(&mut self, position: &Map<String, Value>) -> Result<(), ResumeError> {
+        self.left = self.n - count_to(position, "taken", self.n)?;
+        Ok(())
     }
 }
 

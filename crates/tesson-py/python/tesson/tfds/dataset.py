@@ -83,35 +83,38 @@ class Dataset(Generic[T]):
         seed = seeds.draw() if seed is None else seeds.narrow_given(_whole("seed", seed))
         buffer_size = _whole("buffer_size", buffer_size)
         op = {"buffer_size": buffer_size, "seed": seed, "reshuffle_each_iteration": reshuffle}
-        made = self._node.ordered({"shuffle": op})
-        return Dataset(made or operations.Shuffle(self._node, buffer_size, seed, seeds.global_seed(), reshuffle))
+        return self._ordered({"shuffle": op})
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset[T]:
         """So many passes, one after the other; without a number endless."""
         count = -1 if count is None else _whole("count", count)
-        return Dataset(self._node.ordered({"repeat": count}) or operations.Repeat(self._node, count))
+        return self._ordered({"repeat": count})
 
     def skip(self, count: int, name: str | None = None) -> Dataset[T]:
         """All but the first elements."""
         count = _whole("count", count)
-        return Dataset(self._node.ordered({"skip": count}) or operations.Skip(self._node, count))
+        return self._ordered({"skip": count})
 
     def take(self, count: int, name: str | None = None) -> Dataset[T]:
         """The first elements only."""
         count = _whole("count", count)
-        return Dataset(self._node.ordered({"take": count}) or operations.Take(self._node, count))
+        return self._ordered({"take": count})
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset[T]:
         """Every ``num_shards``-th element, from ``index`` on."""
         num_shards, index = _whole("num_shards", num_shards), _whole("index", index)
-        op = {"num_shards": num_shards, "index": index}
-        return Dataset(self._node.ordered({"shard": op}) or operations.Shard(self._node, num_shards, index))
+        return self._ordered({"shard": {"num_shards": num_shards, "index": index}})
 
     def prefetch(self, buffer_size: int | None = None, name: str | None = None) -> Dataset[T]:
         """The same elements: examples are read ahead in any case, as far as ``memory_limit`` allows."""
-        if buffer_size == 0:
-            return self
-        return Dataset(self._node.ordered({"prefetch": None}) or operations.Prefetch(self._node, buffer_size))
+        return self._ordered({"prefetch": buffer_size})
+
+    def _ordered(self, op: dict[str, Any]) -> Dataset[T]:
+        """An operation on the order: a part of the plan, or of elements that have no numbers."""
+        node = self._node.ordered(op)
+        if node is None:
+            node = operations.Shuffle(self._node, op, seeds.global_seed()) if "shuffle" in op else operations.Ordered(self._node, op)
+        return Dataset(node)
 
     # Elements
 

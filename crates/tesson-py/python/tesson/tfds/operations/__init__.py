@@ -1,7 +1,8 @@
 """What datasets do with their elements: one operation a file.
 
-Operations on the order of examples (shuffle, repeat, skip, take, shard) are part of the plan where nothing but order is
-asked for. The same words here are for elements that only Python has: results of functions, batches.
+Operations on the order of examples (shuffle, repeat, skip, take, shard, prefetch) are part of the plan where nothing but order
+is asked for. On elements that only Python has, results of functions and batches, they are :class:`Ordered`, whose order is the
+plan's.
 """
 
 from .batch import Batch
@@ -11,14 +12,10 @@ from .enumerate import Enumerate
 from .filter import Filter, FilterIterator
 from .map import Map
 from .node import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, OperationIterator, Traversal, check_operation
+from .ordered import Ordered
 from .padded_batch import PaddedBatch
-from .prefetch import Prefetch
-from .repeat import Repeat
-from .shard import Shard
 from .shuffle import Shuffle
-from .skip import Skip
 from .structure import DatasetSpec, RaggedTensorSpec, TensorSpec
-from .take import Take
 from .unbatch import Unbatch
 from .zip import Zip
 
@@ -36,14 +33,10 @@ __all__ = [
     "Map",
     "Node",
     "OperationIterator",
+    "Ordered",
     "PaddedBatch",
-    "Prefetch",
     "RaggedTensorSpec",
-    "Repeat",
-    "Shard",
     "Shuffle",
-    "Skip",
-    "Take",
     "TensorSpec",
     "Traversal",
     "Unbatch",

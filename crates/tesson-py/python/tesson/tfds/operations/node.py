@@ -44,7 +44,7 @@ class Traversal(Protocol[T_co]):
 class Node(ABC):
     """Where examples come from, or an operation on other nodes."""
 
-    name: ClassVar[str]
+    name: str
     """The operation's name, that of the method of :class:`tesson.tfds.Dataset`."""
 
     @property
@@ -72,11 +72,6 @@ class Node(ABC):
     def spec_is_declared(self) -> bool:
         """Whether the spec follows from the dataset's features, without calling a function."""
         return all(node.spec_is_declared for node in self.inputs)
-
-    @property
-    def changes_nothing(self) -> bool:
-        """Whether tf.data takes the operation out before it looks which ones stand on each other."""
-        return False
 
     @property
     def reshuffles(self) -> bool:
@@ -329,6 +324,10 @@ class Saved:
         if _is_count(value):
             return value
         raise self._refused(name, "a number from 0 on")
+
+    def like(self, counters: Mapping[str, Any]) -> dict[str, Any]:
+        """Counters and marks, as many as these and each of its type."""
+        return {name: self.flag(name) if isinstance(value, bool) else self.count(name) for name, value in counters.items()}
 
     def flag(self, name: str) -> bool:
         """True or false."""

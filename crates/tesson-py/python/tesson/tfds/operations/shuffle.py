@@ -9,41 +9,30 @@ from typing import Any
 from ... import _tesson
 from ...errors import ResumeError
 from ..lock import PassCount
-from .node import Node, OperationIterator, Saved, Traversal, Unary
+from .node import Node, OperationIterator, Saved, Traversal
+from .ordered import Ordered, OrderedIterator
 
 
-class Shuffle(Unary):
+class Shuffle(Ordered):
     """Each element is drawn from a buffer of so many, by tf.data's algorithm.
 
     Passes are counted here, so all datasets that are made of this one go on counting where the last one was.
     """
 
-    name = "shuffle"
-
-    def __init__(self, input: Node, buffer_size: int, seed: int, global_seed: int | None, reshuffle: bool) -> None:
-        if buffer_size < 1:
-            raise ValueError(f"found buffer_size={buffer_size}, expected at least one element")
-        super().__init__(input)
-        self.buffer_size: int = buffer_size
-        self.seed: int = seed
-        self.global_seed: int | None = global_seed
-        self.reshuffle: bool = reshuffle
+    def __init__(self, input: Node, op: dict[str, Any], global_seed: int | None) -> None:
+        super().__init__(input, op, global_seed)
         self.passes: PassCount = PassCount()
-
-    def order(self, number: int) -> _tesson.ItemShuffle:
-        """The order of a pass, as numbers."""
-        return _tesson.ItemShuffle(self.buffer_size, self.seed, self.global_seed, self.reshuffle, number)
 
     def begin(self) -> Traversal[Any]:
         return ShuffleIterator(self)
 
     @property
     def reshuffles(self) -> bool:
-        return self.reshuffle or super().reshuffles
+        return self.argument["reshuffle_each_iteration"] or super().reshuffles
 
     @property
     def seeds(self) -> list[int]:
-        return [*super().seeds, self.seed]
+        return [*super().seeds, self.argument["seed"]]
 
     def passes_begun(self) -> list[int]:
         return [self.passes.begun, *super().passes_begun()]
@@ -53,11 +42,11 @@ class Shuffle(Unary):
         super().set_passes(begun)
 
     def arguments(self) -> str:
-        once = "" if self.reshuffle else ", reshuffle_each_iteration=False"
-        return f"{self.buffer_size}, seed={self.seed}{once}"
+        once = "" if self.argument["reshuffle_each_iteration"] else ", reshuffle_each_iteration=False"
+        return f"{self.argument['buffer_size']}, seed={self.argument['seed']}{once}"
 
 
-class ShuffleIterator(OperationIterator):
+class ShuffleIterator(OrderedIterator):
     """One pass of a :class:`Shuffle`.
 
     Its state says how many elements have been taken in and drawn. What the buffer held follows from that; restoring goes
@@ -67,57 +56,51 @@ class ShuffleIterator(OperationIterator):
     _node: Shuffle
 
     def __init__(self, node: Shuffle) -> None:
-        super().__init__(node)
-        self._pass = node.passes.begin()
-        self._order = node.order(self._pass)
         self._held: dict[int, Any] = {}
-        # As in tf.data, the input begins with the first element that is asked for.
-        self._input: Traversal[Any] | None = None
+        self._pushed = 0
         self._begun: Mapping[str, Any] | None = None
-        self._has_ended = False
+        """Where the input stood at the beginning of the pass."""
+        super().__init__(node, node.passes.begin())
 
-    def _next(self) -> Any:
-        source = self._flowing()
-        while not self._has_ended and self._order.has_room():
-            try:
-                element = next(source)
-            except StopIteration:
-                self._has_ended = True
-            else:
-                self._held[self._order.push()] = element
-        number = self._order.draw()
-        if number is None:
-            raise StopIteration
+    # All of them come from the input, through the buffer.
+    _skip = OperationIterator._skip
+
+    def _begin_input(self) -> None:
+        super()._begin_input()
+        self._begun = None if self._input is None else self._input.state_dict()
+
+    def _keep(self, element: Any) -> None:
+        self._held[self._pushed] = element
+        self._pushed += 1
+
+    def _give(self, number: int) -> Any:
         return self._held.pop(number)
 
-    def _flowing(self) -> Traversal[Any]:
-        if self._input is None:
-            self._input = self._node.input.begin()
-            self._begun = self._input.state_dict()
-        return self._input
-
     def _position(self, include_buffers: bool) -> dict[str, Any]:
-        pushed, drawn = self._order.position()
-        position = {"pass": self._pass, "pushed": pushed, "drawn": drawn, "has_ended": self._has_ended}
+        position = self._order.position()
+        # It is said by the state of the input.
+        del position["has_begun"]
         return {**position, "input_at_beginning": self._begun}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
-        number, has_ended = saved.count("pass"), saved.flag("has_ended")
-        order = self._node.order(number)
-        order.go_to(saved.count("pushed"), saved.count("drawn"))
-        begun, source, held = None, None, {}
-        if saved.fields.get("input_at_beginning") is not None:
-            begun = saved.state("input_at_beginning")
+        position = self._order.position()
+        del position["has_begun"]
+        position = saved.like(position)
+        begun = None if saved.fields.get("input_at_beginning") is None else saved.state("input_at_beginning")
+        order = self._node.order()
+        order.go_to({**position, "has_begun": begun is not None})
+        source, held = None, {}
+        if begun is not None:
             source = self._node.input.begin()
             source.load_state_dict(begun, force)
-            held = _read_again(source, order, has_ended)
-        self._pass, self._order, self._held = number, order, held
-        self._input, self._begun, self._has_ended = source, begun, has_ended
+            held = _read_again(source, order, position)
+        self._order, self._held, self._pushed = order, held, position["pushed"]
+        self._input, self._begun = source, begun
 
 
-def _read_again(source: Traversal[Any], order: _tesson.ItemShuffle, has_ended: bool) -> dict[int, Any]:
+def _read_again(source: Traversal[Any], order: _tesson.ElementOrder, at: Mapping[str, int]) -> dict[int, Any]:
     """The elements that the buffer holds, by their numbers; the input stands after all that was taken in then."""
-    pushed, _ = order.position()
+    pushed, has_ended = at["pushed"], at["has_ended"]
     held, position = {}, 0
     for number in sorted(order.held()):
         position += source.skip(number - position)

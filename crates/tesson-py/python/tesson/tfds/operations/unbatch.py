@@ -20,7 +20,7 @@ class Unbatch(Unary):
 
     def cardinality(self) -> int:
         n = self.input.cardinality()
-        if n < 0:
+        if n <= 0:
             return n
         size = self._batch_size()
         return UNKNOWN_CARDINALITY if size is None else n * size
