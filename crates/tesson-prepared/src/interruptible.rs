@@ -77,6 +77,9 @@ impl InterruptibleReader {
         }));
         let failure = match started.and_then(|()| wait(&returned, interrupted)) {
             Ok(Ok((reader, result))) => {
+                if reader.is_over() {
+                    self.calls = None;
+                }
                 (self.reader, self.is_copy) = (Some(reader), is_copy && result.is_err());
                 return result;
             }
@@ -111,6 +114,9 @@ impl InterruptibleReader {
             Ok((into, result))
         })?;
         *examples = loaded;
+        if result.is_err() {
+            self.calls = None;
+        }
         result
     }
 

@@ -241,6 +241,12 @@ impl Prefetcher {
         }
     }
 
+    /// Ends the threads, which start again when they are needed.
+    pub(super) fn end_threads(&mut self) {
+        self.discard();
+        self.loaders = None;
+    }
+
     /// Discards all that was planned.
     pub(super) fn discard(&mut self) {
         self.over = None;

@@ -271,8 +271,22 @@ impl Reader {
     pub fn read(&mut self, n: usize, examples: &mut ExampleBatch) -> Result<(), Error> {
         self.check()?;
         let result = self.read_on(n, examples);
-        self.failed = result.as_ref().err().cloned();
+        self.end_call(&result);
         result
+    }
+
+    /// Remembers why a call failed. Where the traversal is over its threads end: whoever keeps the reader, for a state or in the
+    /// traceback of an exception, keeps no threads with it.
+    fn end_call<T>(&mut self, result: &Result<T, Error>) {
+        self.failed = result.as_ref().err().cloned();
+        if self.is_over() {
+            self.prefetcher.end_threads();
+        }
+    }
+
+    /// Whether there is nothing more to read of the traversal.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended || self.failed.is_some()
     }
 
     fn check(&self) -> Result<(), Error> {

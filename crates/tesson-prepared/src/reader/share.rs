@@ -34,7 +34,7 @@ impl Reader {
             self.order.is_shared();
         }
         let result = self.share(n, (workers, rank), examples);
-        self.failed = result.as_ref().err().cloned();
+        self.end_call(&result);
         result
     }
 

@@ -44,7 +44,8 @@ pub(super) struct Walk {
     taken: usize,
     /// How many to read next.
     next: usize,
-    failed: Option<PyErr>,
+    /// No exception: its traceback would hold the frames that hold the iterator, in a cycle that Python does not see.
+    failed: Option<Error>,
     ended: bool,
 }
 
@@ -61,7 +62,7 @@ impl Walk {
     /// Reads on; false at the end. What is wrong is raised when all examples before it have been taken.
     fn read(&mut self, py: Python<'_>, maker: &Maker) -> PyResult<bool> {
         if let Some(error) = &self.failed {
-            return Err(error.clone_ref(py));
+            return Err(raise(py, error.clone()));
         }
         if self.ended {
             return Ok(false);
@@ -74,15 +75,14 @@ impl Walk {
         self.rows.clear();
         self.memory.reserve(&mut self.rows);
         let (reader, rows, n) = (&mut self.reader, &mut self.rows, self.next);
-        let failed = until_signal(py, |interrupted| match reader.read(n, rows, interrupted) {
+        self.failed = until_signal(py, |interrupted| match reader.read(n, rows, interrupted) {
             Err(Error::Cancelled) => Err(Error::Cancelled),
             other => Ok(other.err()),
         })?;
-        self.failed = failed.map(|e| raise(py, e));
         let n = self.rows.len();
         if n == 0 {
             self.ended = self.failed.is_none();
-            return self.failed.as_ref().map_or(Ok(false), |e| Err(e.clone_ref(py)));
+            return self.failed.as_ref().map_or(Ok(false), |e| Err(raise(py, e.clone())));
         }
         let each = (self.rows.batch.bytes() / n).max(1);
         self.next = (self.next * 8).min(MOST).min(BYTES / each).max(1);
