@@ -346,6 +346,17 @@ def test_elements_of_different_shapes_are_refused_by_batch_and_padded_by_padded_
     assert [len(example["x"]) for example in resumed] == [1, 2, 3, 1]
 
 
+def test_an_incomplete_batch_of_different_shapes_is_left_out_where_it_is_dropped(lengths: tfds.Builder) -> None:
+    # As in TensorFlow: nothing is put together of what is not delivered.
+    ds = lengths.as_dataset("train")
+    for of in (ds, ds.map(lambda example: example)):
+        assert list(of.batch(8, drop_remainder=True)) == []
+        with pytest.raises(ValueError, match="padded_batch"):
+            list(of.batch(8))
+    assert [batch["t"].tolist() for batch in ds.take(3).skip(1).batch(1, drop_remainder=True)] == [[b"a"], [b"aa"]]
+    assert list(ds.minibatches(8, drop_remainder=True)) == []
+
+
 def test_padded_batch_pads_to_given_shapes_with_given_values(lengths: tfds.Builder) -> None:
     pairs = lengths.as_dataset("train").map(lambda example: (example["x"], example["t"]))
     (x, t), *_ = pairs.padded_batch(3, padded_shapes=([4], []), padding_values=(-1, b"-"))

@@ -46,31 +46,36 @@ impl ExampleReader {
         Ok(PyClassInitializer::from(Traversal::open(py, prepared, &request)?).add_subclass(ExampleReader))
     }
 
-    /// One worker's share of the next `n` examples, feature by feature: arrays of all of them. Where they differ in shape
-    /// they are padded, or, unless `pads`, refused. And how many examples all workers together get.
+    /// One worker's share of the next `n` examples, feature by feature: arrays of all of them; `None` at the end. Where they
+    /// differ in shape they are padded, or, unless `pads`, refused. Where fewer than `n` are left for all workers together,
+    /// they are left out with `drop_remainder`.
     fn read_batch<'py>(
         this: &Bound<'py, Self>,
         n: usize,
-        workers: usize,
-        rank: usize,
+        share: (usize, usize),
+        drop_remainder: bool,
         pads: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, traversal) = (this.py(), this.as_super().get());
+        let (workers, rank) = share;
         traversal.origin.check(py)?;
         if workers == 0 || rank >= workers {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }
         // The arrays, too, are made before another thread reads on: if they cannot be, this call has not been made.
-        let (batch, ids, all) = traversal.alone(py, |walk| {
+        let read = traversal.alone(py, |walk| {
             let before = walk.reader.inner().state();
             let all = walk.read_share(py, n, workers, rank);
             walk.before = walk.reader.inner().state();
             let all = all?;
+            if all == 0 || drop_remainder && all < n {
+                return Ok(None);
+            }
             let ids = if traversal.with_ids { Some(walk.ids(py)?) } else { None };
             let columns = walk.memory.take(walk.reader.inner().schema(), &mut walk.rows);
             let (schema, marks_absent) = (traversal.maker.schema(), traversal.marks_absent);
             match batches::batch(py, &traversal.array_maker, schema, columns, marks_absent, pads) {
-                Ok(batch) => Ok((batch, ids, all)),
+                Ok(batch) => Ok(Some((batch, ids))),
                 Err(error) => {
                     call(py, &mut walk.reader, move |reader, interrupted| {
                         Ok(reader.restore_with(&before, interrupted)?)
@@ -80,10 +85,11 @@ impl ExampleReader {
                 }
             }
         })?;
+        let Some((batch, ids)) = read else { return Ok(None) };
         if let Some(ids) = ids {
             batch.cast::<PyDict>()?.set_item("tfds_id", ids)?;
         }
-        Ok((traversal.shaped.of(py, batch)?, all))
+        traversal.shaped.of(py, batch).map(Some)
     }
 
     /// The examples at these places of the split.

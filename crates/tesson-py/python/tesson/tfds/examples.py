@@ -447,8 +447,8 @@ class MinibatchIterator(PlanIterator, Iterator[Any]):
 
     def __next__(self) -> Any:
         _, _, size, share, drop_remainder, pads = self._made_of
-        batch, examples = self._reader.read_batch(size, *share, pads)
-        if examples == 0 or (drop_remainder and examples < size):
+        batch = self._reader.read_batch(size, share, drop_remainder, pads)
+        if batch is None:
             raise StopIteration
         return batch
 
