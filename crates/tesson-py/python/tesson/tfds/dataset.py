@@ -317,9 +317,7 @@ class Dataset(Generic[T]):
         >>> [int(example["label"]) for example in ds.seek(2)]
         [2, 3]
         """
-        iterator = self._examples("seek").begin()
-        iterator.seek(*place)
-        return iterator
+        return self._examples("seek").begin_at(place)
 
     def ids(self, epoch: int | None = None) -> np.ndarray:
         """The order itself, from the plan alone: for each example its number in its split.

@@ -6,7 +6,7 @@ import dataclasses
 import operator
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from .. import _tesson
 from ..errors import UsageError
 from . import seeds
 from .features import arrays
-from .operations.node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, Traversal, check_operation
+from .operations.node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, Traversal, all_of, check_operation
 from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
 from .lock import Lock
 
@@ -99,6 +99,15 @@ class Passes:
             self._last = None
         self._begun = begun
 
+    def backup(self) -> Callable[[], None]:
+        """What makes them count from where they count now."""
+        begun, last = self._begun, self._last
+
+        def go_back() -> None:
+            self._begun, self._last = begun, last
+
+        return go_back
+
     def follow(self, iterator: PlanIterator, place: int) -> None:
         """Counts from an iterator, whose shuffle number ``place`` this is. The caller holds the lock."""
         self._begun, self._last = 0, (iterator, place)
@@ -139,9 +148,13 @@ class Examples(Node):
         return node
 
     def begin(self) -> DatasetIterator:
+        return self.begin_at(None)
+
+    def begin_at(self, place: tuple[int, ...] | None) -> DatasetIterator:
+        """The next pass, from a place on if one is named."""
         iterator = DatasetIterator(self.prepared.native, self.request)
         iterator.opened_as = self.prepared, self.request
-        self._follow(iterator)
+        self._follow(iterator, place)
         return iterator
 
     def transformed(self, transforms: Mapping[str, Iterable[Any]] | None, seed: int) -> Examples:
@@ -166,11 +179,14 @@ class Examples(Node):
     def batches(self, size: int, drop_remainder: bool, pads: bool) -> Traversal[Any]:
         return self.minibatches(size, (1, 0), drop_remainder, pads)
 
-    def _follow(self, iterator: PlanIterator) -> None:
+    def _follow(self, iterator: PlanIterator, place: tuple[int, ...] | None = None) -> None:
         """Begins the pass after those that have begun, and counts on from this one."""
         # From asking how many have begun to counting this one: another thread would begin the same pass.
         with self.passes[0].lock.held():
             iterator.native.begin_after(self.passes_begun())
+            if place is not None:
+                # Before it is counted: a place that does not exist begins no pass.
+                iterator.seek(*place)
             iterator.lock, iterator.counted_by = self.passes[0].lock, tuple(map(weakref.ref, self.passes))
             _count(iterator)
 
@@ -199,6 +215,16 @@ class Examples(Node):
         with self.passes[0].lock.held():
             for passes in self.passes:
                 passes.set(next(begun))
+
+    def backup(self) -> Callable[[], None]:
+        with self.passes[0].lock.held():
+            go_back = all_of([passes.backup() for passes in self.passes])
+
+        def held() -> None:
+            with self.passes[0].lock.held():
+                go_back()
+
+        return held
 
     @property
     def reshuffles(self) -> bool:

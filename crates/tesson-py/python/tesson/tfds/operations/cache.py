@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,6 +86,15 @@ class CacheIterator(OperationIterator):
         if self._elements is not None:
             self._elements.append(element)
         return element
+
+    def backup(self) -> Callable[[], None]:
+        cached, go_back = self._node.cached, super().backup()
+
+        def also_cached() -> None:
+            self._node.cached = cached
+            go_back()
+
+        return also_cached
 
     def _position(self, include_buffers: bool) -> dict[str, Any]:
         cached = self._node.cached

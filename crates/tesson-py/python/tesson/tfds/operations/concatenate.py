@@ -78,7 +78,7 @@ class ConcatenateIterator(OperationIterator):
         return {"part": self._part, "input": state_of(self._input, include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
-        part = saved.count("part")
+        part = saved.count("part", most=1)
         source = self._input if part == self._part else self._node.parts[part].begin()
         load(source, saved.state("input"), force)
         self._part, self._input = part, source

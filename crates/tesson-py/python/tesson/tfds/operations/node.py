@@ -92,6 +92,10 @@ class Node(ABC):
         for node in self.inputs:
             node.set_passes(begun)
 
+    def backup(self) -> Callable[[], None]:
+        """What makes passes count from where they count now."""
+        return all_of([node.backup() for node in self.inputs])
+
     def example(self, i: int, epoch: int) -> Any:
         """Element ``i`` of a pass, without those before it."""
         raise TypeError(
@@ -213,27 +217,33 @@ class OperationIterator(ABC, Iterator[Any]):
         """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
         with self._turn.held():
             check_operation(state, self._node.name)
-            before = self._state_if_any()
-            passes = self._node.passes_begun()
+            go_back = all_of([self.backup(), self._node.backup()])
             try:
                 self._load(state, force)
                 # After it: what was begun on the way there counts for nothing.
                 Saved(self._node.name, state).set_passes("passes", self._node)
             except BaseException as error:
-                self._note(error)
                 # Some inputs may be there already.
-                if before is None:
-                    self._left_by = self._left_by or "a state that it could not go to"
-                elif isinstance(error, Exception):
-                    self._load(before, True)
-                    self._node.set_passes(iter(passes))
+                if isinstance(error, Exception):
+                    go_back()
+                self._note(error)
                 raise
 
-    def _state_if_any(self) -> dict[str, Any] | None:
-        try:
-            return self._state(False)
-        except UsageError:
-            return None
+    def backup(self) -> Callable[[], None]:
+        """What brings the iterator back to where it stands now, also in the middle of an element."""
+        fields = dict(vars(self))
+        inputs = all_of([backup_of(source) for source in self._sources()])
+
+        def go_back() -> None:
+            vars(self).update(fields)
+            inputs()
+
+        return go_back
+
+    def _sources(self) -> list[Traversal[Any]]:
+        """The iterators over inputs that have begun."""
+        source = vars(self).get("_input")
+        return [] if source is None else [source]
 
     @abstractmethod
     def _next(self) -> Any:
@@ -298,6 +308,24 @@ class UnaryIterator(OperationIterator):
         vars(self).update(counts)
 
 
+def all_of(steps: list[Callable[[], None]]) -> Callable[[], None]:
+    """What takes all of these steps."""
+
+    def take() -> None:
+        for step in steps:
+            step()
+
+    return take
+
+
+def backup_of(iterator: Traversal[Any]) -> Callable[[], None]:
+    """What brings an operation's input back to where it stands now."""
+    if isinstance(iterator, OperationIterator):
+        return iterator.backup()
+    state = iterator.state_dict()
+    return lambda: iterator.native.restore(state, True)  # type: ignore[attr-defined]
+
+
 def state_of(iterator: Traversal[Any], include_buffers: bool = False) -> dict[str, Any]:
     """The state of an operation's input: passes are counted in the state that holds it."""
     return iterator._state(include_buffers) if isinstance(iterator, OperationIterator) else iterator.state_dict(include_buffers)
@@ -318,12 +346,12 @@ class Saved:
     operation: str
     fields: Mapping[str, Any]
 
-    def count(self, name: str) -> int:
-        """A number of something."""
+    def count(self, name: str, most: int | None = None) -> int:
+        """A number of something, of at most so many."""
         value = self.fields.get(name)
-        if _is_count(value):
+        if _is_count(value) and (most is None or value <= most):
             return value
-        raise self._refused(name, "a number from 0 on")
+        raise self._refused(name, "a number from 0 on" if most is None else f"a number from 0 to {most}")
 
     def like(self, counters: Mapping[str, Any]) -> dict[str, Any]:
         """Counters and marks, as many as these and each of its type."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from ... import _tesson
 from ...errors import ResumeError
 from ..lock import PassCount
-from .node import Node, OperationIterator, Saved, Traversal
+from .node import Node, OperationIterator, Saved, Traversal, all_of
 from .ordered import Ordered, OrderedIterator
 
 
@@ -40,6 +40,10 @@ class Shuffle(Ordered):
     def set_passes(self, begun: Iterator[int]) -> None:
         self.passes.set(next(begun))
         super().set_passes(begun)
+
+    def backup(self) -> Callable[[], None]:
+        begun = self.passes.begun
+        return all_of([super().backup(), lambda: self.passes.set(begun)])
 
     def arguments(self) -> str:
         once = "" if self.argument["reshuffle_each_iteration"] else ", reshuffle_each_iteration=False"

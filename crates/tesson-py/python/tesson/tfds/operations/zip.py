@@ -69,6 +69,9 @@ class ZipIterator(OperationIterator):
         self._unfinished = None
         return self._node.put_together(found)
 
+    def _sources(self) -> list[Traversal[Any]]:
+        return self._inputs
+
     def _position(self, include_buffers: bool) -> dict[str, Any]:
         return {"has_ended": self._has_ended, "inputs": [state_of(part, include_buffers) for part in self._inputs]}
 
