@@ -9,7 +9,8 @@ mod new_dataset;
 mod unfinished_split;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub struct DatasetWriter {
     folder: PathBuf,
     splits: Vec<UnfinishedSplit>,
     encoder: Encoder,
+    /// Examples of a split after which they are flushed.
+    flush_every: Option<NonZeroU64>,
     /// Memory for an example.
     example: Vec<u8>,
 }
@@ -94,7 +97,7 @@ impl DatasetWriter {
         begin(&kept.join("dataset.json"), &new.identity())?;
         let splits = new.splits.iter().map(|split| UnfinishedSplit::open(&kept.join(&split.name)));
         let splits = splits.collect::<Result<_, _>>()?;
-        Ok(DatasetWriter { new, target, folder, splits, encoder, example: Vec::new() })
+        Ok(DatasetWriter { new, target, folder, splits, encoder, flush_every: None, example: Vec::new() })
     }
 
     /// How many examples a split has: those from before a kill, which need not be written again, and those since.
@@ -137,7 +140,10 @@ impl DatasetWriter {
         let kept = &mut self.splits[number];
         kept.writer.record(data).map_err(|e| failed(&kept.path, e))?;
         kept.bytes += data.len() as u64;
-        Ok(())
+        match self.flush_every {
+            Some(n) if kept.writer.records().is_multiple_of(n.get()) => self.splits[number].flush(),
+            _ => Ok(()),
+        }
     }
 
     /// The error of an example that is not written: where, what, and how to repair it.
@@ -161,16 +167,27 @@ impl DatasetWriter {
         written
     }
 
+    /// Flushes a split after each `examples` that are written to it, so that a kill loses fewer; `None`, as at first, as soon as
+    /// there is a megabyte of them.
+    pub fn flush_every(&mut self, examples: Option<NonZeroU64>) {
+        self.flush_every = examples;
+    }
+
+    /// Hands all examples so far to the operating system: a kill of the process loses only what comes after. It costs a call of
+    /// the system for each split; [`DatasetWriter::sync`] also waits for the disk.
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.splits.iter_mut().try_for_each(UnfinishedSplit::flush)
+    }
+
     /// Hands all examples so far to the disk: a kill or a loss of power loses only what comes after.
     ///
     /// # Errors
     /// What the file system answers.
     pub fn sync(&mut self) -> Result<(), Error> {
-        for kept in &mut self.splits {
-            let out = kept.writer.get_mut();
-            out.flush().and_then(|()| out.get_ref().sync_data()).map_err(|e| failed(&kept.path, e))?;
-        }
-        Ok(())
+        self.splits.iter_mut().try_for_each(UnfinishedSplit::sync)
     }
 
     /// Makes the dataset of what was written; returns its folder. After a kill on the way, open the writer again and

@@ -1,7 +1,7 @@
 //! The examples of a split while its dataset is being written: appended to one file, of which shards are cut at the end.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tesson_convert::records::{End, RecordForm, RecordKind, RecordOutput, Records, RecordsFile, undamaged};
@@ -43,6 +43,17 @@ impl UnfinishedSplit {
         file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(answer)?;
         let writer = tfrecord::write::Writer::new(BufWriter::with_capacity(1 << 20, file));
         Ok(UnfinishedSplit { path: path.into(), writer, before, bytes })
+    }
+
+    /// Hands the examples to the operating system.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        Ok(self.writer.get_mut().flush().map_err(|e| failed(&self.path, e))?)
+    }
+
+    /// Hands the examples to the disk.
+    pub(super) fn sync(&mut self) -> Result<(), Error> {
+        self.flush()?;
+        Ok(self.writer.get_mut().get_ref().sync_data().map_err(|e| failed(&self.path, e))?)
     }
 
     /// Cuts shards of so many examples each.

@@ -122,6 +122,51 @@ for n in range(1_000_000_000):
     assert values(tfds.builder("numbers", data_dir=tmp_path)) == list(range(begun + 10))
 
 
+KILLED = {
+    # Each script dies after twelve examples; how many of them the next writer finds.
+    "flush after each five": ({"flush_every": 5}, "", 10),
+    "flush after each": ({"flush_every": 1}, "", 12),
+    "flush after seven": ({}, "if n == 6: writer.flush()", 7),
+    "no flush": ({}, "", 0),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
+@pytest.mark.parametrize("name", KILLED)
+def test_a_killed_writer_has_what_was_flushed(tmp_path: Path, name: str) -> None:
+    options, flush, expected = KILLED[name]
+    script = f"""
+import os, signal
+from tesson import tfds
+features = {{"n": tfds.FeatureInfo((), "int64")}}
+writer = tfds.Writer({str(tmp_path)!r}, "numbers", "1.0.0", features, {{"train": 3, "test": 1}}, **{options!r})
+for n in range(12):
+    writer.write("train", {{"n": n}})
+    writer.write("test", {{"n": n}})
+    {flush or "pass"}
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    with tfds.Writer(tmp_path, "numbers", "1.0.0", NUMBERS, {"train": 3, "test": 1}) as writer:
+        assert [writer.written(split) for split in ("train", "test")] == [expected] * 2
+        for n in range(expected, 15):
+            writer.write("train", {"n": n})
+    assert values(tfds.builder("numbers", data_dir=tmp_path)) == list(range(15))
+
+
+def test_a_slow_producer_that_is_killed_after_each_example_gets_on(tmp_path: Path) -> None:
+    # Writers that are neither finished nor closed, as if their processes were gone.
+    killed = []
+    for attempt in range(4):
+        writer = tfds.Writer(tmp_path, "numbers", "1.0.0", NUMBERS, {"train": 1}, flush_every=1)
+        assert writer.written("train") == attempt
+        writer.write("train", {"n": attempt})
+        killed.append(writer)
+    for wrong in (0, -1, True):
+        with pytest.raises(ValueError, match="flush_every="):
+            tfds.Writer(tmp_path, "numbers", "1.0.0", NUMBERS, {"train": 1}, flush_every=wrong)
+
+
 def test_examples_are_checked_where_they_are_written(tmp_path: Path) -> None:
     features = tfds.features.FeaturesDict(
         {

@@ -1,5 +1,6 @@
 //! Preparing datasets.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -157,6 +158,19 @@ impl DatasetWriter {
             Unwritable::Value { what, is_type: true } => PyTypeError::new_err(what),
             e => raise(py, Error::from(e)),
         })
+    }
+
+    /// Flushes a split after so many examples of it.
+    fn flush_every(&self, py: Python<'_>, examples: Option<NonZeroU64>) -> PyResult<()> {
+        self.with(py, move |writer| {
+            writer.flush_every(examples);
+            Ok(())
+        })
+    }
+
+    /// Hands all examples so far to the operating system.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, tfds::DatasetWriter::flush)
     }
 
     /// Hands all examples so far to the disk.

@@ -43,11 +43,14 @@ class Writer:
         What ``as_supervised`` hands out: a tuple of names, or of tuples and dictionaries of them.
     description : str
         What the dataset is, for people.
+    flush_every : int, optional
+        Call :meth:`flush` for a split after each so many examples of it. By default examples are kept back until there is a
+        megabyte of them: where each takes long to make, 1 costs nothing that can be seen, and a kill then loses no example.
 
     Notes
     -----
     Until it is finished, the dataset is made in a folder of its own. A writer that is opened again after a kill goes on
-    behind the last whole example: :meth:`written` says how many there are. As a context manager it finishes the dataset, or,
+    after the last whole example that was flushed: :meth:`written` says how many there are. As a context manager it finishes the dataset, or,
     if an exception comes, keeps what was written for the next attempt.
 
     Examples
@@ -76,7 +79,10 @@ class Writer:
         disable_shuffling: bool = False,
         supervised_keys: Any = None,
         description: str = "",
+        flush_every: int | None = None,
     ) -> None:
+        if flush_every is not None and (isinstance(flush_every, bool) or operator.index(flush_every) < 1):
+            raise ValueError(f"found flush_every={flush_every!r}, expected a number of examples from 1 on, or None")
         root = to_feature(features)
         dataset = {
             "name": name,
@@ -90,6 +96,7 @@ class Writer:
             "description": description,
         }
         self._native = _tesson.DatasetWriter(text_of(data_dir), dataset, list(splits.items()))
+        self._native.flush_every(flush_every)
         found = self._native.features()
         self._features = {path: (levels, is_plain) for path, levels, is_plain in found}
         self._dictionaries = {path[:end] for path in self._features for end, c in enumerate(path) if c == "/"}
@@ -167,6 +174,13 @@ class Writer:
         except (TypeError, ValueError, OSError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"feature `{path}`: {error}") from error
+
+    def flush(self) -> None:
+        """Hand all examples so far to the operating system: a kill of the process loses only what comes after.
+
+        Unlike :meth:`sync` it does not wait for the disk, which matters for a loss of power only.
+        """
+        self._native.flush()
 
     def sync(self) -> None:
         """Hand all examples so far to the disk: a kill or a loss of power loses only what comes after."""
