@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tesson_core::DataError;
 
+use super::template::Names;
 use super::{Template, Version};
 use crate::fault::TfdsFault;
 use crate::json::{Message, parse};
@@ -177,6 +178,12 @@ impl DatasetInfo {
         let format = |name: &str| FileFormat::parse(name);
         let file_format =
             format(info.text("fileFormat")?).map_err(|what| info.malformed("fileFormat", what))?;
+        if name.contains(['/', '\\']) {
+            let what =
+                format!("found `{name}`, expected a name without `/` and `\\`: files are named after it");
+            return Err(info.malformed("name", what));
+        }
+        let split = |of: &Message<'_>| split(of, name, file_format);
         let splits = info.messages("splits")?.iter().map(split).collect::<Result<Vec<_>, _>>()?;
         for (i, split) in splits.iter().enumerate() {
             if splits[..i].iter().any(|other| other.name == split.name) {
@@ -215,7 +222,7 @@ fn required<'a>(message: &Message<'a>, name: &str) -> Result<&'a str, DataError>
     }
 }
 
-fn split(split: &Message<'_>) -> Result<SplitInfo, DataError> {
+fn split(split: &Message<'_>, dataset: &str, format: FileFormat) -> Result<SplitInfo, DataError> {
     let name = required(split, "name")?;
     let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if name == "all" || !name.chars().all(is_plain) {
@@ -233,11 +240,15 @@ fn split(split: &Message<'_>) -> Result<SplitInfo, DataError> {
     if shard_lengths.iter().try_fold(0i64, |sum, &len| sum.checked_add_unsigned(len)).is_none() {
         return Err(split.malformed("shardLengths", "found 2^63 records or more in all, expected fewer"));
     }
-    let template = split.text("filepathTemplate")?;
+    let malformed = |what: String| split.malformed("filepathTemplate", what);
+    let template = Template::parse(split.text("filepathTemplate")?).map_err(malformed)?;
+    // Suffixes of other formats are words, too.
+    let names = Names { dataset, split: name, suffix: format.suffix(), n_shards: shard_lengths.len() };
+    template.check(names).map_err(malformed)?;
     Ok(SplitInfo {
         name: name.to_owned(),
         shard_lengths,
-        template: Template::parse(template).map_err(|what| split.malformed("filepathTemplate", what))?,
+        template,
         n_bytes: split.integer("numBytes")?.unwrap_or(0).try_into().unwrap_or(0),
     })
 }
@@ -343,6 +354,26 @@ mod tests {
             (
                 r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a"}, {"name": "a"}]}"#,
                 "splits: found split `a` twice, expected each name once; correct it, or prepare the dataset again",
+            ),
+            (
+                r#"{"name": "../d", "version": "1.0.0"}"#,
+                "name: found `../d`, expected a name without `/` and `\\`: files are named after it; correct it, or prepare the \
+                 dataset again",
+            ),
+            (
+                r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a", "filepathTemplate": "../{SPLIT}"}]}"#,
+                "splits[0].filepathTemplate: found the file `../a`, expected one below the dataset's folder, without `..`; correct it, or \
+                 prepare the dataset again",
+            ),
+            (
+                r#"{"name": ".", "version": "1.0.0", "splits": [{"name": "a", "filepathTemplate": "x/.{DATASET}/../e"}]}"#,
+                "splits[0].filepathTemplate: found the file `x/../../e`, expected one below the dataset's folder, without `..`; correct it, \
+                 or prepare the dataset again",
+            ),
+            (
+                r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a", "filepathTemplate": "/etc/{SPLIT}"}]}"#,
+                "splits[0].filepathTemplate: found the file `/etc/a`, expected one below the dataset's folder, without `..`; correct it, or \
+                 prepare the dataset again",
             ),
         ];
         for (text, what) in cases {

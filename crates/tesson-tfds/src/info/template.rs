@@ -1,6 +1,7 @@
 //! Names of shard files (spec/tfds.md §1.5).
 
 use std::fmt::{self, Write};
+use std::path::{Component, Path};
 
 /// The template of a split that names none.
 const DEFAULT: &str = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
@@ -62,6 +63,18 @@ impl Template {
         }
         parts.extend((!rest.is_empty()).then(|| Part::Text(rest.to_owned())));
         Ok(Template(parts))
+    }
+
+    /// Refuses names of files that are not below the dataset's folder; numbers of shards cannot lead out of it.
+    pub(crate) fn check(&self, names: Names<'_>) -> Result<(), String> {
+        let name = self.name(names, 0);
+        let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        match Path::new(&name).components().all(is_below) {
+            true => Ok(()),
+            false => {
+                Err(format!("found the file `{name}`, expected one below the dataset's folder, without `..`"))
+            }
+        }
     }
 
     /// The file of a shard.
