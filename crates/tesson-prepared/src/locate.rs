@@ -45,7 +45,13 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
     if let [only] = data_dirs
         && let Err(error) = std::fs::metadata(only.as_ref())
     {
-        return Err(unreadable(only.as_ref(), error).into());
+        let only = only.as_ref();
+        // Nobody has named the default directory, and what lies beside it helps nobody.
+        if error.kind() == io::ErrorKind::NotFound && only == default_data_dir() {
+            let remedy = format!("it is where `{name}` is looked for{NOT_PREPARED}");
+            return Err(StoreError::new(only.into(), None, error).with_remedy(Some(remedy)).into());
+        }
+        return Err(unreadable(only, error).into());
     }
     let mut found: Vec<PathBuf> = Vec::new();
     for dir in data_dirs.iter().map(AsRef::as_ref) {

@@ -1,5 +1,6 @@
 //! The files of a plan, opened when they are first read.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,7 +73,10 @@ impl Shards {
             files.push(ShardFile { path, size, format, records });
         }
         match missing.first() {
-            Some(first) => Err(StoreError::new(Arc::clone(first), None, absent(&missing)).into()),
+            Some(first) => {
+                let error = StoreError::new(Arc::clone(first), None, absent(&missing));
+                Err(error.with_remedy(instead_of(first, dataset)).into())
+            }
             None => Ok(Shards {
                 store,
                 canceller: Canceller::new(),
@@ -101,6 +105,33 @@ impl ShardFile {
     /// Whether the reference takes the file for ended there.
     pub(super) fn is_cut(&self, problem: &Problem) -> bool {
         records::is_cut(self.format, problem)
+    }
+}
+
+/// What lies in the place of a missing shard: shards of another number, or none. `None` if others of the split are there.
+fn instead_of(missing: &Path, dataset: &Dataset) -> Option<String> {
+    let name = missing.file_name()?.to_str()?;
+    // What a shard's number follows.
+    let split = name.find("-0").map_or(name, |number| &name[..number]);
+    let shards = dataset.splits.iter().flat_map(|split| &split.shards);
+    let own: BTreeSet<&str> =
+        shards.filter_map(|shard| Path::new(&shard.file).file_name()?.to_str()).collect();
+    let entries = fs::read_dir(missing.parent()?).ok()?.flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let there: BTreeSet<String> = names.filter(|name| name.starts_with(split)).collect();
+    let others: Vec<String> =
+        there.iter().filter(|name| !own.contains(&***name)).map(|name| format!("`{name}`")).collect();
+    match &others[..] {
+        [] if there.is_empty() => Some("the folder holds no shard of the split, copy them there".to_owned()),
+        [] => None,
+        [first, rest @ ..] => {
+            let more =
+                if rest.is_empty() { String::new() } else { format!(" and {} more like it", rest.len()) };
+            Some(format!(
+                "the folder holds {first}{more}, which dataset_info.json does not list: copy description and shards \
+                 of one preparation"
+            ))
+        }
     }
 }
 

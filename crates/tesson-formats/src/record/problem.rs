@@ -27,7 +27,7 @@ tesson_core::error_kinds! {
         DataChecksum { found: u32 = 0x3ade_68b1, expected: u32 = 0xe393_7c1d }
             = "tfrecord.data-checksum": "corrupted record: its data have the checksum {found:#010x}, \
                 {expected:#010x} is expected"
-            => "Write the file anew, or leave the record out with `maxErrors`.",
+            => "Write the file anew, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
         /// A compressed TFRecord file cannot be decompressed to its end.
         Decompression { taken: u64 = 4096, what: String = "corrupt deflate stream".into() }
             = "tfrecord.decompression": "the file cannot be decompressed beyond byte {taken} or so: {what}"
@@ -92,7 +92,7 @@ tesson_core::error_kinds! {
         /// A row of a Parquet file has no example.
         NoExample
             = "parquet.no-example": "the row holds no example"
-            => "Write the file anew, or leave the row out with `maxErrors`.",
+            => "Write the file anew, or leave the row out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
         /// A row group of a Parquet file cannot be decoded.
         BadRowGroup { group: u64 = 2, what: String = "the page is damaged".into() }
             = "parquet.bad-row-group": "row group {group} cannot be read: {what}"

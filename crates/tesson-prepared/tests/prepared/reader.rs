@@ -304,6 +304,24 @@ fn missing_shards_are_all_named_and_versions_that_are_there_are_listed() {
 }
 
 #[test]
+fn shards_of_another_number_are_told_where_the_described_ones_are_missing() {
+    let dataset = numbered("other-number");
+    let path = |shard: usize, of: usize| dataset.0.join(format!("d-train.tfrecord-{shard:05}-of-{of:05}"));
+    let missing = || reader(&dataset, &[], OnDamage::Fail).err().expect("they are missing").to_string();
+    for shard in 0..SHARDS {
+        fs::rename(path(shard, SHARDS), path(shard, 7)).unwrap();
+    }
+    let error = missing();
+    let others = "the folder holds `d-train.tfrecord-00000-of-00007` and 3 more like it, which dataset_info.json does not list: \
+                  copy description and shards of one preparation";
+    assert!(error.ends_with(others), "{error}");
+    for shard in 0..SHARDS {
+        fs::remove_file(path(shard, 7)).unwrap();
+    }
+    assert!(missing().ends_with("the folder holds no shard of the split, copy them there"), "{}", missing());
+}
+
+#[test]
 fn a_kept_index_saves_the_way_to_a_record() {
     let text = "x".repeat(600);
     let examples: Vec<Vec<u8>> = (0..N)
