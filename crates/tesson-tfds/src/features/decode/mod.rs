@@ -139,6 +139,15 @@ type Fill<T> = Result<T, (usize, FeatureFault)>;
 /// Appends the rows of one column. After an error the column may have rows too many, which the caller takes away.
 fn fill(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column) -> Fill<()> {
     let before = column.rows;
+    let filled = fill_rows(plan, lists, limits, column);
+    // Items of the rows before an error are compared, too: alone, the first of these records would have that fault.
+    let good = filled.as_ref().err().map_or(lists.records, |(row, _)| *row);
+    stack::check(plan, column, before..before + good).map_err(|(row, fault)| (row - before, fault))?;
+    filled
+}
+
+fn fill_rows(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column) -> Fill<()> {
+    let before = column.rows;
     let mut layout = Layout::new(plan, lists, column);
     let stored = &lists.lists.of[plan.keys.values];
     let run = |rows: &Stored| stored.row(rows.first).start..stored.row(rows.last()).end;
@@ -166,5 +175,5 @@ fn fill(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column) -> 
             layout::Then::Wrong(fault) => return Err((next, fault)),
         }
     }
-    stack::check(plan, column, before..before + lists.records).map_err(|(row, fault)| (row - before, fault))
+    Ok(())
 }
