@@ -465,11 +465,12 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             minibatch_size_in_samples = self._default_size()
         if num_data_partitions is None and partition_index is None:
             num_data_partitions, partition_index = self._share
-        batch = self._source.next(minibatch_size_in_samples, num_data_partitions, partition_index)
-        if input_map is None:
-            return Minibatch(batch, self._numbers, self._names)
-        numbers = {key: self._number(stream) for key, stream in input_map.items()}
-        return Minibatch(batch, numbers, tuple(numbers))
+        numbers, names = self._numbers, self._names
+        if input_map is not None:
+            # Before the minibatch is taken: a stream that there is not would lose it.
+            numbers = {key: self._number(stream) for key, stream in input_map.items()}
+            names = tuple(input_map)
+        return Minibatch(self._source.next(minibatch_size_in_samples, num_data_partitions, partition_index), numbers, names)
 
     def _default_size(self) -> int:
         """The size due where a call gives none."""

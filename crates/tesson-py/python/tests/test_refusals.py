@@ -238,3 +238,84 @@ def test_a_place_that_is_refused_leaves_the_pass_as_it_was(numbers: tfds.Builder
             ds.seek(*place)
     assert list(map(number, iterator)) == list(map(number, expected))
     assert list(map(number, ds)) == list(map(number, plain))
+
+
+# Sources
+
+
+def text(**options: Any) -> tesson.MinibatchSource:
+    streams = tesson.StreamDefs(x=tesson.StreamDef("x", 1))
+    return tesson.MinibatchSource(tesson.CTFDeserializer("numbers.ctf", streams), **options)
+
+
+def prepared(**options: Any) -> tesson.MinibatchSource:
+    return tesson.MinibatchSource(tesson.TFDSDeserializer("numbers/1.0.0", {"x": tesson.StreamDef("n")}, split="train"), **options)
+
+
+SOURCES: dict[str, Callable[[], tesson.MinibatchSource]] = {
+    "windows": lambda: text(randomization_seed=3),
+    "in order": lambda: text(randomize=False),
+    "global": lambda: text(randomize="global"),
+    "sweeps": lambda: text(max_sweeps=9),
+    "samples": lambda: text(max_samples=400),
+    "truncation": lambda: text(truncation_length=2),
+    "buckets": lambda: text(bucketing=True, minibatch_size_in_sequences=3),
+    "excluded": lambda: text(exclude_keys=[3, 5]),
+    "chunks of a rank": lambda: text(num_data_partitions=2, partition_index=1),
+    "positions of a rank": lambda: text(sharing="position", num_data_partitions=2, partition_index=1),
+    "equal steps": lambda: text(equal_steps="repeat", num_data_partitions=2, partition_index=0),
+    "examples": lambda: prepared(randomization_seed=3),
+    "examples, global": lambda: prepared(randomize="global"),
+}
+
+REFUSED_CALLS: list[Callable[[tesson.MinibatchSource], Any]] = [
+    lambda source: source.next_minibatch(0),
+    lambda source: source.next_minibatch(-1),
+    lambda source: source.next_minibatch(4, num_data_partitions=2, partition_index=2),
+    lambda source: source.next_minibatch(4, num_data_partitions=0, partition_index=0),
+    lambda source: source.next_minibatch(4, {"nothing": "y"}),
+    lambda source: source.skip_to(-1, 4),
+    lambda source: source.skip_to(2**70, 4),
+    lambda source: source.which(-1, 4),
+    lambda source: source.steps_per_sweep(0),
+    lambda source: tesson.merge_states([source.get_checkpoint_state(), {}]),
+]
+
+
+@pytest.fixture
+def two_corpora(numbers: tfds.Builder, tmp_path: Path) -> None:
+    lines = [f"{key} |x {10 * key + i}\n" for key in range(12) for i in range(1 + key % 3)]
+    (tmp_path / "numbers.ctf").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.usefixtures("two_corpora")
+def test_a_source_continues_after_a_refused_call_as_without_it(name: str) -> None:
+    def begun() -> tesson.MinibatchSource:
+        source = SOURCES[name]()
+        for _ in range(2):
+            source.next_minibatch(4)
+        return source
+
+    def following(source: tesson.MinibatchSource) -> str:
+        minibatch = source.next_minibatch(4)
+        return str([minibatch["x"].samples.tolist(), minibatch.sweep_end] if minibatch else None)
+
+    plain = begun()
+    state = json.loads(json.dumps(plain.get_checkpoint_state()))
+    expected = [following(plain) for _ in range(20)]
+    others = [SOURCES[other]().get_checkpoint_state() for other in SOURCES if other != name]
+    restores = [lambda source, wrong=wrong: source.restore_from_checkpoint(wrong) for wrong in [None, 3, [], {}, *others, *changed(state)]]
+    refused = 0
+    source, position = begun(), 0
+    for call in [*REFUSED_CALLS, *restores]:
+        try:
+            call(source)
+        except (tesson.ResumeError, tesson.UsageError, tesson.ConfigError, ValueError, TypeError, KeyError, OverflowError):
+            refused += 1
+            if position < len(expected):
+                assert following(source) == expected[position], refused
+                position += 1
+        else:
+            source, position = begun(), 0
+    assert refused > 20
