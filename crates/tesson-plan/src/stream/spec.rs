@@ -44,7 +44,7 @@ pub enum StreamOp {
 
 impl StreamOp {
     /// Whether the last of these that changes anything is a shuffle: tf.data makes one operation of it and a repeat on it
-    /// (§8.6).
+    /// (spec/tfds.md §8.6).
     pub(super) fn last_is_shuffle(ops: &[StreamOp]) -> bool {
         ops.iter().rfind(|op| !op.is_idle()).is_some_and(|op| op.is_shuffle())
     }
