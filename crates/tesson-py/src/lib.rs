@@ -12,6 +12,7 @@ mod calls;
 mod command;
 mod config;
 mod errors;
+mod global_order;
 mod log;
 mod mapping;
 mod source;
@@ -38,6 +39,8 @@ mod _tesson {
     use crate::config::{
         Schedule, is_cntk_module, load_reader, nearest_name, option_table, resolve_config, transform_table,
     };
+    #[pymodule_export]
+    use crate::global_order::GlobalOrder;
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

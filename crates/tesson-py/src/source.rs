@@ -392,6 +392,32 @@ impl Source {
         self.with_index(py, |source| source.steps_per_sweep(demand))
     }
 
+    /// Number of minibatches of every sweep of endless data; none if it is not one, or not known.
+    #[pyo3(signature = (samples, workers=None, rank=None))]
+    fn steps_of_every_sweep(
+        &self,
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        workers: Option<&Bound<'_, PyAny>>,
+        rank: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<u64>> {
+        let demand = demand(samples, workers, rank)?;
+        self.with(py, |source, _| Ok(source.steps_of_every_sweep(demand)))
+    }
+
+    /// Number of minibatches to the end of the data, or of the sweep if they have none; none if it is not known.
+    #[pyo3(signature = (samples, workers=None, rank=None))]
+    fn steps_left(
+        &self,
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        workers: Option<&Bound<'_, PyAny>>,
+        rank: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<u64>> {
+        let demand = demand(samples, workers, rank)?;
+        self.with(py, |source, _| source.steps_left(demand))
+    }
+
     /// Whether a sweep ends with a step, and its sequences.
     fn which(
         &self,

@@ -280,6 +280,20 @@ impl Source {
         self.0.steps_per_sweep(demand)
     }
 
+    /// How many minibatches every sweep of endless data has, where that is one number and known without planning.
+    pub fn steps_of_every_sweep(&self, demand: Demand) -> Option<u64> {
+        self.0.steps_of_every_sweep(demand)
+    }
+
+    /// How many minibatches are left from here to the end of the data, or of the sweep if the data have no end. `None` where
+    /// that is not known: the index has not been made, or what rows of truncated minibatches hold is found out by reading.
+    ///
+    /// # Errors
+    /// A demand that can never be met.
+    pub fn steps_left(&self, demand: Demand) -> Result<Option<u64>, Error> {
+        self.0.steps_left(demand)
+    }
+
     /// Which sequences could not be joined; `None` for a single deserializer.
     ///
     /// # Errors

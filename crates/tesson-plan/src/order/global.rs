@@ -23,6 +23,15 @@ pub struct Global {
     pub seed: u64,
 }
 
+impl Global {
+    /// The order of a sweep of any `n` things: which one comes at a position below `n`. Takes neither memory nor time in
+    /// proportion to `n`.
+    pub fn of_sweep(self, n: u64, sweep: u64) -> impl Fn(u64) -> u64 + Send + Sync + 'static {
+        let permutation = Permutation::new(n, self.seed, sweep);
+        move |position| permutation.get(position)
+    }
+}
+
 pub(super) static INFO: OrderInfo = OrderInfo {
     name: "global",
     version: 2,

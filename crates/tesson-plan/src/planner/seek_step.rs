@@ -126,6 +126,17 @@ impl Planner {
         Ok(step)
     }
 
+    /// How many minibatches every sweep of endless data has; `None` if that is not one number, or is not known without planning.
+    ///
+    /// The index must be complete.
+    pub fn steps_of_every_sweep(&self, index: &Index, demand: Demand) -> Option<u64> {
+        let every = self.sequences_of_each(index, demand)?;
+        let n = index.n_sequences();
+        let is_regular =
+            self.spec.limit == Limit::Endless && (!self.spec.cross_sweep_ends || n.is_multiple_of(every));
+        is_regular.then(|| n.div_ceil(every))
+    }
+
     /// How many sequences every minibatch holds before the last ones of a sweep or of the data, of all ranks together;
     /// `None` if that is not one number.
     fn sequences_of_each(&self, index: &Index, demand: Demand) -> Option<u64> {

@@ -77,6 +77,38 @@ proptest! {
     }
 
     #[test]
+    fn every_sweep_has_the_steps_that_are_computed(
+        chunks in any_lengths(), order in any_further_order(), mut spec in any_spec(), demand in any_demand(),
+    ) {
+        let index = index_of(&chunks);
+        (spec.order, spec.limit) = (order, Limit::Endless);
+        let mut planner = Planner::new(spec);
+        if planner.start(&index, demand).is_err() {
+            return Ok(());
+        }
+        if let Some(steps) = planner.steps_of_every_sweep(&index, demand) {
+            let mut plan = BatchPlan::default();
+            for step in 1..=3 * steps {
+                planner.next_batch(&index, demand, &mut plan).unwrap();
+                prop_assert_eq!(plan.sweep_end, step % steps == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_global_order_needs_no_corpus(n in 1usize..3000, seed in any::<u64>(), sweep in 0u64..3) {
+        let index = index_of(&[vec![1; n]]);
+        let global = Global { seed };
+        let mut planner = Planner::new(PlanSpec { limit: Limit::Sweeps(3), ..spec(OrderSpec::Global(global)) });
+        planner.seek(&index, sweep * n as u64, None).unwrap();
+        let mut plan = BatchPlan::default();
+        planner.next_batch(&index, demand(n as u64, 1, 0), &mut plan).unwrap();
+        let planned: Vec<_> = plan.own.iter().map(|planned| u64::from(planned.sequence)).collect();
+        let order = global.of_sweep(n as u64, sweep);
+        prop_assert_eq!(planned, (0..n as u64).map(order).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn what_is_left_out_moves_nothing_else(
         chunks in any_chunks(), order in any_further_order(), sharing in any_sharing(), samples in 1u64..40,
         (workers, rank) in (1u64..4).prop_flat_map(|workers| (Just(workers), 0..workers)), every in 2usize..5,

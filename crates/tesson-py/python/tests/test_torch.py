@@ -786,6 +786,131 @@ def test_a_sampler_resumes_on_another_number_of_ranks(ranks: int) -> None:
         assert list(each) == expected[1][rank::ranks]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_sampler_has_no_state_of_indices_that_were_taken_ahead(workers: int) -> None:
+    each = sampler(100)
+    loader = DataLoader(range(100), batch_size=5, sampler=each, num_workers=workers)
+    read: list[int] = []
+    for batch in itertools.islice(loader, 4):
+        read += batch.tolist()
+    if workers > 0:
+        with pytest.raises(UsageError, match="a loader with 2 worker processes takes indices ahead of its loop"):
+            each.state_dict()
+    else:
+        resumed = sampler(100)
+        resumed.load_state_dict(each.state_dict())
+        assert sorted(read + list(resumed)) == list(range(100))
+    list(loader)
+    if workers > 0:
+        # It might still be in the middle of the loop.
+        with pytest.raises(UsageError, match=r"call set_epoch\(\) for the next one first"):
+            each.state_dict()
+    each.set_epoch(2)
+    assert (each.state_dict()["epoch"], each.state_dict()["taken"]) == (2, 0)
+
+
+def test_a_sampler_of_many_items_takes_no_memory_for_them() -> None:
+    import tracemalloc
+
+    many = tesson.torch.Sampler(2**62, seed=1, world=(1, 4))
+    tracemalloc.start()
+    first = list(itertools.islice(many, 10_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(set(first)) == 10_000 and all(0 <= index < 2**62 for index in first)
+    assert peak < 2**20
+    assert len(many) == 2**60
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.0, True])
+def test_a_seed_that_no_order_has_is_refused(seed: Any) -> None:
+    with pytest.raises(ConfigError, match="expected a whole number from 0 below") as error:
+        tesson.torch.Sampler(3, seed=seed, world=(0, 1))
+    assert error.value.path == "seed"
+
+
+LENGTHS: dict[str, Any] = {
+    "whole sweeps": lambda prepared: tesson.torch.IterableDataset(functools.partial(endless, num_data_partitions=1, partition_index=0), 11),
+    "minibatches of two sweeps": lambda prepared: tesson.torch.IterableDataset(endless, SIZE),
+    "pinned": lambda prepared: tesson.torch.IterableDataset(endless, SIZE, pin_memory=True),
+    "windows": lambda prepared: tesson.torch.IterableDataset(
+        MinibatchSource.from_data(x=np.arange(float(ITEMS)), randomize=True), SIZE
+    ),
+    "unequal sequences": lambda prepared: tesson.torch.IterableDataset(
+        MinibatchSource.from_data(x=[np.zeros(1 + n % 3) for n in range(ITEMS)], randomize="global"), 7
+    ),
+    "buckets": lambda prepared: tesson.torch.IterableDataset(
+        MinibatchSource.from_data(x=[np.zeros(1 + n % 3) for n in range(ITEMS)], randomize=True, bucketing=7), 7
+    ),
+    "an end": lambda prepared: tesson.torch.IterableDataset(functools.partial(endless, max_sweeps=2), SIZE),
+    "a share": lambda prepared: tesson.torch.IterableDataset(functools.partial(rank_of_two, 1), SIZE),
+    "a share by chunk": lambda prepared: tesson.torch.IterableDataset(
+        MinibatchSource.from_data(x=np.arange(130.0), randomize=True, num_data_partitions=2, partition_index=1), 24
+    ),
+    "minibatches": lambda prepared: tesson.torch.IterableDataset(prepared, SIZE),
+    "elements": lambda prepared: tesson.torch.IterableDataset(prepared.map(lambda example: example).batch(3)),
+}
+
+
+@pytest.mark.parametrize("data", LENGTHS)
+def test_the_length_is_that_of_each_iteration(data: str, prepared: Any, pins: list[Any]) -> None:
+    opened = pickle.dumps(prepared)
+
+    def make() -> Any:
+        return LENGTHS[data](pickle.loads(opened))
+
+    dataset = make()
+    for _ in range(3):
+        begin = dataset.state_dict()
+        length, loop = len(dataset), iter(dataset)
+        found = [len(dataset)]
+        states = []
+        for _ in loop:
+            found.append(len(dataset))
+            states.append(dataset.state_dict())
+        assert found == [length] * (1 + len(states)) == [len(states)] * (1 + len(states))
+        # A resumed iteration has the length of the whole one, as loaders have it; a new one after a loop was left has what is left.
+        for step, state in enumerate(states, start=1):
+            resumed = make()
+            resumed.load_state_dict(state)
+            assert len(resumed) == length
+            assert [len(resumed) for _ in resumed] == [length] * (length - step)
+        if states:
+            left = make()
+            left.load_state_dict(begin)
+            list(itertools.islice(left, 1))
+            rest = iter(left)
+            assert len(left) == length - 1 or length == 1
+            assert length == 1 or len(list(rest)) == length - 1
+
+
+def test_a_length_that_is_not_known_is_an_error_of_the_type(prepared: Any, ctf: Any) -> None:
+    streams = StreamDefs(x=StreamDef("x", 1))
+    file = ctf("|x 1\n|x 2\n|x 3\n")
+    for given, size in (
+        (MinibatchSource(CTFDeserializer(file, streams), randomize=False), 2),
+        (endless(truncation_length=2), SIZE),
+        (prepared.filter(lambda example: True), None),
+    ):
+        dataset = tesson.torch.IterableDataset(given, size)
+        with pytest.raises(TypeError, match="the number of minibatches is not known"):
+            len(dataset)
+        assert list(dataset)
+
+
+@pytest.mark.parametrize("size", [SIZE, 11])
+def test_with_workers_only_a_length_that_all_passes_have_is_known(size: int) -> None:
+    dataset = tesson.torch.IterableDataset(endless, size)
+    loader = DataLoader(dataset, batch_size=None, num_workers=2)
+    assert len(loader) == (2 if size == 11 else 6)
+    list(loader)
+    if size == 11:
+        assert len(loader) == 2
+    else:
+        with pytest.raises(TypeError, match="not known"):
+            len(loader)
+
+
 def test_a_sampler_refuses_the_state_of_another() -> None:
     with pytest.raises(ResumeError, match="items=23"):
         sampler(24).load_state_dict(sampler().state_dict())

@@ -82,6 +82,50 @@ def test_the_example_with_lightning_resumes_to_the_same_weights(tmp_path: Path) 
         assert trained(f"stopped-{steps}") == straight
 
 
+def fitted(path: Path, stop_after: int | None, workers: int) -> list[list[float]]:
+    """The minibatches that Lightning's trainer takes in three epochs of five: up to a step, where it saves, or from what was saved."""
+    lightning = pytest.importorskip("lightning", reason="lightning is not installed")
+    torchdata = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    seen = []
+
+    class Module(lightning.LightningModule):  # type: ignore[misc, name-defined, unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(1, 1)
+
+        def train_dataloader(self) -> Any:
+            made = lambda: MinibatchSource.from_data(x=np.arange(20.0), randomize="global", randomization_seed=5)  # noqa: E731
+            return torchdata.StatefulDataLoader(tesson.torch.IterableDataset(made, SIZE), batch_size=None, num_workers=workers)
+
+        def training_step(self, batch: Any, _: int) -> Any:
+            seen.append(batch["x"].flatten().tolist())
+            return self.layer(batch["x"].reshape(-1, 1)).sum()
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), lr=1e-5)
+
+    class Saving(lightning.Callback):  # type: ignore[misc, name-defined, unused-ignore]
+        def on_train_batch_end(self, trainer: Any, *arguments: Any) -> None:
+            if trainer.global_step == stop_after:
+                trainer.save_checkpoint(path)
+                trainer.should_stop = True
+
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = lightning.Trainer(max_epochs=3, accelerator="cpu", devices=1, callbacks=[Saving()], **quiet)
+    trainer.fit(Module(), ckpt_path=path if path.exists() else None)
+    return seen
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_lightning_resumes_in_the_middle_of_an_epoch_without_a_loss(tmp_path: Path, workers: int) -> None:
+    straight = fitted(tmp_path / "none", None, 0)
+    assert len(straight) == 15
+    # Behind the last minibatch of an epoch Lightning itself counts an epoch too many, whatever the loader.
+    for step in (1, 2, 3, 4, 6, 8, 14) if workers == 0 else (3, 8):
+        path = tmp_path / str(step)
+        assert fitted(path, step, workers) + fitted(path, None, workers) == straight, step
+
+
 def weights(path: Path) -> list[Any]:
     return [value.tolist() for value in torch.load(path, weights_only=True)["model"].values()]
 

@@ -40,10 +40,12 @@ class Ahead:
         self._next = None if is_over else self._thread.submit(self._make)
         return made
 
-    def settle(self) -> None:
-        """Wait until nothing is being made. What was made last stays, to be taken."""
-        if self._next is not None:
-            wait([self._next])
+    def settle(self) -> int:
+        """Wait until nothing is being made. Returns how many batches were made last and stay, to be taken."""
+        if self._next is None:
+            return 0
+        wait([self._next])
+        return int(self._next.exception() is None and self._next.result().batch is not None)
 
     def stop(self) -> None:
         """Wait until nothing is being made. What was made last and not taken is dropped."""

@@ -50,7 +50,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     hands it on as it is.
 
     ``torchdata``'s ``StatefulDataLoader`` resumes exactly behind the last batch that it has yielded, whatever had been read ahead,
-    with the number of workers that its state was saved with. The dataset is a ``Stateful`` of ``torch.distributed.checkpoint``,
+    with the number of workers that its state was saved with. Lightning's trainer saves that state in the middle of an epoch, and then resumes
+    exactly, since :func:`len` says which minibatch is the last one; at the end of an epoch it drops it, and what it resumes from there
+    begins with the first pass, unless the module keeps the dataset's state (``examples/torch/lightning_module.py``). The dataset is a ``Stateful`` of ``torch.distributed.checkpoint``,
     too. Without worker processes :meth:`state_dict` stands behind the last minibatch yielded.
 
     Parameters
@@ -116,6 +118,10 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._ended = False
         #: Whether a state was loaded of the end of an iteration, which therefore has nothing more to give.
         self._nothing_left = False
+        #: Without workers: minibatches of the pass that were yielded, and how many of them before this iteration. Whether it goes on with that
+        #: of a state that was loaded, and whether it is about to begin.
+        self._taken = self._taken_before = 0
+        self._is_resumed = self._is_about_to_begin = False
         #: Of a worker: minibatches of others that come before its next, and whether a state that was loaded says so.
         self._skip = 0
         self._loaded = False
@@ -130,6 +136,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
         if worker is None:
+            self._is_about_to_begin = True
             return self._iterate()
         self._refuse_if_unfinished()
         # Now, not when the first minibatch is asked for: a loader may drop this iteration for another one.
@@ -149,17 +156,53 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
 
     def _iterate(self) -> Iterator[dict[str, Any]]:
         reader = self._reader_after_workers()
+        if self._ended or self._passes.have_begun:
+            self._taken = 0
         self._passes.clear()
-        self._ended = False
+        self._ended = self._is_about_to_begin = False
+        self._taken_before, self._is_resumed = 0 if self._is_resumed else self._taken, False
         if self._nothing_left:
             self._nothing_left = False
-            return
-        if self._pin_memory:
+        elif self._pin_memory:
             yield from self._iterate_ahead(reader)
         else:
             while not self._ended and (tensors := self._next(reader)) is not None:
+                self._taken += 1
                 yield tensors
-        self._ended = False
+        self._ended, self._taken, self._taken_before = False, 0, 0
+
+    def __len__(self) -> int:
+        """Minibatches of the iteration that goes on, or of the next one; after a resume, with those before it.
+
+        It is planned, without reading data, at about 50 ns a sequence where minibatches are not all alike.
+
+        Raises
+        ------
+        TypeError
+            It is not known: of sources that were opened without an index and have not read to their end, of truncated ones and those whose
+            sizes change, of datasets whose elements have to be counted, and while worker processes read passes of unequal length.
+        """
+        length = self._length()
+        if length is None:
+            raise TypeError("the number of minibatches is not known: iterate to the end")
+        return length
+
+    def _length(self) -> int | None:
+        reader = self._reader()
+        if self._passes.have_begun:
+            # They alone know where they are. The first pass begins where the main process stands.
+            every = reader.of_every_pass()
+            return reader.left(0) if every is None and self._passes.number(0) == 0 else every
+        if self._nothing_left or self._ended and not self._is_about_to_begin:
+            return self._taken - self._taken_before
+        taken = 0 if self._ended else self._taken
+        before = 0 if self._is_resumed else taken if self._is_about_to_begin else self._taken_before
+        if self._is_about_to_begin:
+            self._stop_ahead()
+        ahead = self._ahead[0].settle() if self._ahead is not None else 0
+        # The reader stands behind what was made ahead.
+        left = 0 if self._ahead is not None and reader.ended else reader.left(taken + ahead)
+        return None if left is None else taken - before + ahead + left
 
     def _next(self, reader: Reader) -> dict[str, Any] | None:
         """The next minibatch, if the pass has one more."""
@@ -189,6 +232,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         try:
             while (made := ahead.take()) and made.batch is not None:
                 self._ahead, self._ended = (ahead, made.state), made.ended
+                self._taken += 1
                 yield made.batch
             if made:
                 self._ahead = ahead, made.state
@@ -298,7 +342,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         worker = get_worker_info()
         ended = self._ended or self._nothing_left
         if worker is None:
-            return {"source": json.dumps(self._position()), "ended": ended}
+            return {"source": json.dumps(self._position()), "ended": ended, "taken": self._taken}
         behind, skip = self._behind if self._behind is not None and not ended else (self._reader().state, self._skip)
         return {
             "source": json.dumps(behind()),
@@ -328,7 +372,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
                 f"the state is that of {who[0]}, found {who[1]}: resume with the num_workers that it was saved with",
                 code="resume.unreadable",
             )
-        position, numbers = state_dict["source"], [state_dict.get(name) for name in _OF_WORKERS] if saved else []
+        position, numbers = state_dict["source"], [state_dict.get(name) for name in _OF_WORKERS] if saved else [state_dict.get("taken", 0)]
         if not isinstance(state_dict.get("ended"), bool) or not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
             raise ResumeError(f"found the state {dict(state_dict)!r}, expected what state_dict() returned", code="resume.unreadable")
         if isinstance(position, str):
@@ -342,7 +386,8 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._reader().restore(position)
         self._drop_ahead()
         self._unfinished = None
-        self._ended = False
+        self._ended = self._is_about_to_begin = False
+        self._taken, self._is_resumed = state_dict.get("taken", 0), True
         self._nothing_left = bool(state_dict["ended"])
         if worker is None:
             self._passes.clear()

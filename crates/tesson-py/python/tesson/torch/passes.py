@@ -59,6 +59,11 @@ class Passes:
         """The number of the pass that comes next, or in which the worker is."""
         return int(self._counts[worker, 0])
 
+    @property
+    def have_begun(self) -> bool:
+        """Whether worker processes have begun a pass since the main process read."""
+        return self._workers() != 0
+
     def start(self, worker: int, workers: int) -> dict[str, Any] | None:
         """Where the worker's next pass begins; None where the dataset stands."""
         is_inside = bool(self._counts[worker, 1])

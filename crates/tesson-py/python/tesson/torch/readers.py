@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -58,6 +59,12 @@ class Reader(Protocol):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go to a place."""
 
+    def of_every_pass(self) -> int | None:
+        """How many batches each pass has, if that is one number and known."""
+
+    def left(self, taken: int) -> int | None:
+        """How many batches the pass has left after as many as were `taken`, if that is known."""
+
 
 def reader_of(given: Readable | Callable[[], Readable], options: ReaderOptions, reopens: bool = False) -> Reader:
     """A reader of what a dataset was given; of another process, if it `reopens`."""
@@ -102,6 +109,17 @@ class SourceReader:
     def restore(self, state: Mapping[str, Any]) -> None:
         self._source.restore_from_checkpoint(state)
         self.ended = False
+
+    def of_every_pass(self) -> int | None:
+        size = self._constant_size()
+        return None if size is None else self._source._source.steps_of_every_sweep(size, *self._source._share)
+
+    def left(self, taken: int) -> int | None:
+        size = self._constant_size()
+        return None if size is None else self._source._source.steps_left(size, *self._source._share)
+
+    def _constant_size(self) -> int | None:
+        return self._source._source.default_sizes().constant() if self._size is None else self._size
 
 
 class PreparedReader:
@@ -156,3 +174,11 @@ class PreparedReader:
     def restore(self, state: Mapping[str, Any]) -> None:
         # Not a new pass: it would count as begun, also if the state is refused.
         self._begun().load_state_dict(state)
+
+    def of_every_pass(self) -> int | None:
+        elements = self._dataset.cardinality()
+        return None if elements < 0 else elements if self._size is None else math.ceil(elements / self._size)
+
+    def left(self, taken: int) -> int | None:
+        whole = self.of_every_pass()
+        return None if whole is None else max(0, whole - taken)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sized
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 # Types are checked where PyTorch is not installed, too.
 from torch.utils.data import Sampler as TorchSampler  # type: ignore[import-not-found, unused-ignore]
 
-from ..errors import ConfigError, ResumeError
-from ..source import MinibatchSource
+from .._tesson import GlobalOrder
+from ..errors import ConfigError, ResumeError, UsageError
 from ..world import resolve_world
 
 __all__ = ["Sampler"]
@@ -23,8 +23,8 @@ class Sampler(TorchSampler[int]):
     of one after :meth:`load_state_dict`; the one after it is the next epoch, also without :meth:`set_epoch`, and even if a loop
     was left in the middle: how much of it a loader with worker processes had taken would depend on their number.
 
-    The state counts what was taken from the sampler, and a loader with worker processes takes indices ahead. Use ``torchdata``'s
-    ``StatefulDataLoader`` there: its state counts what it has yielded.
+    The state counts what was taken from the sampler, and a loader with worker processes takes indices ahead, so there is no state then.
+    Use ``torchdata``'s ``StatefulDataLoader`` there: its state counts what it has yielded.
 
     Parameters
     ----------
@@ -63,6 +63,8 @@ class Sampler(TorchSampler[int]):
         self._items = data_source if isinstance(data_source, int) else len(data_source)
         if self._items < 1:
             raise ConfigError(f"found {self._items} items, expected at least 1", path="data_source")
+        if type(seed) is not int or not 0 <= seed < 2**64:
+            raise ConfigError(f"found {seed!r}, expected a whole number from 0 below 2^64", path="seed")
         self._seed = seed
         self._rank, self._ranks, _ = resolve_world(world)
         self._equal_steps = equal_steps
@@ -70,11 +72,14 @@ class Sampler(TorchSampler[int]):
         self._start = _Place(0, 0)
         #: The iteration that has begun and not ended.
         self._running: _Indices | None = None
+        #: Worker processes of the loader that has taken indices ahead of its loop.
+        self._workers = 0
 
     def set_epoch(self, epoch: int) -> None:
         """Begin this epoch, counted from 0, with the next iteration; nothing happens if a state of it was loaded for that."""
         if self._running is not None or epoch != self._start.epoch:
             self._start, self._running = _Place(epoch, 0), None
+        self._workers = 0
 
     def __len__(self) -> int:
         """Indices of an epoch for this rank."""
@@ -93,13 +98,27 @@ class Sampler(TorchSampler[int]):
     def _begin(self, iteration: _Indices, place: _Place) -> None:
         """Notes that an iteration begins at a place: the one after it has the next epoch."""
         self._start, self._running = _Place(place.epoch + 1, 0), iteration
+        self._workers = _workers_of_caller() or 0
 
     def _end_of(self, iteration: _Indices) -> None:
         if self._running is iteration:
             self._running = None
 
     def state_dict(self) -> dict[str, Any]:
-        """What has been taken. The state of any rank resumes on any number of them."""
+        """What has been taken. The state of any rank resumes on any number of them.
+
+        Raises
+        ------
+        UsageError
+            A loader with worker processes has taken indices, and it alone knows how many of them were used. Between epochs,
+            :meth:`set_epoch` says that all were.
+        """
+        # `StatefulDataLoader` asks, and counts itself.
+        if self._workers > 0 and _workers_of_caller() is None:
+            raise UsageError(
+                f"a loader with {self._workers} worker processes takes indices ahead of its loop, and how many of them were used is not known "
+                "here: ask StatefulDataLoader for its state, use num_workers=0, or, between epochs, call set_epoch() for the next one first"
+            )
         return self._state(self._start if self._running is None else self._running.place)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -110,7 +129,7 @@ class Sampler(TorchSampler[int]):
         ResumeError
             The state is that of another number of items or another seed. The sampler is as it was.
         """
-        self._start, self._running = self._place(state_dict), None
+        self._start, self._running, self._workers = self._place(state_dict), None, 0
 
     def _state(self, place: _Place) -> dict[str, Any]:
         return {"epoch": place.epoch, "taken": place.taken, "items": self._items, "seed": self._seed}
@@ -120,12 +139,26 @@ class Sampler(TorchSampler[int]):
         for name, mine in (("items", self._items), ("seed", self._seed)):
             if given.get(name) != mine:
                 raise ResumeError(f"the state is that of {name}={given.get(name)}, found {mine}", code="resume.unreadable")
-        epoch, taken = given.get("epoch"), given.get("taken")
+        epoch, taken = (given.get(name, -1) for name in ("epoch", "taken"))
         # Another number of ranks may have gone further, to have equally many steps.
-        if not isinstance(epoch, int) or not isinstance(taken, int) or epoch < 0 or taken < 0:
+        if not all(type(count) is int and 0 <= count < 2**63 for count in (epoch, taken)):
             found = f"found epoch={epoch!r} and taken={taken!r}, expected numbers from 0, as state_dict() returned"
             raise ResumeError(found, code="resume.unreadable")
         return _Place(epoch, taken)
+
+
+def _workers_of_caller() -> int | None:
+    """Worker processes of the loader that calls; None if no loader does.
+
+    A sampler is not told who takes its indices, and a loader's iteration takes them in a method of its own.
+    """
+    frame = sys._getframe(2)
+    while frame is not None:
+        workers = getattr(frame.f_locals.get("self"), "_num_workers", None)
+        if isinstance(workers, int):
+            return workers
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
 
 
 class _Place(NamedTuple):
@@ -148,7 +181,7 @@ class _Indices(Iterator[int]):
         #: The epoch, once it has begun, and the indices of it that all ranks together have taken.
         self._epoch: int | None = None
         self._taken = 0
-        self._source: MinibatchSource | None = None
+        self._order: GlobalOrder | None = None
         #: Indices that lie ready, and the place in the epoch of the first of them.
         self._block: list[int] = []
         self._block_start = 0
@@ -164,7 +197,7 @@ class _Indices(Iterator[int]):
             self._begin(sampler._start)
         place = self._taken + sampler._rank
         if place >= self._end:
-            self._close()
+            self._order = None
             sampler._end_of(self)
             raise StopIteration
         place %= sampler._items
@@ -178,25 +211,14 @@ class _Indices(Iterator[int]):
     def _begin(self, place: _Place) -> None:
         self._epoch, self._taken = place
         self._end = self._sampler._end()
-        self._block = []
+        self._order, self._block = GlobalOrder(self._sampler._items, self._sampler._seed, place.epoch), []
         self._sampler._begin(self, place)
 
     def _read(self, place: int) -> None:
         """Makes the indices from a place on ready."""
-        sampler = self._sampler
-        if self._source is None:
-            # Only the order is of interest: the data are zeros that take no memory.
-            nothing = np.broadcast_to(np.float32(0), (sampler._items, 1))
-            options: dict[str, Any] = {"randomize": "global", "randomization_seed": sampler._seed, "threads": 1}
-            self._source = MinibatchSource.from_data({"item": nothing}, **options)
-        self._source.restore_from_checkpoint({"minibatchSourcePosition": (self._epoch or 0) * sampler._items + place})
-        keys = self._source.next_minibatch(min(Sampler.BLOCK, sampler._items - place))["item"].keys
-        self._block, self._block_start = list(map(int, keys)), place
-
-    def _close(self) -> None:
-        if self._source is not None:
-            self._source.close()
-            self._source = None
+        assert self._order is not None
+        self._block = self._order.range(place, min(place + Sampler.BLOCK, self._sampler._items)).tolist()
+        self._block_start = place
 
     def state_dict(self) -> dict[str, Any]:
         """The place after the last index."""
