@@ -48,7 +48,8 @@ impl Consumed {
 /// Combines the states of all ranks, in any order, under sharing by chunk. Any number of workers may resume from the
 /// result, sharing by chunk or by position: what was consumed is left out, everything else comes.
 ///
-/// Faults are added up, as a single worker would have charged them.
+/// Faults are added up, as a single worker would have charged them. Equal states that are of no rank are good for any number of workers
+/// as they are: those of a single worker, of ranks that share by position, and of the start of the data.
 ///
 /// # Errors
 /// [`ResumeError`] if the states are not those of all ranks of one run: a rank is missing or there twice, the numbers
@@ -56,6 +57,9 @@ impl Consumed {
 pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> {
     let first =
         states.first().ok_or_else(|| ResumeError::not_all_ranks("the number of states", 0, "at least 1"))?;
+    if first.share.is_none() && first.fingerprint.is_some() && states.iter().all(|state| state == first) {
+        return Ok(first.clone());
+    }
     let mut by_rank: Vec<Option<&ResumeState>> = vec![None; states.len()];
     for state in states {
         let rank = rank_of(state, states.len())?;

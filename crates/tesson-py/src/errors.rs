@@ -1,6 +1,6 @@
 //! Errors of the façade become exceptions of `tesson.errors`.
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::Error;
@@ -60,6 +60,13 @@ pub(crate) fn unpaired(py: Python<'_>, error: &PairingError) -> PyErr {
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let raised = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Raised>());
+    // What is no `Exception` (KeyboardInterrupt, SystemExit) is not about the data.
+    if let Some(raised) = raised
+        && !raised.exception.is_instance_of::<PyException>(py)
+    {
+        return Ok(raised.exception.clone_ref(py));
+    }
     let facts = PyDict::new(py);
     let class = match error {
         Error::Data(e) => data_facts(&facts, e)?,
@@ -91,7 +98,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let class = py.import("tesson.errors")?.getattr(class)?;
     let exception = PyErr::from_value(class.call((message,), Some(&facts))?);
     exception.value(py).setattr("code", error.code())?;
-    if let Some(raised) = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Raised>()) {
+    if let Some(raised) = raised {
         exception.set_cause(py, Some(raised.exception.clone_ref(py)));
     }
     Ok(exception)

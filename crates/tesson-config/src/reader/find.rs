@@ -63,14 +63,22 @@ pub(crate) fn without_reader(tree: &Section) -> (Option<ConfigSpan>, String) {
     match meant(tree) {
         Some(name) => (place(name), format!("{expected}, but `{name}`; is that what it is meant to be?")),
         None => {
+            // Data that were given for a configuration are one name a line, of any length.
+            let is_name = |name: &str| {
+                name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) && name.len() <= 64
+            };
             let names: Vec<&str> = tree.0.iter().take(5).map(|(name, _)| name.as_str()).collect();
-            (
-                None,
-                format!(
+            let what = match names.iter().all(|name| is_name(name)) {
+                true => format!(
                     "{expected} among the sections (found at the top: {}); add `reader = [ … ]`",
                     names.join(", ")
                 ),
-            )
+                false => format!(
+                    "{expected}, and no configuration at all; if this is a file of data, expected the configuration that names it, or a \
+                     deserializer such as CNTKTextFormatDeserializer"
+                ),
+            };
+            (None, what)
         }
     }
 }

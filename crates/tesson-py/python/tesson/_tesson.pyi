@@ -17,6 +17,7 @@ __all__ = [
     "ElementOrder",
     "ExampleIterator",
     "ExampleReader",
+    "GlobalOrder",
     "GlobalSeeds",
     "NestedElements",
     "PreparedDataset",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, SupportsIndex, cast
 
+from . import _tesson
 from .errors import ConfigError
 from .keywords import suggests_keywords
 from .paths import AnyPath, optional_text_of, text_of
@@ -29,6 +31,37 @@ class Deserializer:
         """The streams, by name."""
         return StreamDefs(self._streams)
 
+    def __setitem__(self, option: str, value: object) -> None:
+        """Set an option by its name in configurations, in any case, or its keyword: ``deserializer["grayscale"] = True``, as scripts for CNTK do.
+
+        Raises
+        ------
+        ConfigError
+            There is no such option.
+        """
+        self._options[self._keyword(option)] = value
+
+    def __getitem__(self, option: str) -> Any:
+        """An option that was given, by the same names; None if it was not.
+
+        Raises
+        ------
+        ConfigError
+            There is no such option.
+        """
+        return self._options.get(self._keyword(option))
+
+    def _keyword(self, option: str) -> str:
+        """The keyword of an option."""
+        names = [row["name"] for row in _tesson.option_table(self.type) if row["name"] != "input"]
+        wanted = option.replace("_", "").lower()
+        name = next((name for name in names if name.lower() == wanted), None)
+        if name is None:
+            near = _tesson.nearest_name(option, names)
+            remedy = "streams are given when it is made" if wanted == "input" else f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
+            raise ConfigError(f"`{self.type}` has no option `{option}` to set; {remedy}", path=option)
+        return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
     @property
     def _source_transforms(self) -> dict[str, list[AnyTransform]]:
         """The transforms by stream that the source applies."""
@@ -47,7 +80,7 @@ class Deserializer:
     def config(self) -> dict[str, Any]:
         """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
         config: dict[str, Any] = {"type": self.type}
-        config.update((camel_case(name), value) for name, value in self._options.items())
+        config.update((camel_case(name), value) for name, value in self._options.items() if value is not None)
         for name, stream in self._streams.items():
             if stream.dtype is not None and not self._has_type(stream):
                 path = f"streams.{name}.dtype"

@@ -31,6 +31,7 @@ from .minibatch import Minibatch, MinibatchData
 from .source import MinibatchSource
 from .source_base import Source
 from .stream_names import check_storage, named_streams
+from .tfds.dataset import Dataset
 
 __all__ = ["MinibatchIterator", "minibatches"]
 
@@ -66,7 +67,7 @@ def minibatches(
         Minibatches whose copy to the devices starts before the loop asks for them, from 0. Each takes device memory.
     padded : collection of str, optional
         Streams whose sequences have several samples. By default all streams if the corpus has more samples than
-        sequences, which indexes it; for custom sources (:class:`UserMinibatchSource`) none.
+        sequences, which indexes it, or is truncated; for custom sources (:class:`UserMinibatchSource`) none.
     pad_to : int, optional
         Steps to which the sequences of padded streams are filled up with 0. By default as many as the longest
         sequence of the minibatch, where compiled functions are compiled anew for each length. Needed where processes share
@@ -85,7 +86,7 @@ def minibatches(
     Raises
     ------
     UsageError
-        A stream is sparse or ragged, or an argument means nothing. When iterating: processes that share by position would have
+        The source is a prepared dataset; a stream is sparse or ragged, or, of a source that truncates, not padded; an argument means nothing. When iterating: processes that share by position would have
         unequal rows of an array.
     """
     return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to, classes)
@@ -116,6 +117,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         pad_to: int | None,
         classes: Collection[str] = (),
     ) -> None:
+        _check_kind(source)
         for name, value, least in (("prefetch", prefetch, 0), ("pad_to", pad_to, 1)):
             if value is not None and (not isinstance(value, int) or value < least):
                 raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
@@ -128,6 +130,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._sharding = sharding
         self._prefetch = prefetch
         self._padded = _checked(padded, source)
+        _check_truncated(source, self._padded - self._classes)
         self._pad_to = pad_to
         self._state: dict[str, Any] | BatchState = source.get_checkpoint_state()
         #: Whether that is the state after the last minibatch of a sweep whose loop has not ended: here, or where the state was saved.
@@ -438,9 +441,34 @@ def _with_axes(sharding: Any, axes: int) -> Any:
     return jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec(*sharding.spec[:axes]))
 
 
+def _check_kind(source: Any) -> None:
+    """Refuses what has no minibatches of a source."""
+    if not isinstance(source, Source):
+        remedy = (
+            "read the split as a source, MinibatchSource(TFDSDeserializer(…)), or pass the arrays of its minibatches() to jax.device_put"
+            if isinstance(source, Dataset)
+            else "open a MinibatchSource, or derive from UserMinibatchSource"
+        )
+        raise UsageError(f"found {type(source).__name__}, expected a source: {remedy}")
+
+
+def _check_truncated(source: Source, padded: Collection[str]) -> None:
+    """Refuses streams of truncated minibatches that are not padded: their pieces stand in rows of many steps."""
+    if isinstance(source, MinibatchSource) and source._source.is_truncated():
+        for name in source.streams:
+            if name not in padded:
+                raise UsageError(
+                    f"stream `{name}`: the source truncates sequences, whose pieces have many steps; expected a dense stream that is padded: name it "
+                    "in `padded` and not in `classes`, or open the source without truncation_length"
+                )
+
+
 def _checked(padded: Collection[str] | None, source: Source) -> frozenset[str]:
     """The padded streams: those named, or by default what the corpus needs."""
     if padded is None:
-        several = isinstance(source, MinibatchSource) and source.num_samples_per_sweep > source.num_sequences
+        # Pieces of truncated sequences may have any number of steps, also where all sequences have one sample.
+        several = isinstance(source, MinibatchSource) and (
+            source._source.is_truncated() or source.num_samples_per_sweep > source.num_sequences
+        )
         return frozenset(source.streams if several else ())
     return named_streams("padded", padded, source)

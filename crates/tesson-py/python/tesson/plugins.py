@@ -112,6 +112,9 @@ def _taken(options: dict[str, Any], name: str) -> Any:
 
 def _imported(module: str, type_name: str, path: str) -> Maker:
     """Imports a module and finds what it has registered."""
+    if not all(part.isidentifier() for part in module.split(".")):
+        what = f"found `{module}`, expected the name of a Python module, such as `package.module`: it is imported, not read from a path"
+        raise ConfigError(f"{path}.module: {what}", path=f"{path}.module")
     try:
         importlib.import_module(module)
     except ImportError as e:

@@ -394,6 +394,10 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         ([[0.0, 1.0], [2.0, 3.0]], [2, 1])
         """
         arguments = locals()
+        if data is not None and not isinstance(data, Mapping):
+            remedy = "give its columns by name, as in from_data({name: table[name] for name in table.columns})"
+            remedy = remedy if hasattr(data, "columns") else "give arrays by name, as in from_data(x=data)"
+            raise ConfigError(f"data: found {type(data).__name__}, expected a mapping from streams to data; {remedy}", path="data")
         _check_options(streams)
         options = {name: arguments[name] for name in inspect.signature(MinibatchSource).parameters if name in arguments}
         return cls(MemoryDeserializer({**(data or {}), **streams}), **options)
@@ -813,7 +817,7 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Combine the states of all ranks into one, from which any number of workers can resume.
 
     Under ``sharing="chunk"`` each rank has a position of its own; the result stands for what all of them together have
-    consumed. Under ``sharing="position"`` all ranks have the same state, and nothing needs to be merged.
+    consumed. Under ``sharing="position"``, with a single worker and before the first minibatch all states are the same, and so is the result.
 
     Parameters
     ----------
@@ -871,8 +875,12 @@ def _excluded(keys: Iterable[int | str] | AnyPath | None) -> list[int | str] | s
 def _check_options(streams: Mapping[str, Any]) -> None:
     """Refuses streams that are no data and whose names are nearly those of options."""
     options = list(inspect.signature(MinibatchSource.from_data).parameters)
+    others = [name for name in inspect.signature(MinibatchSource).parameters if name not in options]
     for name, value in streams.items():
-        if value is None or isinstance(value, (str, bool, int, float)):
+        if value is None or isinstance(value, (str, bool, int, float, os.PathLike)):
+            if name in others:
+                what = f"found {value!r}, expected data; that is an option of MinibatchSource, which data in memory do not have here"
+                raise ConfigError(f"{name}: {what}; open MinibatchSource(tesson.memory.MemoryDeserializer(…), {name}=…)", path=name)
             if near := nearest_keyword(name, options):
                 what = f"found {value!r}, expected data; did you mean the option `{near}`?"
                 raise ConfigError(f"{name}: {what}", path=name)

@@ -99,7 +99,7 @@ class StreamDef:
         ragged: bool = False,
     ) -> None:
         # The order of the arguments is CNTK's.
-        dims = None if shape is None else _dims(shape)
+        dims = None if shape is None else _dims(shape, of="" if field is None else f" of `{field}`")
         if is_sparse and dims is not None and len(dims) != 1:
             raise ConfigError(f"found shape {dims} of a sparse stream, expected one dimension")
         steps: tuple[AnyTransform, ...]
@@ -127,14 +127,14 @@ class StreamDef:
         return None if self.shape is None else math.prod(self.shape)
 
 
-def _dims(shape: SupportsIndex | Sequence[SupportsIndex], *, or_open: bool = False) -> tuple[int, ...]:
-    """A shape as a tuple: a number of values is a shape of one dimension. Dimensions may be open: -1."""
+def _dims(shape: SupportsIndex | Sequence[SupportsIndex], *, or_open: bool = False, of: str = "") -> tuple[int, ...]:
+    """A shape as a tuple: a number of values is a shape of one dimension. Dimensions may be open: -1. Errors say whose it is: `of`."""
     try:
         dims = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
     except TypeError:
-        raise ConfigError(f"found the shape {shape!r}, expected a whole number or several of them", path="shape") from None
+        raise ConfigError(f"found the shape {shape!r}{of}, expected a whole number or several of them", path="shape") from None
     if any(dim < 1 and not (or_open and dim == -1) for dim in dims):
-        raise ConfigError(f"found the shape {shape!r}, expected numbers from 1", path="shape")
+        raise ConfigError(f"found the shape {shape!r}{of}, expected numbers from 1", path="shape")
     return dims
 
 
@@ -170,6 +170,7 @@ class StreamConfiguration:
     @property
     def definition(self) -> StreamDef:
         """The same as a :class:`StreamDef`."""
+        _dims(self.dim, of=f" of `{self.name}`")
         return StreamDef(self.stream_alias or None, self.dim, self.is_sparse, defines_mb_size=self.defines_mb_size)
 
 
@@ -270,7 +271,7 @@ class StreamInformation:
             ("stream_id", stream_id),
             ("storage_format", storage_format),
             ("dtype", np.dtype(dtype)),
-            ("shape", _dims(shape, or_open=True)),
+            ("shape", _dims(shape, or_open=True, of=f" of `{name}`")),
             ("defines_mb_size", defines_mb_size),
             ("classes", tuple(classes)),
         ):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from damaged import damaged, is_refused
 from kills import free_port
+from prepare import tensor, write_dataset
 
 import tesson.jax
 from tesson import (
@@ -28,6 +29,7 @@ from tesson import (
     StreamInformation,
     UsageError,
     UserMinibatchSource,
+    tfds,
 )
 
 jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
@@ -577,3 +579,23 @@ def test_a_state_that_is_refused_changes_nothing(options: dict[str, Any], step: 
     read = [[*begun, *map(str, loop)] for begun, loop in zip(read, (plain, refusing), strict=True)]
     assert read[0] == read[1]
     assert [str(batch) for batch in refusing] == [str(batch) for batch in plain]
+
+
+def test_pieces_of_sequences_of_one_sample_are_padded() -> None:
+    def truncated() -> MinibatchSource:
+        return MinibatchSource.from_data(x=np.arange(6.0), truncation_length=2, max_sweeps=1)
+
+    batches = list(tesson.jax.minibatches(truncated(), 4))
+    assert [(batch["x"].shape, batch["x_lengths"].tolist()) for batch in batches] == [((4, 2), [1] * 4), ((2, 2), [1] * 2)]
+    assert sorted(value for batch in batches for value in batch["x"][:, 0].tolist()) == list(range(6))
+    with pytest.raises(UsageError, match="stream `x`: the source truncates sequences, .* name it in `padded`"):
+        tesson.jax.minibatches(truncated(), 4, padded=())
+
+
+def test_what_is_no_source_is_refused_with_what_to_read(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "numbers" / "1.0.0", {"n": tensor("int64")}, {"train": [[{"n": 1}]]})
+    prepared: Any = tfds.builder_from_directory(tmp_path / "numbers" / "1.0.0").as_dataset("train")
+    with pytest.raises(UsageError, match=r"found Dataset, expected a source: read the split as a source, MinibatchSource\(TFDSDeserializer"):
+        tesson.jax.minibatches(prepared, 1)
+    with pytest.raises(UsageError, match="found list, expected a source: open a MinibatchSource"):
+        tesson.jax.minibatches([1, 2], 1)  # type: ignore[arg-type]

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tesson
 from tesson import (
     ConfigError,
     CTFDeserializer,
     DataError,
     MinibatchSource,
     ResumeError,
+    StreamConfiguration,
     StreamDef,
     StreamDefs,
     StreamInformation,
@@ -243,6 +245,83 @@ def test_states_that_cannot_be_restored_say_why_by_their_code(change: dict[str, 
 
 
 def test_states_that_cannot_be_merged_have_a_code() -> None:
+    source = opened()
+    source.next_minibatch(2, num_data_partitions=2, partition_index=0)
     with pytest.raises(ResumeError, match="merge the states of all ranks of one run, each once") as caught:
-        merge_states([opened().get_checkpoint_state()])
+        merge_states([source.get_checkpoint_state()])
     assert caught.value.code == "resume.not-all-ranks"
+
+
+@pytest.mark.parametrize("module", ["../evil", ".evil", "a/b", "a..b", "C:\\evil", "a b"])
+def test_a_module_is_a_name_and_no_path(module: str) -> None:
+    with pytest.raises(ConfigError, match="expected the name of a Python module, such as `package.module`") as error:
+        MinibatchSource.from_config({"deserializers": [{"type": "Evil", "module": module}]})
+    assert error.value.path == "deserializers[0].module"
+
+
+@pytest.mark.parametrize(("option", "value"), [("max_samples_end", "inside"), ("max_errors", 3), ("strict_keys", True), ("quarantine", None)])
+def test_an_option_that_data_in_memory_lack_is_no_stream(option: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"{option}: .* that is an option of MinibatchSource, .*MemoryDeserializer") as error:
+        MinibatchSource.from_data(x=np.arange(3), **{option: value})
+    assert error.value.path == option
+
+
+def test_a_table_is_given_by_its_columns() -> None:
+    class Table:
+        columns = ("a", "b")
+
+    wrong: Any = Table()
+    with pytest.raises(ConfigError, match=r"data: found Table, expected a mapping .*from_data\({name: table\[name\]"):
+        MinibatchSource.from_data(wrong)
+    wrong = np.eye(3)
+    with pytest.raises(ConfigError, match=r"data: found ndarray, .*from_data\(x=data\)"):
+        MinibatchSource.from_data(wrong)
+
+
+def test_a_shape_that_is_none_names_what_it_is_of() -> None:
+    with pytest.raises(ConfigError, match="found the shape 0 of `x`, expected numbers from 1"):
+        StreamDef("x", 0)
+    with pytest.raises(ConfigError, match="found the shape 0 of `y`"):
+        StreamInformation("y", 0, "dense", np.float32, 0)
+    with pytest.raises(ConfigError, match="found the shape 0 of `z`"):
+        CTFDeserializer("train.ctf", [StreamConfiguration("z", 0)])
+
+
+def test_a_file_of_data_is_no_configuration_and_is_not_shown() -> None:
+    with pytest.raises(ConfigError, match="found no section `reader`, and no configuration at all; if this is a file of data") as error:
+        MinibatchSource.from_config("train.ctf")
+    assert "|x" not in str(error.value) and len(str(error.value)) < 250
+
+
+def test_states_of_no_rank_are_merged_as_they_are() -> None:
+    def made(**options: Any) -> MinibatchSource:
+        return MinibatchSource.from_data(x=np.arange(200.0), randomize=True, max_sweeps=1, **options)
+
+    alone, at_start = made(), [made(num_data_partitions=2, partition_index=rank) for rank in range(2)]
+    by_position = [made(world=(rank, 2)) for rank in range(2)]
+    for source in (alone, *by_position):
+        source.next_minibatch(10)
+    for sources in ([alone], at_start, by_position):
+        states = [source.get_checkpoint_state() for source in sources]
+        assert merge_states(states) == states[0]
+    later = made()
+    later.next_minibatch(20)
+    with pytest.raises(ResumeError, match="cannot be merged"):
+        merge_states([alone.get_checkpoint_state(), later.get_checkpoint_state()])
+
+
+def test_an_option_of_a_deserializer_is_set_as_an_item() -> None:
+    deserializer = tesson.ImageDeserializer("map.txt", StreamDefs(features=StreamDef("image")))
+    deserializer["grayscale"] = True
+    deserializer["maxPixels"] = 100
+    deserializer["on_corrupt_image"] = "skip"
+    assert (deserializer["Grayscale"], deserializer["max_pixels"], deserializer["root"]) == (True, 100, None)
+    expected = {"grayscale": True, "maxPixels": 100, "onCorruptImage": "skip"}
+    assert expected.items() <= deserializer.config.items()
+    for option, message in (("greyscale", "did you mean `grayscale`?"), ("input", "streams are given when it is made")):
+        with pytest.raises(ConfigError, match=message.replace("?", r"\?")) as error:
+            deserializer[option] = 1
+        assert error.value.path == option
+    text = CTFDeserializer("train.ctf", StreamDefs(x=StreamDef("x", 4)))
+    text["maxErrors"] = 3
+    assert text.config["maxErrors"] == 3

@@ -520,7 +520,15 @@ def pins(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return pinned[-1]
 
     monkeypatch.setattr(torch.Tensor, "pin_memory", pin_memory)
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     return pinned
+
+
+def test_without_an_accelerator_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
+    dataset = tesson.torch.IterableDataset(endless(), SIZE, pin_memory=True)
+    with pytest.warns(UserWarning, match="pin_memory=True: found no accelerator"):
+        assert values(dataset) == sweeps(1)[0]
 
 
 def test_every_tensor_of_a_batch_is_pinned(pins: list[Any]) -> None:

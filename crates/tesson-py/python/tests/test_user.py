@@ -284,6 +284,19 @@ def test_an_exception_of_the_users_code_is_the_cause() -> None:
         assert source.next_minibatch(2)["x"].num_sequences == 2
 
 
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("lengths", [True, False])
+def test_an_interrupt_in_the_users_code_is_no_error_of_the_data(interrupt: type[BaseException], lengths: bool) -> None:
+    def chunk(number: int) -> dict[str, Any]:
+        raise interrupt
+
+    plain = Plain(chunk, chunks=3)
+    if lengths:
+        plain.sequence_lengths = lambda number: [1, 1]  # type: ignore[method-assign]
+    with pytest.raises(interrupt), MinibatchSource(plain, randomize=False, max_sweeps=1) as source:
+        source.next_minibatch(2)
+
+
 def test_lengths_that_are_told_spare_the_index_pass(caplog: pytest.LogCaptureFixture) -> None:
     numbers = Numbers()
     numbers.sequence_lengths = lambda c: [1 + k % 3 for k in range(4 * c, 4 * c + 4)]  # type: ignore[method-assign]

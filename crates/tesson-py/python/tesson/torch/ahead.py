@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import torch  # type: ignore[import-not-found, unused-ignore]
 from torch.nn.utils.rnn import PackedSequence  # type: ignore[import-not-found, unused-ignore]
 
-__all__ = ["Ahead", "Made", "pinned"]
+__all__ = ["Ahead", "Made", "can_pin", "pinned"]
 
 
 class Made(NamedTuple):
@@ -51,6 +52,14 @@ class Ahead:
         """Wait until nothing is being made. What was made last and not taken is dropped."""
         self._next = None
         self._thread.shutdown(cancel_futures=True)
+
+
+def can_pin() -> bool:
+    """Whether there is an accelerator, whose driver pins memory; warns if there is none."""
+    if torch.accelerator.is_available():
+        return True
+    warnings.warn("pin_memory=True: found no accelerator to copy to, so memory is not pinned", stacklevel=4)
+    return False
 
 
 def pinned(batch: Any) -> Any:

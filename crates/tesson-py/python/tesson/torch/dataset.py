@@ -15,7 +15,7 @@ from torch.utils.data import get_worker_info
 from ..errors import ConfigError, ResumeError, UsageError
 from ..source import MinibatchSource
 from ..tfds import Dataset
-from .ahead import Ahead, Made, pinned
+from .ahead import Ahead, Made, can_pin, pinned
 from .layouts import StreamLayout
 from .passes import Passes
 from .readers import Readable, Reader, ReaderOptions, reader_of
@@ -73,7 +73,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     pin_memory : bool
         Whether tensors are in pinned memory, from which a GPU copies while the program goes on. A thread makes each batch while the
         loop uses the one before, and one that was made and not yielded is never counted. In worker processes nothing is pinned: there
-        it is for the loader to do.
+        it is for the loader to do. Without an accelerator nothing is pinned, with a warning.
     world : "auto", str, (int, int), World or device mesh, optional
         For a prepared dataset, the ranks that share each minibatch, as :func:`tesson.world.resolve_world` finds them. All have equally
         many minibatches. A source has an option of that name.
@@ -163,7 +163,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._taken_before, self._is_resumed = 0 if self._is_resumed else self._taken, False
         if self._nothing_left:
             self._nothing_left = False
-        elif self._pin_memory:
+        elif self._pin_memory and can_pin():
             yield from self._iterate_ahead(reader)
         else:
             while not self._ended and (tensors := self._next(reader)) is not None:
