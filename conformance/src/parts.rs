@@ -1,7 +1,10 @@
 //! Deserializers without a source: what is indexed of files in memory is loaded in different ways, to the same sequences.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tesson::deserializer::{
@@ -23,11 +26,23 @@ const FRAME_PERIOD: u32 = 100_000;
 /// # Panics
 /// If sequences depend on how they are loaded, or if an index that is saved does not come back.
 pub(crate) fn check(input: &Input) {
-    let Ok(config) = config::from_json(&input.reader.to_string()) else { return };
+    let Some(config) = config_of(input) else { return };
     for number in 0..config.deserializers.len() {
         // An error is always a good answer.
         drop(check_one(&config, number, input));
     }
+}
+
+thread_local! {
+    /// Configurations by their text. An input chooses one of a few, and reading it takes longer than what is read with it.
+    static CONFIGS: RefCell<BTreeMap<String, Option<Rc<SourceConfig>>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+fn config_of(input: &Input) -> Option<Rc<SourceConfig>> {
+    CONFIGS.with_borrow_mut(|configs| {
+        let text = input.reader.to_string();
+        configs.entry(text).or_insert_with_key(|text| config::from_json(text).ok().map(Rc::new)).clone()
+    })
 }
 
 fn check_one(config: &SourceConfig, number: usize, input: &Input) -> Result<(), Error> {

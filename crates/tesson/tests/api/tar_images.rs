@@ -12,7 +12,7 @@ fn picture(value: u8) -> Vec<u8> {
 
 /// The mark of headers in GNU's form, and of those in POSIX's.
 const GNU: &[u8; 8] = b"ustar  \0";
-const POSIX: &[u8; 8] = b"ustar\000";
+const POSIX: &[u8; 8] = b"ustar\x0000";
 
 /// A header; what does not fit into it is cut off.
 fn header(name: &str, kind: u8, size: usize, mark: &[u8; 8]) -> [u8; 512] {
@@ -232,7 +232,7 @@ fn a_state_of_a_compressed_archive_is_restored() {
         source.next_minibatch(3).unwrap();
     }
     let mut again = open(&archives, "").unwrap();
-    again.restore(&source.state()).unwrap();
+    again.restore(source.state()).unwrap();
     let next = |source: &mut Source| samples(&source.next_minibatch(3).unwrap().expect("pictures are left"));
     assert_eq!(next(&mut again), next(&mut source));
 }
