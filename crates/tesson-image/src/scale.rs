@@ -75,25 +75,24 @@ fn size(options: &Options<'_>) -> Result<[usize; 3], ConfigError> {
 }
 
 /// What padding consists of; `None` for the edge.
-fn padding(options: &Options<'_>, channels: usize) -> Result<Option<[u8; 4]>, ConfigError> {
+fn padding(options: &Options<'_>, channels: usize) -> Result<Option<[u32; 4]>, ConfigError> {
     let given = options.numbers("padValue")?;
-    let is_value = |value: &f64| *value >= 0.0 && value.fract() == 0.0;
-    // Values are of 8 bits; the conversion keeps larger ones at 255, as the reference does.
+    let is_value = |value: &f64| (0.0..=f64::from(i32::MAX)).contains(value) && value.fract() == 0.0;
     match given[..] {
         [-1.0] => return Ok(None),
-        [value] if is_value(&value) => return Ok(Some([value as u8; 4])),
+        [value] if is_value(&value) => return Ok(Some([value as u32; 4])),
         _ if given.len() == channels && channels <= 4 && given.iter().all(is_value) => {}
         _ => {
             let found: Vec<String> = given.iter().map(f64::to_string).collect();
             let what = format!(
-                "found `{}`, expected -1, a whole number from 0, or one of each channel (`channels` = {channels})",
+                "found `{}`, expected -1, a whole number from 0 to 2147483647, or one of each channel (`channels` = {channels})",
                 found.join(":")
             );
             return Err(ConfigError::new(options.path("padValue"), what));
         }
     }
     let mut pixel = [0; 4];
-    pixel.iter_mut().zip(given).for_each(|(to, value)| *to = value as u8);
+    pixel.iter_mut().zip(given).for_each(|(to, value)| *to = value as u32);
     Ok(Some(pixel))
 }
 

@@ -73,7 +73,7 @@ fn scale(options: &Value) -> Scale {
     };
     let mode = match options["scaleMode"].as_str() {
         Some("crop") => ScaleMode::Crop,
-        Some("pad") => ScaleMode::Pad(options["padValue"].as_u64().map(|value| [value.min(255) as u8; 4])),
+        Some("pad") => ScaleMode::Pad(options["padValue"].as_u64().map(|value| [value as u32; 4])),
         _ => ScaleMode::Fill,
     };
     Scale::new([number("width"), number("height")], number("channels"), mode, [interpolation])

@@ -28,7 +28,7 @@ impl Color {
             let beta = if self.brightness > 0.0 {
                 let factor = about(self.brightness);
                 let sum: f64 = values.iter().map(|&value| value.into()).sum();
-                F::rounded(factor * (sum / values.len().max(1) as f64))
+                F::rounded(factor * sum / values.len().max(1) as f64)
             } else {
                 F::from(0u8)
             };
@@ -39,7 +39,8 @@ impl Color {
             }
         }
         if self.saturation > 0.0 && size.channels == 3 {
-            let ratio = F::rounded(1.0 + about(self.saturation));
+            // Not rounded to single precision: only the saturation that it makes is.
+            let ratio = 1.0 + about(self.saturation);
             for pixel in values.as_chunks_mut::<3>().0 {
                 *pixel = saturated(*pixel, ratio);
             }
@@ -48,7 +49,7 @@ impl Color {
 }
 
 /// A pixel whose saturation is multiplied: to HSV and back, with OpenCV's arithmetic.
-fn saturated<F: Real>([b, g, r]: [F; 3], ratio: F) -> [F; 3] {
+fn saturated<F: Real>([b, g, r]: [F; 3], ratio: f64) -> [F; 3] {
     let (zero, one) = (F::from(0u8), F::from(1u8));
     let epsilon = F::from(f32::EPSILON);
     let larger = |a: F, b: F| if a > b { a } else { b };
@@ -56,7 +57,7 @@ fn saturated<F: Real>([b, g, r]: [F; 3], ratio: F) -> [F; 3] {
     let v = larger(larger(b, g), r);
     let d = v - smaller(smaller(b, g), r);
     let size = if v < zero { zero - v } else { v };
-    let s = smaller(d / (size + epsilon) * ratio, one);
+    let s = smaller(F::rounded((d / (size + epsilon)).into() * ratio), one);
     if s == zero {
         return [v; 3];
     }
@@ -97,6 +98,24 @@ mod tests {
             assert!(near, "{pixel:?} {found:?}");
         }
         assert_eq!(saturated([10.0f64, 20.0, 30.0], 0.0), [30.0; 3]);
+    }
+
+    /// Worked out by hand from the specification in NumPy's `float32`, the ratio being a double. A ratio that is rounded first
+    /// gives other values of each pixel but the largest.
+    #[test]
+    fn the_ratio_of_the_saturation_is_in_double_precision() {
+        let color = Color { brightness: 0.0, contrast: 0.0, saturation: 0.4 };
+        for (pixel, expected) in [
+            ([121.0f32, 66.0, 189.0], [118.344_56f32, 61.196_75, 189.0]),
+            ([203.0, 77.0, 118.0], [203.0, 72.079_605, 114.680_71]),
+            ([32.0, 81.0, 21.0], [30.086_52, 81.0, 18.656_956]),
+            ([136.0, 145.0, 63.0], [135.648_57, 145.0, 59.797_836]),
+            ([210.0, 77.0, 10.0], [210.0, 71.806_206, 2.189_844_8]),
+        ] {
+            let mut found = pixel;
+            color.apply(Size::new(1, 1, 3), &mut found, &mut CntkRandom::new(vec![0]));
+            assert_eq!(found, expected, "{pixel:?}");
+        }
     }
 
     #[test]

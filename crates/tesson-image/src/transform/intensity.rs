@@ -44,8 +44,11 @@ impl Intensity {
             return;
         }
         let lengths = self.eigenvalues.map(|value| random.normal() * self.std_dev as f32 * value);
-        let dot = |row: [f32; 3]| row[0] * lengths[0] + row[1] * lengths[1] + row[2] * lengths[2];
-        let [red, green, blue] = self.eigenvectors.map(|row| F::from(dot(row)));
+        // Products and sums in double precision, rounded once.
+        let dot = |row: [f32; 3]| {
+            row.into_iter().zip(lengths).map(|(v, a)| f64::from(v) * f64::from(a)).sum::<f64>()
+        };
+        let [red, green, blue] = self.eigenvectors.map(|row| F::from(dot(row) as f32));
         if size.channels == 3 {
             for pixel in values.as_chunks_mut::<3>().0 {
                 let [b, g, r] = *pixel;
@@ -61,6 +64,19 @@ impl Intensity {
 mod tests {
     use super::super::random::CntkRandom;
     use super::*;
+
+    /// Worked out from the specification in NumPy's types. Sums in single precision give 126.290344, 2.3082275, 148.20352.
+    #[test]
+    fn sums_are_in_double_precision_and_rounded_once() {
+        let intensity = Intensity {
+            std_dev: 2.7,
+            eigenvalues: [19.078_125, 30.546_875, 59.781_25],
+            eigenvectors: [[0.23, 0.49, -0.1], [-0.44, -0.58, -0.27], [-0.62, -0.41, 0.38]],
+        };
+        let mut values = [100.0f32; 3];
+        intensity.apply(Size::new(1, 1, 3), &mut values, &mut CntkRandom::new(vec![0]));
+        assert_eq!(values, [148.203_5, 2.308_22, 126.290_34]);
+    }
 
     #[test]
     fn the_first_row_is_for_red_and_for_grey() {

@@ -45,11 +45,28 @@ pub struct ResizeScratch<T: Value> {
 }
 
 /// A type of the values of pixels.
-pub trait Value: sealed::Kernels + Copy + Default + PartialOrd + Send + Sync + 'static {}
+pub trait Value: sealed::Kernels + Copy + Default + PartialOrd + Send + Sync + 'static {
+    /// The value of this type that is nearest to a whole number.
+    fn nearest(number: u32) -> Self;
+}
 
-impl Value for u8 {}
-impl Value for f32 {}
-impl Value for f64 {}
+impl Value for u8 {
+    fn nearest(number: u32) -> u8 {
+        u8::try_from(number).unwrap_or(u8::MAX)
+    }
+}
+
+impl Value for f32 {
+    fn nearest(number: u32) -> f32 {
+        number as f32
+    }
+}
+
+impl Value for f64 {
+    fn nearest(number: u32) -> f64 {
+        number.into()
+    }
+}
 
 mod sealed {
     use super::antialiased::Weighted;

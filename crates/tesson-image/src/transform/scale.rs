@@ -14,8 +14,8 @@ pub enum ScaleMode {
     /// What is too much is cut off on both sides.
     Crop,
     /// What is missing is added on both sides: the pixels of the edge, or a value of each channel; further channels have the
-    /// last one.
-    Pad(Option<[u8; 4]>),
+    /// last one. Pictures in 8 bits have at most 255.
+    Pad(Option<[u32; 4]>),
 }
 
 /// Resizes pictures to one size.
@@ -93,7 +93,7 @@ impl Scale {
     ///
     /// # Errors
     /// A picture of no pixels, or of another number of channels.
-    pub fn apply<T: Value + From<u8>>(
+    pub fn apply<T: Value>(
         &self,
         from: View<'_, T>,
         interpolation: Interpolation,
@@ -124,7 +124,7 @@ impl Scale {
         let values = &mut out[place.y * stride + place.x * self.channels..];
         resize(from, target, interpolation, scratch, RowsMut { values, stride });
         if let ScaleMode::Pad(value) = self.mode {
-            let pixel = value.map(|channels| channels.map(T::from));
+            let pixel = value.map(|channels| channels.map(T::nearest));
             self.pad(place, pixel.as_ref(), out);
         }
         Ok(result)
@@ -222,6 +222,19 @@ mod tests {
         assert_eq!(found, [1, 2, 3, 5, 6, 7, 1, 2, 3]);
         let found = scaled(&pixels, size, [2, 5], ScaleMode::Pad(None));
         assert_eq!(found, [70, 80, 70, 80, 130, 140, 130, 140, 130, 140]);
+    }
+
+    #[test]
+    fn values_beyond_255_are_kept_where_pictures_are_floats() {
+        let size = Size::new(2, 1, 1);
+        let mode = ScaleMode::Pad(Some([300; 4]));
+        assert_eq!(scaled(&[70, 80], size, [3, 2], mode), [255, 70, 255, 255, 80, 255]);
+        let scale = Scale::new([3, 2], 1, mode, [Interpolation::Linear]).expect("a usable size");
+        let mut out = Vec::new();
+        let picture = View::new(&[70.5f32, 80.5], size);
+        let found = scale.apply(picture, Interpolation::Linear, &mut ResizeScratch::default(), &mut out);
+        assert_eq!(found, Ok(Size::new(2, 3, 1)));
+        assert_eq!(out, [300.0, 70.5, 300.0, 300.0, 80.5, 300.0]);
     }
 
     #[test]
