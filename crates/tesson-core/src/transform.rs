@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Draw, SampleType, Scratch, UserError};
+use crate::{Draw, SampleType, Scratch, UserError, ValueType};
 
 /// Replaces each sample of a stream by another one. The number of samples stays the same.
 ///
@@ -96,6 +96,23 @@ pub trait Transform: Send + Sync {
         draw: &mut Draw<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), UserError>;
+
+    /// Bytes of memory that decoding an encoded sample takes at the peak, what comes out included, as its header declares it. Where
+    /// transforms share memory, it is set aside before [`Transform::apply`] is called, and a sample that needs more than there is
+    /// is refused: nothing may be allocated here that depends on what the header declares. The shape that comes out goes into
+    /// `shape`.
+    ///
+    /// # Errors
+    /// What [`Transform::apply`] would answer: a sample whose header is damaged.
+    fn decoding_bytes(&self, _input: &Input<'_>, _shape: &mut Vec<usize>) -> Result<u64, UserError> {
+        Ok(0)
+    }
+
+    /// Bytes of memory that transforming a sample of this shape to values of this type takes at the peak, beside the sample and
+    /// what comes out. It is set aside together with what decoding takes, for the transform that follows the one that decodes.
+    fn working_bytes(&self, _shape: &[usize], _values: ValueType) -> u64 {
+        0
+    }
 
     /// Whether it looks at the samples around a sequence's own ([`Input::own`]). Only the first transform of a stream can.
     fn sees_context(&self) -> bool {

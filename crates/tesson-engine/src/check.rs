@@ -14,6 +14,7 @@ use crate::deliver::decode_room;
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::pack::{Item, Pools, Source};
+use crate::sample_room::SampleRoom;
 use crate::threads::Threads;
 use crate::transform::{ChainMemory, Transforms};
 
@@ -131,9 +132,14 @@ pub(crate) fn check(
     let (mut short, mut keys) = (ShortSamples::default(), SeenKeys::new(indexed, resources));
     let (mut remarks, mut shapes) = (Remarks::default(), FirstShapes::default());
     let pools = Pools::new(streams.len(), memory_limit);
+    let room = Arc::new(SampleRoom::new(memory_limit as u64, threads));
     let worker = || {
         let scratch = Scratch { notes: true, room: decode_room(memory_limit), ..Scratch::default() };
-        Mutex::new(WorkerScratch { scratch, chunk: Chunk::empty(), chains: ChainMemory::default() })
+        Mutex::new(WorkerScratch {
+            scratch,
+            chunk: Chunk::empty(),
+            chains: ChainMemory::new(Arc::clone(&room)),
+        })
     };
     let mut workers: Vec<Mutex<WorkerScratch>> = std::iter::repeat_with(worker).take(threads).collect();
     let mut next = 0..table.len() as u32;

@@ -31,6 +31,7 @@ use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
 use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
+use crate::sample_room::SampleRoom;
 use crate::stats::Counters;
 use crate::transform::Transforms;
 use growth::Growth;
@@ -167,6 +168,8 @@ pub(crate) struct PipelineConfig {
     pub(crate) threads: usize,
     /// Bytes that everything together may take.
     pub(crate) memory_limit: usize,
+    /// What is set aside for encoded samples while they are decoded.
+    pub(crate) sample_room: Arc<SampleRoom>,
     /// Bytes of decoded blocks that may be in memory.
     pub(crate) block_budget: usize,
     /// Bytes of packed minibatches that may wait for their caller.

@@ -34,6 +34,7 @@ mod process_memory;
 pub mod record_index;
 mod refusal;
 mod report;
+mod sample_room;
 mod samples;
 mod source;
 mod stats;
@@ -52,6 +53,7 @@ pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use refusal::EngineRefusal;
 pub use report::fault_facts;
+pub use sample_room::SampleRoom;
 pub use samples::{SampleValues, Samples, StreamBatch};
 pub use source::{
     DEFAULT_MEMORY_LIMIT, FaultRules, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source,

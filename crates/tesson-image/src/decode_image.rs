@@ -8,7 +8,7 @@ use tesson_core::{
     UserError, Value, ValueType,
 };
 
-use crate::decode::{Depth, Want, decode};
+use crate::decode::{Depth, Scale, Want, decode, needs};
 use crate::jpeg_decoding::note_jpeg;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
@@ -65,10 +65,14 @@ impl ImageDecoder {
         Ok(ImageDecoder { channels, max_pixels: options.whole("maxPixels")? })
     }
 
-    fn decode(&self, file: &[u8], out: &mut Vec<u8>) -> Result<[usize; 3], UserError> {
+    fn want(&self) -> Want {
         let values = self.max_pixels.saturating_mul(self.channels.unwrap_or(4) as u64);
         let limit = usize::try_from(values).unwrap_or(usize::MAX);
-        let shape = decode(file, Want { channels: self.channels, depth: Depth::Eight, limit }, out)?;
+        Want { channels: self.channels, depth: Depth::Eight, limit }
+    }
+
+    fn decode(&self, file: &[u8], out: &mut Vec<u8>) -> Result<[usize; 3], UserError> {
+        let shape = decode(file, self.want(), out)?;
         match shape.frames {
             None => Ok([shape.height, shape.width, shape.channels]),
             Some(_) => Err("found a GIF, which is several pictures; expected one".into()),
@@ -90,6 +94,13 @@ impl Transform for ImageDecoder {
             ValueType::Encoded => Ok(SampleType::dense(ValueType::U8, [None, None, self.channels])),
             _ => Err(format!("found {input}, expected encoded bytes")),
         }
+    }
+
+    fn decoding_bytes(&self, input: &Input<'_>, shape: &mut Vec<usize>) -> Result<u64, UserError> {
+        let InputValues::Encoded(file) = input.values else { return Ok(0) };
+        let needs = needs(file, self.want(), Scale::Whole)?;
+        shape.extend(needs.shape.dims());
+        Ok(needs.bytes)
     }
 
     fn apply(

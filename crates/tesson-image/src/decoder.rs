@@ -9,7 +9,7 @@ use tesson_core::{
 };
 
 use crate::imdecode::remarks::remarks;
-use crate::imdecode::{Color, ImdecodeOptions, imdecode};
+use crate::imdecode::{Color, ImdecodeOptions, Needs, imdecode, needs};
 use crate::jpeg_decoding::note_jpeg;
 use crate::options::pair;
 
@@ -161,6 +161,14 @@ impl Transform for Decoder {
             }
             _ => Err(format!("found {input}, expected encoded bytes")),
         }
+    }
+
+    fn decoding_bytes(&self, input: &Input<'_>, shape: &mut Vec<usize>) -> Result<u64, UserError> {
+        let InputValues::Encoded(file) = input.values else { return Ok(0) };
+        let options = ImdecodeOptions { apply_orientation: self.is_turned(input), ..self.options };
+        let Needs { size, bytes } = needs(file, &options)?;
+        shape.extend([size.height, size.width, size.channels]);
+        Ok(bytes)
     }
 
     fn remarks(&self, input: &Input<'_>) -> Vec<&'static str> {

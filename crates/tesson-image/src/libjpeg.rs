@@ -13,13 +13,13 @@ use std::ffi::{c_int, c_long};
 use std::marker::PhantomData;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
+use std::{ptr, slice};
 
 pub(crate) use mozjpeg_sys::{J_COLOR_SPACE as ColorSpace, J_DCT_METHOD as DctMethod};
 use mozjpeg_sys::{
-    JERR_FILE_READ, jpeg_common_struct, jpeg_create_decompress, jpeg_decompress_struct,
-    jpeg_destroy_decompress, jpeg_error_mgr, jpeg_read_header, jpeg_read_scanlines, jpeg_resync_to_restart,
-    jpeg_source_mgr, jpeg_start_decompress, jpeg_std_error,
+    JERR_FILE_READ, JWRN_HIT_MARKER, jpeg_common_struct, jpeg_create_decompress, jpeg_decompress_struct,
+    jpeg_destroy_decompress, jpeg_error_mgr, jpeg_has_multiple_scans, jpeg_read_header, jpeg_read_scanlines,
+    jpeg_resync_to_restart, jpeg_source_mgr, jpeg_start_decompress, jpeg_std_error,
 };
 
 use crate::decode::PictureError;
@@ -28,6 +28,9 @@ use memory::Memory;
 
 /// What the library is given behind the end of a file: a marker that ends the picture, twice. It paints the rest grey.
 const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
+
+/// What the library keeps of each column of a component, at most: two groups of rows that are upsampled from blocks.
+const BYTES_OF_A_COLUMN: u64 = 80;
 
 /// What `jpeg_read_header` returns if the file has a picture.
 const HAS_PICTURE: c_int = 1;
@@ -83,7 +86,7 @@ impl Library {
         // SAFETY: the library fills in its usual callbacks.
         unsafe { jpeg_std_error(&mut errors) };
         errors.error_exit = Some(unwind);
-        errors.emit_message = Some(ignore_warning);
+        errors.emit_message = Some(note_missing_pixels);
         let mut library = Box::new(Library { info, created, errors, memory: Memory::default() });
         library.call(ptr::null_mut(), |info| {
             let errors = info.common.err;
@@ -171,9 +174,56 @@ impl<'file> Decompressor<'file> {
         self.info().num_components as usize
     }
 
-    /// Whether more bytes were asked for than the file has.
-    pub(crate) fn is_cut(&self) -> bool {
+    /// Whether more bytes were asked for than the file has. The library looks ahead: all pixels may be there, and the marker
+    /// that ends the file is missing.
+    pub(crate) fn has_no_end(&self) -> bool {
         self.source.ended
+    }
+
+    /// Whether pixels are missing at the end of the file, once all lines have been read. Where a file that has no end has
+    /// several scans, only those of a progressive picture tell that they are all there.
+    pub(crate) fn is_cut(&self) -> bool {
+        if !self.source.ended {
+            return false;
+        }
+        let library = self.library.as_ref().expect("only dropping takes it");
+        library.errors.num_warnings > 0 || self.has_several_scans() && !self.has_all_bits()
+    }
+
+    fn has_several_scans(&self) -> bool {
+        // SAFETY: the header was read.
+        unsafe { jpeg_has_multiple_scans(self.info()) != 0 }
+    }
+
+    /// Whether scans have told every bit of every coefficient.
+    fn has_all_bits(&self) -> bool {
+        let info = self.info();
+        if info.coef_bits.is_null() {
+            return false;
+        }
+        // SAFETY: where the library keeps it, it has an entry for each component.
+        let bits = unsafe { slice::from_raw_parts(info.coef_bits.cast::<[c_int; 64]>(), self.components()) };
+        bits.as_flattened().iter().all(|missing| *missing == 0)
+    }
+
+    /// Bytes of memory that the library takes for the picture, about: rows of each component, and where there are several scans
+    /// all coefficients.
+    pub(crate) fn working_bytes(&self) -> u64 {
+        let info = self.info();
+        let n = self.components();
+        let rows = info.image_width as usize as u64 * n as u64 * BYTES_OF_A_COLUMN;
+        if !self.has_several_scans() {
+            return rows;
+        }
+        // SAFETY: the header was read, which has described each component.
+        let components = unsafe { slice::from_raw_parts(info.comp_info, n) };
+        let blocks = components.iter().map(|component| {
+            // Whole groups of blocks are kept.
+            let of = |blocks: u32, factor: c_int| u64::from(blocks) + factor.max(1) as u64;
+            of(component.width_in_blocks, component.h_samp_factor)
+                * of(component.height_in_blocks, component.v_samp_factor)
+        });
+        rows + blocks.sum::<u64>() * memory::COEFFICIENTS as u64
     }
 
     /// Begins with the lines, colours being upsampled smoothly.
@@ -248,7 +298,15 @@ extern "C-unwind" fn unwind(info: &mut jpeg_common_struct) {
     resume_unwind(Box::new(String::from_utf8_lossy(text).into_owned()));
 }
 
-extern "C-unwind" fn ignore_warning(_: &mut jpeg_common_struct, _: c_int) {}
+/// The library's warnings, of which only those are counted that pixels are missing. It sets the count to 0 for each file.
+extern "C-unwind" fn note_missing_pixels(info: &mut jpeg_common_struct, level: c_int) {
+    const WARNING: c_int = -1;
+    // SAFETY: `call` has aimed it at a `jpeg_error_mgr`.
+    let errors = unsafe { &mut *info.err };
+    if level == WARNING && errors.msg_code == JWRN_HIT_MARKER as c_int {
+        errors.num_warnings += 1;
+    }
+}
 
 extern "C-unwind" fn do_nothing(_: &mut jpeg_decompress_struct) {}
 

@@ -97,6 +97,12 @@ impl Transform for PictureTransforms {
         })
     }
 
+    fn working_bytes(&self, shape: &[usize], values: ValueType) -> u64 {
+        let &[height, width, channels] = shape else { return 0 };
+        let real = if values == ValueType::F64 { size_of::<f64>() } else { size_of::<f32>() };
+        self.pipeline.working_bytes(Size::new(height, width, channels), real as u64)
+    }
+
     fn apply(
         &self,
         input: Input<'_>,

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{ConfigError, ValueType};
-use tesson_engine::{EncodedScratch, EncodedTransforms, SampleValues, TransformFailure, TransformedSample};
+use tesson_engine::{
+    EncodedScratch, EncodedTransforms, SampleRoom, SampleValues, TransformFailure, TransformedSample,
+};
 use tesson_plan::{StreamOp, StreamSpec};
 use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, FeatureFault, Schema};
 
@@ -23,6 +25,8 @@ pub(super) struct PictureTransforms {
     prefixes: Vec<String>,
     /// Whether a traversal may hold an example several times.
     repeats: bool,
+    /// Memory for pictures that threads decode.
+    room: Arc<SampleRoom>,
 }
 
 /// Which examples of a traversal records are, for their random numbers.
@@ -58,7 +62,7 @@ impl PictureTransforms {
         stored: Arc<Schema>,
         transforms: Vec<EncodedTransforms>,
         prefixes: Vec<String>,
-        spec: &StreamSpec,
+        (spec, room): (&StreamSpec, SampleRoom),
     ) -> Result<PictureTransforms, ConfigError> {
         let mut delivered = Schema::clone(&stored);
         let mut features = Vec::with_capacity(transforms.len());
@@ -79,7 +83,14 @@ impl PictureTransforms {
             features.push((column, of));
         }
         let repeats = spec.repeat_files || spec.ops.iter().any(|op| matches!(op, StreamOp::Repeat(_)));
-        Ok(PictureTransforms { delivered: Arc::new(delivered), stored, features, prefixes, repeats })
+        Ok(PictureTransforms {
+            delivered: Arc::new(delivered),
+            stored,
+            features,
+            prefixes,
+            repeats,
+            room: Arc::new(room),
+        })
     }
 
     /// All that changes values.
@@ -89,7 +100,7 @@ impl PictureTransforms {
 
     /// What one thread needs.
     pub(super) fn maker(self: &Arc<Self>) -> PictureMaker {
-        let scratch = Mutex::new(self.features.iter().map(|(_, of)| of.scratch()).collect());
+        let scratch = Mutex::new(self.features.iter().map(|(_, of)| of.scratch(&self.room)).collect());
         PictureMaker {
             transforms: Arc::clone(self),
             stored: Batch::new(&self.stored),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use tesson_core::Error;
+use tesson_engine::SampleRoom;
 use tesson_plan::CountMismatch;
 use tesson_tfds::features::Batch;
 
@@ -84,6 +85,10 @@ impl Prefetcher {
 
     pub(super) fn threads(&self) -> usize {
         self.threads
+    }
+
+    pub(super) fn sample_room(&self) -> SampleRoom {
+        SampleRoom::new(self.limits.memory_limit, self.threads)
     }
 
     pub(super) fn limits(&self) -> ReaderLimits {

@@ -206,7 +206,8 @@ impl Reader {
             return Ok(self);
         }
         let (stored, prefixes) = (Arc::clone(&self.schema), self.prefixes.clone());
-        let pictures = PictureTransforms::new(stored, transforms, prefixes, self.plan().spec())?;
+        let room = self.prefetcher.sample_room();
+        let pictures = PictureTransforms::new(stored, transforms, prefixes, (self.plan().spec(), room))?;
         Ok(self.making(Arc::new(pictures)))
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod huge_pictures;
 mod images;
 mod labels;
 mod mistakes;

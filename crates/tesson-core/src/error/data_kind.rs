@@ -30,6 +30,17 @@ crate::error_kinds! {
             = "data.sequence-beyond-memory": ("the sequence has at least {found} bytes, at most {limit} fit into \
                 this `memoryLimit`; {} or more is needed", found.saturating_mul(SEQUENCES_IN_MEMORY))
             => "Raise `memoryLimit` to the value that the message names.",
+        /// Decoding and transforming a sample takes more memory than the memory limit grants.
+        SampleBeyondMemory {
+            shape: String = "16383x16383x3".into(),
+            found: u64 = 2_700_000_000,
+            most: u64 = 50_331_648,
+            limit: u64 = 3_600_000_000
+        }
+            = "data.sample-beyond-memory": "decoding a sample of {shape} values takes {found} bytes, at most {most} fit into \
+                this `memoryLimit`; {limit} or more is needed"
+            => "Raise `memoryLimit` to the value that the message names, or set `onCorruptImage = \"skip\"` of a deserializer of \
+                pictures.",
         /// The column number of a sparse value is not below the stream's dimension.
         IndexOutOfRange { index: String = "5".into(), dim: u64 = 5 }
             = "data.index-out-of-range": "index {index} is not below dim {dim}"

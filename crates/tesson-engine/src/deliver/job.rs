@@ -1,8 +1,8 @@
 //! What worker threads do, and what they do first.
 
 use std::cmp::Reverse;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use tesson_core::{ByteRun, Chunk, ChunkAccess, Scratch};
 
@@ -67,7 +67,7 @@ impl WorkerScratch {
             bytes: Vec::new(),
             files: Vec::new(),
             chunk: Chunk::empty(),
-            chains: ChainMemory::default(),
+            chains: ChainMemory::new(Arc::clone(&setup.sample_room)),
             arrays: Vec::new(),
         }
     }

@@ -306,14 +306,15 @@ impl State {
         setup.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes that minibatches and the caller will take of the room for blocks: the former as they are larger than what is set
-    /// aside for them. `idle` bytes of former minibatches wait to be used again.
+    /// Bytes that minibatches, samples that are being decoded, and the caller will take of the room for blocks: minibatches as they
+    /// are larger than what is set aside for them. `idle` bytes of former minibatches wait to be used again.
     pub(super) fn reserved(&self, idle: usize, setup: &PipelineConfig) -> usize {
         let front = self.tickets.front().map_or(0, |ticket| ticket.cost(setup));
         let others = self.planned.max(self.made).min(setup.batches_budget());
         // Blocks that are loaded now are still there when the minibatch in front has been taken and the next is made.
         let taken = self.taken.max(front);
-        (taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes) + self.outside
+        let decoding = setup.sample_room.in_use() as usize;
+        (taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes) + self.outside + decoding
     }
 
     /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks

@@ -12,6 +12,7 @@ use super::Source;
 use super::budget::Budget;
 use crate::block::BlockTable;
 use crate::deliver::{CorpusIndex, LengthRule, POLL, Pipeline, PipelineConfig, PlanningContext};
+use crate::sample_room::SampleRoom;
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
 const SMALL: u64 = 16 << 20;
@@ -148,6 +149,7 @@ impl Source {
             canceller: self.canceller.clone(),
             threads: self.threads,
             memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
+            sample_room: Arc::new(SampleRoom::new(self.memory_limit, self.threads)),
             block_budget: budget.blocks as usize,
             prefetch_bytes: budget.prefetch as usize,
             prefetch: self.prefetch,

@@ -12,6 +12,7 @@ use tesson_core::{
 
 use super::draws::SequenceDraws;
 use crate::file_pages::EncodedBytes;
+use crate::sample_room::{BeyondRoom, Entered, SampleRoom};
 use crate::samples::SampleValues;
 use crate::stats::Counters;
 
@@ -81,6 +82,8 @@ pub(super) struct Failure {
 pub(super) enum FailureCause {
     /// The transform of this number refused the sample.
     Step(usize, UserError),
+    /// Decoding a sample that comes out in this shape takes more memory than there is.
+    Memory { shape: Vec<usize>, refused: BeyondRoom },
     /// The sample came out in another shape than those before it in the minibatch.
     Shape { found: Vec<usize>, expected: Vec<usize> },
 }
@@ -90,7 +93,7 @@ impl FailureCause {
     pub(super) fn after(self, n: usize) -> FailureCause {
         match self {
             FailureCause::Step(number, error) => FailureCause::Step(n + number, error),
-            shape @ FailureCause::Shape { .. } => shape,
+            other @ (FailureCause::Shape { .. } | FailureCause::Memory { .. }) => other,
         }
     }
 }
@@ -138,9 +141,24 @@ pub(crate) struct ChainMemory {
     shape: Vec<usize>,
     /// The encoded sample that is being decoded, where it has to be put together.
     file: Vec<u8>,
+    /// Where memory is set aside for encoded samples.
+    room: Arc<SampleRoom>,
 }
 
 impl ChainMemory {
+    /// What a worker keeps where encoded samples share this room.
+    pub(crate) fn new(room: Arc<SampleRoom>) -> ChainMemory {
+        ChainMemory { room, ..ChainMemory::default() }
+    }
+
+    /// Frees what a large sample has left.
+    fn shed(&mut self) {
+        self.between = Default::default();
+        for scratch in &mut self.scratch {
+            (scratch.bytes, scratch.format) = (Vec::new(), None);
+        }
+    }
+
     /// Counts what transforms found worth mentioning.
     pub(crate) fn note_warnings(&mut self, counters: &Counters) {
         self.scratch.iter_mut().for_each(|scratch| counters.note_warnings(scratch));
@@ -244,11 +262,29 @@ pub(super) struct Passage<'a> {
 pub(super) fn run(
     steps: &[Step],
     first: Feed<'_>,
+    passage: Passage<'_>,
+    memory: &mut ChainMemory,
+    sink: Sink<'_>,
+) -> Result<(), Failure> {
+    let room = Arc::clone(&memory.room);
+    let mut entered = room.enter();
+    let done = run_within(steps, first, passage, memory, sink, &mut entered);
+    if entered.is_large() {
+        memory.shed();
+    }
+    done
+}
+
+/// The same, with memory set aside for encoded samples as they come.
+fn run_within(
+    steps: &[Step],
+    first: Feed<'_>,
     mut passage: Passage<'_>,
     memory: &mut ChainMemory,
     mut sink: Sink<'_>,
+    entered: &mut Entered<'_>,
 ) -> Result<(), Failure> {
-    let ChainMemory { between: [from, to], scratch, shape, file } = memory;
+    let ChainMemory { between: [from, to], scratch, shape, file, .. } = memory;
     if scratch.len() < passage.number + steps.len() {
         scratch.resize_with(passage.number + steps.len(), Scratch::default);
     }
@@ -265,7 +301,8 @@ pub(super) fn run(
             None => Feed::Open(from.values(step.input.values), &from.dims),
         });
         to.clear();
-        let target = match number + 1 == steps.len() && step.output.values == sink.values.value_type() {
+        let delivered = sink.values.value_type();
+        let target = match number + 1 == steps.len() && step.output.values == delivered {
             true => Target::Sink(&mut sink),
             false => Target::Between(to),
         };
@@ -274,7 +311,8 @@ pub(super) fn run(
         let call =
             Call { step, number, copy, draw: words.draw(), scratch: &mut scratch[passage.number + number] };
         let applied = if step.is_by_sample() && !matches!(feed, Feed::Recording(..)) {
-            call.each(&feed, n, target, (shape, file))
+            let costs = Costs { entered, steps, delivered };
+            call.each(&feed, n, target, (shape, file), costs)
         } else {
             call.whole(&feed, n, target)
                 .map_err(|error| Failure { sample: 0, cause: FailureCause::Step(number, error) })
@@ -292,6 +330,36 @@ pub(super) fn run(
     }
     sink.values.append_cast(from.values(last.output.values));
     Ok(())
+}
+
+/// What encoded samples take on their way through steps.
+struct Costs<'a, 'r> {
+    entered: &'a mut Entered<'r>,
+    steps: &'a [Step],
+    delivered: ValueType,
+}
+
+impl Costs<'_, '_> {
+    /// Sets memory aside for an encoded sample before it is decoded, whose shape is put into `shape`.
+    fn set_aside(&mut self, input: &Input<'_>, shape: &mut Vec<usize>) -> Result<(), FailureCause> {
+        let refused = |error| FailureCause::Step(0, error);
+        shape.clear();
+        let decoding = self.steps[0].transform.decoding_bytes(input, shape).map_err(refused)?;
+        let bytes_of = |values: ValueType| match values {
+            ValueType::F64 => 8,
+            ValueType::F32 => 4,
+            _ => 1,
+        };
+        let values = shape.iter().fold(1_u64, |n, &dim| n.saturating_mul(dim as u64));
+        let decoded = values.saturating_mul(bytes_of(self.steps[0].output.values));
+        let next = self.steps.get(1);
+        let next = next.map_or(0, |step| step.transform.working_bytes(shape, step.output.values));
+        // A sample of a known size is part of what its minibatch is known to take.
+        let is_open = self.steps.last().is_some_and(|last| last.output_len.is_none());
+        let delivered = if is_open { values.saturating_mul(bytes_of(self.delivered)) } else { 0 };
+        let bytes = decoding.max(decoded.saturating_add(next).saturating_add(delivered));
+        self.entered.add(bytes).map_err(|refused| FailureCause::Memory { shape: shape.clone(), refused })
+    }
 }
 
 /// One step on its way through a sequence.
@@ -332,6 +400,7 @@ impl Call<'_> {
         n: usize,
         mut target: Target<'_, '_>,
         (shape, file): (&mut Vec<usize>, &mut Vec<u8>),
+        mut costs: Costs<'_, '_>,
     ) -> Result<(), Failure> {
         let Step { transform, input, output, output_len, .. } = self.step;
         let rank = input.dims.len();
@@ -360,11 +429,14 @@ impl Call<'_> {
                 }
             };
             let before = target.len(output.values);
+            let input = Input::new(values, dims).with_own(0..1).with_copy(self.copy).with_embedded(embedded);
+            let failed = |cause| Failure { sample: i, cause };
+            if self.number == 0 && matches!(values, InputValues::Encoded(_)) {
+                costs.set_aside(&input, shape).map_err(failed)?;
+            }
             shape.clear();
             let of = target.values(output.values);
             let out = if output_len.is_some() { Output::new(of) } else { Output::open(of, shape) };
-            let input = Input::new(values, dims).with_own(0..1).with_copy(self.copy).with_embedded(embedded);
-            let failed = |cause| Failure { sample: i, cause };
             let refused = |error| failed(FailureCause::Step(self.number, error));
             transform.apply(input, out, &mut self.draw, self.scratch).map_err(refused)?;
             let expected = match output_len {

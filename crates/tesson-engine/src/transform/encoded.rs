@@ -8,10 +8,11 @@ use tesson_plan::DrawKey;
 
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
-use super::next_step_of;
+use super::{beyond_memory, next_step_of};
 use crate::fingerprint;
 use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
+use crate::sample_room::SampleRoom;
 use crate::samples::SampleValues;
 
 /// The transforms of one feature of encoded samples, the first of which decodes.
@@ -95,8 +96,8 @@ impl EncodedTransforms {
         self.steps.iter().fold(of_feature, step).field("seed", self.seed).text()
     }
 
-    /// Memory for one thread.
-    pub fn scratch(&self) -> EncodedScratch {
+    /// Memory for one thread of several that share the room for samples.
+    pub fn scratch(&self, room: &Arc<SampleRoom>) -> EncodedScratch {
         let element = match self.output.values {
             ValueType::U8 => Element::U8,
             ValueType::F64 => Element::F64,
@@ -105,7 +106,11 @@ impl EncodedTransforms {
         // Its buffers are never given back, so nothing is pooled.
         let values = SampleValues::with_capacity(element, 0, &Pools::new(0, 0));
         let shape = self.output.shape().map(|shape| shape.dims().to_vec());
-        EncodedScratch { memory: ChainMemory::default(), values, shapes: SampleShapes::Same(shape) }
+        EncodedScratch {
+            memory: ChainMemory::new(Arc::clone(room)),
+            values,
+            shapes: SampleShapes::Same(shape),
+        }
     }
 
     /// Transforms a sample that lies within another file. Its random numbers depend on the sweep and the key.
@@ -133,6 +138,10 @@ impl EncodedTransforms {
                 FailureCause::Step(number, error) => {
                     TransformFailure { transform: self.steps[number].transform.name().into(), error }
                 }
+                FailureCause::Memory { shape, refused } => TransformFailure {
+                    transform: self.steps[0].transform.name().into(),
+                    error: beyond_memory(&shape, refused).to_string().into(),
+                },
                 FailureCause::Shape { .. } => unreachable!("each sample has a shape of its own"),
             },
         )?;

@@ -31,6 +31,7 @@ use crate::batch_keys::BatchKeys;
 use crate::fingerprint;
 use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
+use crate::sample_room::BeyondRoom;
 use crate::samples::{SampleValues, Samples, StreamBatch, dense_bytes};
 pub(crate) use chain::ChainMemory;
 use chain::{FailureCause, Feed, Passage, SampleShapes, Sink, Step};
@@ -332,6 +333,7 @@ impl Chain {
                     Ok(DataErrorKind::Transform { transform, what, cause: Cause(error.into()) })
                 }
             },
+            FailureCause::Memory { shape, refused } => Ok(beyond_memory(&shape, refused)),
             FailureCause::Shape { found, expected } => Ok(DataErrorKind::ShapesDiffer {
                 found: Shape::new(found).to_string(),
                 expected: Shape::new(expected).to_string(),
@@ -377,6 +379,13 @@ impl Chain {
         batch.samples = Samples::Dense { values: out };
         Ok(())
     }
+}
+
+/// The error of a sample for which there is no memory.
+#[cold]
+fn beyond_memory(shape: &[usize], BeyondRoom { bytes, most, limit }: BeyondRoom) -> DataErrorKind {
+    let shape = Shape::new(shape.to_vec()).to_string();
+    DataErrorKind::SampleBeyondMemory { shape, found: bytes, most, limit }
 }
 
 /// The hash of a key: of its text, numbers in decimal.

@@ -214,7 +214,8 @@ impl Transforms {
                 Data::Recordings(column) => Some(column.origin(row)),
                 _ => None,
             };
-            let decodes = origin.is_some() && matches!(failure.cause, FailureCause::Step(0, _));
+            let decodes = origin.is_some()
+                && matches!(failure.cause, FailureCause::Step(0, _) | FailureCause::Memory { .. });
             let key = fault::key(item.row, source);
             let error = self.stored_error(stream, failure, (origin, place, key), source, resources)?;
             return match decodes {

@@ -8,9 +8,10 @@ use tesson_plan::DrawKey;
 
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
-use super::{Chain, next_step};
+use super::{Chain, EncodedTransforms, next_step};
 use crate::file_pages::EncodedBytes;
 use crate::pack::Pools;
+use crate::sample_room::SampleRoom;
 use crate::samples::SampleValues;
 use tesson_core::{Element, Shape};
 
@@ -111,6 +112,7 @@ fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> R
     let sink = Sink { values: &mut out, shapes: &mut SampleShapes::Same(None) };
     chain::run(steps, feed, passage, memory, sink).map_err(|failure| match failure.cause {
         FailureCause::Step(step, error) => format!("{step} {}: {error}", failure.sample),
+        FailureCause::Memory { refused, .. } => format!("{refused:?}"),
         FailureCause::Shape { .. } => unreachable!("the last step gives one shape"),
     })?;
     let SampleValues::F32(values) = out else { panic!("the type was chosen above") };
@@ -201,4 +203,61 @@ fn types_are_worked_out_step_by_step() {
     let encode = test("encode", SampleType::of(&encoded()), |_, _, _, _| Ok(()));
     let error = stream(encoded(), &[decode(), encode]).unwrap_err();
     assert_eq!(error, "`encode`: gives encoded bytes for uint8 ?, which no transform may");
+}
+
+/// Decodes any file to as many bytes as its first byte says, in millions.
+struct Large;
+
+impl Transform for Large {
+    fn name(&self) -> &str {
+        "large"
+    }
+
+    fn identity(&self) -> String {
+        "1".into()
+    }
+
+    fn output(&self, _: &SampleType) -> Result<SampleType, String> {
+        Ok(SampleType::dense(ValueType::U8, [None]))
+    }
+
+    fn decoding_bytes(&self, input: &Input<'_>, shape: &mut Vec<usize>) -> Result<u64, UserError> {
+        let InputValues::Encoded(&[millions, ..]) = input.values else { return Err("an empty file".into()) };
+        shape.push(usize::from(millions) * 1_000_000);
+        Ok(u64::from(millions) * 2_000_000)
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        mut output: Output<'_>,
+        _: &mut Draw<'_>,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let mut shape = Vec::new();
+        self.decoding_bytes(&input, &mut shape)?;
+        assert!(shape[0] < 30_000_000, "it was to be refused before");
+        let OutputValues::U8(out) = &mut output.values else { return Err("8 bit".into()) };
+        out.resize(out.len() + shape[0], 1);
+        output.set_shape(&shape);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sample_that_takes_more_than_there_is_is_refused_before_it_is_decoded() {
+    let transforms = EncodedTransforms::new("picture", &[Arc::new(Large)], 0).expect("it decodes");
+    let room = Arc::new(SampleRoom::new(64_000_000, 2));
+    let mut scratch = transforms.scratch(&room);
+    let mut len = |file: &[u8]| {
+        let made = transforms.apply(file, (0, "key"), &mut scratch);
+        made.map(|sample| sample.shape[0]).map_err(|failure| failure.error.to_string())
+    };
+    // Twice as many bytes to decode, and one for each value where they come out.
+    assert_eq!(len(&[20]), Ok(20_000_000));
+    let refused = len(&[200]).unwrap_err();
+    assert!(refused.contains("200000000 values takes 400000000 bytes, at most 48000000 fit"), "{refused}");
+    assert!(refused.contains("; 533333334 or more is needed"), "{refused}");
+    assert_eq!(len(&[]), Err("an empty file".into()));
+    assert_eq!((len(&[1]), room.in_use()), (Ok(1_000_000), 0));
 }

@@ -1,7 +1,7 @@
 //! BMP: uncompressed pictures of 8 (with a palette), 24 and 32 bits a pixel, either row order (spec/tfds.md §6.4).
 
-use super::pixels::{deepen, room};
-use super::{PictureError, PictureShape, Want};
+use super::pixels::deepen;
+use super::{Needs, PictureError, PictureShape, Want};
 
 fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "BMP", what: what.to_string() }
@@ -19,17 +19,28 @@ struct Header<'a> {
 }
 
 pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+    let (header, needs) = open(file, want)?;
+    let start = needs.room(out)?;
+    let channels = needs.shape.channels;
+    let values = header.height * header.width * channels;
+    header.rows(channels, &mut out[start..start + values])?;
+    deepen(&mut out[start..], want.depth, 256);
+    Ok(needs.shape)
+}
+
+pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
+    open(file, want).map(|(_, needs)| needs)
+}
+
+fn open(file: &[u8], want: Want) -> Result<(Header<'_>, Needs), PictureError> {
     let header = Header::of(file)?;
     let channels = want.channels.unwrap_or(if header.pixel == 4 { 4 } else { 3 });
     if channels == 1 {
         return Err(PictureError::Channels { kind: "BMP", wanted: 1 });
     }
     let shape = PictureShape { frames: None, height: header.height, width: header.width, channels };
-    let start = room(shape, want, file.len().saturating_mul(4), out)?;
-    let values = header.height * header.width * channels;
-    header.rows(channels, &mut out[start..start + values])?;
-    deepen(&mut out[start..], want.depth, 256);
-    Ok(shape)
+    let needs = Needs::new(shape, want, file.len().saturating_mul(4), 0)?;
+    Ok((header, needs))
 }
 
 impl<'a> Header<'a> {

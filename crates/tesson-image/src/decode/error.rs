@@ -30,6 +30,20 @@ tesson_core::error_kinds! {
             = "picture.too-many-pixels":
                 "a picture of {width} by {height} pixels is declared, at most {limit} pixels are possible here"
             => "Raise `maxPixels` if the picture is meant to be as large.",
+        /// The file declares a picture without pixels.
+        NoPixels { width: usize = 0, height: usize = 7 }
+            = "picture.no-pixels": "a picture of {width} by {height} pixels is declared"
+            => "Replace the file, or set `onCorruptImage = \"skip\"` of a deserializer of pictures.",
+        /// The decoder would take more memory beside the pixels than the limit.
+        BeyondMemory { size: (usize, usize) = (16_383, 16_383), bytes: u64 = 2_684_026_890, limit: u64 = 1 << 30 }
+            = "picture.beyond-memory":
+                ("decoding a picture of {} by {} pixels takes {bytes} bytes beside it, more than {limit}, which is the \
+                limit here", size.0, size.1)
+            => "Raise the limit if the picture is meant to be as large.",
+        /// The system has no memory for the pixels.
+        NoMemory { bytes: usize = 1 << 40 }
+            = "picture.no-memory": "there is no memory for {bytes} bytes of pixels"
+            => "Lower `memoryLimit`, so that such pictures are refused, or give the process more memory.",
         /// Files of this kind contain no smaller version of the picture.
         Unscaled { kind: &'static str = "PNG" }
             = "picture.unscaled": "{kind}: is not decoded at a reduced scale, JPEG files are"

@@ -1,8 +1,8 @@
 //! JPEG, by libjpeg-turbo's fast integer transform and smooth upsampling of colours, which give TensorFlow's values
 //! (spec/tfds.md §6.4).
 
-use super::pixels::{deepen, room};
-use super::{PictureError, PictureShape, Scale, Want};
+use super::pixels::deepen;
+use super::{Needs, PictureError, PictureShape, Scale, Want};
 use crate::libjpeg::{ColorSpace, DctMethod, Decompressor, Output};
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
@@ -24,26 +24,38 @@ pub(super) fn decode(
     scale: Scale,
     out: &mut Vec<u8>,
 ) -> Result<PictureShape, PictureError> {
-    let mut picture = Decompressor::new(file)?;
-    let (channels, colors) = match (want.channels, picture.components()) {
-        (Some(1), 1 | 3) | (None, 1) => (1, ColorSpace::JCS_GRAYSCALE),
-        (Some(3), 1 | 3) | (None, 3) => (3, ColorSpace::JCS_RGB),
-        (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
-        (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
-    };
-    let (height, width) = picture.size();
-    let (height, width) = (scale.of(height), scale.of(width));
-    let shape = PictureShape { frames: None, height, width, channels };
-    let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
-    let start = room(shape, want, pixels.saturating_mul(channels), out)?;
+    let (mut picture, needs) = open(file, want, scale)?;
+    let PictureShape { height, width, channels, .. } = needs.shape;
+    let start = needs.room(out)?;
+    let colors = if channels == 1 { ColorSpace::JCS_GRAYSCALE } else { ColorSpace::JCS_RGB };
     picture.start(Output { colors, transform: DctMethod::JDCT_IFAST, denominator: scale.denominator() })?;
     let values = height * width * channels;
     for line in out[start..start + values].chunks_exact_mut((width * channels).max(1)) {
         picture.read_lines(line)?;
-        if picture.is_cut() {
+        // TensorFlow refuses a file that has no end, also where all pixels are there.
+        if picture.has_no_end() {
             return Err(cut());
         }
     }
     deepen(&mut out[start..], want.depth, 256);
-    Ok(shape)
+    Ok(needs.shape)
+}
+
+pub(super) fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
+    open(file, want, scale).map(|(_, needs)| needs)
+}
+
+fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Decompressor<'_>, Needs), PictureError> {
+    let picture = Decompressor::new(file)?;
+    let channels = match (want.channels, picture.components()) {
+        (Some(1), 1 | 3) | (None, 1) => 1,
+        (Some(3), 1 | 3) | (None, 3) => 3,
+        (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
+        (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
+    };
+    let (height, width) = picture.size();
+    let shape = PictureShape { frames: None, height: scale.of(height), width: scale.of(width), channels };
+    let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
+    let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;
+    Ok((picture, needs))
 }

@@ -8,8 +8,8 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use super::pixels::{deepen, room};
-use super::{PictureError, PictureShape, Scale, Want};
+use super::pixels::{deepen, zeros};
+use super::{Needs, PictureError, PictureShape, Scale, Want};
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
@@ -29,10 +29,28 @@ pub fn decode(
     scale: Scale,
     out: &mut Vec<u8>,
 ) -> Result<PictureShape, PictureError> {
+    let (mut picture, needs) = open(file, want, scale)?;
+    let (start, shape) = (needs.room(out)?, needs.shape);
+    let values = shape.height * shape.width * shape.channels;
+    let colors = if shape.channels == 1 { Colors::Gray } else { Colors::Rgb };
+    picture.read(colors, &mut out[start..start + values])?;
+    deepen(&mut out[start..], want.depth, 256);
+    Ok(shape)
+}
+
+/// What decoding a file will take, as [`needs`](super::needs) says it.
+///
+/// # Errors
+/// As there; any reduced scale.
+pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
+    open(file, want, scale).map(|(_, needs)| needs)
+}
+
+fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Picture<'_>, Needs), PictureError> {
     if scale != Scale::Whole {
         return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
     }
-    let mut picture = Picture::open(file, true)?;
+    let picture = Picture::open(file, true)?;
     let channels = match (want.channels, picture.components) {
         (Some(1), 1 | 3) | (None, 1) => 1,
         (Some(3), 1 | 3) | (None, 3) => 3,
@@ -41,11 +59,8 @@ pub fn decode(
     };
     let shape = PictureShape { frames: None, height: picture.height, width: picture.width, channels };
     let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
-    let start = room(shape, want, pixels.saturating_mul(channels), out)?;
-    let values = shape.height * shape.width * channels;
-    picture.read(if channels == 1 { Colors::Gray } else { Colors::Rgb }, &mut out[start..start + values])?;
-    deepen(&mut out[start..], want.depth, 256);
-    Ok(shape)
+    let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;
+    Ok((picture, needs))
 }
 
 /// What is read of each pixel.
@@ -81,6 +96,12 @@ impl Picture<'_> {
         Ok(Picture { decoder, components: usize::from(info.components), height, width, stored })
     }
 
+    /// Bytes of memory that the decoder may take beside the pixels: all coefficients, of 16 bits, and colours that are weighed.
+    pub(crate) fn working_bytes(&self) -> u64 {
+        let blocks = self.height.next_multiple_of(32) as u64 * self.width.next_multiple_of(32) as u64;
+        blocks * (2 * self.components as u64 + 3)
+    }
+
     /// Whether four components are brightness, two colours and black, instead of four inks.
     pub(crate) fn is_ycck(&self) -> bool {
         self.stored == ColorSpace::YCCK
@@ -100,7 +121,7 @@ impl Picture<'_> {
         if !weighs {
             return self.fill(out);
         }
-        let mut pixels = vec![0; out.len() * 3];
+        let mut pixels = zeros(out.len() * 3)?;
         self.fill(&mut pixels)?;
         for (to, [r, g, b]) in out.iter_mut().zip(pixels.as_chunks::<3>().0) {
             // The weights of JPEG's own brightness, in 65536ths.

@@ -19,6 +19,7 @@ pub(crate) mod png;
 mod tests;
 
 pub use error::PictureError;
+pub(crate) use pixels::{grow, zeros};
 
 /// What pixels are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,8 @@ pub struct Want {
     pub channels: Option<usize>,
     /// Bits of a value.
     pub depth: Depth,
-    /// The largest picture, in bytes when it is decoded.
+    /// The largest picture, in bytes when it is decoded. What its decoder has beside it may take as much again, or
+    /// 16 MiB.
     pub limit: usize,
 }
 
@@ -116,6 +118,30 @@ impl PictureShape {
     }
 }
 
+/// What decoding a file takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The shape of what comes out.
+    pub shape: PictureShape,
+    /// Bytes of the pixels.
+    pub(crate) values: usize,
+    /// Bytes of memory at the peak, about: the pixels, and what the decoder has beside them.
+    pub bytes: u64,
+}
+
+/// What decoding a file will take. Only its headers are read: nothing is allocated that depends on what they declare.
+///
+/// # Errors
+/// As [`decode_at`], but for pixels that are damaged or missing.
+pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
+    match kind(file, want, scale)? {
+        Kind::Png => png::needs(file, want),
+        Kind::Jpeg => jpeg::needs(file, want, scale),
+        Kind::Gif => gif::needs(file, want),
+        Kind::Bmp => bmp::needs(file, want),
+    }
+}
+
 /// Appends the pixels of a file to `out`, row after row from the top, and returns their shape.
 ///
 /// # Errors
@@ -135,55 +161,62 @@ pub fn decode_at(
     scale: Scale,
     out: &mut Vec<u8>,
 ) -> Result<PictureShape, PictureError> {
+    match kind(file, want, scale)? {
+        Kind::Png => png::decode(file, want, out),
+        Kind::Jpeg => jpeg::decode(file, want, scale, out),
+        Kind::Gif => gif::decode(file, want, out),
+        Kind::Bmp => bmp::decode(file, want, out),
+    }
+}
+
+/// The kinds of files.
+enum Kind {
+    Png,
+    Jpeg,
+    Gif,
+    Bmp,
+}
+
+/// The kind of a file, which its first bytes tell. It can be decoded as is wanted, as far as the kind decides that.
+fn kind(file: &[u8], want: Want, scale: Scale) -> Result<Kind, PictureError> {
     if !matches!(want.channels, None | Some(1 | 3 | 4)) {
         return Err(PictureError::Channels { kind: "any", wanted: want.channels.unwrap_or(0) });
     }
-    let kind = match file {
-        [0x89, b'P', b'N', b'G', ..] => "PNG",
-        [b'G', b'I', b'F', b'8', ..] => "GIF",
-        [b'B', b'M', ..] => "BMP",
-        _ => "JPEG",
+    let (kind, name) = match file {
+        [0x89, b'P', b'N', b'G', ..] => (Kind::Png, "PNG"),
+        [0xff, 0xd8, 0xff, ..] => return Ok(Kind::Jpeg),
+        [b'G', b'I', b'F', b'8', ..] => (Kind::Gif, "GIF"),
+        [b'B', b'M', ..] => (Kind::Bmp, "BMP"),
+        _ => return Err(PictureError::unknown(file, "PNG, JPEG, GIF or BMP")),
     };
-    if scale != Scale::Whole && kind != "JPEG" {
-        return Err(PictureError::Unscaled { kind });
-    }
-    match file {
-        [0x89, b'P', b'N', b'G', ..] => png(file, want, out),
-        [0xff, 0xd8, 0xff, ..] => jpeg(file, want, scale, out),
-        [b'G', b'I', b'F', b'8', ..] => gif(file, want, out),
-        [b'B', b'M', ..] => bmp::decode(file, want, out),
-        _ => Err(PictureError::unknown(file, "PNG, JPEG, GIF or BMP")),
-    }
+    if scale == Scale::Whole { Ok(kind) } else { Err(PictureError::Unscaled { kind: name }) }
 }
 
-#[cfg(feature = "codecs")]
-use jpeg::decode as jpeg;
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
-use jpeg_rust::decode as jpeg;
-#[cfg(feature = "rust-codecs")]
-use {gif::decode as gif, png::decode as png};
-
-#[cfg(not(feature = "rust-codecs"))]
-use absent::{gif, jpeg, png};
+use jpeg_rust as jpeg;
 
 /// In place of the decoders that this build has none of: which feature they come with.
 #[cfg(not(feature = "rust-codecs"))]
-mod absent {
-    use super::{PictureError, PictureShape, Scale, Want};
+macro_rules! absent {
+    ($($name:ident $kind:literal ($($scale:ty)?)),+) => {$(
+        mod $name {
+            use super::{Needs, PictureError, PictureShape, Want};
 
-    fn not_built(kind: &'static str) -> Result<PictureShape, PictureError> {
-        Err(PictureError::NotBuilt { kind, feature: "codecs" })
-    }
+            pub(super) fn needs(_: &[u8], _: Want $(, _: $scale)?) -> Result<Needs, PictureError> {
+                Err(PictureError::NotBuilt { kind: $kind, feature: "codecs" })
+            }
 
-    pub(super) fn gif(_: &[u8], _: Want, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
-        not_built("GIF")
-    }
-
-    pub(super) fn jpeg(_: &[u8], _: Want, _: Scale, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
-        not_built("JPEG")
-    }
-
-    pub(super) fn png(_: &[u8], _: Want, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
-        not_built("PNG")
-    }
+            pub(super) fn decode(
+                _: &[u8],
+                _: Want,
+                $(_: $scale,)?
+                _: &mut Vec<u8>,
+            ) -> Result<PictureShape, PictureError> {
+                Err(PictureError::NotBuilt { kind: $kind, feature: "codecs" })
+            }
+        }
+    )+};
 }
+
+#[cfg(not(feature = "rust-codecs"))]
+absent!(gif "GIF" (), jpeg "JPEG" (super::Scale), png "PNG" ());

@@ -1,25 +1,54 @@
 //! Where decoded pixels go.
 
-use super::{Depth, PictureError, PictureShape, Want};
+use super::{Depth, Needs, PictureError, PictureShape, Want};
 
-/// Room for a picture at the end of `out`, zeroed, unless it is larger than what is allowed. `from_file` is the most that a
-/// file of this kind and size can hold, in bytes: what a header declares is not believed beyond that.
-pub(super) fn room(
-    shape: PictureShape,
-    want: Want,
-    from_file: usize,
-    out: &mut Vec<u8>,
-) -> Result<usize, PictureError> {
-    let limit = want.limit.min(from_file.saturating_mul(want.depth.bytes()));
-    let size = shape.dims().chain([want.depth.bytes()]).try_fold(1_usize, |n, d| n.checked_mul(d));
-    match size.filter(|size| *size <= limit) {
-        Some(size) => {
-            let start = out.len();
-            out.resize(start + size, 0);
-            Ok(start)
+/// What a decoder may have beside the pixels under any limit.
+const BESIDE_AT_LEAST: u64 = 16 << 20;
+
+impl Needs {
+    /// What a picture takes of which the decoder has so many bytes beside the pixels, unless it is larger than what is allowed.
+    /// `from_file` is the most that a file of this kind and size can hold, in bytes: what a header declares is not believed beyond
+    /// that.
+    pub(super) fn new(
+        shape: PictureShape,
+        want: Want,
+        from_file: usize,
+        beside: u64,
+    ) -> Result<Needs, PictureError> {
+        let limit = want.limit.min(from_file.saturating_mul(want.depth.bytes()));
+        let values = shape.dims().chain([want.depth.bytes()]).try_fold(1_usize, |n, d| n.checked_mul(d));
+        let size = (shape.width, shape.height);
+        let Some(values) = values.filter(|values| *values <= limit) else {
+            return Err(PictureError::TooLarge { size, limit });
+        };
+        let bytes = beside.saturating_add(values as u64);
+        let most = (want.limit as u64).max(BESIDE_AT_LEAST);
+        match beside <= most {
+            true => Ok(Needs { shape, values, bytes }),
+            false => Err(PictureError::BeyondMemory { size, bytes: beside, limit: most }),
         }
-        None => Err(PictureError::TooLarge { size: (shape.width, shape.height), limit }),
     }
+
+    /// Room for the pixels at the end of `out`, zeroed; returns where it begins.
+    pub(super) fn room(&self, out: &mut Vec<u8>) -> Result<usize, PictureError> {
+        let start = out.len();
+        grow(out, start.saturating_add(self.values))?;
+        Ok(start)
+    }
+}
+
+/// Makes a buffer so many bytes long, if there is memory for them.
+pub(crate) fn grow(out: &mut Vec<u8>, bytes: usize) -> Result<(), PictureError> {
+    out.try_reserve_exact(bytes.saturating_sub(out.len())).map_err(|_| PictureError::NoMemory { bytes })?;
+    out.resize(bytes, 0);
+    Ok(())
+}
+
+/// So many zeros, if there is memory for them.
+pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, PictureError> {
+    let mut zeros = Vec::new();
+    grow(&mut zeros, bytes)?;
+    Ok(zeros)
 }
 
 /// Values of 8 bits as values of the wanted depth: in 16 bits, `times` as much each. The values are the first half of `out`

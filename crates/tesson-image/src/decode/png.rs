@@ -7,8 +7,8 @@ use std::io::Cursor;
 
 use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Reader, Transformations};
 
-use super::pixels::room;
-use super::{Depth, PictureError, PictureShape, Want};
+use super::pixels::zeros;
+use super::{Depth, Needs, PictureError, PictureShape, Want};
 
 /// No stream of zlib becomes more than so many times its size.
 pub(crate) const INFLATED: usize = 1032;
@@ -18,18 +18,13 @@ pub(crate) fn damaged(what: impl ToString) -> PictureError {
 }
 
 pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
-    let mut reader = open(file, want.limit)?;
-    let source = Source::of(reader.info())?;
-    let channels = want.channels.unwrap_or(source.channels());
-    let shape = PictureShape { frames: None, height: source.height, width: source.width, channels };
-    // A row has a byte of its own, whatever its width; a byte has up to eight pixels of four values each.
-    let from_file = file.len().saturating_mul(INFLATED * 8 * 4);
-    let start = room(shape, want, from_file, out)?;
+    let (mut reader, source, needs) = begin(file, want)?;
+    let (start, shape) = (needs.room(out)?, needs.shape);
+    let channels = shape.channels;
     if source.is_wanted(want.depth, channels) {
         reader.next_frame(&mut out[start..]).map_err(damaged)?;
     } else {
-        let raw = reader.output_buffer_size().filter(|n| *n <= want.limit);
-        let mut raw = vec![0; raw.ok_or_else(|| damaged("more bytes than are allowed"))?];
+        let mut raw = zeros(source.stored_bytes())?;
         let line = reader.next_frame(&mut raw).map_err(damaged)?.line_size;
         source.convert(&raw, line, channels, want.depth, &mut out[start..]);
     }
@@ -40,14 +35,34 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Pictu
     Ok(shape)
 }
 
+pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
+    begin(file, want).map(|(.., needs)| needs)
+}
+
+fn begin(file: &[u8], want: Want) -> Result<(PngReader<'_>, Source, Needs), PictureError> {
+    let reader = open(file, want.limit)?;
+    let source = Source::of(reader.info())?;
+    let channels = want.channels.unwrap_or(source.channels());
+    let shape = PictureShape { frames: None, height: source.height, width: source.width, channels };
+    // A row has a byte of its own, whatever its width; a byte has up to eight pixels of four values each.
+    let from_file = file.len().saturating_mul(INFLATED * 8 * 4);
+    let beside = source.working_bytes(source.is_wanted(want.depth, channels));
+    Ok((reader, source, Needs::new(shape, want, from_file, beside)?))
+}
+
 /// What a header and a row take that are no larger than usual: a size that is declared should be refused as such.
 const LEAST_LIMIT: usize = 1 << 20;
 
+/// A file that has been read up to its pixels.
+pub(crate) type PngReader<'a> = Reader<Cursor<&'a [u8]>>;
+
 /// Reads a file up to its pixels, which will be as they are stored.
-pub(crate) fn open(file: &[u8], limit: usize) -> Result<Reader<Cursor<&[u8]>>, PictureError> {
+pub(crate) fn open(file: &[u8], limit: usize) -> Result<PngReader<'_>, PictureError> {
     let mut options = DecodeOptions::default();
     options.set_ignore_adler32(false);
     options.set_ignore_text_chunk(true);
+    // A profile is of no use, and may be inflated to anything.
+    options.set_ignore_iccp_chunk(true);
     let mut decoder = Decoder::new_with_options(Cursor::new(file), options);
     decoder.set_transformations(Transformations::IDENTITY);
     decoder.set_limits(Limits { bytes: limit.max(LEAST_LIMIT) });
@@ -109,6 +124,25 @@ impl Source {
             ColorType::GrayscaleAlpha | ColorType::Rgba => {}
         }
         Ok(source)
+    }
+
+    /// Bytes of a row as it is stored.
+    fn row_bytes(&self) -> usize {
+        self.width.saturating_mul(self.color.samples() * self.depth).div_ceil(8)
+    }
+
+    /// Bytes of all rows as they are stored.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        self.row_bytes().saturating_mul(self.height)
+    }
+
+    /// Bytes that decoding takes beside the pixels: some rows, what is inflated at a time, and all rows as they are stored, unless
+    /// that is what they are to be.
+    pub(crate) fn working_bytes(&self, as_stored: bool) -> u64 {
+        const INFLATED_AT_A_TIME: u64 = 128 << 10;
+        let stored = self.stored_bytes() as u64;
+        let rows = 4 * self.row_bytes() as u64 + INFLATED_AT_A_TIME.min(stored.saturating_mul(2));
+        rows.saturating_add(if as_stored { 0 } else { stored })
     }
 
     /// The channels that a reader gets who does not ask for any number.

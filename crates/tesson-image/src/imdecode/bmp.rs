@@ -1,7 +1,7 @@
 //! BMP: 1, 4, 8, 16, 24 and 32 bits a pixel, run-length encoding, either row order, headers of Windows and OS/2.
 
-use super::{ImdecodeOptions, room, store};
-use crate::decode::PictureError;
+use super::{ImdecodeOptions, Needs, declared, store};
+use crate::decode::{PictureError, grow, zeros};
 use crate::transform::view::Size;
 
 fn damaged(what: impl ToString) -> PictureError {
@@ -38,14 +38,8 @@ pub(super) fn decode(
     options: &ImdecodeOptions,
     out: &mut Vec<u8>,
 ) -> Result<Size, PictureError> {
-    let bitmap = Bitmap::of(file).ok_or_else(|| damaged("the header is cut"))??;
-    // A run of two bytes stands for up to 255 pixels, and its end for all that follow.
-    let most =
-        if matches!(bitmap.layout, Layout::Runs(_)) { usize::MAX } else { file.len().saturating_mul(8) };
-    let size = room((bitmap.height, bitmap.width), options, most, out)?;
-    if size.values() == 0 {
-        return Err(damaged(format!("a size of {} by {} pixels", size.width, size.height)));
-    }
+    let (bitmap, size) = open(file, options)?;
+    grow(out, size.values())?;
     let expanded;
     let (layout, data) = match bitmap.layout {
         Layout::Runs(bits) => {
@@ -71,6 +65,20 @@ pub(super) fn decode(
         }
     }
     Ok(size)
+}
+
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    let (bitmap, size) = open(file, options)?;
+    let expanded = if bitmap.has_runs() { (size.height * size.width) as u64 } else { 0 };
+    Ok(Needs::new(size, expanded))
+}
+
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Bitmap<'a>, Size), PictureError> {
+    let bitmap = Bitmap::of(file).ok_or_else(|| damaged("the header is cut"))??;
+    // A run of two bytes stands for up to 255 pixels, and its end for all that follow.
+    let most = if bitmap.has_runs() { usize::MAX } else { file.len().saturating_mul(8) };
+    let size = declared((bitmap.height, bitmap.width), options, most)?;
+    Ok((bitmap, size))
 }
 
 impl Layout {
@@ -136,6 +144,10 @@ impl<'a> Bitmap<'a> {
         Some(Ok(Bitmap { width: columns, height: rows, from_top: height < 0, layout, palette, data }))
     }
 
+    fn has_runs(&self) -> bool {
+        matches!(self.layout, Layout::Runs(_))
+    }
+
     /// Pixel `x` of a row that is long enough, as red, green, blue.
     #[inline]
     fn pixel(&self, layout: Layout, row: &[u8], x: usize) -> [u8; 3] {
@@ -155,7 +167,7 @@ impl<'a> Bitmap<'a> {
 
     /// The indices of run-length encoded pixels, a byte each. Pixels that are jumped over have index 0.
     fn expand_runs(&self, bits: usize) -> Result<Vec<u8>, PictureError> {
-        let (width, mut indices) = (self.width, vec![0; self.width * self.height]);
+        let (width, mut indices) = (self.width, zeros(self.width * self.height)?);
         let (mut x, mut y, mut data) = (0, 0, self.data);
         let nibble = |bytes: &[u8], i: usize| match bits {
             8 => bytes[i],

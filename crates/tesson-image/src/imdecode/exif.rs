@@ -1,14 +1,18 @@
 //! The EXIF orientation of JPEG files.
 
+use crate::decode::{PictureError, zeros};
 use crate::transform::view::Size;
 
 /// The tag of the orientation, and the type of its value.
 const ORIENTATION: u16 = 0x0112;
 const SHORT: u16 = 3;
 
+/// The orientation of a picture that is stored as it is to be seen.
+pub(super) const UPRIGHT: u16 = 1;
+
 /// The orientation that a file states, from 1 to 8; 1 if it states none.
 pub(super) fn orientation(file: &[u8]) -> u16 {
-    segments(file).find_map(in_segment).filter(|o| (1..=8).contains(o)).unwrap_or(1)
+    segments(file).find_map(in_segment).filter(|o| (1..=8).contains(o)).unwrap_or(UPRIGHT)
 }
 
 /// The markers and contents of the segments before the picture data.
@@ -51,11 +55,20 @@ pub(super) fn swaps_sides(orientation: u16) -> bool {
     orientation >= 5
 }
 
+/// The size of a turned picture.
+pub(super) fn turned(orientation: u16, size: Size) -> Size {
+    let Size { height, width, channels } = size;
+    if swaps_sides(orientation) { Size::new(width, height, channels) } else { size }
+}
+
 /// Turns a picture as its orientation says.
-pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Size {
+///
+/// # Errors
+/// There is no memory for another picture.
+pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Result<Size, PictureError> {
     let Size { height, width, channels } = size;
     let (last_row, last_column) = (height.wrapping_sub(1), width.wrapping_sub(1));
-    let turned = if swaps_sides(orientation) { Size::new(width, height, channels) } else { size };
+    let turned = turned(orientation, size);
     // The row and column of the source of each pixel.
     let source = |y: usize, x: usize| match orientation {
         2 => (y, last_column - x),
@@ -68,14 +81,17 @@ pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Size {
         _ => (y, x),
     };
     if !(2..=8).contains(&orientation) {
-        return size;
+        return Ok(size);
     }
-    let stored = std::mem::replace(pixels, Vec::with_capacity(size.values()));
+    let mut upright = zeros(size.values())?;
+    let mut to = upright.chunks_exact_mut(channels.max(1));
     for y in 0..turned.height {
         for x in 0..turned.width {
             let (y, x) = source(y, x);
-            pixels.extend_from_slice(&stored[(y * width + x) * channels..][..channels]);
+            let to = to.next().expect("a turned picture has as many pixels");
+            to.copy_from_slice(&pixels[(y * width + x) * channels..][..channels]);
         }
     }
-    turned
+    *pixels = upright;
+    Ok(turned)
 }

@@ -1,8 +1,8 @@
 //! JPEG, by libjpeg-turbo's accurate integer transform and smooth upsampling of colours, which are its defaults.
 
-use super::{Color, ImdecodeOptions, check_pixels, room, store};
-use crate::decode::PictureError;
+use super::{Color, ImdecodeOptions, Needs, declared, store};
 use crate::decode::jpeg::{PIXELS_A_BYTE, cut, damaged};
+use crate::decode::{PictureError, Scale, grow, zeros};
 use crate::libjpeg::{ColorSpace, DctMethod, Decompressor, Output};
 use crate::transform::view::Size;
 
@@ -11,8 +11,8 @@ pub(super) fn decode(
     options: &ImdecodeOptions,
     out: &mut Vec<u8>,
 ) -> Result<Size, PictureError> {
-    let mut picture = Decompressor::new(file)?;
-    let (components, (height, width)) = (picture.components(), picture.size());
+    let Opened { mut picture, scale, size } = open(file, options)?;
+    let components = picture.components();
     let colors = match (components, options.color) {
         (4, _) => ColorSpace::JCS_CMYK,
         (1 | 3, Color::Gray) => ColorSpace::JCS_GRAYSCALE,
@@ -20,10 +20,7 @@ pub(super) fn decode(
         (1 | 3, Color::Rgb) => ColorSpace::JCS_RGB,
         (n, _) => return Err(damaged(format!("{n} components, expected 1, 3 or 4"))),
     };
-    // The library reserves memory for the declared size, whatever the scale.
-    check_pixels((height, width), options, file.len().saturating_mul(PIXELS_A_BYTE))?;
-    let scale = options.scale((height, width));
-    let size = room((scale.of(height), scale.of(width)), options, usize::MAX, out)?;
+    grow(out, size.values())?;
     picture.start(Output { colors, transform: DctMethod::JDCT_ISLOW, denominator: scale.denominator() })?;
     if components < 4 {
         picture.read_lines(out)?;
@@ -33,13 +30,34 @@ pub(super) fn decode(
     if picture.is_cut() && !options.accept_truncated { Err(cut()) } else { Ok(size) }
 }
 
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    let Opened { picture, size, .. } = open(file, options)?;
+    Ok(Needs::new(size, picture.working_bytes()))
+}
+
+/// A file whose header has been read, and how large its picture is decoded.
+struct Opened<'a> {
+    picture: Decompressor<'a>,
+    scale: Scale,
+    size: Size,
+}
+
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, PictureError> {
+    let picture = Decompressor::new(file)?;
+    let (height, width) = picture.size();
+    // The library reserves memory for the declared size, whatever the scale.
+    let whole = declared((height, width), options, file.len().saturating_mul(PIXELS_A_BYTE))?;
+    let scale = options.scale((height, width));
+    Ok(Opened { picture, scale, size: Size::new(scale.of(height), scale.of(width), whole.channels) })
+}
+
 fn read_cmyk(
     picture: &mut Decompressor<'_>,
     color: Color,
     size: Size,
     out: &mut [u8],
 ) -> Result<(), PictureError> {
-    let mut line = vec![0; size.width * 4];
+    let mut line = zeros(size.width * 4)?;
     for to in out.chunks_exact_mut((size.width * size.channels).max(1)) {
         picture.read_lines(&mut line)?;
         for (cmyk, to) in line.as_chunks::<4>().0.iter().zip(to.chunks_exact_mut(size.channels)) {

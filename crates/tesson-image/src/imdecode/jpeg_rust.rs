@@ -1,9 +1,9 @@
 //! JPEG without C code, for builds with the feature `pure-rust`. Pixels differ from those of libjpeg-turbo, whose accurate transform
 //! OpenCV uses, by as much as [decision 32](../../../../docs/decisions/0032-images.md) says.
 
-use super::{Color, ImdecodeOptions, check_pixels, room, store, swap_colors};
+use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
 use crate::decode::jpeg_rust::{Colors, PIXELS_A_BYTE, Picture};
-use crate::decode::{PictureError, Scale};
+use crate::decode::{PictureError, Scale, grow, zeros};
 use crate::transform::view::Size;
 
 /// Replaces the contents of `out` by the pixels of a file, as [`imdecode`](super::imdecode) does.
@@ -11,13 +11,8 @@ use crate::transform::view::Size;
 /// # Errors
 /// As there; a file that is to be decoded smaller.
 pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
-    let mut picture = Picture::open(file, !options.accept_truncated)?;
-    let sides = (picture.height, picture.width);
-    if options.scale(sides) != Scale::Whole {
-        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
-    }
-    check_pixels(sides, options, file.len().saturating_mul(PIXELS_A_BYTE))?;
-    let size = room(sides, options, usize::MAX, out)?;
+    let (mut picture, size) = open(file, options)?;
+    grow(out, size.values())?;
     match (picture.components, options.color) {
         (4, _) => inks(&mut picture, options.color, size, out)?,
         (1 | 3, Color::Gray) => picture.read(Colors::Gray, out)?,
@@ -35,9 +30,30 @@ pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Resu
     Ok(size)
 }
 
+/// What decoding a file will take, as [`needs`](super::needs) says it.
+///
+/// # Errors
+/// As there; a file that is to be decoded smaller.
+pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    let (picture, size) = open(file, options)?;
+    let pixels = (size.height * size.width) as u64;
+    let inks = if picture.components == 4 { 4 * pixels } else { 0 };
+    Ok(Needs::new(size, picture.working_bytes() + inks))
+}
+
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Picture<'a>, Size), PictureError> {
+    let picture = Picture::open(file, !options.accept_truncated)?;
+    let sides = (picture.height, picture.width);
+    if options.scale(sides) != Scale::Whole {
+        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
+    }
+    let size = declared(sides, options, file.len().saturating_mul(PIXELS_A_BYTE))?;
+    Ok((picture, size))
+}
+
 /// Pixels of four components.
 fn inks(picture: &mut Picture<'_>, color: Color, size: Size, out: &mut [u8]) -> Result<(), PictureError> {
-    let mut pixels = vec![0; size.height * size.width * 4];
+    let mut pixels = zeros(size.height * size.width * 4)?;
     picture.read(Colors::Stored, &mut pixels)?;
     let is_ycck = picture.is_ycck();
     for (stored, to) in pixels.as_chunks::<4>().0.iter().zip(out.chunks_exact_mut(size.channels)) {

@@ -90,48 +90,121 @@ impl ImdecodeOptions {
     }
 }
 
+/// What decoding a file takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The size of the picture that comes out.
+    pub size: Size,
+    /// Bytes of memory at the peak, about: the pixels, and what the decoder has beside them.
+    pub bytes: u64,
+}
+
+impl Needs {
+    /// The pixels, and so many bytes beside them.
+    fn new(size: Size, beside: u64) -> Needs {
+        Needs { size, bytes: (size.values() as u64).saturating_add(beside) }
+    }
+}
+
+/// What decoding a file will take. Only its header is read: nothing is allocated that depends on what it declares.
+///
+/// # Errors
+/// The file is of no supported kind, its header is damaged, or it declares too many pixels.
+pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    match kind(file, options)? {
+        Kind::Jpeg => {
+            let (orientation, stored) = oriented(file, options);
+            let needs = jpeg::needs(file, &stored)?;
+            if orientation == exif::UPRIGHT {
+                return Ok(needs);
+            }
+            let size = exif::turned(orientation, needs.size);
+            // The stored picture and the turned one are there at the same time.
+            Ok(Needs { size, bytes: needs.bytes.max(2 * size.values() as u64) })
+        }
+        Kind::Png => png::needs(file, options),
+        Kind::Bmp => bmp::needs(file, options),
+        Kind::Pnm => pnm::needs(file, options),
+        Kind::Tiff => tiff::needs(file, options),
+        Kind::WebP => webp::needs(file, options),
+        Kind::Gif => gif::needs(file, options),
+    }
+}
+
 /// Replaces the contents of `out` by the pixels of a file, row after row from the top.
 ///
 /// # Errors
 /// The file is of no supported kind, damaged, truncated or too large. What is in `out` then is without meaning.
 pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
-    match file {
-        [0xff, 0xd8, 0xff, ..] => {
-            let orientation = if options.apply_orientation { exif::orientation(file) } else { 1 };
-            let mut stored = *options;
-            if exif::swaps_sides(orientation) {
-                stored.jpeg_at_least = options.jpeg_at_least.map(|(height, width)| (width, height));
-            }
-            let size = jpeg(file, &stored, out)?;
-            Ok(exif::turn(orientation, size, out))
+    match kind(file, options)? {
+        Kind::Jpeg => {
+            let (orientation, stored) = oriented(file, options);
+            let size = jpeg::decode(file, &stored, out)?;
+            exif::turn(orientation, size, out)
         }
-        [0x89, b'P', b'N', b'G', ..] => png(file, options, out),
-        [b'B', b'M', ..] => bmp::decode(file, options, out),
-        [b'P', b'1'..=b'6', ..] => pnm::decode(file, options, out),
-        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => tiff(file, options, out),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(file, options, out),
-        [b'G', b'I', b'F', b'8', ..] if options.accept_gif => gif(file, options, out),
-        _ => Err(PictureError::unknown(file, "JPEG, PNG, BMP, PNM, TIFF or WebP")),
+        Kind::Png => png::decode(file, options, out),
+        Kind::Bmp => bmp::decode(file, options, out),
+        Kind::Pnm => pnm::decode(file, options, out),
+        Kind::Tiff => tiff::decode(file, options, out),
+        Kind::WebP => webp::decode(file, options, out),
+        Kind::Gif => gif::decode(file, options, out),
     }
 }
 
-#[cfg(feature = "codecs")]
-use jpeg::decode as jpeg;
+/// The kinds of files.
+enum Kind {
+    Jpeg,
+    Png,
+    Bmp,
+    Pnm,
+    Tiff,
+    WebP,
+    Gif,
+}
+
+/// The kind of a file, which its first bytes tell.
+fn kind(file: &[u8], options: &ImdecodeOptions) -> Result<Kind, PictureError> {
+    Ok(match file {
+        [0xff, 0xd8, 0xff, ..] => Kind::Jpeg,
+        [0x89, b'P', b'N', b'G', ..] => Kind::Png,
+        [b'B', b'M', ..] => Kind::Bmp,
+        [b'P', b'1'..=b'6', ..] => Kind::Pnm,
+        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => Kind::Tiff,
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Kind::WebP,
+        [b'G', b'I', b'F', b'8', ..] if options.accept_gif => Kind::Gif,
+        _ => return Err(PictureError::unknown(file, "JPEG, PNG, BMP, PNM, TIFF or WebP")),
+    })
+}
+
+/// How a JPEG file is to be turned, and how its pixels are decoded before that.
+fn oriented(file: &[u8], options: &ImdecodeOptions) -> (u16, ImdecodeOptions) {
+    let orientation = if options.apply_orientation { exif::orientation(file) } else { exif::UPRIGHT };
+    let mut stored = *options;
+    if exif::swaps_sides(orientation) {
+        stored.jpeg_at_least = options.jpeg_at_least.map(|(height, width)| (width, height));
+    }
+    (orientation, stored)
+}
+
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
-use jpeg_rust::decode as jpeg;
-#[cfg(feature = "tiff")]
-use tiff::decode as tiff;
-#[cfg(feature = "webp")]
-use webp::decode as webp;
-#[cfg(feature = "rust-codecs")]
-use {gif::decode as gif, png::decode as png};
+use jpeg_rust as jpeg;
 
 /// Defines what stands in for a decoder that this build does not have: the feature that brings it, and the one that errors name.
 macro_rules! absent {
     ($($by:literal, $feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
         #[cfg(not(feature = $by))]
-        fn $name(_: &[u8], _: &ImdecodeOptions, _: &mut Vec<u8>) -> Result<Size, PictureError> {
-            Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
+        mod $name {
+            use super::{ImdecodeOptions, Needs};
+            use crate::decode::PictureError;
+            use crate::transform::view::Size;
+
+            pub(super) fn needs(_: &[u8], _: &ImdecodeOptions) -> Result<Needs, PictureError> {
+                Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
+            }
+
+            pub(super) fn decode(_: &[u8], _: &ImdecodeOptions, _: &mut Vec<u8>) -> Result<Size, PictureError> {
+                Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
+            }
         }
     )+)+};
 }
@@ -142,30 +215,18 @@ absent! {
     "webp", "webp": webp "WebP";
 }
 
-/// Makes `out` as long as a picture, with any contents. `most` is the number of pixels that a file of this kind and length can
-/// hold: what a header declares is not believed beyond that, nor beyond the limit.
-fn room(
+/// The size of a picture, unless it has no pixels, or declares more than the limit. `most` is the number of pixels that a file of
+/// this kind and length can hold: what a header declares is not believed beyond that.
+fn declared(
     (height, width): (usize, usize),
     options: &ImdecodeOptions,
     most: usize,
-    out: &mut Vec<u8>,
 ) -> Result<Size, PictureError> {
-    let size = Size::new(height, width, options.color.channels());
-    check_pixels((height, width), options, most)?;
-    out.resize(size.values(), 0);
-    Ok(size)
-}
-
-/// Refuses a declared size beyond the limit, or beyond `most` pixels.
-fn check_pixels(
-    (height, width): (usize, usize),
-    options: &ImdecodeOptions,
-    most: usize,
-) -> Result<(), PictureError> {
-    // A pixel has three values: their number fits a `usize`, too.
-    let limit = options.max_pixels.min(most.min(isize::MAX as usize / 3) as u64);
+    // What a decoder needs of a pixel has less than 32 bytes: their number fits a `usize`, too.
+    let limit = options.max_pixels.min(most.min(isize::MAX as usize / 32) as u64);
     match (height as u64).checked_mul(width as u64) {
-        Some(pixels) if pixels <= limit => Ok(()),
+        Some(0) => Err(PictureError::NoPixels { width, height }),
+        Some(pixels) if pixels <= limit => Ok(Size::new(height, width, options.color.channels())),
         _ => Err(PictureError::TooManyPixels { width, height, limit }),
     }
 }

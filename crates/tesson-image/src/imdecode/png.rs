@@ -2,9 +2,9 @@
 
 use ::png::ColorType;
 
-use super::{Color, ImdecodeOptions, room, swap_colors};
-use crate::decode::PictureError;
-use crate::decode::png::{INFLATED, Pixel, Source, damaged, open};
+use super::{Color, ImdecodeOptions, Needs, declared, swap_colors};
+use crate::decode::png::{self, INFLATED, Pixel, PngReader, Source, damaged};
+use crate::decode::{PictureError, grow, zeros};
 use crate::transform::view::Size;
 
 pub(super) fn decode(
@@ -12,25 +12,15 @@ pub(super) fn decode(
     options: &ImdecodeOptions,
     out: &mut Vec<u8>,
 ) -> Result<Size, PictureError> {
-    // Four samples of 16 bits are the most that a pixel has.
-    let limit = usize::try_from(options.max_pixels.saturating_mul(8)).unwrap_or(usize::MAX);
-    let mut reader = open(file, limit)?;
-    let source = Source::of(reader.info())?;
-    // A byte holds up to eight pixels.
-    let most = file.len().saturating_mul(INFLATED * 8);
-    let size = room((source.height, source.width), options, most, out)?;
-    let as_wanted = match options.color {
-        Color::Gray => source.color == ColorType::Grayscale,
-        Color::Bgr | Color::Rgb => source.color == ColorType::Rgb,
-    };
-    if as_wanted && source.depth == 8 {
+    let Opened { mut reader, source, size, as_stored } = open(file, options)?;
+    grow(out, size.values())?;
+    if as_stored {
         reader.next_frame(out).map_err(damaged)?;
         if options.color == Color::Bgr {
             swap_colors(out);
         }
     } else {
-        let raw = reader.output_buffer_size().filter(|n| *n <= limit);
-        let mut raw = vec![0; raw.ok_or_else(|| damaged("more bytes than are allowed"))?];
+        let mut raw = zeros(source.stored_bytes())?;
         let line = reader.next_frame(&mut raw).map_err(damaged)?.line_size;
         let row = size.width * size.channels;
         for (from, to) in raw.chunks_exact(line.max(1)).zip(out.chunks_exact_mut(row.max(1))) {
@@ -41,6 +31,36 @@ pub(super) fn decode(
     }
     reader.finish().map_err(damaged)?;
     Ok(size)
+}
+
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    let Opened { source, size, as_stored, .. } = open(file, options)?;
+    Ok(Needs::new(size, source.working_bytes(as_stored)))
+}
+
+/// A file whose header has been read.
+struct Opened<'a> {
+    reader: PngReader<'a>,
+    source: Source,
+    size: Size,
+    /// Whether the samples of the file are the values of the picture, but for the order of colours.
+    as_stored: bool,
+}
+
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, PictureError> {
+    // Four samples of 16 bits are the most that a pixel has.
+    let limit = usize::try_from(options.max_pixels.saturating_mul(8)).unwrap_or(usize::MAX);
+    let reader = png::open(file, limit)?;
+    let source = Source::of(reader.info())?;
+    // A byte holds up to eight pixels.
+    let most = file.len().saturating_mul(INFLATED * 8);
+    let size = declared((source.height, source.width), options, most)?;
+    let as_wanted = match options.color {
+        Color::Gray => source.color == ColorType::Grayscale,
+        Color::Bgr | Color::Rgb => source.color == ColorType::Rgb,
+    };
+    let as_stored = as_wanted && source.depth == 8;
+    Ok(Opened { reader, source, size, as_stored })
 }
 
 fn store(pixel: Pixel, depth: usize, color: Color, to: &mut [u8]) {

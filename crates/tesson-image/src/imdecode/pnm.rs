@@ -1,7 +1,7 @@
 //! PNM: bitmaps, grey and colour pictures (P1 to P6), as text or raw.
 
-use super::{ImdecodeOptions, room, store};
-use crate::decode::PictureError;
+use super::{ImdecodeOptions, Needs, declared, store};
+use crate::decode::{PictureError, grow, zeros};
 use crate::transform::view::Size;
 
 fn damaged(what: impl ToString) -> PictureError {
@@ -13,20 +13,14 @@ pub(super) fn decode(
     options: &ImdecodeOptions,
     out: &mut Vec<u8>,
 ) -> Result<Size, PictureError> {
-    let kind = file[1] - b'0';
-    let mut text = Text(&file[2..]);
-    let (width, height) = (text.number()?, text.number()?);
-    let is_bitmap = matches!(kind, 1 | 4);
-    let largest = if is_bitmap { 1 } else { text.number()? };
-    if largest == 0 || largest > 65535 {
-        return Err(damaged(format!("a largest value of {largest}, expected 1 to 65535")));
-    }
-    // A byte of a raw bitmap holds eight pixels.
-    let size = room((height, width), options, file.len().saturating_mul(8), out)?;
-    let stored = if matches!(kind, 3 | 6) { 3 } else { 1 };
+    let Header { kind, size, largest, mut text } = Header::of(file, options)?;
+    grow(out, size.values())?;
+    let (width, height) = (size.width, size.height);
+    let is_bitmap = is_bitmap(kind);
+    let stored = stored(kind);
     let n = width * stored;
     if kind <= 3 {
-        let mut row = vec![0; n];
+        let mut row = zeros(n)?;
         for to in out.chunks_exact_mut((width * size.channels).max(1)) {
             for value in &mut row {
                 let found = if is_bitmap { text.digit()? } else { text.number()? };
@@ -45,7 +39,7 @@ pub(super) fn decode(
     if values.len() / bytes.max(1) < height {
         return Err(damaged(format!("{} bytes of values, expected {height} rows of {bytes}", values.len())));
     }
-    let mut row = vec![0; n];
+    let mut row = zeros(n)?;
     for (from, to) in
         values.chunks_exact(bytes.max(1)).zip(out.chunks_exact_mut((width * size.channels).max(1)))
     {
@@ -59,6 +53,46 @@ pub(super) fn decode(
         store_row(&row, stored, options, to);
     }
     Ok(size)
+}
+
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    let Header { kind, size, .. } = Header::of(file, options)?;
+    // A row as it is stored.
+    Ok(Needs::new(size, (size.width * stored(kind)) as u64))
+}
+
+/// What a file declares.
+struct Header<'a> {
+    /// From 1 to 6.
+    kind: u8,
+    size: Size,
+    largest: usize,
+    /// What follows.
+    text: Text<'a>,
+}
+
+impl<'a> Header<'a> {
+    fn of(file: &'a [u8], options: &ImdecodeOptions) -> Result<Header<'a>, PictureError> {
+        let kind = file[1] - b'0';
+        let mut text = Text(&file[2..]);
+        let (width, height) = (text.number()?, text.number()?);
+        let largest = if is_bitmap(kind) { 1 } else { text.number()? };
+        if largest == 0 || largest > 65535 {
+            return Err(damaged(format!("a largest value of {largest}, expected 1 to 65535")));
+        }
+        // A byte of a raw bitmap holds eight pixels.
+        let size = declared((height, width), options, file.len().saturating_mul(8))?;
+        Ok(Header { kind, size, largest, text })
+    }
+}
+
+fn is_bitmap(kind: u8) -> bool {
+    matches!(kind, 1 | 4)
+}
+
+/// Values that a pixel has in the file.
+fn stored(kind: u8) -> usize {
+    if matches!(kind, 3 | 6) { 3 } else { 1 }
 }
 
 /// In bitmaps, 1 is black.

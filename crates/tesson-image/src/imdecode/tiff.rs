@@ -5,8 +5,8 @@ use std::io::Cursor;
 use ::tiff::ColorType;
 use ::tiff::decoder::{Decoder, DecodingResult, Limits};
 
-use super::{Color, ImdecodeOptions, gray, room, store};
-use crate::decode::PictureError;
+use super::{Color, ImdecodeOptions, Needs, declared, gray, store};
+use crate::decode::{PictureError, grow};
 use crate::transform::view::Size;
 
 /// No stream of zlib becomes more than so many times its size, and LZW becomes less.
@@ -21,16 +21,40 @@ pub(super) fn decode(
     options: &ImdecodeOptions,
     out: &mut Vec<u8>,
 ) -> Result<Size, PictureError> {
+    let Opened { mut decoder, size, pixels, .. } = open(file, options)?;
+    grow(out, size.values())?;
+    let values = decoder.read_image().map_err(damaged)?;
+    let bits = pixels.bits;
+    let row = pixels.row_bytes(size.width) / if bits == 16 { 2 } else { 1 };
+    match values {
+        DecodingResult::U8(values) if bits <= 8 => pixels.convert(&values, row, size, out, Pixels::narrow),
+        DecodingResult::U16(values) if bits == 16 => pixels.convert(&values, row, size, out, Pixels::wide),
+        _ => Err(damaged("values are no whole numbers without a sign")),
+    }?;
+    Ok(size)
+}
+
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+    let Opened { size, stored_bytes, .. } = open(file, options)?;
+    Ok(Needs::new(size, stored_bytes as u64))
+}
+
+/// A file whose directory has been read.
+struct Opened<'a> {
+    decoder: Decoder<Cursor<&'a [u8]>>,
+    size: Size,
+    pixels: Pixels,
+    /// Bytes of all values as they are stored, and of a row of a tile.
+    stored_bytes: usize,
+}
+
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, PictureError> {
+    check_directory(file)?;
     let mut decoder = Decoder::new(Cursor::new(file)).map_err(damaged)?;
     let (width, height) = decoder.dimensions().map_err(damaged)?;
     let (width, height) = (width as usize, height as usize);
-    let size = room((height, width), options, file.len().saturating_mul(INFLATED), out)?;
-    let mut limits = Limits::default();
-    limits.decoding_buffer_size = (height * width).saturating_mul(8);
-    limits.intermediate_buffer_size = limits.decoding_buffer_size.max(1 << 20);
-    let mut decoder = decoder.with_limits(limits);
-    let color = decoder.colortype().map_err(damaged)?;
-    let (stored, bits) = match color {
+    let size = declared((height, width), options, file.len().saturating_mul(INFLATED))?;
+    let (stored, bits) = match decoder.colortype().map_err(damaged)? {
         ColorType::Gray(bits @ (1 | 2 | 4 | 8 | 16)) => (1, bits),
         ColorType::GrayA(bits @ (8 | 16)) => (2, bits),
         ColorType::RGB(bits @ (8 | 16)) => (3, bits),
@@ -39,15 +63,48 @@ pub(super) fn decode(
             return Err(damaged(format!("pixels are {other:?}, expected 8 or 16 bits of grey or colour")));
         }
     };
-    let values = decoder.read_image().map_err(damaged)?;
-    let row = (width * stored * usize::from(bits)).div_ceil(8) / if bits == 16 { 2 } else { 1 };
     let pixels = Pixels { stored, bits: usize::from(bits), color: options.color };
-    match values {
-        DecodingResult::U8(values) if bits <= 8 => pixels.convert(&values, row, size, out, Pixels::narrow),
-        DecodingResult::U16(values) if bits == 16 => pixels.convert(&values, row, size, out, Pixels::wide),
-        _ => Err(damaged("values are no whole numbers without a sign")),
-    }?;
-    Ok(size)
+    // A tile is larger than the picture by less than one in each direction; more is of no use to any file.
+    let (tile_width, tile_height) = decoder.chunk_dimensions();
+    let (tile_width, tile_height) = (tile_width as usize, tile_height as usize);
+    if tile_width > width.next_multiple_of(LARGEST_TILE) {
+        return Err(damaged(format!(
+            "a tile of {tile_width} by {tile_height} pixels in a picture of {width} by {height}"
+        )));
+    }
+    let values = pixels.row_bytes(width).saturating_mul(height);
+    let mut limits = Limits::default();
+    limits.decoding_buffer_size = values.max(file.len());
+    // What is stored is in memory already.
+    limits.intermediate_buffer_size = file.len();
+    let stored_bytes = values.saturating_add(pixels.row_bytes(tile_width));
+    Ok(Opened { decoder: decoder.with_limits(limits), size, pixels, stored_bytes })
+}
+
+/// Tiles may be as wide in any case.
+const LARGEST_TILE: usize = 4096;
+
+/// Refuses a file whose first directory declares values that are larger than the file: the library reserves memory for them.
+fn check_directory(file: &[u8]) -> Result<(), PictureError> {
+    let is_little = file.starts_with(b"II");
+    let short = |at: usize| {
+        let bytes = *file.get(at..)?.first_chunk()?;
+        Some(usize::from(if is_little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }))
+    };
+    let long = |at: usize| {
+        let bytes = *file.get(at..)?.first_chunk()?;
+        Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) } as usize)
+    };
+    let cut = || damaged("the directory is cut");
+    let directory = long(4).ok_or_else(cut)?;
+    for entry in 0..short(directory).ok_or_else(cut)? {
+        // An entry has a tag and a type of 16 bits, and a number of values; each has at least a byte.
+        let n = long(directory.saturating_add(2 + 12 * entry + 4)).ok_or_else(cut)?;
+        if n > file.len() {
+            return Err(damaged(format!("{n} values of a field in a file of {} bytes", file.len())));
+        }
+    }
+    Ok(())
 }
 
 struct Pixels {
@@ -58,6 +115,11 @@ struct Pixels {
 }
 
 impl Pixels {
+    /// Bytes of so many pixels as they are stored.
+    fn row_bytes(&self, width: usize) -> usize {
+        (width * self.stored * self.bits).div_ceil(8)
+    }
+
     fn convert<T: Copy>(
         &self,
         values: &[T],

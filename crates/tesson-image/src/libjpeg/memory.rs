@@ -19,7 +19,7 @@ struct Line([u8; LINE]);
 const LINE: usize = 64;
 
 /// Bytes of a block of coefficients.
-const COEFFICIENTS: usize = 64 * size_of::<i16>();
+pub(super) const COEFFICIENTS: usize = 64 * size_of::<i16>();
 
 /// Lines that are allocated at once, at least.
 const LEAST: usize = (64 << 10) / LINE;

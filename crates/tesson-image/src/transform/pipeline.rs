@@ -236,6 +236,29 @@ impl Pipeline {
         Ok(SampleType::dense(values, dims))
     }
 
+    /// Bytes that the buffers take for a picture of this size, at most, where a floating-point number has so many.
+    pub fn working_bytes(&self, size: Size, real: u64) -> u64 {
+        let values = |size: Size| [size.height, size.width, size.channels].map(|n| n as u64);
+        let values = |size: Size| values(size).into_iter().fold(1, u64::saturating_mul);
+        // The two largest pictures that steps write, in 8 bits and in floating-point numbers.
+        let (mut bytes, mut reals) = ([0; 2], [0; 2]);
+        let (mut size, mut is_real) = (size, false);
+        for step in &self.steps {
+            is_real |= step.makes_reals();
+            match step {
+                Step::Scale(scale) => (size.width, size.height) = scale.size(),
+                Step::RandomErasing(_) | Step::RandomRotation(_) => {}
+                step if step.makes_reals() => {}
+                _ => continue,
+            }
+            let written = if is_real { &mut reals } else { &mut bytes };
+            written[0] = written[0].max(values(size));
+            written.sort_unstable();
+        }
+        let sum = |[one, other]: [u64; 2]| one.saturating_add(other);
+        sum(bytes).saturating_add(sum(reals).saturating_mul(real))
+    }
+
     /// Whether channels come first in the results.
     pub fn is_transposed(&self) -> bool {
         self.transposed
@@ -601,6 +624,19 @@ mod tests {
         assert_eq!(output(&[center(9, 4), Step::HorizontalFlip(0.5)]), Ok("uint8 ?x?x3".into()));
         let two = Normalize::new(1.0, &[0.0; 2], &[1.0]).expect("usable");
         assert_eq!(output(&[scale(6, 5), Step::Normalize(two)]).map_err(|refused| refused.step), Err(1));
+    }
+
+    #[test]
+    fn the_buffers_of_a_picture_are_those_that_its_steps_write() {
+        let bytes = |steps: &[Step]| {
+            Pipeline::new(steps.to_vec()).expect("an order").working_bytes(Size::new(100, 200, 3), 4)
+        };
+        assert_eq!(bytes(&[center(9, 9), Step::HorizontalFlip(0.5), Step::Transpose]), 0);
+        assert_eq!(bytes(&[center(9, 9), scale(6, 5), Step::Transpose]), 90);
+        assert_eq!(bytes(&[scale(6, 5), scale(7, 5), scale(2, 2)]), 105 + 90);
+        assert_eq!(bytes(&[normalize(), scale(6, 5)]), 4 * (60_000 + 90));
+        let color = Step::Color(Color { brightness: 0.5, contrast: 0.0, saturation: 0.0 });
+        assert_eq!(bytes(&[scale(6, 5), color.clone(), color]), 90 + 2 * 4 * 90);
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! Memory for encoded samples while they are decoded and transformed.
+//!
+//! A file of a few bytes may declare a picture of gigabytes. What decoding a sample takes is therefore set aside before it begins.
+//! Whether a sample fits depends on the memory limit alone; when it is decoded, on what other threads decode at the time.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::deliver::{largest_batch, limit_for};
+
+/// What all threads together may decode without waiting for each other: this part of the limit.
+const FREE_SHARE: u64 = 8;
+
+/// Memory for samples that several threads decode.
+#[derive(Debug)]
+pub struct SampleRoom {
+    /// Bytes that one sample may take.
+    most: u64,
+    /// Bytes of a sample that are not counted: each thread keeps as many.
+    free: u64,
+    /// Bytes of all samples that are being decoded, without those that are free.
+    in_use: Mutex<u64>,
+    left: Condvar,
+}
+
+/// A sample that takes more than there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BeyondRoom {
+    pub(crate) bytes: u64,
+    pub(crate) most: u64,
+    /// The memory limit that is needed.
+    pub(crate) limit: u64,
+}
+
+impl SampleRoom {
+    /// The room of a reader with this memory limit and so many threads. A sample may take as much of the limit as a minibatch.
+    pub fn new(memory_limit: u64, threads: usize) -> SampleRoom {
+        let free = memory_limit / (FREE_SHARE * threads.max(1) as u64);
+        SampleRoom { free, ..SampleRoom::of(largest_batch(memory_limit)) }
+    }
+
+    fn of(most: u64) -> SampleRoom {
+        SampleRoom { most, free: most, in_use: Mutex::new(0), left: Condvar::new() }
+    }
+
+    /// Bytes that are set aside.
+    pub(crate) fn in_use(&self) -> u64 {
+        *self.lock()
+    }
+
+    /// The part of a sequence, which has nothing yet.
+    pub(crate) fn enter(&self) -> Entered<'_> {
+        Entered { room: self, bytes: 0, counted: 0 }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for SampleRoom {
+    /// As much as there is.
+    fn default() -> SampleRoom {
+        SampleRoom::of(u64::MAX)
+    }
+}
+
+/// What is set aside for a sequence, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Entered<'a> {
+    room: &'a SampleRoom,
+    bytes: u64,
+    counted: u64,
+}
+
+impl Entered<'_> {
+    /// Sets memory aside for another sample. Waits until others leave as much, unless the sequence has some already: two that
+    /// wait for each other would wait for ever.
+    ///
+    /// # Errors
+    /// More than the room has at all.
+    pub(crate) fn add(&mut self, bytes: u64) -> Result<(), BeyondRoom> {
+        let SampleRoom { most, free, .. } = *self.room;
+        let bytes = self.bytes.saturating_add(bytes);
+        if bytes > most {
+            return Err(BeyondRoom { bytes, most, limit: limit_for(bytes) });
+        }
+        let counted = bytes.saturating_sub(free);
+        let more = counted - self.counted;
+        if more > 0 {
+            let mut in_use = self.room.lock();
+            while self.counted == 0 && *in_use > 0 && in_use.saturating_add(more) > most {
+                in_use = self.room.left.wait(in_use).unwrap_or_else(PoisonError::into_inner);
+            }
+            *in_use = in_use.saturating_add(more);
+        }
+        (self.bytes, self.counted) = (bytes, counted);
+        Ok(())
+    }
+
+    /// Whether more is set aside than a thread keeps.
+    pub(crate) fn is_large(&self) -> bool {
+        self.counted > 0
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        if self.counted > 0 {
+            let mut in_use = self.room.lock();
+            *in_use = in_use.saturating_sub(self.counted);
+            drop(in_use);
+            self.room.left.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_sample_may_take_three_quarters_of_the_limit() {
+        for threads in [1, 16] {
+            let room = SampleRoom::new(64 << 20, threads);
+            assert_eq!(room.enter().add(48 << 20), Ok(()));
+            let refused = BeyondRoom { bytes: (48 << 20) + 1, most: 48 << 20, limit: (64 << 20) + 2 };
+            assert_eq!(room.enter().add((48 << 20) + 1), Err(refused));
+            // With what it needs it is not refused.
+            assert_eq!(SampleRoom::new(refused.limit, threads).enter().add(refused.bytes), Ok(()));
+        }
+    }
+
+    #[test]
+    fn samples_of_one_sequence_add_up_and_leave_together() {
+        let room = SampleRoom::new(64 << 20, 2);
+        let mut entered = room.enter();
+        assert!(entered.add(4 << 20).is_ok() && !entered.is_large());
+        assert!(entered.add(20 << 20).is_ok() && entered.is_large());
+        assert_eq!(room.in_use(), 20 << 20);
+        assert!(entered.add(25 << 20).is_err());
+        drop(entered);
+        assert_eq!(room.in_use(), 0);
+    }
+
+    #[test]
+    fn threads_wait_for_each_other_and_never_have_more_than_there_is() {
+        let room = SampleRoom::new(64 << 20, 8);
+        let (now, peak) = (AtomicU64::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (room, now, peak) = (&room, &now, &peak);
+                scope.spawn(move || {
+                    for i in 0..200 {
+                        let bytes = (1 + (thread * 7 + i * 5) % 46) << 20;
+                        let mut entered = room.enter();
+                        entered.add(bytes).expect("it fits");
+                        let counted = bytes.saturating_sub(1 << 20);
+                        peak.fetch_max(now.fetch_add(counted, Ordering::SeqCst) + counted, Ordering::SeqCst);
+                        now.fetch_sub(counted, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert!(peak.into_inner() <= 48 << 20);
+        assert_eq!(room.in_use(), 0);
+    }
+}
