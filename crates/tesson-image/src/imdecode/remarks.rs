@@ -18,6 +18,9 @@ pub(crate) fn remarks(file: &[u8], is_turned: bool) -> Vec<&'static str> {
                 _ => {}
             }
         }
+        if !has_end(file) {
+            found.push("it is a JPEG without the marker that ends it");
+        }
         match (exif::orientation(file), is_turned) {
             (1, _) => {}
             (_, true) => found.push("it is turned as its EXIF data say"),
@@ -36,6 +39,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const PROFILE: &str = "it has a colour profile, which is ignored";
 
 const APP2: u8 = 0xe2;
+const END_OF_IMAGE: u8 = 0xd9;
 
 /// The marker of a baseline frame; those of extended and progressive ones follow.
 const BASELINE: u8 = 0xc0;
@@ -43,6 +47,13 @@ const PROGRESSIVE: u8 = 0xc2;
 
 /// Where a frame says how many components it has, behind the precision of 8 bits and two sides of 16.
 const COMPONENTS: usize = 5;
+
+/// Whether a marker ends the picture. Previews lie before the first scan, and no pixels are coded as a marker.
+fn has_end(file: &[u8]) -> bool {
+    let before: usize = exif::segments(file).map(|(_, contents)| 4 + contents.len()).sum();
+    let scans = file.get(2 + before..).unwrap_or_default();
+    scans.windows(2).rev().any(|marker| marker == [0xff, END_OF_IMAGE])
+}
 
 /// Whether the colours of a frame have half as many rows as the luma, and as many columns.
 fn is_vertically_subsampled(frame: &[u8]) -> bool {
@@ -75,7 +86,7 @@ mod tests {
             file.extend((contents.len() as u16 + 2).to_be_bytes());
             file.extend(*contents);
         }
-        file.extend([0xff, 0xda, 0, 2]);
+        file.extend([0xff, 0xda, 0, 2, 0xff, 0xd9]);
         file
     }
 
@@ -95,6 +106,11 @@ mod tests {
         let turned = jpeg(&[(0xe1, exif)]);
         assert_eq!(told(&turned), "it is turned as its EXIF data say");
         assert!(remarks(&turned, false)[0].contains("ignored"));
+        let preview: &[u8] = &[1, 0xff, 0xd9];
+        let without_end = jpeg(&[(0xe1, preview)]);
+        assert_eq!(told(&without_end), "");
+        let without_end = &without_end[..without_end.len() - 2];
+        assert_eq!(told(without_end), "it is a JPEG without the marker that ends it");
         for end in 0..turned.len() {
             remarks(&turned[..end], true);
         }

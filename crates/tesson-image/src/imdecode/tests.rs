@@ -303,3 +303,38 @@ fn files_of_no_known_kind_are_named_by_their_first_bytes() {
     );
     assert!(decoded(b"", BGR).is_err());
 }
+
+#[cfg(feature = "codecs")]
+#[test]
+fn a_jpeg_file_may_lack_the_marker_that_ends_it_if_no_pixel_is_missing() {
+    let baseline = jpeg_file(40, 30);
+    let progressive = {
+        let mut made = mozjpeg::Compress::new(mozjpeg::ColorSpace::JCS_RGB);
+        made.set_size(40, 30);
+        made.set_progressive_mode();
+        let mut started = made.start_compress(Vec::new()).expect("memory takes everything");
+        let pixels: Vec<u8> = (0..40 * 30 * 3).map(|i| (i * 7 % 256) as u8).collect();
+        started.write_scanlines(&pixels).expect("as many lines as there are");
+        started.finish().expect("memory takes everything")
+    };
+    let scans: Vec<usize> =
+        (2..progressive.len()).filter(|&at| progressive[at..].starts_with(&[0xff, 0xda])).collect();
+    assert!(scans.len() > 3);
+    for file in [&baseline, &progressive] {
+        let whole = pixels(file, BGR);
+        // All of the marker is missing, or its second byte.
+        for missing in [2, 1] {
+            assert_eq!(
+                decoded(&file[..file.len() - missing], BGR).map(|(_, pixels)| pixels).as_ref(),
+                Ok(&whole)
+            );
+        }
+        for end in [file.len() - 40, file.len() / 2 + file.len() / 4] {
+            assert!(decoded(&file[..end], BGR).is_err(), "{end} of {}", file.len());
+        }
+    }
+    // Whole scans are missing: all pixels are there, but not all of their bits.
+    for &end in &scans[1..] {
+        assert!(decoded(&progressive[..end], BGR).is_err(), "{end} of {scans:?}");
+    }
+}
