@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 /// Random numbers for one transform of one sequence (spec/image.md §9.2).
 ///
 /// The engine supplies them: a function of the source's seed, the sweep, the sequence's key, which copy of it this is, and
-/// the transform's place and seed. Neither threads nor the size of minibatches nor a resume changes them.
+/// the transform's name, number among those of the name, and seed. Neither threads nor the size of minibatches nor a resume changes them.
 ///
 /// Each method takes words of 32 bits from one stream, in the order of the calls, and makes of them exactly what it
 /// documents: recorded results depend on it. Where only one answer is possible, no word is taken.
@@ -30,7 +30,7 @@ enum Source<'a> {
     Steps(&'a mut dyn StepWords),
 }
 
-/// Words for each of several transforms that are applied as one ([`Transform::n_steps`](crate::Transform::n_steps)).
+/// Words for each of several transforms that are applied as one ([`Transform::step_names`](crate::Transform::step_names)).
 pub trait StepWords {
     /// The next word of the step.
     fn word(&mut self) -> u32;

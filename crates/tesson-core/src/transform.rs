@@ -70,9 +70,11 @@ pub trait Transform: Send + Sync {
         0
     }
 
-    /// For how many transforms of the list it stands: each has random numbers of its own ([`Draw::begin_step`]).
-    fn n_steps(&self) -> u64 {
-        1
+    /// The names of the transforms of the list that it stands for: each has random numbers of its own ([`Draw::begin_step`]), those of
+    /// the first, second, … transform of its name in the list. So the same transform draws the same numbers in every stream,
+    /// whatever others are beside it.
+    fn step_names(&self) -> Vec<&str> {
+        vec![self.name()]
     }
 
     /// What comes out, known before any data. A sparse stream may become dense, not the other way round.
@@ -120,7 +122,7 @@ pub trait Transform: Send + Sync {
     }
 
     /// Whether what comes out may depend on the numbers drawn. One that draws none is asked for frames of several sequences at
-    /// once, where they follow each other in a recording.
+    /// once, where they follow each other in a recording, and states of a source without any do not depend on how numbers are drawn.
     fn draws(&self) -> bool {
         true
     }

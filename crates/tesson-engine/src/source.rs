@@ -16,7 +16,7 @@ mod truncated;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{Error, Index, StreamInfo};
+use tesson_core::{Error, Index, ResumeError, StreamInfo};
 use tesson_plan::{
     Bucketing, Cursor, Demand, Fingerprint, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing,
 };
@@ -30,7 +30,7 @@ use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};
-use crate::transform::Transforms;
+use crate::transform::{DRAWS_VERSION, Transforms};
 pub use budget::DEFAULT_MEMORY_LIMIT;
 pub use faults::FaultRules;
 pub use open::{Purpose, SourceSpec};
@@ -60,6 +60,8 @@ pub struct Source {
     threads: usize,
     prefetch: bool,
     fingerprint: Arc<Fingerprint>,
+    /// The hash of options in states of releases whose transforms drew other random numbers.
+    former_options: Option<u64>,
     joint: Option<IndexedSource>,
     /// The slots of truncated reading; a call that works on them takes them out.
     truncated: Option<Box<Truncated>>,
@@ -228,6 +230,18 @@ impl Source {
         self.failed = None;
     }
 
+    /// Refuses a state of a release whose transforms drew other random numbers.
+    fn check_draws_version(&self, state: &ResumeState) -> Result<(), ResumeError> {
+        let options = state.fingerprint.as_ref().map(|fingerprint| fingerprint.options);
+        match self.former_options {
+            Some(former) if options == Some(former) => {
+                let what = "the version of the random numbers of transforms";
+                Err(ResumeError::other_version(what, DRAWS_VERSION - 1, DRAWS_VERSION))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Resumes from a state of this source, or of another one on the same corpus with the same options.
     ///
     /// # Errors
@@ -248,6 +262,7 @@ impl Source {
     ) -> Result<(), Error> {
         self.check_process()?;
         self.check_resumable()?;
+        self.check_draws_version(state)?;
         state.check(&self.fingerprint)?;
         let last = self.demand.take();
         let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, last))?;

@@ -96,6 +96,10 @@ impl Transform for ImageDecoder {
         }
     }
 
+    fn draws(&self) -> bool {
+        false
+    }
+
     fn decoding_bytes(&self, input: &Input<'_>, shape: &mut Vec<usize>) -> Result<u64, UserError> {
         let InputValues::Encoded(file) = input.values else { return Ok(0) };
         let needs = needs(file, self.want(), Scale::Whole)?;

@@ -163,6 +163,10 @@ impl Transform for Decoder {
         }
     }
 
+    fn draws(&self) -> bool {
+        false
+    }
+
     fn decoding_bytes(&self, input: &Input<'_>, shape: &mut Vec<usize>) -> Result<u64, UserError> {
         let InputValues::Encoded(file) = input.values else { return Ok(0) };
         let options = ImdecodeOptions { apply_orientation: self.is_turned(input), ..self.options };

@@ -41,11 +41,12 @@ pub(crate) fn open(
         identities.push(identity.text());
         seeds.push(seed(options)?);
     }
-    let names: Vec<&str> = transforms.iter().map(|(format, _)| format.name).collect();
+    let names: Vec<&'static str> = transforms.iter().map(|(format, _)| format.name).collect();
     let pipeline = Pipeline::new(steps)
         .map_err(|AtStep { step, fault }| refused(&transforms[step].1, "type", &fault))?;
     Ok(Arc::new(PictureTransforms {
         name: names.join(", "),
+        names,
         identity: identities.join("; "),
         seeds,
         pipeline,
@@ -65,6 +66,8 @@ pub(crate) fn content(file: &[u8]) -> String {
 /// Transforms of pictures that follow each other.
 struct PictureTransforms {
     name: String,
+    /// The name of each.
+    names: Vec<&'static str>,
     identity: String,
     /// The seed of each.
     seeds: Vec<u64>,
@@ -84,8 +87,12 @@ impl Transform for PictureTransforms {
         self.seeds[0]
     }
 
-    fn n_steps(&self) -> u64 {
-        self.seeds.len() as u64
+    fn step_names(&self) -> Vec<&str> {
+        self.names.clone()
+    }
+
+    fn draws(&self) -> bool {
+        self.pipeline.draws()
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {

@@ -129,6 +129,10 @@ impl Transform for PythonTransform {
         self.seed
     }
 
+    fn draws(&self) -> bool {
+        self.random
+    }
+
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
         let values = match input.values {
             // Pictures, which become what is delivered.

@@ -100,6 +100,7 @@ impl Source {
         let transforms =
             Transforms::new(&spec.transforms, &parts.decoders(), &stored, &parts.strict_streams(), name)?;
         let fingerprint = spec.fingerprint(corpus, &parts, &transforms);
+        let former_options = spec.former_options(&parts, &transforms);
         if let Some(ragged) = stored.iter().find(|stream| stream.ragged && spec.truncation.is_some()) {
             let refusal = EngineRefusal::RaggedTruncated { stream: ragged.name.clone() };
             return Err(ConfigError::refused("truncated", &refusal).into());
@@ -123,6 +124,7 @@ impl Source {
             threads: if spec.threads == 0 { cores } else { spec.threads },
             prefetch: spec.prefetch,
             fingerprint: Arc::new(fingerprint),
+            former_options,
             joint: None,
             pipeline: None,
             demand: None,
@@ -197,6 +199,23 @@ impl SourceSpec {
 
     /// What a state must have been saved with to be resumed from.
     fn fingerprint(&self, corpus: u64, parts: &Parts, transforms: &Transforms) -> Fingerprint {
+        Fingerprint {
+            corpus,
+            index: None,
+            order: self.plan.order,
+            cross_sweep_ends: self.plan.cross_sweep_ends,
+            options: fingerprint::text(&transforms.write(self.options(parts)).text()),
+        }
+    }
+
+    /// The same hash of options in states of releases that drew random numbers otherwise, where any are drawn.
+    fn former_options(&self, parts: &Parts, transforms: &Transforms) -> Option<u64> {
+        let former = || fingerprint::text(&transforms.write_with_former_draws(self.options(parts)).text());
+        transforms.draw_by_key().then(former)
+    }
+
+    /// The options that change values, but for those of transforms.
+    fn options(&self, parts: &Parts) -> Identity {
         let mut options = Identity::of(parts.identity())
             .field("frame", self.frame_mode)
             .field("element", self.element.name())
@@ -207,14 +226,7 @@ impl SourceSpec {
         if let Some(Bucketing { samples, sequences }) = self.plan.bucketing {
             options = options.field("bucketing", format_args!("{samples}/{sequences}"));
         }
-        options = options.flag("hashed", self.join.hash_keys);
-        Fingerprint {
-            corpus,
-            index: None,
-            order: self.plan.order,
-            cross_sweep_ends: self.plan.cross_sweep_ends,
-            options: fingerprint::text(&transforms.write(options).text()),
-        }
+        options.flag("hashed", self.join.hash_keys)
     }
 
     fn delivered_streams(&self, transforms: &Transforms) -> Vec<Arc<StreamInfo>> {

@@ -12,6 +12,7 @@ use tesson_core::{
 
 use super::draws::SequenceDraws;
 use crate::file_pages::EncodedBytes;
+use crate::fingerprint;
 use crate::sample_room::{BeyondRoom, Entered, SampleRoom};
 use crate::samples::SampleValues;
 use crate::stats::Counters;
@@ -23,6 +24,8 @@ pub(super) struct Step {
     pub(super) output: SampleType,
     /// How many transforms come before it in the stream's list: it may stand for several.
     pub(super) position: u64,
+    /// Which transform each of those is that it stands for, in the keys of random numbers.
+    pub(super) draw_numbers: Box<[u64]>,
     /// The shape of what goes in, if it is known.
     input_shape: Option<Vec<usize>>,
     /// Values in a sample that comes out, if they are known.
@@ -30,14 +33,14 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Works out what comes out of a transform, and makes sure that it may.
+    /// Works out what comes out of a transform that follows others of its stream, and makes sure that it may.
     ///
     /// # Errors
     /// A sentence without the transform's name.
     pub(super) fn new(
         transform: &Arc<dyn Transform>,
         input: SampleType,
-        position: u64,
+        before: &[Step],
     ) -> Result<Step, String> {
         let output = transform.output(&input)?;
         if output.values == ValueType::Encoded
@@ -48,7 +51,24 @@ impl Step {
         }
         let input_shape = input.shape().map(|shape| shape.dims().to_vec());
         let output_len = output.shape().map(|shape| shape.len());
-        Ok(Step { transform: transform.clone(), input, output, position, input_shape, output_len })
+        let names = transform.step_names();
+        let mut former: Vec<&str> = before.iter().flat_map(|step| step.transform.step_names()).collect();
+        let position = former.len() as u64;
+        let mut draw_numbers = Vec::with_capacity(names.len());
+        for name in names {
+            let n_alike = former.iter().filter(|other| **other == name).count() as u64;
+            draw_numbers.push(fingerprint::text(name).wrapping_add(n_alike));
+            former.push(name);
+        }
+        Ok(Step {
+            transform: transform.clone(),
+            input,
+            output,
+            position,
+            draw_numbers: draw_numbers.into(),
+            input_shape,
+            output_len,
+        })
     }
 
     /// Whether samples are transformed one at a time, as they differ in size.

@@ -70,7 +70,7 @@ impl<K: Fn(usize) -> DrawKey> BatchDraws<'_, '_, K> {
 
 /// Random numbers of one sequence in one stream.
 pub(super) struct SequenceDraws<'a> {
-    /// The key of the stream's first transform, but for its seed.
+    /// The key of all transforms, but for what tells them apart.
     key: DrawKey,
     /// CNTK's generators, and the index of the sequence in its minibatch.
     generators: Option<(&'a mut CntkWords, usize)>,
@@ -83,16 +83,17 @@ impl SequenceDraws<'_> {
     }
 
     /// Begins with the numbers of a step.
-    pub(super) fn begin(&mut self, step: &Step) -> Words<'_> {
-        let (position, seed) = (step.position, step.transform.seed());
+    pub(super) fn begin<'s>(&'s mut self, step: &'s Step) -> Words<'s> {
+        let seed = step.transform.seed();
         match &mut self.generators {
             Some((words, index)) => {
-                words.begin(*index, position, seed);
+                words.begin(*index, step.position, seed);
                 Words::Cntk(words)
             }
             None => {
-                let key = DrawKey { transform_seed: seed, step: self.key.step + position, ..self.key };
-                Words::Keyed { key, philox: Philox::new(key) }
+                let numbers = &step.draw_numbers;
+                let key = DrawKey { transform_seed: seed, transform: numbers[0], ..self.key };
+                Words::Keyed { key, numbers, philox: Philox::new(key) }
             }
         }
     }
@@ -100,9 +101,10 @@ impl SequenceDraws<'_> {
 
 /// The words of one transform, and of the steps that it stands for.
 pub(super) enum Words<'a> {
-    /// `key` is that of the first step.
+    /// `key` is that of the first step, `numbers` tell all steps apart.
     Keyed {
         key: DrawKey,
+        numbers: &'a [u64],
         philox: Philox,
     },
     Cntk(&'a mut CntkWords),
@@ -127,8 +129,9 @@ impl StepWords for Words<'_> {
 
     fn begin_step(&mut self, number: u64, seed: u64) {
         match self {
-            Words::Keyed { key, philox } => {
-                *philox = Philox::new(DrawKey { step: key.step + number, transform_seed: seed, ..*key });
+            Words::Keyed { key, numbers, philox } => {
+                let transform = numbers[number as usize];
+                *philox = Philox::new(DrawKey { transform, transform_seed: seed, ..*key });
             }
             Words::Cntk(words) => words.begin_step(number, seed),
         }

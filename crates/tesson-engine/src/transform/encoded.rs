@@ -8,7 +8,7 @@ use tesson_plan::DrawKey;
 
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
-use super::{beyond_memory, next_step_of};
+use super::{beyond_memory, draws_version, next_step_of};
 use crate::fingerprint;
 use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
@@ -93,7 +93,9 @@ impl EncodedTransforms {
             text.word(of.name()).word(of.identity()).field("seed", of.seed())
         };
         let of_feature = Identity::of(format!("{}:", self.name));
-        self.steps.iter().fold(of_feature, step).field("seed", self.seed).text()
+        let identity = self.steps.iter().fold(of_feature, step).field("seed", self.seed);
+        let draws = self.steps.iter().any(|step| step.transform.draws());
+        if draws { draws_version(identity) } else { identity }.text()
     }
 
     /// Memory for one thread of several that share the room for samples.
@@ -129,7 +131,7 @@ impl EncodedTransforms {
             *shapes = SampleShapes::Same(None);
         }
         let sequence = fingerprint::text(key);
-        let key = DrawKey { seed: self.seed, transform_seed: 0, step: 0, copy: 0, sweep, sequence };
+        let key = DrawKey { seed: self.seed, transform_seed: 0, transform: 0, copy: 0, sweep, sequence };
         let mut draws = StreamDraws::keyed();
         let passage = Passage { draws: draws.of(0, 0, key), number: 0 };
         let sink = Sink { values, shapes };

@@ -157,6 +157,17 @@ impl Transforms {
         if self.is_empty() {
             return identity;
         }
+        let identity = self.write_with_former_draws(identity);
+        if self.draw_by_key() { draws_version(identity) } else { identity }
+    }
+
+    /// Whether numbers are drawn that depend on the sequence: how they do is part of states.
+    pub(crate) fn draw_by_key(&self) -> bool {
+        !self.draw_in_order() && self.chains.iter().any(|chain| chain.draws)
+    }
+
+    /// The same as releases wrote it whose numbers depended on the place of a transform in its list.
+    pub(crate) fn write_with_former_draws(&self, identity: Identity) -> Identity {
         let steps = self.chains.iter().flat_map(|chain| chain.steps.iter().map(move |step| (chain, step)));
         let all = steps.fold(identity.field("transforms", ""), |text, (chain, step)| {
             let t = &step.transform;
@@ -209,10 +220,25 @@ impl Transforms {
         Ok(())
     }
 
-    /// The key of the random numbers of a stream's first transform, but for its seed.
+    /// The key of a sequence's random numbers, but for what tells transforms apart.
     fn key(&self, sweep: u64, key_hash: u64, copy: u32) -> DrawKey {
-        DrawKey { seed: self.seed, transform_seed: 0, step: 0, copy: copy.into(), sweep, sequence: key_hash }
+        DrawKey {
+            seed: self.seed,
+            transform_seed: 0,
+            transform: 0,
+            copy: copy.into(),
+            sweep,
+            sequence: key_hash,
+        }
     }
+}
+
+/// How random numbers follow from their key: a change of it makes states of sources that draw invalid.
+pub(crate) const DRAWS_VERSION: u32 = 2;
+
+/// Writes the version of random numbers.
+fn draws_version(identity: Identity) -> Identity {
+    identity.field("draws", DRAWS_VERSION)
 }
 
 /// The step that a transform is after these.
@@ -236,9 +262,8 @@ fn next_step_of(
 ) -> Result<Step, String> {
     let name = transform.name();
     let input = before.last().map_or_else(first, |step| step.output.clone());
-    let position = before.last().map_or(0, |step| step.position + step.transform.n_steps());
     let step =
-        Step::new(transform, input, position).map_err(|e| match e.starts_with(&format!("`{name}`")) {
+        Step::new(transform, input, before).map_err(|e| match e.starts_with(&format!("`{name}`")) {
             true => e,
             false => format!("`{name}`: {e}"),
         })?;

@@ -100,7 +100,7 @@ fn steps(transforms: &[Arc<dyn Transform>], stream: &StreamInfo) -> Result<Vec<S
 }
 
 fn key(copy: u64) -> DrawKey {
-    DrawKey { seed: 1, transform_seed: 0, step: 0, copy, sweep: 0, sequence: 5 }
+    DrawKey { seed: 1, transform_seed: 0, transform: 0, copy, sweep: 0, sequence: 5 }
 }
 
 /// What comes out of a sequence as 32-bit floats, or the step, the sample and the sentence.
@@ -203,6 +203,31 @@ fn types_are_worked_out_step_by_step() {
     let encode = test("encode", SampleType::of(&encoded()), |_, _, _, _| Ok(()));
     let error = stream(encoded(), &[decode(), encode]).unwrap_err();
     assert_eq!(error, "`encode`: gives encoded bytes for uint8 ?, which no transform may");
+}
+
+#[test]
+fn a_transform_draws_the_same_numbers_whatever_stands_beside_it() {
+    let values = |transforms: &[Arc<dyn Transform>]| {
+        let stream = StreamInfo::dense("x", Shape::new([1]), Element::F32);
+        let steps = steps(transforms, &stream).expect("they fit");
+        let feed = Feed::Even(InputValues::F32(&[1.0]), 0..1);
+        run(&steps, feed, 0, &mut ChainMemory::default()).expect("they succeed")
+    };
+    let renamed = |name: &'static str| {
+        test(name, SampleType::dense(ValueType::F32, [Some(1)]), |input, output, draw, _| {
+            let OutputValues::F32(out) = output.values else { return Err("32 bit".into()) };
+            out.extend(input.own.map(|_| draw.integer(0, 1 << 20) as f32));
+            Ok(())
+        })
+    };
+    let alone = values(&[drawn()]);
+    assert_eq!(values(&[renamed("other"), drawn()]), alone);
+    assert_eq!(values(&[drawn(), renamed("other")]), values(&[renamed("other")]));
+    assert_ne!(values(&[renamed("other")]), alone);
+    // The second of a name is another one.
+    let second = values(&[drawn(), drawn()]);
+    assert_ne!(second, alone);
+    assert_eq!(values(&[drawn(), renamed("other"), drawn()]), second);
 }
 
 /// Decodes any file to as many bytes as its first byte says, in millions.

@@ -74,6 +74,13 @@ impl Crop {
         (Rect { x, y, width: w, height: h }, mirrored)
     }
 
+    /// Whether random numbers may be drawn.
+    pub(super) fn draws(&self) -> bool {
+        let has_ratio = !matches!(self.size, CropSize::Pixels(..));
+        let is_upright = self.aspect_ratio == [1.0; 2];
+        self.kind == CropKind::Random || self.hflip || has_ratio && (self.jitter || !is_upright)
+    }
+
     /// Width and height by the ratios. Where ten tries give none that fit, the whole picture is taken.
     fn sides(&self, (width, height): (f64, f64), random: &mut dyn Random) -> (usize, usize) {
         let (mut w, mut h) = (width, height);

@@ -107,6 +107,21 @@ impl Step {
         })
     }
 
+    /// Whether random numbers may be drawn.
+    fn draws(&self) -> bool {
+        match self {
+            Step::Crop(crop) => crop.draws(),
+            Step::RandomResizedCrop(_)
+            | Step::HorizontalFlip(_)
+            | Step::RandomErasing(_)
+            | Step::RandomRotation(_) => true,
+            Step::Scale(scale) => scale.draws(),
+            Step::Color(color) => color.has_effect(),
+            Step::Intensity(intensity) => intensity.has_effect(),
+            Step::Mean(_) | Step::Normalize(_) | Step::Transpose | Step::Identity | Step::Cast => false,
+        }
+    }
+
     /// Whether floating-point numbers come out, whatever went in.
     fn makes_reals(&self) -> bool {
         match self {
@@ -234,6 +249,11 @@ impl Pipeline {
         let [height, width, channels] = dims;
         let dims = if self.transposed { [channels, height, width] } else { dims };
         Ok(SampleType::dense(values, dims))
+    }
+
+    /// Whether random numbers may be drawn.
+    pub fn draws(&self) -> bool {
+        self.steps.iter().any(Step::draws)
     }
 
     /// Bytes that the buffers take for a picture of this size, at most, where a floating-point number has so many.

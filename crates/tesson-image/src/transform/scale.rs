@@ -81,6 +81,11 @@ impl Scale {
         }
     }
 
+    /// Whether random numbers are drawn.
+    pub(super) fn draws(&self) -> bool {
+        self.interpolations.len() > 1
+    }
+
     /// The interpolation of the next picture. Where there is only one, nothing is drawn.
     pub fn interpolation(&self, random: &mut dyn Random) -> Interpolation {
         match &*self.interpolations {

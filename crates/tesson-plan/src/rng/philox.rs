@@ -12,8 +12,8 @@ pub struct DrawKey {
     pub seed: u64,
     /// The transform's own seed.
     pub transform_seed: u64,
-    /// Place of the transform among those of its stream, from 0.
-    pub step: u64,
+    /// Which transform it is: the hash of its name, plus the number of transforms of that name before it in its stream's list.
+    pub transform: u64,
     /// Which copy of the sequence it is, from 0.
     pub copy: u64,
     /// The sweep.
@@ -32,10 +32,10 @@ pub struct Philox {
 }
 
 impl Philox {
-    /// The numbers of a key, from the first on. Frozen: changing it needs a new version in states.
+    /// The numbers of a key, from the first on. Frozen: changing it needs a new version in states (`DRAWS_VERSION` of the engine).
     pub fn new(key: DrawKey) -> Philox {
         let s = mix(key.seed)
-            ^ mix(key.transform_seed.wrapping_add(GOLDEN.wrapping_mul(key.step + 1)))
+            ^ mix(key.transform_seed.wrapping_add(GOLDEN.wrapping_mul(key.transform.wrapping_add(1))))
             ^ mix(key.copy.wrapping_add(COPIES));
         let counter = [0, key.sweep as u32, key.sequence as u32, (key.sequence >> 32) as u32];
         Philox { key: [s as u32, (s >> 32) as u32], counter, block: [0; 4], used: 4 }
@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn every_part_of_the_key_changes_the_numbers() {
-        let key = DrawKey { seed: 1, transform_seed: 2, step: 3, copy: 4, sweep: 5, sequence: 6 };
+        let key = DrawKey { seed: 1, transform_seed: 2, transform: 3, copy: 4, sweep: 5, sequence: 6 };
         let words = |key: DrawKey| Philox::new(key).take(9).collect::<Vec<_>>();
         let all = [
             key,
             DrawKey { seed: 9, ..key },
             DrawKey { transform_seed: 9, ..key },
-            DrawKey { step: 9, ..key },
+            DrawKey { transform: 9, ..key },
             DrawKey { copy: 9, ..key },
             DrawKey { sweep: 9, ..key },
             DrawKey { sequence: 9, ..key },

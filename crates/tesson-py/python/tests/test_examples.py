@@ -12,6 +12,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[4] / "examples"
 USES = sorted((EXAMPLES / "cntk").glob("*.py"))
 USERS = sorted((EXAMPLES / "user").glob("*.py"))
+PICTURES = [EXAMPLES / "pictures_and_masks.py"]
 PREPARED = [EXAMPLES / "tfds" / "determinism.py"]
 TRAIN = EXAMPLES / "train_softmax.py"
 TRAIN_PICTURES = EXAMPLES / "train_pictures.py"
@@ -26,7 +27,7 @@ def output(script, *arguments):
     return run.stdout
 
 
-@pytest.mark.parametrize("script", USES + USERS + PREPARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", USES + USERS + PICTURES + PREPARED, ids=lambda path: path.stem)
 def test_an_example_prints_what_its_docstring_says(script):
     promised = ast.get_docstring(ast.parse(script.read_text())).split("Prints:\n\n")[1]
     assert output(script).strip() == promised.strip()

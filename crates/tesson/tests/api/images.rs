@@ -526,6 +526,58 @@ fn columns(source: &mut Source, sizes: &[u64]) -> Vec<Vec<u8>> {
 }
 
 #[test]
+fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
+    let ramp = |values: &[u8]| [format!("P5 {} 1 255\n", values.len()).as_bytes(), values].concat();
+    let columns: Vec<u8> = (0..40).collect();
+    let twice: Vec<u8> = columns.iter().flat_map(|x| [*x; 2]).collect();
+    let map = |name: &str| (0..20).map(|key| format!("{key}\t{name}.pgm\t1\n")).collect::<String>();
+    let store = MemoryStore::new()
+        .with("pictures.txt", map("picture").into_bytes())
+        .with("masks.txt", map("mask").into_bytes())
+        .with("picture.pgm", ramp(&twice))
+        .with("mask.pgm", ramp(&columns));
+    let cuts = |pictures: &str, masks: &str| {
+        let crop = r#"{"type": "Crop", "cropType": "RandomSide", "cropSize": "5:1""#;
+        let deserializer = |name: &str, transforms: String| {
+            format!(
+                r#"{{"type": "ImageDeserializer", "file": "{name}.txt", "grayscale": true,
+                    "input": {{"{name}": {{"transforms": [{transforms}]}}}}}}"#
+            )
+        };
+        let text = format!(
+            r#"{{"deserializers": [{}, {}], "randomize": false, "maxSweeps": 2}}"#,
+            deserializer("pictures", format!("{pictures}, {crop}}}")),
+            deserializer("masks", format!("{crop}{masks}}}")),
+        );
+        let mut source = Source::open_in(&from_json(&text).expect("valid"), &store).expect("it opens");
+        let minibatches = [20, 20].map(|n| source.next_minibatch(n).expect("right").expect("two sweeps"));
+        let of = |name: &str| {
+            let values = minibatches.iter().map(|minibatch| {
+                let Samples::Dense { values } = minibatch.stream(name).expect("a stream").samples() else {
+                    panic!("pictures are dense")
+                };
+                (0..values.len()).map(|i| values.get(i)).collect::<Vec<_>>()
+            });
+            values.collect::<Vec<_>>()
+        };
+        (of("pictures"), of("masks"))
+    };
+    let scale = |how: &str| {
+        format!(r#"{{"type": "Scale", "width": 40, "height": 1, "channels": 1, "interpolations": "{how}"}}"#)
+    };
+    for how in ["nearest", "nearest:linear"] {
+        let (pictures, masks) = cuts(&scale(how), "");
+        if how == "nearest" {
+            assert_eq!(pictures, masks);
+        }
+        assert_ne!(masks[0], masks[1], "each sweep has its own cuts");
+        assert_eq!(masks, cuts(&scale("nearest"), "").1, "{how}");
+    }
+    let (pictures, masks) = cuts(&scale("nearest"), r#", "seed": 3"#);
+    assert_ne!(pictures, masks, "a seed of its own");
+}
+
+#[test]
 fn draws_of_cntk_belong_to_an_index_and_run_on() {
     let sizes = [3, 3, 7, 2, 3, 3, 25, 4];
     let reader = |threads, prefetch| {
