@@ -176,11 +176,27 @@ impl NamedFiles {
     }
 
     fn listed(&self, path: Arc<Path>, at: ListedAt, offset: Option<u64>, error: io::Error) -> StoreError {
-        let mut remedy = self.line(at);
-        if let Some(more) = self.store.remedy(&path, &error) {
-            remedy.push_str(&format!("; {more}"));
+        let error = match self.beside_list(&path, at, &error).or_else(|| self.store.remedy(&path, &error)) {
+            Some(hint) => io::Error::new(error.kind(), format!("{error}; {hint}")),
+            None => error,
+        };
+        StoreError::new(path, offset, error).with_remedy(Some(self.line(at)))
+    }
+
+    /// What to do about a file that is not where its list names it, but beside the list.
+    fn beside_list(&self, path: &Path, at: ListedAt, error: &io::Error) -> Option<String> {
+        if error.kind() != io::ErrorKind::NotFound || path.is_absolute() || at.line == ListedAt::IN_FOLDER {
+            return None;
         }
-        StoreError::new(path, offset, error).with_remedy(Some(remedy))
+        let folder = self.lists.get(at.root.0 as usize)?.parent()?;
+        // In the working directory it would have been found.
+        let is_there = folder != Path::new("") && self.store.open(&folder.join(path)).is_ok();
+        is_there.then(|| {
+            format!(
+                "relative names start from the working directory, and the file lies beside the list: set `root` to `{}`",
+                folder.display()
+            )
+        })
     }
 
     /// The line that lists a resource, as half a sentence.

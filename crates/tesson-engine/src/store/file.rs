@@ -5,7 +5,7 @@
 //! kilobytes.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,9 +142,37 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
             format!("is {found}, a file that can be read at any position is expected"),
         ));
     }
-    let file = File::open(path)?;
+    let mut file = File::open(path)?;
     let meta = file.metadata()?;
+    if is_lfs_pointer(&mut file, meta.len())? {
+        let what =
+            "is a pointer of Git LFS that stands for the file; fetch the file itself with `git lfs pull`";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
     Ok((file, meta))
+}
+
+/// What Git LFS leaves in the place of a file that it has not fetched begins so, and has fewer bytes than this.
+const LFS: &[u8] = b"version https://git-lfs.github.com/spec/";
+const LFS_BYTES: u64 = 1024;
+
+/// Whether a file is such a pointer. It stands at its beginning afterwards.
+fn is_lfs_pointer(file: &mut File, size: u64) -> io::Result<bool> {
+    if !(LFS.len() as u64..LFS_BYTES).contains(&size) {
+        return Ok(false);
+    }
+    let mut start = [0; LFS.len()];
+    let mut read = 0;
+    while read < start.len() {
+        match file.read(&mut start[read..]) {
+            Ok(0) => break,
+            Ok(n) => read += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    file.rewind()?;
+    Ok(start == LFS)
 }
 
 /// Bytes of a configuration, a state or a description, at most.

@@ -33,6 +33,12 @@ fn missing(path: &Path) -> String {
     if let Some(whole) = home(path) {
         return format!("only a shell knows `~`, write `{}`", whole.display());
     }
+    if let Some(name) = path.to_str().filter(|name| cfg!(unix) && name.contains('\\')) {
+        return format!(
+            "it is written as on Windows; `/` separates folders here, as in `{}`",
+            name.replace('\\', "/")
+        );
+    }
     // The deepest folder that is there, and the first name that it lacks.
     let folders =
         path.ancestors().skip(1).map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
@@ -44,6 +50,10 @@ fn missing(path: &Path) -> String {
     let is_whole = absent == path;
     match nearest(&name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{}`?", absent.with_file_name(near).display()),
+        None if !is_whole && path.is_relative() => match std::env::current_dir() {
+            Ok(here) => format!("there is no folder `{}` in `{}`", absent.display(), here.display()),
+            Err(_) => format!("there is no folder `{}`", absent.display()),
+        },
         None if !is_whole => format!("there is no folder `{}`", absent.display()),
         None => match std::env::current_dir() {
             Ok(here) if path.is_relative() => format!("relative names start from `{}`", here.display()),
@@ -134,6 +144,17 @@ mod tests {
             remedy(Path::new("quite-another")),
             format!("relative names start from `{}`", here.display())
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_missing_has_its_start_and_a_path_of_windows_its_form() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(
+            remedy(Path::new("quite-another/x/a.jpg")),
+            format!("there is no folder `quite-another` in `{}`", here.display())
+        );
+        assert!(remedy(Path::new("C:\\a\\b.jpg")).ends_with("as in `C:/a/b.jpg`"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The deserializer of maps: it reads the map when a source is opened, and pictures when a minibatch needs them.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{
     CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Key, Keys, ListedAt, Listing, Location, Parallelism, ResourceId, Shape, StreamMismatch,
-    StreamingDecoder,
+    Indexed, Key, Keys, ListedAt, Listing, Location, NamedResource, Parallelism, ResourceId, Shape,
+    StoreError, StoreErrorKind, StreamMismatch, StreamingDecoder,
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -28,6 +29,9 @@ const CLASSES: ResourceId = ResourceId(1);
 
 /// The line of what is wrong with the whole map, or with a folder.
 const WHOLE: u32 = ListedAt::IN_FOLDER;
+
+/// Members that archives lack and that an error names.
+const NAMED_MEMBERS: usize = 10;
 
 /// What a picture is assumed to take in storage: its size is not known before it is opened.
 const BYTES_OF_A_PICTURE: u64 = 64 << 10;
@@ -62,6 +66,48 @@ impl ImageMap {
         let file = self.facts.resources[0].as_path().into();
         let line = Some(line.into()).filter(|_| line != WHOLE);
         Location { file, offset: offset as u64, line }
+    }
+
+    /// The members that archives lack, as one fault of the first line that lists one. Where such pictures are left out, that is
+    /// found when they are read.
+    ///
+    /// # Errors
+    /// Archives that are missing or damaged.
+    fn missing_members(&self, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
+        if !self.facts.strict {
+            return Ok(None);
+        }
+        let first = self.facts.resources.len() as u32;
+        let (mut missing, mut n) = (Vec::new(), 0);
+        for resource in
+            self.pictures.iter().filter(|picture| picture.embedded).map(|picture| picture.resource)
+        {
+            let NamedResource::Member { archive, at, .. } = self.facts.named.get(resource.0 - first) else {
+                continue;
+            };
+            // Where the archive itself is missing, the error is that of its file.
+            let is_of_archive = |e: &StoreError| matches!(self.facts.named.get(archive), NamedResource::File { path, .. } if *e.file == *Path::new(path));
+            match fetch.size(resource) {
+                Err(Error::Store(e)) if e.kind() == StoreErrorKind::NotFound && !is_of_archive(&e) => {
+                    n += 1;
+                    if missing.len() < NAMED_MEMBERS {
+                        missing.push((at.line, e.file.display().to_string()));
+                    }
+                }
+                size => _ = size?,
+            }
+        }
+        let Some((line, path)) = missing.first().cloned() else { return Ok(None) };
+        let others: Vec<String> = missing[1..].iter().map(|(_, path)| format!("`{path}`")).collect();
+        let others = match n {
+            1 => String::new(),
+            _ => format!(
+                " ({n} in all, {}{} too)",
+                others.join(", "),
+                if n > missing.len() { ", …" } else { "" }
+            ),
+        };
+        Ok(Some(DataError::new(ImageMapFault::NoMembers { path, others }, self.at(0, line))))
     }
 
     /// The names of the classes, one in each line, where a file lists them.
@@ -189,9 +235,20 @@ impl Deserializer for ImageMap {
         Ok(())
     }
 
-    fn index(&self, _: &dyn Fetch, _: &dyn Parallelism, defects: &mut Defects<'_>) -> Result<Indexed, Error> {
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        _: &dyn Parallelism,
+        defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
         for defect in &self.defects {
             defects.report(defect.clone())?;
+        }
+        // A check reads all pictures, and lists each that is missing.
+        if !defects.are_collected()
+            && let Some(missing) = self.missing_members(fetch)?
+        {
+            defects.report(missing)?;
         }
         // Where every line is wrong there are no pictures either, and the lines say why.
         if self.pictures.is_empty() && self.defects.is_empty() {

@@ -77,6 +77,10 @@ tesson_core::error_kinds! {
         WrongColumns { found: usize = 2, expected: usize = 3 }
             = "image-map.wrong-columns": "found {found} fields, expected {expected}, as in the header"
             => "Put fields with commas in them in quotes.",
+        /// Archives lack members that the map lists.
+        NoMembers { path: String = "all.zip@/a.jpg".into(), others: String = " (2 in all, `all.zip@/b.jpg` too)".into() }
+            = "image-map.no-members": "`{path}` is listed, and the archive has no member of this name{others}"
+            => "Correct the names, which are case-sensitive, or set `onCorruptImage = \"skip\"` to leave such pictures out.",
         /// The quotes around a field do not end.
         OpenQuote
             = "image-map.open-quote": "the quotes around a field do not end"
@@ -98,7 +102,7 @@ tesson_core::error_kinds! {
             = "image-map.field-kind": "`{field}` is {found}, expected a text or a whole number"
             => "Write a text or a whole number.",
         /// The file that a line lists cannot be read.
-        Unreadable { what: String = "not found".into() }
+        Unreadable { what: String = "entity not found; relative names start from `/home/me`".into() }
             = "image-map.unreadable": "the picture cannot be read: {what}"
             => "Mend the path, where a member of a zip archive is `archive.zip@/name`, or set `onCorruptImage = \"skip\"`.",
     }

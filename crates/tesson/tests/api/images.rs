@@ -194,6 +194,64 @@ fn a_check_decodes_all_pictures_and_lists_every_bad_one() {
 }
 
 #[test]
+fn members_that_an_archive_lacks_are_found_when_the_source_is_opened() {
+    let mut archive = zip::Writer::default();
+    archive.store("0.ppm", &ppm(2, 20));
+    let map = |names: &[&str]| names.iter().map(|name| format!("{name}\t1\n")).collect::<String>();
+    let archive = archive.finish();
+    let store = |map: String| store(&[("map.txt", &map)]).with("a.zip", archive.clone());
+    let one = store(map(&["a.zip@/0.ppm", "none.ppm", "a.zip@/o.ppm"]));
+    let found = refusal(open(&one, "", r#""threads": 1"#));
+    assert_eq!(
+        found,
+        "map.txt:3 (byte 0): `a.zip@/o.ppm` is listed, and the archive has no member of this name"
+    );
+    let several = store(map(&["a.zip@/1.ppm", "a.zip@/0.ppm", "a.zip@/2.ppm"]));
+    let found = refusal(open(&several, "", r#""threads": 1"#));
+    assert!(found.starts_with("map.txt:1") && found.ends_with("(2 in all, `a.zip@/2.ppm` too)"), "{found}");
+    let elsewhere = store(map(&["a.zip@/0.ppm", "b.zip@/1.ppm"]));
+    let found = refusal(open(&elsewhere, "", r#""threads": 1"#));
+    assert!(found.starts_with("b.zip: entity not found") && found.contains("line 2 of map.txt"), "{found}");
+    let mut source = open(&several, r#""onCorruptImage": "skip","#, r#""randomize": false"#).unwrap();
+    assert_eq!(rest(&mut source, 9), [[(20, 1)]]);
+}
+
+#[test]
+fn a_picture_that_is_not_found_says_where_names_start_and_what_is_beside_the_map() {
+    let folder = folder("beside-the-map");
+    std::fs::create_dir_all(folder.join("data/photos")).unwrap();
+    std::fs::write(folder.join("data/photos/a.ppm"), ppm(2, 1)).unwrap();
+    std::fs::write(
+        folder.join("data/pointer.ppm"),
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+    )
+    .unwrap();
+    let data = folder.join("data");
+    let error = |name: &str| {
+        std::fs::write(data.join("map.txt"), format!("{name}\t1\n")).unwrap();
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{}", "input": {{
+                "x": {{"transforms": []}}, "y": {{"labelDim": 10}}}}}}]}}"#,
+            data.join("map.txt").display()
+        );
+        let mut source = Source::open(&from_json(&text).unwrap()).unwrap();
+        source.next_minibatch(1).unwrap_err().to_string()
+    };
+    let beside = error("photos/a.ppm");
+    assert!(
+        beside.contains("relative names start from the working directory, and the file lies beside the list")
+            && beside.contains(&format!("set `root` to `{}`", data.display())),
+        "{beside}"
+    );
+    let nowhere = error("no-such-photos/a.ppm");
+    assert!(nowhere.contains("there is no folder `no-such-photos` in `/"), "{nowhere}");
+    let windows = error("C:\\photos\\a.ppm");
+    assert!(windows.contains("`/` separates folders here, as in `C:/photos/a.ppm`"), "{windows}");
+    let pointer = error(".../pointer.ppm");
+    assert!(pointer.contains("is a pointer of Git LFS") && pointer.contains("`git lfs pull`"), "{pointer}");
+}
+
+#[test]
 fn a_picture_that_cannot_be_had_is_an_error_or_left_out() {
     let store = |map: &str| store(&[("map.txt", map)]).with("bad.ppm", *b"P6 9 9 255\n12");
     for bad in ["none.ppm", "bad.ppm"] {
