@@ -94,6 +94,10 @@ impl ImageMap {
                         missing.push((at.line, e.file.display().to_string()));
                     }
                 }
+                Err(Error::Store(e)) => {
+                    let map = self.facts.resources[0].display();
+                    return Err(e.with_remedy(Some(format!("line {} of {map} lists it", at.line))).into());
+                }
                 size => _ = size?,
             }
         }
