@@ -29,6 +29,10 @@ tesson_core::error_kinds! {
         NoFrames
             = "kaldi.no-frames": "the entry has no numbers, expected one for each frame"
             => "Remove the entry, or align the utterance anew.",
+        /// A matrix has no rows.
+        NoRows
+            = "kaldi.no-rows": "the matrix has no rows, expected one for each frame"
+            => "Remove the entry from the archive or the script file, or extract its features anew.",
         /// An entry is no matrix.
         NotAMatrix { found: String = "\\x04".into() }
             = "kaldi.not-a-matrix": "found `{found}`, expected a matrix or a vector of floating-point numbers"

@@ -235,3 +235,13 @@ fn matrices_that_lie_beside_each_other_are_one_read() {
     let n = reads.load(Ordering::Relaxed) - before;
     assert!(n < 10, "{n} reads of 1,000 utterances");
 }
+
+#[test]
+fn a_matrix_without_rows_is_told_as_such() {
+    let (bytes, _) = archive(&[("u1", fm(&rows(1.0, 2))), ("u2", fm(&[]))]);
+    let refused = read(&[("a.ark", bytes)], r#""arkFile": "a.ark""#, "").unwrap_err().to_string();
+    assert!(
+        refused.contains("sequence u2: the matrix has no rows, expected one for each frame"),
+        "{refused}"
+    );
+}

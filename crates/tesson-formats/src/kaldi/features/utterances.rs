@@ -54,6 +54,9 @@ impl Utterance {
     /// A part that the matrix does not have, and frames of another length than the stream's.
     pub(super) fn take(&mut self, found: Found, dim: u32) -> Result<(), KaldiFault> {
         let (rows, has) = (self.part.rows, found.rows);
+        if has == 0 {
+            return Err(KaldiFault::NoRows);
+        }
         let end = u64::from(self.part.first_row) + u64::from(rows);
         if rows > 0 && (end > u64::from(has) + u64::from(ROW_TOLERANCE) || self.part.first_row >= has) {
             return Err(KaldiFault::RangeBeyondMatrix { last: self.part.first_row + (rows - 1), has });
@@ -65,9 +68,6 @@ impl Utterance {
             return Err(KaldiFault::RangeBeyondMatrix { last, has: found.columns });
         }
         let columns = if columns > 0 { columns } else { found.columns };
-        if has == 0 {
-            return Err(KaldiFault::NoFrames);
-        }
         if columns != dim {
             return Err(KaldiFault::OtherDim { found: columns, expected: dim });
         }
