@@ -102,7 +102,7 @@ tesson_core::error_kinds! {
             = "image-map.field-kind": "`{field}` is {found}, expected a text or a whole number"
             => "Write a text or a whole number.",
         /// The file that a line lists cannot be read.
-        Unreadable { what: String = "entity not found; relative names start from `/home/me`".into() }
+        Unreadable { what: String = "entity not found; relative names start from `/data`".into() }
             = "image-map.unreadable": "the picture cannot be read: {what}"
             => "Mend the path, where a member of a zip archive is `archive.zip@/name`, or set `onCorruptImage = \"skip\"`.",
     }
