@@ -19,7 +19,7 @@ use super::line::{Line, LineStart, TextRules};
 use super::options::{MapFormat, MapOptions};
 use super::path::{PathRules, PicturePath};
 use super::{csv, folder, json_lines, line};
-use crate::pictures::{KeyColumn, VIEWS, lossy};
+use crate::pictures::{KeyColumn, OnCorruptImage, VIEWS, lossy};
 
 /// The map file among the resources.
 pub(super) const MAP: ResourceId = ResourceId(0);
@@ -74,7 +74,7 @@ impl ImageMap {
     /// # Errors
     /// Archives that are missing or damaged.
     fn missing_members(&self, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
-        if !self.facts.strict {
+        if self.options.pictures.on_corrupt == OnCorruptImage::Skip {
             return Ok(None);
         }
         let first = self.facts.resources.len() as u32;
