@@ -16,6 +16,7 @@ pub struct Minibatch {
     pub(crate) arrays: Arrays,
     pub(crate) share: Option<BatchShare>,
     pub(crate) sweep_end: bool,
+    pub(crate) sweeps_ended: u64,
     pub(crate) resume: ResumeState,
 }
 
@@ -30,7 +31,8 @@ impl Minibatch {
         let mut arrays = Arrays::new(Vec::new(), BatchKeys::default());
         pack::pack(streams, &items, &sources, &Pools::new(streams.len(), usize::MAX), &mut arrays.streams);
         pack::keys(&items, &sources, &mut arrays.keys);
-        Minibatch { arrays, share: None, sweep_end, resume: ResumeState::default() }
+        let sweeps_ended = sweep_end.into();
+        Minibatch { arrays, share: None, sweep_end, sweeps_ended, resume: ResumeState::default() }
     }
 
     /// The streams, in the order of the configuration.
@@ -64,6 +66,12 @@ impl Minibatch {
     /// Whether a sweep ends in or with this minibatch.
     pub fn sweep_end(&self) -> bool {
         self.sweep_end
+    }
+
+    /// How many sweeps end with this minibatch. On the local timeline of a single worker the end is counted where the samples of
+    /// the sweep end, which [`Minibatch::sweep_end`] may say one minibatch later, as CNTK does.
+    pub fn sweeps_ended(&self) -> u64 {
+        self.sweeps_ended
     }
 
     /// The state that continues after this minibatch.

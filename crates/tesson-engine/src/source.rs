@@ -72,6 +72,8 @@ pub struct Source {
     interrupted: Option<Demand>,
     /// The state after the last minibatch handed out.
     state: ResumeState,
+    /// The state before it, until the source moves elsewhere.
+    before: Option<ResumeState>,
     ended: bool,
     /// The state that was restored, if nothing has been read since: the workers must be those it was saved for. The state
     /// that is shown is what it was to the rank of the last call, which may have no data at all.
@@ -181,7 +183,8 @@ impl Source {
         if self.interrupted.is_some_and(|other| other != demand) {
             self.check_draws("an interrupted call has to be repeated before one of another size or rank")?;
         }
-        let next = match self.truncated.take() {
+        let sweeps = self.local_sweeps();
+        let mut next = match self.truncated.take() {
             Some(mut truncated) => {
                 let next = truncated.next(self, demand, interrupted);
                 self.truncated = Some(truncated);
@@ -190,7 +193,25 @@ impl Source {
             None => self.next_whole(demand, interrupted),
         };
         self.interrupted = matches!(next, Err(Error::Cancelled)).then_some(demand);
+        if let Ok(Some(minibatch)) = &mut next {
+            let ended = self.local_sweeps().zip(sweeps).map(|(after, before)| after.saturating_sub(before));
+            minibatch.sweeps_ended = ended.unwrap_or(minibatch.sweep_end.into());
+        }
         next
+    }
+
+    /// Puts the minibatch back that was handed out last, after which `after` is the state: the source is as it was before,
+    /// and the next call gives it again. For callers that an interrupt, or an error of their own, has kept from using it.
+    ///
+    /// Returns whether that was possible: not where another minibatch was handed out since, nor where random draws are
+    /// CNTK's, which go on. Its faults are charged, and written to the quarantine, again.
+    pub fn put_back(&mut self, after: &ResumeState) -> bool {
+        if self.state != *after || self.transforms.draw_in_order() {
+            return false;
+        }
+        let Some(before) = self.before.take() else { return false };
+        (self.state, self.ended, self.demand) = (before, false, None);
+        true
     }
 
     /// The next minibatch of whole sequences.
@@ -267,6 +288,7 @@ impl Source {
         let last = self.demand.take();
         let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, last))?;
         self.failed = None;
+        self.before = None;
         self.ended = false;
         self.restored = Some(Box::new(state.clone()));
         self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
@@ -386,7 +408,7 @@ impl Source {
     /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
     /// `sweep_end` of a minibatch that fills up exactly comes with the next one (spec/engine.md §8).
     /// `None` for all other orders and for several workers.
-    pub fn local_sweeps(&self) -> Option<u64> {
+    fn local_sweeps(&self) -> Option<u64> {
         let alone = self.plan.order.is_local() && self.demand.is_none_or(|demand| demand.workers == 1);
         let index = &self.joint.as_ref().filter(|_| alone)?.indexed.index;
         self.state.cursor.position.checked_div(index.n_samples())
@@ -431,12 +453,14 @@ impl Source {
             arrays: packed.arrays,
             share: packed.share,
             sweep_end: packed.sweep_end,
+            sweeps_ended: 0,
             resume: self.state.clone(),
         }))
     }
 
     /// Moves the state to where a minibatch that is handed out ends.
     fn advance(&mut self, after: Cursor, faults: u64) {
+        self.before = Some(self.state.clone());
         let share = self.share();
         let state = &mut self.state;
         state.consumed = state.consumed.take().filter(|c| c.is_ahead_of(after));

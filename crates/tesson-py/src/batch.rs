@@ -23,17 +23,19 @@ pub struct Batch {
     pub(crate) keys: BatchKeys,
     pub(crate) sweep_end: bool,
     share: Option<(u64, u64, u64)>,
-    resume: ResumeState,
+    sweeps_ended: u64,
+    pub(crate) resume: ResumeState,
 }
 
 impl Batch {
     /// Wraps a minibatch; `shapes[i]` is the shape that samples of stream `i` are given.
     pub(crate) fn new(minibatch: Minibatch, shapes: &[SampleShape]) -> Batch {
         let share = minibatch.share().map(|share| (share.workers, share.least, share.most));
+        let sweeps_ended = minibatch.sweeps_ended();
         let (streams, keys, sweep_end, resume) = minibatch.into_parts();
         let streams =
             streams.into_iter().zip(shapes).map(|(s, shape)| StreamArrays::new(s, shape.clone())).collect();
-        Batch { streams, keys, sweep_end, share, resume }
+        Batch { streams, keys, sweep_end, share, sweeps_ended, resume }
     }
 }
 
@@ -49,6 +51,12 @@ impl Batch {
     #[getter]
     fn sweep_end(&self) -> bool {
         self.sweep_end
+    }
+
+    /// How many sweeps end with this minibatch. Not in pickles.
+    #[getter]
+    fn sweeps_ended(&self) -> u64 {
+        self.sweeps_ended
     }
 
     /// Where ranks share by position: their number, and how many sequences the ranks have that have fewest and most. Not in
@@ -96,7 +104,8 @@ impl Batch {
             let what = format!("{} sequences, {} keys", other.n_sequences(), keys.len());
             return Err(PyValueError::new_err(format!("no minibatch: a stream has {what}")));
         }
-        Ok(Batch { streams, keys, sweep_end, share: None, resume: state::from_dict(state)? })
+        let (share, sweeps_ended) = (None, sweep_end.into());
+        Ok(Batch { streams, keys, sweep_end, share, sweeps_ended, resume: state::from_dict(state)? })
     }
 
     /// The state that continues behind this minibatch.

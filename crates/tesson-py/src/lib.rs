@@ -42,7 +42,7 @@ mod _tesson {
     #[pymodule_export]
     use crate::global_order::GlobalOrder;
     #[pymodule_export]
-    use crate::source::Source;
+    use crate::source::{Batches, Source};
     #[pymodule_export]
     use crate::state::merge_states;
     #[pymodule_export]
@@ -52,8 +52,9 @@ mod _tesson {
 
     #[pymodule_export]
     use crate::tfds::{
-        DatasetWriter, ElementOrder, ExampleIterator, ExampleReader, GlobalSeeds, NestedElements,
-        PreparedDataset, Stream, Traversal, check_split, find_dataset, is_idle, list_datasets, parse_split,
+        DatasetWriter, ElementOrder, ExampleBatches, ExampleIterator, ExampleReader, GlobalSeeds,
+        NestedElements, PreparedDataset, Stream, Traversal, check_split, find_dataset, is_idle, list_datasets,
+        parse_split,
     };
 
     #[pymodule_export]

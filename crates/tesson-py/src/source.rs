@@ -38,6 +38,24 @@ fn check_shapes(
 /// Name, shape of a sample, NumPy's name of the type, whether it is sparse, and names of classes.
 type StreamParts<'a> = (&'a str, Vec<i64>, &'static str, bool, &'a [String]);
 
+/// Minibatches of one size.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub struct Batches {
+    source: Py<Source>,
+    demand: Demand,
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        self.source.get().next(py, self.demand)
+    }
+}
+
 /// A source of minibatches.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub struct Source {
@@ -78,6 +96,22 @@ impl Source {
             (Ok(Err(e)), None) => Err(errors::raise_spelt(py, e, self.by_keywords)),
             (Err(NoTurn::Gone | NoTurn::Interrupted), None) => Err(errors::raise(py, Error::Cancelled)),
         }
+    }
+
+    /// The next minibatch. Where a signal was noticed although the call was done, it is put back.
+    fn next(&self, py: Python<'_>, demand: Demand) -> PyResult<Option<Batch>> {
+        let minibatch = self.with(py, |source, interrupted| {
+            let mut is_told = false;
+            let next = source.next_interruptible(demand, &mut || {
+                is_told |= interrupted();
+                is_told
+            })?;
+            if is_told && let Some(minibatch) = &next {
+                source.put_back(minibatch.resume());
+            }
+            Ok(next)
+        })?;
+        Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
     }
 
     /// The same for what takes long and asks for no signals: a signal closes the source.
@@ -326,19 +360,25 @@ impl Source {
             .collect()
     }
 
-    /// The next minibatch; None at the end of the data.
+    /// Minibatches of one size, to the end of the data. Python lets signals in after a call, whose result is then lost, but not
+    /// between the `next` of a `for` loop and the loop's variable.
     #[pyo3(signature = (samples, workers=None, rank=None))]
-    fn next(
-        &self,
-        py: Python<'_>,
+    fn minibatches(
+        this: Py<Self>,
         samples: &Bound<'_, PyAny>,
         workers: Option<&Bound<'_, PyAny>>,
         rank: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Batch>> {
-        let demand = demand(samples, workers, rank)?;
-        let minibatch =
-            self.with(py, |source, interrupted| source.next_interruptible(demand, interrupted))?;
-        Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
+    ) -> PyResult<Batches> {
+        Ok(Batches { demand: demand(samples, workers, rank)?, source: this })
+    }
+
+    /// Puts a minibatch back that its caller did not come to use, if it is the last one: the next call gives it again.
+    fn put_back(&self, py: Python<'_>, batch: &Batch) -> PyResult<bool> {
+        let (done, signal) = attentive(py, |interrupted| {
+            self.turn.with(interrupted, |source, _| source.put_back(&batch.resume))
+        })?;
+        // A source that was closed meanwhile gives nothing again.
+        signal.map_or(Ok(done.unwrap_or(false)), Err)
     }
 
     /// The state after the last minibatch delivered.
@@ -496,11 +536,6 @@ impl Source {
     /// Whether minibatches hold pieces of sequences.
     fn is_truncated(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |source, _| Ok(source.is_truncated()))
-    }
-
-    /// Sweeps completed by the minibatches handed out, where `sweep_end` may come one minibatch later.
-    fn local_sweeps(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        self.with(py, |source, _| Ok(source.local_sweeps()))
     }
 
     /// Ends all threads and closes all files. A read that waits in another thread ends with an error.

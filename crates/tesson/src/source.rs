@@ -136,6 +136,16 @@ impl Source {
         self.0.next_interruptible(demand, interrupted)
     }
 
+    /// Puts the minibatch back that was handed out last, after which `after` is the state
+    /// ([`Minibatch::resume`](crate::Minibatch::resume)): the source is as it was before, and the next call gives it again. For
+    /// callers that an interrupt, or an error of their own, has kept from using it.
+    ///
+    /// Returns whether that was possible: not where another minibatch was handed out since, nor where random draws are CNTK's,
+    /// which go on. Its faults are charged, and written to the quarantine, again.
+    pub fn put_back(&mut self, after: &ResumeState) -> bool {
+        self.0.put_back(after)
+    }
+
     /// Leaves out a minibatch that failed; the next one is that after it.
     pub fn skip_failed(&mut self) {
         self.0.skip_failed();
@@ -212,13 +222,6 @@ impl Source {
     /// Whether minibatches hold pieces of sequences, because they are truncated.
     pub fn is_truncated(&self) -> bool {
         self.0.is_truncated()
-    }
-
-    /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
-    /// `sweep_end` of a minibatch that fills up exactly comes with the next one. `None` for all other orders and for
-    /// several workers.
-    pub fn local_sweeps(&self) -> Option<u64> {
-        self.0.local_sweeps()
     }
 
     /// Checks the number of workers before the first minibatch is asked for, and warns if some of them get no data.

@@ -129,6 +129,7 @@ impl Source {
             pipeline: None,
             demand: None,
             state: ResumeState::default(),
+            before: None,
             ended: false,
             restored: None,
             failed: None,

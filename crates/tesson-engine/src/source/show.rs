@@ -68,6 +68,7 @@ impl Source {
                     arrays: packed.arrays,
                     share: None,
                     sweep_end: false,
+                    sweeps_ended: 0,
                     resume: self.state.clone(),
                 },
             })

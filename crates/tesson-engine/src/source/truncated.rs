@@ -512,6 +512,7 @@ impl Truncated {
             arrays: Arrays::new(batches, keys),
             share: None,
             sweep_end,
+            sweeps_ended: 0,
             resume: source.state.clone(),
         })
     }

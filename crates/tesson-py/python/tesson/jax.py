@@ -139,8 +139,8 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState, bool]] = deque()
         self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
-        #: A minibatch that was read and is not made into arrays, and the sweeps that had ended before it: if that fails, it stays here.
-        self._unfinished: tuple[Mapping[Any, MinibatchData], int | None] | None = None
+        #: A minibatch that was read and is not made into arrays: if that fails, it stays here.
+        self._unfinished: Mapping[Any, MinibatchData] | None = None
         #: An error that was met ahead of the loop, which has minibatches to come before it.
         self._failure: Exception | None = None
         #: The part of each array that this process has, of so many.
@@ -169,7 +169,9 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             if self._end is not None:
                 self._state, self._end = self._end, None
             raise StopIteration
-        arrays, self._state, self._at_end = self._ahead.popleft()
+        # No calls from here on: after an interrupt in one the minibatch would count, and be lost.
+        arrays, self._state, self._at_end = self._ahead[0]
+        del self._ahead[0]
         return arrays
 
     def state_dict(self) -> dict[str, Any]:
@@ -252,7 +254,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             if isinstance(self._source, MinibatchSource):
                 self._source.skip_failed()
             return
-        (state, is_last), self._unfinished = self._behind(*self._unfinished), None
+        (state, is_last), self._unfinished = self._behind(self._unfinished), None
         if self._ahead:
             arrays, _, _ = self._ahead.pop()
             self._ahead.append((arrays, state, is_last))
@@ -277,15 +279,17 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             # A share may have had less than others: only now is it known where all of them end.
             self._ended, self._end = True, self._source.get_checkpoint_state()
             return
-        assert self._unfinished is not None
-        minibatch, _ = self._unfinished
+        minibatch = self._unfinished
+        assert minibatch is not None
         share = getattr(getattr(minibatch, "_batch", None), "share", None)
         if self._part is not None and share is not None:
             _check_rows(*share)
         arrays: dict[str, NDArray[Any]] = {}
         for name, data in minibatch.items():
             self._add(arrays, getattr(name, "name", name), data)
-        self._ahead.append((self._put(arrays), *self._behind(*self._unfinished)))
+        made = (self._put(arrays), *self._behind(minibatch))
+        # No calls from here on: after an interrupt between two of them the minibatch would come twice.
+        self._ahead += (made,)
         self._unfinished = None
 
     def _take(self) -> bool:
@@ -294,10 +298,9 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             if self._ahead and self._ahead[-1][2]:
                 return False
             self._reading = self._source.minibatches(*self._arguments, **self._share())
-        sweeps = None if self._endless is None else self._endless._source.local_sweeps()
         try:
             for minibatch in self._reading:
-                self._unfinished = minibatch, sweeps
+                self._unfinished = minibatch
                 return True
         except BaseException:
             # The generator is at its end, the source is not.
@@ -305,13 +308,13 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             raise
         return False
 
-    def _behind(self, minibatch: Mapping[Any, MinibatchData], sweeps: int | None) -> tuple[dict[str, Any] | BatchState, bool]:
+    def _behind(self, minibatch: Mapping[Any, MinibatchData]) -> tuple[dict[str, Any] | BatchState, bool]:
         """The state after a minibatch that was taken last, and whether it ends the sweep that the loop is over."""
-        endless = self._endless
-        is_last = endless is not None and isinstance(minibatch, Minibatch) and endless._sweeps_ended(sweeps, minibatch)[0] > 0
-        # Custom sources have no state in their minibatches, and do not read ahead.
-        batch = getattr(minibatch, "_batch", None)
-        return self._source.get_checkpoint_state() if batch is None else batch.state_later(), is_last
+        batch = minibatch._batch if isinstance(minibatch, Minibatch) else None
+        if batch is None:
+            # Custom sources have no state in their minibatches, and do not read ahead.
+            return self._source.get_checkpoint_state(), False
+        return batch.state_later(), self._endless is not None and batch.sweeps_ended > 0
 
     def _share(self) -> dict[str, int]:
         """Which share of the minibatches this process reads, where the source has not been told."""

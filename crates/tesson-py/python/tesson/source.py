@@ -56,7 +56,7 @@ class MinibatchSource(Source):
     """Reads a corpus in minibatches: in an order that depends on nothing but the data and these arguments.
 
     A source may be used by several threads: each call gets a minibatch of its own. Reading releases the GIL, and Ctrl-C
-    ends a call that waits; nothing is lost by that. Sources pickle, as their configuration and state: the copy opens
+    ends a call: its minibatch comes with the next one, or after a state that is saved then. Sources pickle, as their configuration and state: the copy opens
     the files anew and resumes where the original stands. After ``os.fork()`` the child has to open a source of its own.
 
     Parameters
@@ -469,12 +469,28 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             minibatch_size_in_samples = self._default_size()
         if num_data_partitions is None and partition_index is None:
             num_data_partitions, partition_index = self._share
-        numbers, names = self._numbers, self._names
+        numbers: Mapping[Hashable, int] = self._numbers
+        names: tuple[Hashable, ...] = self._names
         if input_map is not None:
             # Before the minibatch is taken: a stream that there is not would lose it.
             numbers = {key: self._number(stream) for key, stream in input_map.items()}
-            names = tuple(input_map)
-        return Minibatch(self._source.next(minibatch_size_in_samples, num_data_partitions, partition_index), numbers, names)
+            names = tuple(numbers)
+        batch = None
+        try:
+            for batch in self._source.minibatches(minibatch_size_in_samples, num_data_partitions, partition_index):
+                break
+            # Python lets no signal in between this call and the caller's assignment: who asks for a minibatch gets it, or an
+            # interrupt and has not taken it.
+            return Minibatch(batch, numbers, names)
+        except BaseException:
+            if batch is not None:
+                self._source.put_back(batch)
+            raise
+
+    def _put_back(self, minibatch: Minibatch) -> None:
+        """Puts the minibatch back that was read last, where what was to become of it failed: the next call gives it again."""
+        if minibatch._batch is not None:
+            self._source.put_back(minibatch._batch)
 
     def _default_size(self) -> int:
         """The size due where a call gives none."""
@@ -542,24 +558,15 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         sizes = minibatch_size_in_samples
         schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
         size = schedule.constant()
-        before = self._source.local_sweeps()
-        while sweeps > 0 and (
-            minibatch := self.next_minibatch(
-                schedule.at(self._epoch(epoch_size)) if size is None else size,
-                input_map,
-                None,
-                num_data_partitions,
-                partition_index,
-            )
-        ):
-            ended, before = self._sweeps_ended(before, minibatch)
-            sweeps -= ended
+        while sweeps > 0:
+            due = schedule.at(self._epoch(epoch_size)) if size is None else size
+            minibatch = self.next_minibatch(due, input_map, None, num_data_partitions, partition_index)
+            # No calls from here on: an interrupt in one would lose the minibatch.
+            batch = minibatch._batch
+            if batch is None:
+                return
+            sweeps -= batch.sweeps_ended
             yield minibatch
-
-    def _sweeps_ended(self, before: int | None, minibatch: Minibatch) -> tuple[int, int | None]:
-        """How many sweeps a minibatch has ended, and how many have ended after it, where `before` have ended before it."""
-        after = self._source.local_sweeps()
-        return minibatch.sweep_end if after is None or before is None else after - before, after
 
     def __iter__(self) -> Iterator[Minibatch]:
         """The same as :meth:`minibatches` without arguments."""

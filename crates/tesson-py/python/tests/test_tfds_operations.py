@@ -17,6 +17,7 @@ from prepare import node, tensor, write_dataset
 
 import tesson
 from tesson import tfds
+from tesson.tfds.operations.node import OperationIterator
 
 TEXT = node("text_feature.Text", text={})
 
@@ -750,24 +751,42 @@ def test_threads_share_an_iterator_of_operations(numbers: tfds.Builder) -> None:
     assert sorted(sum(read, [])) == sorted(list(range(20)) * 50)
 
 
-def test_an_element_that_an_interrupt_may_have_lost_is_never_passed_over(numbers: tfds.Builder) -> None:
+@pytest.mark.parametrize("at", [0, 1, 2, 3, 7])
+def test_an_element_in_whose_middle_an_interrupt_comes_is_the_next_one(numbers: tfds.Builder, at: int) -> None:
     interrupts = [True]
 
     def stopped(example: dict[str, Any]) -> int:
-        if int(example["n"]) == 3 and interrupts and interrupts.pop():
+        if int(example["n"]) == at and interrupts and interrupts.pop():
             raise KeyboardInterrupt
         return int(example["n"])
 
-    iterator = iter(numbers.as_dataset("train").map(stopped).batch(2))
-    next(iterator)
-    state = iterator.state_dict()
+    ds = numbers.as_dataset("train").map(stopped).filter(lambda n: n != 5).shuffle(3, seed=1).batch(2)
+    interrupts.clear()
+    start = (iterator := iter(ds.repeat(2))).state_dict()
+    straight, read = plain(list(iterator)), []
+    iterator = iter(ds.repeat(2))
+    iterator.load_state_dict(start)
+    interrupts.append(True)
     with pytest.raises(KeyboardInterrupt):
-        next(iterator)
-    for call in (lambda: next(iterator), lambda: iterator.skip(1), iterator.state_dict):
-        with pytest.raises(tesson.UsageError, match="left in the middle by an interrupt.*resume from a state"):
-            call()
+        for batch in iterator:
+            read.append(plain(batch))
+    state = iterator.state_dict()
+    assert read + plain(list(iterator)) == straight
     iterator.load_state_dict(state)
-    assert next(iterator).tolist() == [2, 3]
+    skipped = iterator.skip(2)
+    assert read + straight[len(read) : len(read) + skipped] + plain(list(iterator)) == straight
+
+
+def test_kept_states_change_nothing(numbers: tfds.Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OperationIterator, "KEPT_EVERY", 3)
+    ds = numbers.as_dataset("train").shuffle(5, seed=1).map(lambda example: int(example["n"])).shuffle(4, seed=2).repeat(3)
+    straight = list(ds)
+    for taken in range(len(straight)):
+        ds = numbers.as_dataset("train").shuffle(5, seed=1).map(lambda example: int(example["n"])).shuffle(4, seed=2).repeat(3)
+        iterator = iter(ds)
+        read = [next(iterator) for _ in range(taken)]
+        iterator.put_back()
+        assert read[:-1] + list(iterator) == straight
 
 
 def fails_once_at(number: int) -> Callable[[dict[str, Any]], int]:

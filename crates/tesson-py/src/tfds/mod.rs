@@ -32,7 +32,7 @@ pub(crate) use dataset::{
 pub(crate) use element_order::{ElementOrder, is_idle};
 pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;
-pub(crate) use reader::ExampleReader;
+pub(crate) use reader::{ExampleBatches, ExampleReader};
 pub(crate) use traversal::Traversal;
 pub(crate) use writer::DatasetWriter;
 

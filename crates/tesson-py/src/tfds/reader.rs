@@ -46,50 +46,21 @@ impl ExampleReader {
         Ok(PyClassInitializer::from(Traversal::open(py, prepared, &request)?).add_subclass(ExampleReader))
     }
 
-    /// One worker's share of the next `n` examples, feature by feature: arrays of all of them; `None` at the end. Where they
-    /// differ in shape they are padded, or, unless `pads`, refused. Where fewer than `n` are left for all workers together,
-    /// they are left out with `drop_remainder`.
-    fn read_batch<'py>(
-        this: &Bound<'py, Self>,
+    /// One worker's share of `n` examples after another, feature by feature: arrays of all of them. Where they differ in shape
+    /// they are padded, or, unless `pads`, refused. An incomplete last batch is left out if `drop_remainder`.
+    fn batches(
+        this: Py<Self>,
+        py: Python<'_>,
         n: usize,
         share: (usize, usize),
         drop_remainder: bool,
         pads: bool,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (py, traversal) = (this.py(), this.as_super().get());
+    ) -> PyResult<ExampleBatches> {
         let (workers, rank) = share;
-        traversal.origin.check(py)?;
         if workers == 0 || rank >= workers {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }
-        // The arrays, too, are made before another thread reads on: if they cannot be, this call has not been made.
-        let read = traversal.alone(py, |walk| {
-            let before = walk.reader.inner().state();
-            let all = walk.read_share(py, n, workers, rank);
-            walk.before = walk.reader.inner().state();
-            let all = all?;
-            if all == 0 || drop_remainder && all < n {
-                return Ok(None);
-            }
-            let ids = if traversal.with_ids { Some(walk.ids(py)?) } else { None };
-            let columns = walk.memory.take(walk.reader.inner().schema(), &mut walk.rows);
-            let (schema, marks_absent) = (traversal.maker.schema(), traversal.marks_absent);
-            match batches::batch(py, &traversal.array_maker, schema, columns, marks_absent, pads) {
-                Ok(batch) => Ok(Some((batch, ids))),
-                Err(error) => {
-                    call(py, &mut walk.reader, move |reader, interrupted| {
-                        Ok(reader.restore_with(&before, interrupted)?)
-                    })?;
-                    walk.forget();
-                    Err(error)
-                }
-            }
-        })?;
-        let Some((batch, ids)) = read else { return Ok(None) };
-        if let Some(ids) = ids {
-            batch.cast::<PyDict>()?.set_item("tfds_id", ids)?;
-        }
-        traversal.shaped.of(py, batch).map(Some)
+        Ok(ExampleBatches { reader: this, n, workers, rank, drop_remainder, pads })
     }
 
     /// The examples at these places of the split.
@@ -111,6 +82,69 @@ impl ExampleReader {
     fn length(this: &Bound<'_, Self>) -> PyResult<Option<u64>> {
         let py = this.py();
         this.as_super().get().alone(py, |walk| call(py, &mut walk.reader, |reader, _| reader.counted_len()))
+    }
+}
+
+/// Batches of examples. They are given by an iterator: Python lets signals in after a call, whose result is then lost, but not
+/// between the `next` of a `for` loop and the loop's variable.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub(crate) struct ExampleBatches {
+    reader: Py<ExampleReader>,
+    n: usize,
+    workers: usize,
+    rank: usize,
+    drop_remainder: bool,
+    pads: bool,
+}
+
+#[pymethods]
+impl ExampleBatches {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let traversal = self.reader.bind(py).as_super().get();
+        traversal.origin.check(py)?;
+        // The arrays, too, are made before another thread reads on: if they cannot be, this call has not been made.
+        traversal.alone(py, |walk| {
+            walk.before_batch = Some(walk.reader.inner().state());
+            let all = walk.read_share(py, self.n, self.workers, self.rank);
+            walk.before = walk.reader.inner().state();
+            let all = all?;
+            if all == 0 || self.drop_remainder && all < self.n {
+                return Ok(None);
+            }
+            match self.make(py, traversal, walk) {
+                Ok(batch) => Ok(Some(batch)),
+                Err(error) => {
+                    walk.go_back(py)?;
+                    Err(error)
+                }
+            }
+        })
+    }
+}
+
+impl ExampleBatches {
+    /// The arrays of what has been read.
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        traversal: &Traversal,
+        walk: &mut Walk,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let ids = if traversal.with_ids { Some(walk.ids(py)?) } else { None };
+        let columns = walk.memory.take(walk.reader.inner().schema(), &mut walk.rows);
+        let (schema, marks_absent) = (traversal.maker.schema(), traversal.marks_absent);
+        let batch = batches::batch(py, &traversal.array_maker, schema, columns, marks_absent, self.pads)?;
+        if let Some(ids) = ids {
+            batch.cast::<PyDict>()?.set_item("tfds_id", ids)?;
+        }
+        let batch = traversal.shaped.of(py, batch)?;
+        // A signal that came meanwhile would be told after this call, whose batch were lost.
+        py.check_signals()?;
+        Ok(batch)
     }
 }
 

@@ -40,6 +40,8 @@ pub(super) struct Walk {
     run: Option<Run>,
     /// Where the reader stood in front of the run.
     pub(super) before: StreamState,
+    /// Where it stood in front of the batch that was given last.
+    pub(super) before_batch: Option<StreamState>,
     /// How many examples of the run have been taken.
     taken: usize,
     /// How many to read next.
@@ -55,6 +57,7 @@ impl Walk {
         self.rows.clear();
         self.run = None;
         self.before = self.reader.inner().state();
+        self.before_batch = None;
         (self.taken, self.next) = (0, 1);
         (self.failed, self.ended) = (None, false);
     }
@@ -91,6 +94,18 @@ impl Walk {
         Ok(true)
     }
 
+    /// Goes back to before the batch that was given last.
+    pub(super) fn go_back(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(before) = self.before_batch.take() else { return Ok(()) };
+        call(
+            py,
+            &mut self.reader,
+            move |reader, interrupted| Ok(reader.restore_with(&before, interrupted)?),
+        )?;
+        self.forget();
+        Ok(())
+    }
+
     fn go_to(&mut self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
         call(py, &mut self.reader, move |reader, interrupted| {
             reader.seek_with(traversal, place, interrupted)
@@ -120,8 +135,18 @@ impl Traversal {
         let maker = Maker::new(py, reader.schema(), Arc::clone(&array_maker), request.marks_absent);
         let (rows, before) = (ExampleBatch::new(reader.schema()), reader.state());
         let (memory, reader) = (Memory::default(), InterruptibleReader::new(reader));
-        let walk =
-            Walk { reader, rows, memory, run: None, before, taken: 0, next: 1, failed: None, ended: false };
+        let walk = Walk {
+            reader,
+            rows,
+            memory,
+            run: None,
+            before,
+            before_batch: None,
+            taken: 0,
+            next: 1,
+            failed: None,
+            ended: false,
+        };
         Ok(Traversal {
             turn: Turn::new(Box::new(walk)),
             maker,
@@ -173,8 +198,11 @@ impl Traversal {
             let id = walk.reader.inner().id(&walk.rows, walk.taken);
             example.cast::<PyDict>()?.set_item("tfds_id", PyBytes::new(py, id.as_bytes()))?;
         }
+        let example = self.shaped.of(py, example)?;
+        // A signal that came meanwhile would be told after this call, whose example were lost.
+        py.check_signals()?;
         walk.taken += 1;
-        self.shaped.of(py, example).map(Some)
+        Ok(Some(example))
     }
 }
 
@@ -214,6 +242,17 @@ impl Traversal {
             })?,
         };
         to_python(py, &state)
+    }
+
+    /// Puts the element back that was given last, if nothing else has been done since: the next call gives it again.
+    fn put_back(&self, py: Python<'_>) -> PyResult<()> {
+        self.alone(py, |walk| match walk.taken.checked_sub(1) {
+            Some(taken) => {
+                walk.taken = taken;
+                Ok(())
+            }
+            None => walk.go_back(py),
+        })
     }
 
     /// Goes to where a state was taken.

@@ -84,6 +84,45 @@ fn a_state_is_restored_for_the_rank_that_reads_next_whatever_the_last_one_had() 
 }
 
 #[test]
+fn a_minibatch_that_is_put_back_comes_again_in_every_order() {
+    let truncated = r#""truncated": true, "truncationLength": 3, "#;
+    let orders = [
+        (r#""randomize": false"#, 1),
+        (r#""randomize": true"#, 1),
+        (r#""randomize": "global""#, 2),
+        (r#""randomize": true, "sharing": "position", "equalSteps": "empty""#, 2),
+    ];
+    for ((order, workers), truncated) in
+        orders.into_iter().flat_map(|order| [(order, ""), (order, truncated)])
+    {
+        let (_, config) =
+            source("calls-back", &rows(23), &format!(", {truncated}{order}, \"maxSweeps\": 2"), "");
+        let open = || Source::open(&config).expect("the file is right");
+        let demand = |samples| Demand { samples, workers, rank: 0 };
+        let (mut straight, mut source) = (open(), open());
+        let mut step = 0;
+        while let Some(expected) = straight.next(demand(6)).expect("data") {
+            let before = source.state().clone();
+            for _ in 0..1 + step % 3 {
+                let minibatch = source.next(demand(6)).expect("data").expect("data");
+                assert!(source.put_back(minibatch.resume()), "{order}");
+                assert_eq!(source.state(), &before, "{order}");
+                assert!(!source.put_back(minibatch.resume()), "{order}");
+            }
+            let again = source.next(demand(6)).expect("data").expect("data");
+            assert_eq!(crate::common::values(&again), crate::common::values(&expected), "{order}");
+            assert_eq!(
+                (again.sweep_end(), again.resume()),
+                (expected.sweep_end(), expected.resume()),
+                "{order}"
+            );
+            step += 1;
+        }
+        assert!(step > 3 && source.next(demand(6)).expect("data").is_none());
+    }
+}
+
+#[test]
 fn a_cancelled_source_says_so() {
     let (_, config) = source("calls-cancelled", &rows(10), IN_ORDER, "");
     let mut source = Source::open(&config).expect("the file is right");

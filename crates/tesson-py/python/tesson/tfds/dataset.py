@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..transforms import AnyTransform
 from . import operations, seeds
 from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
-from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal
+from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal, outermost
 from .operations.structure import children, like
 from .lock import PassCount
 
@@ -273,7 +273,7 @@ class Dataset(Generic[T]):
     # Reading
 
     def __iter__(self) -> Traversal[T]:
-        return self._node.begin()
+        return outermost(self._node.begin())
 
     def as_numpy_iterator(self) -> Traversal[T]:
         """The next pass: elements are NumPy's in any case."""

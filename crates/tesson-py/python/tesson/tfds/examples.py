@@ -466,17 +466,21 @@ class MinibatchIterator(PlanIterator, Iterator[Any]):
         self.opened_as: tuple[Prepared, Request] = prepared, request
         self._made_of = (prepared, request, size, share, drop_remainder, pads)
         self._reader = _tesson.ExampleReader(prepared.native, request)
+        self._batches = self._reader.batches(size, share, drop_remainder, pads)
 
     @property
     def native(self) -> _tesson.Traversal:
         return self._reader
 
     def __next__(self) -> Any:
-        _, _, size, share, drop_remainder, pads = self._made_of
-        batch = self._reader.read_batch(size, share, drop_remainder, pads)
-        if batch is None:
-            raise StopIteration
-        return batch
+        # No call, after which an interrupt would lose the batch.
+        for batch in self._batches:
+            return batch
+        raise StopIteration
+
+    def put_back(self) -> None:
+        """Go back to before the minibatch that was given last, if nothing has been done since."""
+        self._reader.put_back()
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
         """Where the iterator stands; another number of workers may resume there.

@@ -112,8 +112,6 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._ahead: tuple[Ahead, dict[str, Any]] | None = None
         #: Whether it is reading, or failed there.
         self._is_reading = False
-        #: A minibatch that could not be made into tensors, and whether it ends the pass: the next iteration begins with it.
-        self._unfinished: tuple[Any, bool] | None = None
         #: Whether a pass has ended with the last minibatch.
         self._ended = False
         #: Whether a state was loaded of the end of an iteration, which therefore has nothing more to give.
@@ -138,7 +136,6 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if worker is None:
             self._is_about_to_begin = True
             return self._iterate()
-        self._refuse_if_unfinished()
         # Now, not when the first minibatch is asked for: a loader may drop this iteration for another one.
         is_resumed, self._loaded = self._loaded, False
         if not is_resumed:
@@ -206,16 +203,13 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
 
     def _next(self, reader: Reader) -> dict[str, Any] | None:
         """The next minibatch, if the pass has one more."""
-        found, self._unfinished = self._unfinished, None
+        batch = reader.read()
         try:
-            if found is None:
-                found = reader.read(), reader.ended
-            batch, ended = found
             tensors: dict[str, Any] | None = None if batch is None else reader.tensors(batch)
         except BaseException:
-            self._unfinished = found
+            reader.put_back(batch)
             raise
-        self._ended = ended
+        self._ended = reader.ended
         return tensors
 
     def _iterate_ahead(self, reader: Reader) -> Iterator[dict[str, Any]]:
@@ -312,20 +306,11 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         position = self._passes.position()
         if position is not None:
             reader.restore(position)
-            self._unfinished = None
         return reader
 
     def _position(self) -> dict[str, Any]:
         """The place behind the last minibatch yielded."""
-        self._refuse_if_unfinished()
         return self._reader_after_workers().state() if self._ahead is None else self._ahead[1]
-
-    def _refuse_if_unfinished(self) -> None:
-        if self._unfinished is not None:
-            raise UsageError(
-                "a minibatch was read and could not be made into tensors, and there is no state before it: iterate, without worker processes, to "
-                "try again, or resume from a state that was taken before"
-            )
 
     def state_dict(self) -> dict[str, Any]:
         """The state behind the last minibatch yielded: a small dictionary that `json` can write.
@@ -337,7 +322,6 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         ------
         UsageError
             Worker processes are in the middle of the data: they alone know where. Ask ``StatefulDataLoader`` for its state.
-            Or a minibatch could not be made into tensors; the next iteration begins with it.
         """
         worker = get_worker_info()
         ended = self._ended or self._nothing_left
@@ -385,7 +369,6 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         # If it is refused, the iteration that makes batches ahead goes on.
         self._reader().restore(position)
         self._drop_ahead()
-        self._unfinished = None
         self._ended = self._is_about_to_begin = False
         self._taken, self._is_resumed = state_dict.get("taken", 0), True
         self._nothing_left = bool(state_dict["ended"])

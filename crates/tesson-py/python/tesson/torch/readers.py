@@ -50,6 +50,9 @@ class Reader(Protocol):
     def tensors(self, batch: Any) -> Any:
         """A batch as tensors."""
 
+    def put_back(self, batch: Any) -> None:
+        """Go back to before the batch that was read last."""
+
     def state(self) -> dict[str, Any]:
         """The place behind the last batch, in a dictionary that `json` can write."""
 
@@ -88,16 +91,19 @@ class SourceReader:
         self.ended: bool = False
 
     def read(self) -> Minibatch | None:
-        source = self._source
-        if not self._is_infinite:
-            return source.next_minibatch(self._size) or None
-        before = source._source.local_sweeps()
-        minibatch = source.next_minibatch(self._size)
-        self.ended = source._sweeps_ended(before, minibatch)[0] > 0
-        return minibatch or None
+        minibatch = self._source.next_minibatch(self._size)
+        # No calls from here on: an interrupt in one would lose the minibatch.
+        batch = minibatch._batch
+        if batch is None:
+            return None
+        self.ended = self._is_infinite and batch.sweeps_ended > 0
+        return minibatch
 
     def tensors(self, batch: Minibatch) -> dict[str, Any]:
         return {name: make(batch[name]) for name, make in self._makers}
+
+    def put_back(self, batch: Minibatch) -> None:
+        self._source._put_back(batch)
 
     def state(self) -> dict[str, Any]:
         return self._source.get_checkpoint_state()
@@ -163,6 +169,9 @@ class PreparedReader:
             return batch
         values = torch.from_numpy(np.asarray(batch))
         return values.to(self._dtype) if self._dtype is not None and values.is_floating_point() else values
+
+    def put_back(self, batch: Any) -> None:
+        self._begun().put_back()
 
     def state(self) -> dict[str, Any]:
         return self._begun().state_dict()

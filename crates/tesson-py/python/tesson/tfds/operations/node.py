@@ -7,10 +7,11 @@ input and a few counters, so that resuming costs nothing that has been read alre
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar
 
 from ...errors import ResumeError, UsageError
 from ..lock import Lock, Process, this_process
@@ -25,6 +26,8 @@ INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 """The cardinality of a dataset whose elements have to be counted."""
 
+_INTERRUPT = "an interrupt"
+
 
 class Traversal(Protocol[T_co]):
     """One pass: an iterator that says where it stands."""
@@ -33,6 +36,9 @@ class Traversal(Protocol[T_co]):
     def __next__(self) -> T_co: ...
     def skip(self, count: int) -> int:
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
+
+    def put_back(self) -> None:
+        """Go back to before the element that was given last, if nothing has been done since."""
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
         """Where the iterator stands, in a dictionary that ``json`` can write."""
@@ -144,7 +150,13 @@ class OperationIterator(ABC, Iterator[Any]):
     user's function or the input raises, ``next()`` tries the same element again, and nothing is lost; a state can be had
     before and after, but not there. After a ``skip()`` that raises a state has to be loaded: how many elements it passed over is
     unknown. A state that is refused leaves the iterator as it was.
+
+    Ctrl-C comes between any two steps of Python, also where an element has just been taken from the input. The iterator that the loop
+    has then goes back to before the element: to a state that it has kept, and over the elements given since.
     """
+
+    KEPT_EVERY: ClassVar[int] = 4096
+    """Elements from one kept state to the next: so many are passed over at most after Ctrl-C."""
 
     _unfinished: Any = None
     """What has been taken from the input for an element that is not finished."""
@@ -152,24 +164,69 @@ class OperationIterator(ABC, Iterator[Any]):
     """The process in which a step has begun and not ended: another one where the child of a fork lacks the thread that took it."""
     _left_by: str | None = None
     """What has ended a step or a load in its middle."""
+    _kept: Mapping[str, Any] | None = None
+    """A state to go back to, of an iterator that is no other one's input."""
+    _given_since: int = 0
+    """Elements given since."""
+    _due: float = math.inf
+    """Elements given when the next state is kept."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._turn = Lock()
 
+    def outermost(self) -> Self:
+        """Makes this the iterator that a loop has, no other one's input: it can go back to before an element."""
+        self._due = 0
+        return self
+
     def __next__(self) -> Any:
-        return self._step(self._next)
+        if self._given_since >= self._due:
+            self._keep_state()
+        element = self._step(self._next)
+        # No calls from here on: after an interrupt in one the element would count, and be lost.
+        self._given_since += 1
+        return element
 
     def skip(self, count: int) -> int:
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
-        return self._step(lambda: self._skip_or_leave(count))
+        if self._given_since >= self._due:
+            self._keep_state()
+        skipped = self._step(lambda: self._skip_or_leave(count))
+        self._given_since += skipped
+        return skipped
+
+    def put_back(self) -> None:
+        """Go back to before the element that was given last, if nothing has been done since."""
+        if self._given_since > 0 and self._kept is not None:
+            self._given_since -= 1
+            self._left_by = _INTERRUPT
+
+    def _keep_state(self) -> None:
+        try:
+            self.state_dict()
+        except UsageError:
+            # There is none in the middle of an element that failed; the next step tries again.
+            pass
+
+    def _go_back(self, kept: Mapping[str, Any]) -> None:
+        """Goes back to before the element in whose middle an interrupt came."""
+        try:
+            self._load(kept, True)
+            Saved(self._node.name, kept).set_passes("passes", self._node)
+            skipped = self._skip(self._given_since)
+        except BaseException:
+            self._left_by = _INTERRUPT
+            raise
+        if skipped != self._given_since:
+            self._left_by = "an interrupt after which its functions, which are not pure, give other elements"
 
     def _step(self, take: Callable[[], T]) -> T:
         """Takes elements while no other thread does."""
         try:
             with self._turn.held():
                 if self._step_of or self._left_by:
-                    self._refuse_if_left()
+                    self._go_back_or_refuse()
                 self._step_of = self._turn.process
                 try:
                     return take()
@@ -180,11 +237,12 @@ class OperationIterator(ABC, Iterator[Any]):
             raise
 
     def _note(self, error: BaseException) -> None:
-        # Ctrl-C comes between any two steps of Python, also where an element has just been taken.
         if not isinstance(error, Exception):
-            self._left_by = "an interrupt"
+            self._left_by = _INTERRUPT
 
-    def _refuse_if_left(self) -> None:
+    def _go_back_or_refuse(self) -> None:
+        if self._left_by is _INTERRUPT and self._step_of is None and self._kept is not None:
+            self._go_back(self._kept)
         if self._step_of is this_process():
             raise UsageError(
                 f"`{self._node.name}` is in the middle of an element, where it has no state and cannot be read: leave it alone in the "
@@ -211,7 +269,10 @@ class OperationIterator(ABC, Iterator[Any]):
         ``include_buffers`` is passed on to the examples' iterator.
         """
         with self._turn.held():
-            return {**self._state(include_buffers), "passes": self._node.passes_begun()}
+            state = {**self._state(include_buffers), "passes": self._node.passes_begun()}
+            if self._due < math.inf:
+                self._kept, self._given_since, self._due = dict(state), 0, self.KEPT_EVERY
+            return state
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
@@ -222,6 +283,9 @@ class OperationIterator(ABC, Iterator[Any]):
                 self._load(state, force)
                 # After it: what was begun on the way there counts for nothing.
                 Saved(self._node.name, state).set_passes("passes", self._node)
+                self._kept, self._given_since = None, 0
+                if self._due < math.inf:
+                    self._due = 0
             except BaseException as error:
                 # Some inputs may be there already.
                 if isinstance(error, Exception):
@@ -259,7 +323,7 @@ class OperationIterator(ABC, Iterator[Any]):
         return count
 
     def _state(self, include_buffers: bool) -> dict[str, Any]:
-        self._refuse_if_left()
+        self._go_back_or_refuse()
         if self._unfinished:
             raise UsageError(
                 f"`{self._node.name}` failed in the middle of an element, where there is no state: call next() to try it "
@@ -324,6 +388,11 @@ def backup_of(iterator: Traversal[Any]) -> Callable[[], None]:
         return iterator.backup()
     state = iterator.state_dict()
     return lambda: iterator.native.restore(state, True)  # type: ignore[attr-defined]
+
+
+def outermost(iterator: Traversal[Any]) -> Traversal[Any]:
+    """An iterator for a loop, which goes back to before an element where Ctrl-C came in its middle."""
+    return iterator.outermost() if isinstance(iterator, OperationIterator) else iterator
 
 
 def state_of(iterator: Traversal[Any], include_buffers: bool = False) -> dict[str, Any]:
@@ -421,6 +490,6 @@ def check_operation(state: Mapping[str, Any], expected: str | None) -> None:
 
 def _resumed(node: Node, state: dict[str, Any]) -> Traversal[Any]:
     """An iterator from a pickle."""
-    iterator = node.begin()
+    iterator = outermost(node.begin())
     iterator.load_state_dict(state)
     return iterator
