@@ -75,8 +75,7 @@ pub struct Source {
     /// The state before it, until the source moves elsewhere.
     before: Option<ResumeState>,
     ended: bool,
-    /// The state that was restored, if nothing has been read since: the workers must be those it was saved for. The state
-    /// that is shown is what it was to the rank of the last call, which may have no data at all.
+    /// The state that was restored, if nothing has been read since: the workers must be those it was saved for.
     restored: Option<Box<ResumeState>>,
     failed: Option<Error>,
     process: ProcessGuard,
@@ -285,8 +284,8 @@ impl Source {
         self.check_resumable()?;
         self.check_draws_version(state)?;
         state.check(&self.fingerprint)?;
-        let last = self.demand.take();
-        let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, last))?;
+        self.demand = None;
+        let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, None))?;
         self.failed = None;
         self.before = None;
         self.ended = false;
@@ -346,6 +345,10 @@ impl Source {
         self.demand = Some(demand);
         self.restored = None;
         self.state.cursor = cursor;
+        if self.is_without_data(demand) {
+            // It stands at the end, which is that of this rank alone.
+            self.state = self.state_at(cursor, self.state.faults);
+        }
         Ok(())
     }
 
@@ -417,9 +420,8 @@ impl Source {
     /// Says so if ranks get nothing because there are fewer chunks than workers. Every rank says it: those that have data
     /// would wait for the others.
     fn warn_if_without_data(&self, demand: Demand) {
-        let by_chunk = self.plan.sharing == Sharing::Chunk && self.plan.order.shares_chunks();
-        let n_chunks = self.joint.as_ref().map_or(u64::MAX, |j| j.indexed.index.n_chunks() as u64);
-        if by_chunk && demand.workers > n_chunks {
+        let n_chunks = self.chunks_to_share();
+        if demand.workers > n_chunks {
             let last = demand.workers - 1;
             let ranks = match last == n_chunks {
                 true => format!("rank {last} of {} gets no data", demand.workers),
@@ -431,6 +433,18 @@ impl Source {
                 "{ranks}, and a job whose ranks wait for each other hangs: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}"
             );
         }
+    }
+
+    /// Whether the rank gets nothing.
+    fn is_without_data(&self, demand: Demand) -> bool {
+        self.plan.equal_steps.is_none() && demand.rank >= self.chunks_to_share()
+    }
+
+    /// Chunks of which each rank has some, where they are shared so and known.
+    fn chunks_to_share(&self) -> u64 {
+        let by_chunk = self.plan.sharing == Sharing::Chunk && self.plan.order.shares_chunks();
+        let index = self.joint.as_ref().map(|joint| &joint.indexed.index);
+        index.filter(|_| by_chunk).map_or(u64::MAX, |index| index.n_chunks() as u64)
     }
 
     /// Hands a minibatch out: here, and only here, faults are counted, in plan order.

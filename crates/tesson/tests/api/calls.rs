@@ -84,6 +84,56 @@ fn a_state_is_restored_for_the_rank_that_reads_next_whatever_the_last_one_had() 
 }
 
 #[test]
+fn a_rank_without_a_chunk_keeps_the_state_that_it_was_given() {
+    let options = r#", "randomize": true, "maxSweeps": 1"#;
+    let (_, config) = source("calls-no-chunk", &rows(10), options, "");
+    let open = || Source::open(&config).expect("the file is right");
+    let mut alone = open();
+    alone.next_minibatch(4).expect("data");
+    let saved = alone.state().clone();
+    let left = rest(&mut alone, 4);
+    let nothing = Demand { samples: 4, workers: 2, rank: 1 };
+    // Before the first call, and after one that found no data.
+    for is_read in [false, true] {
+        let mut source = open();
+        if is_read {
+            assert!(source.next(nothing).expect("no data are no error").is_none());
+            assert_eq!(source.state().share, Some((2, 1)), "this end is that of its rank alone");
+        }
+        source.restore(&saved).expect("the state is this source's");
+        let kept = source.state().clone();
+        assert_eq!(kept, saved);
+        assert!(source.next(nothing).expect("no data are no error").is_none());
+        let mut elsewhere = open();
+        assert!(elsewhere.restore(source.state()).and_then(|()| elsewhere.next_minibatch(4)).is_err());
+        elsewhere.restore(&kept).expect("the state is this source's");
+        assert_eq!(rest(&mut elsewhere, 4), left);
+    }
+}
+
+#[test]
+fn states_of_ranks_without_a_chunk_are_merged_with_those_of_the_others() {
+    let options = r#", "randomize": true, "maxSweeps": 1"#;
+    let (_, config) = source("calls-merged-without", &rows(10), options, "");
+    let open = || Source::open(&config).expect("the file is right");
+    let expected = rest(&mut open(), 4);
+    let mut read = Vec::new();
+    let states: Vec<ResumeState> = (0..3)
+        .map(|rank| {
+            let mut source = open();
+            let minibatch =
+                source.next(Demand { samples: 12, workers: 3, rank }).expect("no data are no error");
+            read.extend(minibatch.map(|minibatch| crate::common::values(&minibatch)));
+            source.state().clone()
+        })
+        .collect();
+    let mut source = open();
+    source.restore(&tesson::merge_states(&states).expect("states of all ranks")).expect("its state");
+    read.extend(rest(&mut source, 4));
+    assert_eq!(read, expected);
+}
+
+#[test]
 fn a_minibatch_that_is_put_back_comes_again_in_every_order() {
     let truncated = r#""truncated": true, "truncationLength": 3, "#;
     let orders = [
