@@ -194,9 +194,14 @@ impl BatchPlan {
     }
 
     /// Whether this is no minibatch but the end itself. A minibatch without own sequences is not, as long as other
-    /// ranks have theirs in it.
+    /// ranks have theirs in it, or those that it had are left out.
     pub fn is_end(&self) -> bool {
-        self.data_end && self.own.is_empty() && self.foreign.is_empty() && self.kind == BatchKind::Ordinary
+        self.data_end && self.is_unplanned() && self.foreign.is_empty()
+    }
+
+    /// Whether no own sequences were planned, be it that they are left out.
+    pub fn is_unplanned(&self) -> bool {
+        self.own.is_empty() && self.kept.is_none() && self.kind == BatchKind::Ordinary
     }
 
     /// How many sequences ranks have without those that are left out, which are numbered as own and then foreign ones; `None`

@@ -115,7 +115,7 @@ impl Shared {
             // Which of the other ranks' sequences are left out is not known here, and all ranks end together
             // (spec/engine.md §6.4).
             is_empty: match self.setup.spec.sharing {
-                Sharing::Chunk => work.items.is_empty() && work.plan.kind == BatchKind::Ordinary,
+                Sharing::Chunk => work.plan.is_unplanned(),
                 Sharing::Position => work.plan.is_end(),
             },
             after: work.plan.after,

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::order::Next;
 use crate::size::{Room, Size};
 use crate::truncate::{PendingSequence, Slots};
-use crate::{Consumed, Cursor, Demand, LastSequence, SlotsShape, Steps};
+use crate::{Consumed, Cursor, Demand, ExcludedSequences, LastSequence, SlotsShape, Steps};
 
 /// A stretch: the steps of each rank, and where it ends.
 pub(super) struct Stretch {
@@ -24,6 +24,8 @@ impl Planner {
         let mut counter = StepCounter {
             tallies: (0..demand.workers).map(|rank| self.tally(Demand { rank, ..demand }, slots)).collect(),
             consumed: self.consumed.as_deref(),
+            // Rows close up over what is left out.
+            excluded: self.spec.excluded.as_deref().filter(|_| slots.is_some()),
             last_sequence: self.spec.last_sequence_before(epoch_end),
             end: epoch_end.map_or(data_end, |epoch_end| data_end.min(epoch_end)),
             at: Cursor { steps: Steps::default(), ..self.cursor },
@@ -56,6 +58,7 @@ impl Planner {
 struct StepCounter<'a> {
     tallies: Vec<Tally>,
     consumed: Option<&'a Consumed>,
+    excluded: Option<&'a ExcludedSequences>,
     last_sequence: LastSequence,
     /// The position at which the stretch ends, if its sweep does not end before.
     end: u64,
@@ -77,7 +80,9 @@ impl StepCounter<'_> {
             self.is_cut = true;
             return false;
         }
-        if !self.consumed.is_some_and(|consumed| consumed.holds(self.at.position, next.home)) {
+        let is_left_out = self.excluded.is_some_and(|excluded| excluded.holds(next.planned));
+        if !is_left_out && !self.consumed.is_some_and(|consumed| consumed.holds(self.at.position, next.home))
+        {
             let rank = next.home % self.tallies.len() as u64;
             let tally = &mut self.tallies[rank as usize];
             let is_cut = self.last_sequence == LastSequence::Cut && matches!(tally.batch, Batch::Slots(_));

@@ -127,3 +127,53 @@ fn rows_of_other_workers_are_not_repeated() {
     let e = config::from_json(json).unwrap_err().to_string();
     assert!(e.starts_with("equalSteps: rows of another worker continue inside sequences"), "{e}");
 }
+
+/// Samples delivered of each key, to all ranks, and how many minibatches each rank got.
+fn delivered(
+    lengths: &[u32],
+    options: &str,
+    (samples, workers): (u64, u64),
+) -> (std::collections::BTreeMap<String, i64>, Vec<usize>) {
+    let mut found = std::collections::BTreeMap::new();
+    let steps = (0..workers).map(|rank| {
+        let mut source = open(lengths, options);
+        let minibatches = all(&mut source, samples, workers, rank);
+        for (key, begin, end) in minibatches.iter().flatten().flatten() {
+            *found.entry(key.clone()).or_default() += end.min(&3) - begin.max(&0);
+        }
+        let steps = source.steps_per_sweep(Demand { samples, workers, rank }).expect("an index");
+        assert_eq!(steps, minibatches.len() as u64, "{options}, rank {rank} of {workers}");
+        minibatches.len()
+    });
+    let steps = steps.collect();
+    (found, steps)
+}
+
+#[test]
+fn steps_are_counted_without_the_sequences_that_are_left_out_so_that_none_of_the_others_is_lost() {
+    let mut draw = 7_u64;
+    let mut below = |n: u64| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (draw >> 33) % n
+    };
+    for _ in 0..100 {
+        let lengths: Vec<u32> = (0..8 + below(16)).map(|_| 1 + below(16) as u32).collect();
+        let excluded: Vec<u64> = (0..lengths.len() as u64).filter(|_| below(6) == 0).collect();
+        let (workers, samples) = (1 + below(2), 9 + below(9));
+        for order in [IN_ORDER, SHUFFLED] {
+            let options = with(order, "empty", &format!(r#", "excludeKeys": {excluded:?}"#));
+            if excluded.len() == lengths.len() {
+                continue;
+            }
+            let (found, steps) = delivered(&lengths, &options, (samples, workers));
+            let stays = |(key, _): &(usize, &u32)| !excluded.contains(&(*key as u64));
+            let expected = lengths.iter().enumerate().filter(stays);
+            let expected = expected.map(|(key, &n)| (key.to_string(), i64::from(n))).collect();
+            assert_eq!(
+                found, expected,
+                "{options}, lengths {lengths:?}, {samples} samples, {workers} workers"
+            );
+            assert!(steps.iter().all(|n| *n == steps[0]), "{options}: {steps:?}");
+        }
+    }
+}
