@@ -11,6 +11,7 @@ mod batch;
 mod calls;
 mod command;
 mod config;
+mod digest;
 mod errors;
 mod global_order;
 mod log;
@@ -39,6 +40,8 @@ mod _tesson {
     use crate::config::{
         Schedule, is_cntk_module, load_reader, nearest_name, option_table, resolve_config, transform_table,
     };
+    #[pymodule_export]
+    use crate::digest::Digest;
     #[pymodule_export]
     use crate::global_order::GlobalOrder;
     #[pymodule_export]

@@ -15,6 +15,7 @@ __all__ = [
     "Batches",
     "BatchState",
     "DatasetWriter",
+    "Digest",
     "ElementOrder",
     "ExampleBatches",
     "ExampleIterator",
@@ -89,6 +90,12 @@ class Source:
     def is_endless(self) -> bool: ...
     def is_truncated(self) -> bool: ...
     def close(self) -> None: ...
+
+@final
+class Digest:
+    def __new__(cls) -> Digest: ...
+    def update(self, bytes: bytes) -> None: ...
+    def hexdigest(self) -> str: ...
 
 @final
 class Batches:

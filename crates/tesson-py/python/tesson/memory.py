@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._tesson import Digest
 from .errors import ConfigError
 from .streams import StreamInformation
 from .user import UserDeserializer
@@ -19,8 +20,8 @@ __all__ = ["MemoryDeserializer", "stream_of"]
 CHUNK_VALUES = 2**18
 #: Chunks to be had at least, where there are as many sequences: shuffling and sharing work on chunks.
 CHUNKS = 64
-#: Bytes at both ends of an array that tell it from others.
-ENDS = 2**16
+#: Bytes of an array that are copied at a time, to be hashed.
+HASHED_AT_ONCE = 2**20
 
 
 class MemoryDeserializer(UserDeserializer):
@@ -110,20 +111,23 @@ class MemoryDeserializer(UserDeserializer):
         return self._lengths[self._numbers(chunk_id)]
 
     def identity(self) -> str:
-        """A digest of the data's shapes, types and ends, which distinguishes them from other data."""
-        # Only here, as it loads OpenSSL.
-        import hashlib
-
-        digest = hashlib.blake2b(digest_size=8)
+        """A hash of all the data, with their shapes and types."""
+        digest = Digest()
         for name, value in self._data.items():
-            parts = [value[0], value[-1]] if isinstance(value, (list, tuple)) else [value]
-            for part in parts:
-                array = np.asarray(part.data if hasattr(part, "tocsr") else part)
-                digest.update(f"{name} {array.shape} {array.dtype} ".encode())
-                rows = max(1, ENDS * len(array) // max(1, array.nbytes))
-                digest.update(array[:rows].tobytes())
-                digest.update(array[-rows:].tobytes())
+            for part in value if isinstance(value, (list, tuple)) else [value]:
+                arrays = (part.data, part.indices, part.indptr) if hasattr(part, "tocsr") else (part,)
+                for array in map(np.asarray, arrays):
+                    digest.update(f"{name} {array.shape} {array.dtype} ".encode())
+                    _add(digest, array)
         return digest.hexdigest()
+
+
+def _add(digest: Digest, array: NDArray[Any]) -> None:
+    """Hashes the values of an array, piece by piece; of what is broadcast the values that there are."""
+    values = np.atleast_1d(array[tuple(slice(None) if stride else slice(1) for stride in array.strides)])
+    rows = max(1, HASHED_AT_ONCE * len(values) // max(1, values.nbytes))
+    for first in range(0, len(values), rows):
+        digest.update(values[first : first + rows].tobytes())
 
 
 def stream_of(value: Any, shape: tuple[int, ...] | None, name: str, number: int) -> StreamInformation:

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from tesson import FULL_DATA_SWEEP, ConfigError, MinibatchSource, MinibatchSourceFromData, ResumeError, StreamDef
+from tesson.memory import MemoryDeserializer
 
 N = 5
 X = np.arange(3 * N, dtype=np.float32).reshape(N, 3)
@@ -138,3 +139,42 @@ def test_an_array_for_which_there_is_no_memory_raises_its_size() -> None:
 def test_the_last_minibatch_is_dropped_where_that_is_asked_for() -> None:
     with MinibatchSource.from_data(x=np.ones((7, 1)), max_sweeps=1, drop_last=True) as source:
         assert [len(minibatch["x"].samples) for minibatch in source.minibatches(3)] == [3, 3]
+
+
+def test_a_state_is_refused_where_any_value_differs() -> None:
+    values = np.random.default_rng(1).random((200_000, 1), np.float32)
+    lists = [np.arange(3, dtype=np.float32) for _ in range(5)]
+    with MinibatchSource.from_data(x=values) as source:
+        source.next_minibatch(4)
+        state = source.get_checkpoint_state()
+    for place in (0, 100_000, 199_999):
+        others = values.copy()
+        others[place] += 1
+        with MinibatchSource.from_data(x=others) as source, pytest.raises(ResumeError, match="does not belong to this source"):
+            source.restore_from_checkpoint(state)
+    with MinibatchSource.from_data(x=values[::-1][::-1]) as source:
+        source.restore_from_checkpoint(state)
+    with MinibatchSource.from_data(x=lists) as source:
+        source.next_minibatch(2)
+        state = source.get_checkpoint_state()
+    lists[2] = np.float32([0, 5, 2])
+    with MinibatchSource.from_data(x=lists) as source, pytest.raises(ResumeError, match="does not belong to this source"):
+        source.restore_from_checkpoint(state)
+
+
+def test_any_value_of_a_sparse_matrix_counts() -> None:
+    columns = np.arange(300) % 5
+    matrices = [csr_matrix((np.ones(300, np.float32), (np.arange(300), c)), (300, 5)) for c in (columns, columns[::-1])]
+    with MinibatchSource.from_data(x=matrices[0]) as source:
+        source.next_minibatch(2)
+        state = source.get_checkpoint_state()
+    with MinibatchSource.from_data(x=matrices[1]) as source, pytest.raises(ResumeError, match="does not belong to this source"):
+        source.restore_from_checkpoint(state)
+
+
+def test_of_data_that_are_broadcast_only_the_values_that_there_are_are_read() -> None:
+    # 4 TiB, if they were not.
+    nothing = np.broadcast_to(np.float32(2), (2**40, 1))
+    identities = [MemoryDeserializer({"x": array}).identity() for array in (nothing[:1000], nothing[:1001])]
+    assert identities[0] != identities[1]
+    assert MemoryDeserializer({"x": np.full((7, 2), 2, np.float32)}).identity() != identities[0]
