@@ -92,6 +92,15 @@ fn order_of_numbers(code: u8, seed: u64, window: u64) -> Result<OrderSpec, Resum
         .ok_or_else(|| ResumeError::unreadable("the number of the order", code, "0 to 6"))
 }
 
+/// Refuses a state of a version that this release cannot know.
+fn later_version(version: u64) -> ResumeError {
+    ResumeError::other_version(
+        "the version of the state",
+        version,
+        format_args!("{STATE_VERSION} or an earlier one"),
+    )
+}
+
 /// Whether an order is still the one that a state of this version was saved in.
 fn check_order_version(order: &OrderSpec, version: u64) -> Result<(), ResumeError> {
     if version == u64::from(order.version()) {

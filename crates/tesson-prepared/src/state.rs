@@ -10,8 +10,8 @@
 //! | `buffers` | what shuffle buffers hold, as [tagged sections](tesson_core::sections) in hexadecimal digits, and a hash | 2 |
 //! | `rings` | the same without tags | in 1 only |
 //!
-//! Unknown members are ignored unless `requires` lists them, so a state of a later version is read if it lists none that is
-//! unknown here (decision 27).
+//! Unknown members are ignored unless `requires` lists them, so states may get more members without a new version. A state of a
+//! later version is refused (decision 27).
 
 use std::collections::BTreeMap;
 
@@ -194,6 +194,10 @@ fn check_version(saved: &Value) -> Result<(), ResumeError> {
             &format!("1 to {VERSION}"),
         ));
     };
+    if version > VERSION {
+        let expected = format_args!("{VERSION} or an earlier one").to_string();
+        return Err(ResumeError::other_version("the version of the state, `tfds`,", version, expected));
+    }
     // The first version had no such list.
     let required = if version == 1 { Some(&[][..]) } else { saved["requires"].as_array().map(Vec::as_slice) };
     let Some(required) = required else {
@@ -203,8 +207,8 @@ fn check_version(saved: &Value) -> Result<(), ResumeError> {
         None => Ok(()),
         Some(name) => Err(ResumeError::other_version(
             "a member that the state requires",
-            format_args!("{name}, written by version {version}"),
-            format_args!("`{LENGTHS}`, the one of version {VERSION}"),
+            format_args!("{name}, of a later release"),
+            format_args!("`{LENGTHS}`"),
         )),
     }
 }

@@ -13,8 +13,8 @@
 //! | 6 | steps | the fields of [`Steps`], in order |
 //! | 7 | rows | number of rows; of each the cursor, the number of its sequences, and of these twice the number, plus 1 where a sweep ended; twice the sweep, plus 1 where the data end inside the sequence; then the samples that are kept of it |
 //!
-//! Versions 1 and 2 had no sections: see `legacy`. A state of a later version is read if all its sections are known here or
-//! optional.
+//! Versions 1 and 2 had no sections: see `legacy`. A state of a later release is read if its version is known here, and all its
+//! sections are or are optional.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use tesson_core::{ResumeError, sections};
 
 use super::numbers::{Numbers, bytes_of};
 use super::{
-    Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, legacy,
-    order_of_numbers,
+    Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version,
+    later_version, legacy, order_of_numbers,
 };
 use crate::rng::{GOLDEN, mix};
 use crate::{Cursor, Steps, WindowStart};
@@ -90,7 +90,7 @@ impl ResumeState {
     /// The state of its binary form.
     ///
     /// # Errors
-    /// [`ResumeError`] for anything else, and for states of later versions that need more than this one knows.
+    /// [`ResumeError`] for anything else, and for states of later releases that need more than this one knows.
     pub fn from_bytes(bytes: &[u8]) -> Result<ResumeState, ResumeError> {
         let body = bytes
             .strip_prefix(MAGIC)
@@ -104,6 +104,9 @@ impl ResumeState {
                 version,
                 format_args!("1 to {STATE_VERSION}"),
             ));
+        }
+        if version > STATE_VERSION {
+            return Err(later_version(version.into()));
         }
         let (body, sum) = body.split_last_chunk::<8>().ok_or_else(too_short)?;
         let (found, expected) = (u64::from_le_bytes(*sum), checksum(&bytes[..bytes.len() - 8]));
@@ -154,8 +157,8 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
             _ => {
                 return Err(ResumeError::other_version(
                     "a section of the state",
-                    format_args!("number {tag}, written by version {version}"),
-                    format_args!("1 to {ROWS}, those of version {STATE_VERSION}"),
+                    format_args!("number {tag}, of a later release"),
+                    format_args!("1 to {ROWS}"),
                 ));
             }
         }

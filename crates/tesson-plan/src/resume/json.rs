@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use tesson_core::ResumeError;
 
 use super::{
-    Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, layer,
+    Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version,
+    later_version, layer,
 };
 use crate::order::{self, Parameters, WindowStartFields};
 use crate::{
@@ -198,14 +199,17 @@ impl<'a> Fields<'a> {
                 _ => Ok(version),
             };
         }
+        if version > STATE_VERSION.into() {
+            return Err(later_version(version));
+        }
         let names = |v: &'a Value| v.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
         let required = self.get("requires", "a list of names of fields", names)?;
         match required.iter().find(|name| !EXTRA_FIELDS.contains(name)) {
             None => Ok(version),
             Some(name) => Err(ResumeError::other_version(
                 "a field that the state requires",
-                format_args!("`{name}`, written by version {version}"),
-                format_args!("one of {}, those of version {STATE_VERSION}", EXTRA_FIELDS.join(", ")),
+                format_args!("`{name}`, of a later release"),
+                format_args!("one of {}", EXTRA_FIELDS.join(", ")),
             )),
         }
     }

@@ -132,30 +132,40 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A state as a later version would write it: with another section.
-fn of_version_7(tag: u8) -> Vec<u8> {
+/// A state as a later release would write it: with another section.
+fn with_section(tag: u8) -> Vec<u8> {
     let mut bytes = full().to_bytes();
     bytes.truncate(bytes.len() - 8);
-    bytes[4] = 7;
-    sections::put(tag, b"what version 7 has to say", &mut bytes);
+    sections::put(tag, b"what a later release has to say", &mut bytes);
     sealed(bytes)
 }
 
 #[test]
-fn a_section_of_a_later_version_is_refused_with_that_version_unless_it_is_optional() {
-    assert_eq!(ResumeState::from_bytes(&of_version_7(0x80)), Ok(full()));
-    let error = ResumeState::from_bytes(&of_version_7(8)).unwrap_err();
+fn a_section_of_a_later_release_is_refused_unless_it_is_optional() {
+    assert_eq!(ResumeState::from_bytes(&with_section(0x80)), Ok(full()));
+    let error = ResumeState::from_bytes(&with_section(8)).unwrap_err();
     let found = (error.what.as_str(), error.state.as_str(), error.source.as_str());
-    let expected = "1 to 7, those of version 3";
-    assert_eq!(found, ("a section of the state", "number 8, written by version 7", expected));
+    assert_eq!(found, ("a section of the state", "number 8, of a later release", "1 to 7"));
     let mut json = full().to_json();
-    json["stateVersion"] = 7.into();
     json["pace"] = 3.into();
     assert_eq!(ResumeState::from_json(&json), Ok(full()));
     json["requires"] = json!(["rows", "pace"]);
-    let expected = "the state is of another release: a field that the state requires is `pace`, written by version 7, expected \
-                    one of consumed, equalSteps, rows, those of version 3; resume with the release that saved it, or start \
-                    a new run";
+    let expected = "the state is of another release: a field that the state requires is `pace`, of a later release, expected \
+                    one of consumed, equalSteps, rows; resume with the release that saved it, or start a new run";
+    check_json_refused(json, "resume.other-version", expected);
+}
+
+#[test]
+fn a_state_of_a_later_version_is_refused_with_both_versions() {
+    let mut bytes = full().to_bytes();
+    bytes[4] = 99;
+    let error = ResumeState::from_bytes(&bytes).unwrap_err();
+    let found = (error.what.as_str(), error.state.as_str(), error.source.as_str());
+    assert_eq!(found, ("the version of the state", "99", "3 or an earlier one"));
+    let mut json = full().to_json();
+    json["stateVersion"] = 99.into();
+    let expected = "the state is of another release: the version of the state is 99, expected 3 or an earlier one; resume with \
+                    the release that saved it, or start a new run";
     check_json_refused(json, "resume.other-version", expected);
 }
 

@@ -95,23 +95,26 @@ fn states_of_every_version_are_resumed_from() {
 }
 
 #[test]
-fn members_of_later_versions_are_ignored_unless_they_are_required() {
+fn members_of_later_releases_are_ignored_unless_they_are_required_and_later_versions_are_refused() {
     let dataset = numbered("later");
     let straight = read(&mut reader(&dataset, &shuffled(), OnDamage::Fail).unwrap(), 80).0;
     let mut first = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
     read(&mut first, 33);
     let mut saved = first.to_json(&first.state());
-    (saved["tfds"], saved["weather"]) = (json!(9), json!("fine"));
+    saved["weather"] = json!("fine");
     let mut other = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
     other.restore_json(&saved).unwrap();
     assert_eq!(read(&mut other, 80).0, straight[33..]);
     for (requires, why) in
-        [(json!(["weather"]), "\"weather\", written by version 9"), (json!(null), "requires")]
+        [(json!(["weather"]), "\"weather\", of a later release"), (json!(null), "requires")]
     {
         saved["requires"] = requires;
         let error = other.restore_json(&saved).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+    (saved["requires"], saved["tfds"]) = (json!([]), json!(99));
+    let error = other.restore_json(&saved).unwrap_err().to_string();
+    assert!(error.contains("`tfds`, is 99, expected 2 or an earlier one"), "{error}");
 }
 
 #[test]
@@ -198,7 +201,7 @@ fn a_state_of_something_else_is_refused_with_both_values() {
     };
     check("tfds", json!(0), ["version", "0", "1 to 2"]);
     check("tfds", json!("2"), ["version", "2", "1 to 2"]);
-    check("requires", json!(["weather"]), ["requires", "weather", "version 2"]);
+    check("requires", json!(["weather"]), ["requires", "weather", "later release"]);
     check("dataset", json!("d 2.0.0"), ["the dataset", "d 2.0.0", "d 1.0.0"]);
     check("files", json!("3 files, 0123456789abcdef"), ["its files", "3 files", "4 files"]);
     check("order", json!("files in order"), ["the order", "files in order", "cycle 2 block 3"]);
