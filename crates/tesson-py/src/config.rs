@@ -11,6 +11,7 @@ use tesson::deserializer::OptionTable;
 
 use crate::calls::Owner;
 use crate::mapping::{self, Entries};
+use crate::state::MOST_NESTED;
 use crate::{errors, transform, user};
 
 /// A mapping as a section. Entries that are None count as not given.
@@ -21,7 +22,7 @@ pub(crate) fn section(object: &Bound<'_, PyAny>) -> PyResult<Section> {
 /// The same, whose functions and deserializers a source is going to call.
 pub(crate) fn section_for(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Section> {
     match mapping::entries(object)? {
-        Some(entries) => section_of(entries, owner),
+        Some(entries) => section_of(entries, owner, MOST_NESTED),
         None => {
             let found = object.get_type().name()?;
             Err(PyTypeError::new_err(format!("found {found}, expected a mapping of options")))
@@ -29,9 +30,9 @@ pub(crate) fn section_for(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<S
     }
 }
 
-fn section_of(entries: Entries<'_>, owner: Owner) -> PyResult<Section> {
+fn section_of(entries: Entries<'_>, owner: Owner, levels: usize) -> PyResult<Section> {
     let given = entries.into_iter().filter(|(_, value)| !value.is_none());
-    given.map(|(name, value)| Ok((name, self::value(&value, owner)?))).collect()
+    given.map(|(name, value)| Ok((name, self::value(&value, owner, levels)?))).collect()
 }
 
 /// The formats of Rust, and deserializers of the user's own.
@@ -52,8 +53,12 @@ pub(crate) fn has_user_code(section: &Section) -> bool {
     section.0.iter().any(|(_, value)| inside(value))
 }
 
-/// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings.
-fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
+/// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings, within so many levels.
+fn value(object: &Bound<'_, PyAny>, owner: Owner, levels: usize) -> PyResult<Value> {
+    let Some(inside) = levels.checked_sub(1) else {
+        let what = format!("found values nested more than {MOST_NESTED} deep, expected at most that");
+        return Err(errors::raise(object.py(), ConfigError::new("", what)));
+    };
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::Text(text.to_cow()?.into_owned()));
     }
@@ -68,10 +73,12 @@ fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
         return Ok(Value::Real(object.extract()?));
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return Ok(Value::List(object.try_iter()?.map(|v| value(&v?, owner)).collect::<PyResult<_>>()?));
+        return Ok(Value::List(
+            object.try_iter()?.map(|v| value(&v?, owner, inside)).collect::<PyResult<_>>()?,
+        ));
     }
     if let Some(entries) = mapping::entries(object)? {
-        return Ok(Value::Section(section_of(entries, owner)?));
+        return Ok(Value::Section(section_of(entries, owner, inside)?));
     }
     if user::is_deserializer(object)? {
         return user::value(object, owner);
@@ -81,7 +88,7 @@ fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
     }
     if object.is_instance_of::<PyBytes>() || object.hasattr("__fspath__")? {
         // Bytes are a path as the system has it.
-        return value(&object.py().import("os")?.call_method1("fsdecode", (object,))?, owner);
+        return value(&object.py().import("os")?.call_method1("fsdecode", (object,))?, owner, levels);
     }
     Err(PyTypeError::new_err(format!(
         "found {} in a configuration, expected a text, path, number, truth value, list, mapping, deserializer or transform",

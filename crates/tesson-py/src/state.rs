@@ -1,12 +1,16 @@
 //! States: the JSON form as Python's dictionaries.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Number, Value};
-use tesson::ResumeState;
+use tesson::{ResumeError, ResumeState};
 
 use crate::{errors, mapping};
+
+/// Levels that values of Python may be nested: of JSON's text as many are read. Deeper ones would exhaust the stack, here or where
+/// they are dropped.
+pub(crate) const MOST_NESTED: usize = 127;
 
 /// A state as a dictionary that `json` can write.
 pub(crate) fn to_dict<'py>(py: Python<'py>, state: &ResumeState) -> PyResult<Bound<'py, PyAny>> {
@@ -15,7 +19,7 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, state: &ResumeState) -> PyResult<Bou
 
 /// The state of a dictionary.
 pub(crate) fn from_dict(state: &Bound<'_, PyAny>) -> PyResult<ResumeState> {
-    let json = from_python(state)?;
+    let json = saved(state)?;
     ResumeState::from_json(&json).map_err(|e| errors::raise(state.py(), e))
 }
 
@@ -58,8 +62,31 @@ pub(crate) fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'p
     })
 }
 
+/// A state of any kind as JSON. One that is nested too deep is none.
+pub(crate) fn saved(state: &Bound<'_, PyAny>) -> PyResult<Value> {
+    from_python(state).map_err(|e| match e.is_instance_of::<PyRecursionError>(state.py()) {
+        true => {
+            let (found, most) = (format!("more than {MOST_NESTED} deep"), format!("at most {MOST_NESTED}"));
+            errors::raise(state.py(), ResumeError::unreadable("the nesting of its values", found, most))
+        }
+        false => e,
+    })
+}
+
 /// Python's values as JSON.
+///
+/// # Errors
+/// A `RecursionError` for values that are nested more than [`MOST_NESTED`] deep, as Python's own `json` has it.
 pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    from_python_within(object, MOST_NESTED)
+}
+
+/// The same within so many levels.
+fn from_python_within(object: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> {
+    let Some(inside) = levels.checked_sub(1) else {
+        let what = format!("found values nested more than {MOST_NESTED} deep, expected at most that");
+        return Err(PyRecursionError::new_err(what));
+    };
     if object.is_none() {
         return Ok(Value::Null);
     }
@@ -71,7 +98,9 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Bool(truth.is_true()));
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return Ok(Value::Array(object.try_iter()?.map(|v| from_python(&v?)).collect::<PyResult<_>>()?));
+        return Ok(Value::Array(
+            object.try_iter()?.map(|v| from_python_within(&v?, inside)).collect::<PyResult<_>>()?,
+        ));
     }
     if let Ok(n) = object.extract::<u64>() {
         return Ok(Value::Number(n.into()));
@@ -84,7 +113,8 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return number.ok_or_else(|| PyValueError::new_err(format!("found {x}, expected a finite number")));
     }
     if let Some(entries) = mapping::entries(object)? {
-        let entries = entries.into_iter().map(|(name, value)| Ok((name, from_python(&value)?)));
+        let entries =
+            entries.into_iter().map(|(name, value)| Ok((name, from_python_within(&value, inside)?)));
         return Ok(Value::Object(entries.collect::<PyResult<_>>()?));
     }
     let found = object.get_type().name()?;

@@ -12,6 +12,9 @@ from . import _tesson
 from .errors import ConfigError
 from .paths import AnyPath, text_of
 
+#: Levels that a configuration may be nested, as those of states.
+MOST_NESTED = 127
+
 __all__ = ["copied", "load_reader", "resolve_config", "spelt"]
 
 
@@ -145,12 +148,14 @@ def _reader_section(
     return tree
 
 
-def copied(tree: Any) -> Any:
+def copied(tree: Any, levels: int = MOST_NESTED) -> Any:
     """A copy of a tree's sections and lists. Values are shared: a custom deserializer may be large."""
+    if levels == 0:
+        raise ConfigError(f"found values nested more than {MOST_NESTED} deep, expected at most that", path="")
     if isinstance(tree, Mapping):
-        return {name: copied(value) for name, value in tree.items()}
+        return {name: copied(value, levels - 1) for name, value in tree.items()}
     if isinstance(tree, (list, tuple)):
-        return [copied(value) for value in tree]
+        return [copied(value, levels - 1) for value in tree]
     return tree
 
 

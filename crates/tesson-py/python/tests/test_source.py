@@ -30,6 +30,7 @@ from tesson import (
     StreamInformation,
     UsageError,
     UserDeserializer,
+    merge_states,
     resolve_config,
 )
 
@@ -534,3 +535,34 @@ def test_a_stream_has_a_name_of_bounded_length(tmp_path: Path) -> None:
 
 def from_data(name: str) -> MinibatchSource:
     return MinibatchSource.from_data({name: np.zeros((2, 3), np.float32)})
+
+
+def nested(depth: int, is_list: bool = False) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value] if is_list else {"more": value}
+    return value
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+@pytest.mark.parametrize("depth", [127, 10_000, 200_000])
+def test_values_that_are_nested_too_deep_are_refused(corpus: Make, depth: int, is_list: bool) -> None:
+    source = corpus()
+    state = {**source.get_checkpoint_state(), "more": nested(depth, is_list)}
+    for call in (source.restore_from_checkpoint, source.load_state_dict, lambda state: merge_states([state, state])):
+        with pytest.raises(ResumeError, match="more than 127 deep, expected at most 127"):
+            call(state)
+    with pytest.raises(ConfigError, match="more than 127 deep"):
+        MinibatchSource.from_config({"deserializers": [], "more": nested(depth, is_list)})
+    looped: dict[str, Any] = {}
+    looped["more"] = looped
+    with pytest.raises(ResumeError, match="127 deep"):
+        source.restore_from_checkpoint(looped)
+
+
+def test_a_state_of_a_later_version_is_refused_with_both_versions(corpus: Make) -> None:
+    source = corpus()
+    source.next_minibatch(2)
+    state = {**source.get_checkpoint_state(), "stateVersion": 99}
+    with pytest.raises(ResumeError, match="the version of the state is 99, expected 3 or an earlier one"):
+        source.restore_from_checkpoint(state)

@@ -13,7 +13,7 @@ use super::examples::{Maker, Run};
 use super::request::{Origin, Request, Shaped};
 use super::{Memory, alone, call, passes_at, restore, saved, until_signal};
 use crate::errors::{misuse, raise};
-use crate::state::{from_python, to_python};
+use crate::state::{saved as saved_state, to_python};
 use crate::turn::Turn;
 
 /// Examples that one call reads, at most, and about how many bytes of them.
@@ -257,7 +257,7 @@ impl Traversal {
 
     /// Goes to where a state was taken.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>, force: bool) -> PyResult<()> {
-        let state = from_python(state)?;
+        let state = saved_state(state)?;
         self.alone(py, |walk| {
             restore(py, &mut walk.reader, state, force)?;
             walk.forget();
