@@ -1,14 +1,14 @@
 //! Local files, read by `pread`.
 //!
 //! A corpus may have more files than a process may have open: a prepared dataset has a thousand shards, and a thousand is the
-//! usual limit. Beyond [`HELD`] of them files are opened for each read, which costs some microseconds; reads are of many
-//! kilobytes.
+//! usual limit. Beyond [`HELD`] of them, or a quarter of what the process may have, files are opened for each read, which costs some
+//! microseconds; reads are of many kilobytes.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
 use std::path::{self, Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 #[cfg(target_os = "linux")]
 use std::{num::NonZeroU64, ops::Range};
@@ -52,6 +52,18 @@ impl Store for FileStore {
 /// Files that the process keeps open, at most.
 const HELD: usize = 128;
 
+/// The same under the limit of the process, which its threads, sockets and libraries need handles of, too.
+fn held() -> usize {
+    static LIMITED: OnceLock<usize> = OnceLock::new();
+    *LIMITED.get_or_init(|| {
+        #[cfg(unix)]
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        #[cfg(not(unix))]
+        let limit = None;
+        limit.map_or(HELD, |limit| HELD.min(usize::try_from(limit / 4).unwrap_or(HELD)))
+    })
+}
+
 /// How many there are.
 static N_HELD: AtomicUsize = AtomicUsize::new(0);
 
@@ -69,7 +81,7 @@ enum Handle {
 
 impl Handle {
     fn of(file: File, path: &Path) -> io::Result<Handle> {
-        let one_more = |n| (n < HELD).then_some(n + 1);
+        let one_more = |n| (n < held()).then_some(n + 1);
         match N_HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more) {
             Ok(_) => Ok(Handle::Held(file)),
             Err(_) => path::absolute(path).map(Handle::Named),
