@@ -56,8 +56,8 @@ mod _tesson {
     #[pymodule_export]
     use crate::tfds::{
         DatasetWriter, ElementOrder, ExampleBatches, ExampleIterator, ExampleReader, GlobalSeeds,
-        NestedElements, PreparedDataset, Stream, Traversal, check_split, find_dataset, is_idle, list_datasets,
-        parse_split,
+        NestedElements, PreparedDataset, Stream, Traversal, check_split, find_dataset, is_idle,
+        list_datasets, parse_split,
     };
 
     #[pymodule_export]

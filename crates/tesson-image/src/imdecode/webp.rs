@@ -16,6 +16,9 @@ const BEFORE_CHUNKS: usize = 12;
 const CHUNK_HEADER: usize = 8;
 const FRAME_HEADER: usize = 16;
 
+/// The library's decoder of a file in memory.
+type FileDecoder<'a> = WebPDecoder<Cursor<&'a [u8]>>;
+
 fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "WebP", what: what.to_string() }
 }
@@ -55,14 +58,11 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
 }
 
 /// Values that the library makes of a pixel.
-fn stored(decoder: &WebPDecoder<Cursor<&[u8]>>) -> usize {
+fn stored(decoder: &FileDecoder<'_>) -> usize {
     if decoder.has_alpha() { 4 } else { 3 }
 }
 
-fn open<'a>(
-    file: &'a [u8],
-    options: &ImdecodeOptions,
-) -> Result<(WebPDecoder<Cursor<&'a [u8]>>, Size), PictureError> {
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(FileDecoder<'a>, Size), PictureError> {
     let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(damaged)?;
     decoder.set_memory_limit(file.len());
     let (width, height) = decoder.dimensions();
