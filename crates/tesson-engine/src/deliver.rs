@@ -26,7 +26,7 @@ use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
 use crate::arrays::ArraysPool;
 use crate::block::{BlockTable, ChunkPool, Resident};
-use crate::executor::{Canceller, Workers};
+use crate::executor::{Canceller, Workers, no_thread};
 use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
 use crate::process_memory::ProcessMemory;
@@ -566,9 +566,7 @@ impl Pipeline {
             match self.workers.start("tesson", move || shared.work()) {
                 Ok(()) => {}
                 Err(_) if !self.workers.is_empty() => break,
-                Err(e) => {
-                    return Err(EngineRefusal::NoThread { reason: e.to_string() }.into());
-                }
+                Err(e) => return Err(no_thread(&e)),
             }
         }
         Ok(())

@@ -44,7 +44,7 @@ mod transform;
 
 pub use batch_keys::{BatchKeys, TextKeys};
 pub use check::{Checked, Severity};
-pub use executor::{Canceller, ProcessGuard};
+pub use executor::{Canceller, ProcessGuard, no_thread};
 pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, RowSegment};

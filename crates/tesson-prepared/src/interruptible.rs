@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-use tesson_core::{Error, UsageError};
+use tesson_core::Error;
+use tesson_engine::no_thread;
 
 use crate::{ExampleBatch, Reader};
 
@@ -145,9 +146,7 @@ impl InterruptibleReader {
                 let (calls, jobs) = channel::<Job>();
                 let serve = move || jobs.into_iter().for_each(|job| job());
                 let thread = Builder::new().name("tesson-tfds-call".into()).spawn(serve);
-                thread.map_err(|e| {
-                    UsageError::new(format!("no thread can be started: {e}; end other threads"))
-                })?;
+                thread.map_err(|e| no_thread(&e))?;
                 self.calls.insert(calls)
             }
         };

@@ -1,16 +1,18 @@
 //! The source: calls that release the GIL, take turns, and let Ctrl-C through.
 
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::Builder;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::{
     Canceller, ConfigError, Demand, Error, Key, ProcessGuard, ResumeState, RunCalls, SourceConfig,
-    StatsReader, StepSequence, StepSizes, StreamInfo, UsageError,
+    StatsReader, StepSequence, StepSizes, StreamInfo, UsageError, no_thread,
 };
 use tracing::Span;
 
@@ -169,8 +171,10 @@ fn attentive<R: Send>(
 /// Ends a source in a thread of its own; the receiver hears of it.
 fn end_in_the_background(source: tesson::Source) -> mpsc::Receiver<()> {
     let (over, heard) = mpsc::channel();
-    std::thread::spawn(move || {
-        drop(source);
+    let source = ManuallyDrop::new(source);
+    // Where no thread can be started the source is left alone, and the receiver hears at once.
+    let _ = Builder::new().spawn(move || {
+        drop(ManuallyDrop::into_inner(source));
         // The receiver may be gone.
         let _ = over.send(());
     });
@@ -186,10 +190,11 @@ fn open_attentively(
 ) -> Result<tesson::Source, Error> {
     let (done, opened) = mpsc::channel();
     let (theirs, span) = (canceller.clone(), Span::current());
-    std::thread::spawn(move || {
+    let open = move || {
         // A source that no call waits for any more is dropped here.
         let _ = done.send(span.in_scope(|| tesson::Source::open_with(&config, &theirs)));
-    });
+    };
+    Builder::new().spawn(open).map_err(|e| no_thread(&e))?;
     let panicked =
         || Err(UsageError::new("opening panicked; this is a defect, please report it".into()).into());
     loop {
@@ -209,15 +214,16 @@ fn open_attentively(
 fn or_call_off<R: Send>(
     interrupted: &mut dyn FnMut() -> bool,
     canceller: &Canceller,
-    act: impl FnOnce() -> R + Send,
-) -> R {
+    act: impl FnOnce() -> Result<R, Error> + Send,
+) -> Result<R, Error> {
     std::thread::scope(|scope| {
         let (running, over) = mpsc::channel::<()>();
         let span = Span::current();
-        let worker = scope.spawn(move || {
+        let work = move || {
             let _running = running;
             span.in_scope(act)
-        });
+        };
+        let worker = Builder::new().spawn_scoped(scope, work).map_err(|e| no_thread(&e))?;
         let mut called_off = false;
         while over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             if !called_off && interrupted() {
@@ -374,11 +380,8 @@ impl Source {
 
     /// Puts a minibatch back that its caller did not come to use, if it is the last one: the next call gives it again.
     fn put_back(&self, py: Python<'_>, batch: &Batch) -> PyResult<bool> {
-        let (done, signal) = attentive(py, |interrupted| {
-            self.turn.with(interrupted, |source, _| source.put_back(&batch.resume))
-        })?;
-        // A source that was closed meanwhile gives nothing again.
-        signal.map_or(Ok(done.unwrap_or(false)), Err)
+        // Where another thread has the source, its minibatch follows this one. A closed source gives nothing again.
+        released(py, || self.turn.try_with(|source| source.put_back(&batch.resume)).unwrap_or(false))
     }
 
     /// The state after the last minibatch delivered.

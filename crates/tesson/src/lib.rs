@@ -46,8 +46,8 @@ pub use tesson_core::{
 pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Layout, Minibatch, PlannedStep,
     ProcessGuard, RowSegment, RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader,
-    StepSequence, StreamBatch, SweepSequence, TextKeys, TruncatedPlan, fault_facts, index_cache, pairing,
-    store,
+    StepSequence, StreamBatch, SweepSequence, TextKeys, TruncatedPlan, fault_facts, index_cache, no_thread,
+    pairing, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, StepSizes,

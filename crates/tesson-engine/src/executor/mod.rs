@@ -23,4 +23,4 @@ pub use jobs::OrderedJobs;
 pub use process::ProcessGuard;
 pub(crate) use reorder::Reorder;
 pub use retry::RetryingRead;
-pub use workers::Workers;
+pub use workers::{Workers, no_thread};

@@ -3,9 +3,11 @@
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
+use tesson_core::UsageError;
 use tracing::Span;
 
 use super::ProcessGuard;
+use crate::refusal::EngineRefusal;
 
 /// Threads that belong together. Dropping this waits for them, in the process that started them: before dropping it, tell
 /// them to end.
@@ -55,6 +57,11 @@ impl Drop for Workers {
             let _ = thread.join();
         }
     }
+}
+
+/// The error of a call that needs a thread which the system does not start.
+pub fn no_thread(reason: &io::Error) -> UsageError {
+    EngineRefusal::NoThread { reason: reason.to_string() }.into()
 }
 
 #[cfg(test)]

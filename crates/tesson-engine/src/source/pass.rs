@@ -12,7 +12,7 @@ use tracing::Span;
 use super::Source;
 use super::budget::Budget;
 use crate::deliver::{decode_room, run_room};
-use crate::executor::OrderedJobs;
+use crate::executor::{OrderedJobs, no_thread};
 use crate::fault;
 use crate::fetch::Resources;
 use crate::pack;
@@ -83,9 +83,7 @@ impl Source {
                     Ok(_) => {}
                     // Those that there are do the work.
                     Err(_) if number > 0 => break,
-                    Err(e) => {
-                        return Err(Error::from(EngineRefusal::NoThread { reason: e.to_string() }).into());
-                    }
+                    Err(e) => return Err(Error::from(no_thread(&e)).into()),
                 }
             }
             let mut cutter = Cutter::new(decoder, budget.run_bytes);

@@ -3,6 +3,7 @@
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::Builder;
 
 use tesson_core::{Error, Indexed};
 use tesson_plan::{Planner, Sharing};
@@ -12,6 +13,7 @@ use super::Source;
 use super::budget::Budget;
 use crate::block::BlockTable;
 use crate::deliver::{CorpusIndex, LengthRule, POLL, Pipeline, PipelineConfig, PlanningContext};
+use crate::executor::no_thread;
 use crate::sample_room::SampleRoom;
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
@@ -102,10 +104,11 @@ impl Source {
             let mut is_interrupted = interrupted();
             resources.interrupt(is_interrupted);
             let span = Span::current();
-            let worker = scope.spawn(move || {
+            let work = move || {
                 let _running = running;
                 span.in_scope(|| act(self))
-            });
+            };
+            let worker = Builder::new().spawn_scoped(scope, work).map_err(|e| no_thread(&e))?;
             while over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
                 if !is_interrupted && interrupted() {
                     is_interrupted = true;

@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -243,3 +245,43 @@ def test_a_signal_that_comes_during_a_call_is_not_lost_where_the_call_does_not_n
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@posix
+def test_text_files_may_be_more_than_a_process_may_open(files: Path) -> None:
+    for number in range(2000):
+        (files / f"{number}.ctf").write_text(f"{number} |x {number}\n")
+    script = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+names = [f"{number}.ctf" for number in range(2000)]
+source = MinibatchSource(CTFDeserializer(names, StreamDefs(x=StreamDef("x", 1))), randomize="global", max_sweeps=1)
+found = [int(x) for minibatch in source.minibatches(300) for x in minibatch["x"].samples.ravel()]
+assert sorted(found) == list(range(2000))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=100)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit of threads that holds for a process' user")
+def test_where_no_thread_can_be_started_the_error_says_so() -> None:
+    script = """
+import os, resource
+import numpy as np
+import tesson
+source = tesson.MinibatchSource.from_data(x=np.arange(5), max_sweeps=1)
+if os.geteuid() == 0:
+    # The limit does not hold for root.
+    os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+for call in (lambda: tesson.MinibatchSource.from_data(x=np.arange(5)), lambda: source.num_sequences, lambda: source.next_minibatch(2)):
+    try:
+        print(call())
+    except tesson.UsageError as error:
+        print(error)
+source.close()
+"""
+    run = subprocess.run([sys.executable, "-c", script], check=True, timeout=100, capture_output=True, text=True)
+    said = run.stdout.splitlines()
+    assert len(said) == 3 and all(line.startswith("no worker thread can be started: ") for line in said), run.stdout + run.stderr
+    assert "panicked" not in run.stderr
