@@ -484,7 +484,7 @@ fn an_override_leads_to_something() {
             "found nothing called `randomize`; the reader's options are in `source`: `source.randomize`",
         ),
     ] {
-        let error = with(config, path).err().expect(path).to_string();
+        let error = with(config, path).expect_err(path).to_string();
         assert_eq!(error, format!("--set {path}=false: {expected}"));
     }
     let warned = |path| with(&text, path).unwrap().reader(None).unwrap().complaints().join(" ");
