@@ -53,7 +53,7 @@ use std::path::Path;
 use tesson_core::{Error, Section};
 use tesson_engine::store::{FileStore, read_whole};
 
-pub use tesson_engine::{EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
+pub use tesson_engine::{EncodedScratch, EncodedTransforms, SampleRoom, TransformFailure, TransformedSample};
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{

@@ -116,7 +116,8 @@ fn threads_memory_and_sizes_of_requests_change_nothing() {
         let expected = rest(&mut Request::new(&ops).open(&dataset).unwrap(), 1000);
         assert_eq!(expected.len() as u64, if ops.is_empty() { N } else { 2 * N - 17 });
         for (threads, memory_limit, at_once) in
-            [(2, 1 << 30, 7), (8, 1 << 30, 16), (3, 20_000, 25), (2, 1, 1)]
+            // The smallest has room for decoding a picture, and for nothing beside it.
+            [(2, 1 << 30, 7), (8, 1 << 30, 16), (3, 20_000, 25), (2, 400, 1)]
         {
             let limits = ReaderLimits { threads, memory_limit };
             let request = Request { limits, ..Request::new(&ops) };

@@ -11,7 +11,7 @@ use super::StreamOp;
 use super::buffer_state::SkipControl;
 use super::operators::{Below, Elements, ElementsWanted, Layer, Stop};
 use super::passes::Facts;
-use crate::Result;
+use crate::PlanRefusal;
 
 /// What a caller of an [`ElementOrder`] does next.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl ElementOrder {
     ///
     /// # Errors
     /// A share that is none of its shares.
-    pub fn new(ops: &[StreamOp], pass: u64) -> Result<ElementOrder> {
+    pub fn new(ops: &[StreamOp], pass: u64) -> Result<ElementOrder, PlanRefusal> {
         let elements = Facts::of_elements();
         let mut layers = vec![Layer::Elements(Elements::default())];
         if let Some((op, below)) = ops.split_last() {

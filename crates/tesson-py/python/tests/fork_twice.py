@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 
-import tesson.torch
 from tesson import MinibatchSource
 
 ITEMS = 40_000
@@ -14,6 +13,9 @@ ITEMS = 40_000
 
 def read() -> int:
     """Items read, in every layout that copies nothing or is padded."""
+    # Not at the top: the files of tests are imported for their doctests where PyTorch is not installed, too.
+    import tesson.torch
+
     lengths = (1, 2) * (ITEMS // 4)
     streams = {name: [np.full((n, 2), i) for i, n in enumerate(lengths)] for name in ("samples", "padded", "nested")}
     source = MinibatchSource.from_data(**streams, max_sweeps=1)
