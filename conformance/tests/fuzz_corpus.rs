@@ -21,7 +21,7 @@ fn replay(target: &str, entry: impl Fn(&[u8]) + RefUnwindSafe) {
     }
 }
 
-/// The same of an input, which is also read as a source.
+/// Replays a corpus whose inputs are checked part by part, and then read as a source.
 fn replay_input(target: &str, input: fn(&[u8]) -> Option<Input>) {
     replay(target, |bytes| {
         if let Some(input) = input(bytes) {

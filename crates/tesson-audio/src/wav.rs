@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::fault::AudioFault;
 
-/// What the chunks before the samples of a file say.
+/// A WAV file's header: rate, channels, encoding, and where the samples lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wav {
     /// Samples of each channel in a second.
@@ -260,7 +260,7 @@ mod tests {
         chunk
     }
 
-    /// The same as an extensible header declares it: the size of containers, and the number of bits that count.
+    /// An extensible chunk `fmt ` of one channel: the size of containers, and the number of valid bits.
     fn extensible(sub_format: u16, width: u16, bits: u16) -> Vec<u8> {
         let mut chunk = format(EXTENSIBLE, width, 8 * width);
         chunk.extend([22, bits, 4, 0, sub_format].map(u16::to_le_bytes).concat());

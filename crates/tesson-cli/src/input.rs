@@ -400,7 +400,7 @@ fn put_options(tree: &mut Section, common: &Common, registry: &Registry) -> Resu
     Ok(())
 }
 
-/// Whether the first deserializer has no budget of its own for faults.
+/// True if faults of the first deserializer count towards the reader's budget.
 fn counts_on_reader(tree: &Section, registry: &Registry) -> bool {
     let Some(Value::List(deserializers)) = tree.get("deserializers") else { return false };
     let Some(Value::Section(first)) = deserializers.first() else { return false };

@@ -15,7 +15,7 @@ const ROWS: usize = 20;
 const PICTURES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
 const RECORDINGS: &[&str] = &["wav", "flac"];
 
-/// What a file of text lists, and what to do with it; `None` if it is no list that is known.
+/// Recognises a text file that lists data, and proposes how to read it; `None` for any other file.
 pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
     let rows = first_rows(path);
     let (_, after_header) = rows.split_first()?;
@@ -38,7 +38,7 @@ pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
     Some((what, by_configuration(path, kind, option)))
 }
 
-/// What a folder is, if it holds a folder of pictures for each class, and what to do with it.
+/// Recognises a folder that holds a folder of pictures for each class, and proposes how to read it.
 pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
     let inside = |folder: &Path| {
         fs::read_dir(folder).into_iter().flatten().take(ROWS).flatten().map(|entry| entry.path())

@@ -82,8 +82,8 @@ pub(crate) fn note(line: &str) {
     }
 }
 
-/// The only place that writes to standard error. Where nobody can read it (`2>/dev/full`, a pipe that was closed) there is
-/// nobody to tell: the command goes on, and its exit code says how it ended.
+/// The only place that writes to standard error. If it cannot be written (`2>/dev/full`, a closed pipe), messages
+/// are dropped and the command continues; its exit code says how it ended.
 fn write_line(line: &str) {
     let _ = writeln!(stderr(), "{line}");
 }

@@ -144,7 +144,7 @@ fn first_rows(path: &Path) -> FirstRows {
     File::open(path).and_then(|file| rows_of(BufReader::new(file), SAMPLE_BYTES)).unwrap_or_default()
 }
 
-/// Looks at rows until `most` bytes have been read, to the end of the row but no further than so many bytes again.
+/// Reads rows until `most` bytes have been read, and the last row to its end unless that takes as many bytes again.
 fn rows_of(mut file: impl BufRead, most: u64) -> std::io::Result<FirstRows> {
     let mut rows = FirstRows { is_blank: true, is_text: true, ..FirstRows::default() };
     let (mut row, mut read) = (Vec::new(), 0);

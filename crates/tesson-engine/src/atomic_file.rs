@@ -237,12 +237,12 @@ fn is_ours(file: &File, temporary: &Path) -> bool {
     match file.try_lock() {
         Ok(()) => temporary.exists(),
         Err(TryLockError::WouldBlock) => false,
-        // A file system without locks: nobody can take it for one.
+        // Without locks in the file system, no other process takes it for a leftover.
         Err(TryLockError::Error(_)) => true,
     }
 }
 
-/// Removes temporary files of a target whose writer is gone: nobody has them locked. Only a hint of tidiness: a folder that
+/// Removes temporary files of a target whose writer is gone: they are not locked. Only a hint of tidiness: a folder that
 /// cannot be listed is reported, if need be, by what comes next.
 fn remove_stale(target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

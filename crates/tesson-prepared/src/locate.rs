@@ -46,7 +46,7 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
         && let Err(error) = std::fs::metadata(only.as_ref())
     {
         let only = only.as_ref();
-        // Nobody has named the default directory, and what lies beside it helps nobody.
+        // The user did not name the default directory, so listing what lies beside it would not help.
         if error.kind() == io::ErrorKind::NotFound && only == default_data_dir() {
             let remedy = format!("it is where `{name}` is looked for{NOT_PREPARED}");
             return Err(StoreError::new(only.into(), None, error).with_remedy(Some(remedy)).into());

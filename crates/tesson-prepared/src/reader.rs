@@ -276,8 +276,8 @@ impl Reader {
         result
     }
 
-    /// Remembers why a call failed. Where the traversal is over its threads end: whoever keeps the reader, for a state or in the
-    /// traceback of an exception, keeps no threads with it.
+    /// Remembers why a call failed. The threads end with the traversal, so that a reader that is kept, for a state or in
+    /// the traceback of an exception, keeps no threads.
     fn end_call<T>(&mut self, result: &Result<T, Error>) {
         self.failed = result.as_ref().err().cloned();
         if self.is_over() {

@@ -32,7 +32,7 @@ const FAULTY_BYTES: usize = 256;
 
 pub(super) struct AudioCorpus {
     recordings: Vec<Recording>,
-    /// What is wrong with those that cannot be read, by number in the list.
+    /// Faults of recordings that cannot be read, by number in the list.
     faulty: BTreeMap<u32, AudioFault>,
     /// The keys of all lines.
     keys: Arc<Keys>,

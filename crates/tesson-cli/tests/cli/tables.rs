@@ -109,7 +109,7 @@ fn keys_that_the_binary_format_does_not_keep_are_reported() {
         ("t.csv", "0,1\n1,2\n7,3\n", "--key-column 0", Some("7")),
         ("t.csv", "0,1\n1,2\n", "--key-column 0", None),
         ("t.csv", "1\n2\n", "", None),
-        // Numbers of rows and ids are told apart by nothing, and readers of the format number its sequences.
+        // Ids cannot be distinguished from row numbers, and readers of the format number its sequences.
         ("t.ctf", "4 |x 1\n5 |x 2\n", "--stream x:1", None),
         ("t.ctf", "0 |x 1\n1 |x 2\n", "--stream x:1", None),
         ("t.ctf", "|x 1\n\n|x 2\n", "--stream x:1", None),

@@ -32,8 +32,8 @@ pub(super) enum Node {
     List(Vec<(Node, u64)>),
     Record(Record),
     Code,
-    /// A section that is no configuration, in which no reader lies: networks may have any name. The error is that of
-    /// whoever asks for the section.
+    /// A section that is no configuration, in which no reader lies: networks may have any name. The error is raised
+    /// where the section is read.
     Broken(Box<ConfigError>),
 }
 

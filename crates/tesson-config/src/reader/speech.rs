@@ -140,7 +140,7 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<()> {
         Value::Text(text) => text.clone(),
         other => other.describe().trim_matches('`').to_string(),
     };
-    // The older program wrote in order whatever it was told, and its rolling window could stand still.
+    // The older program ignored the order asked for when it wrote, and its rolling window could stand still.
     let in_order = writes(scope) || is("rollingWindow") && text.eq_ignore_ascii_case("none");
     if is("none") || is_older(scope) && in_order {
         draft.section.push(name, Value::Bool(false));

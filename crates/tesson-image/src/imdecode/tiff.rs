@@ -115,7 +115,7 @@ struct Pixels {
 }
 
 impl Pixels {
-    /// Bytes of so many pixels as they are stored.
+    /// Bytes that a row of `width` pixels takes in the file.
     fn row_bytes(&self, width: usize) -> usize {
         (width * self.stored * self.bits).div_ceil(8)
     }

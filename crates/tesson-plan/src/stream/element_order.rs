@@ -1,6 +1,6 @@
 //! The order of an operation on elements that a plan cannot number: batches, results of a user's function.
 //!
-//! The operators are those of a [`super::Stream`]. The caller holds the elements: it asks for the next one, is told what the
+//! The operators are those of a [`super::Stream`]. The caller holds the elements: it asks for the next one, learns what the
 //! operator wants of its input, one [`ElementStep`] after another, and answers each. An operator is at every step where it was
 //! before the call began, or further, so a caller whose input fails can ask again.
 
