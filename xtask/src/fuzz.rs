@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::run::{has_cargo_command, output, passes, program, root, target};
@@ -15,7 +17,7 @@ const SECONDS: u64 = 60;
 /// Seconds that one input may take: one that takes longer is a find.
 const LONGEST_INPUT: u64 = 20;
 
-/// Fuzzes one target or all, each for so many seconds.
+/// Fuzzes one target or all, each for the seconds given, as many at once as there are cores.
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
     let all = all_targets();
     let (targets, seconds) = match chosen(arguments, &all) {
@@ -34,18 +36,36 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
     if passes(cargo_fuzz("build").args(only)).failed > 0 {
         return ExitCode::FAILURE;
     }
-    let mut summary = Vec::new();
-    for (number, target) in (1..).zip(targets) {
-        println!("[{number}/{}] {target}: {seconds} s", targets.len());
-        let run = fuzz(target, seconds);
-        println!("[{number}/{}] {target}: {}", targets.len(), run.shown());
-        summary.push((target, run));
-    }
+    let runs = fuzz_all(targets, seconds);
     println!("\nSummary");
-    summary.iter().for_each(|(target, run)| println!("{target:20} {}", run.shown()));
-    let failed = summary.iter().filter(|(_, run)| !run.success).count();
-    println!("{} targets, {failed} failed", summary.len());
+    targets.iter().zip(&runs).for_each(|(target, run)| println!("{target:20} {}", run.shown()));
+    let failed = runs.iter().filter(|run| !run.success).count();
+    println!("{} targets, {failed} failed", runs.len());
     ExitCode::from(u8::from(failed > 0))
+}
+
+/// Fuzzes the targets, one a core, and returns their runs in the order of the targets.
+fn fuzz_all(targets: &[String], seconds: u64) -> Vec<Run> {
+    let cores = thread::available_parallelism().map_or(1, usize::from).min(targets.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut runs = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(target) = targets.get(at) else { return runs };
+            println!("[{}/{}] {target}: {seconds} s", at + 1, targets.len());
+            let run = fuzz(target, seconds);
+            println!("[{}/{}] {target}: {}", at + 1, targets.len(), run.shown());
+            runs.push((at, run));
+        }
+    };
+    let mut runs: Vec<(usize, Run)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let joined = workers.into_iter().map(|worker| worker.join().expect("a worker does not panic"));
+        joined.flatten().collect()
+    });
+    runs.sort_by_key(|(at, _)| *at);
+    runs.into_iter().map(|(_, run)| run).collect()
 }
 
 /// The targets and seconds that are asked for: `[TARGET] [SECONDS]`.
