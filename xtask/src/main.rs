@@ -6,6 +6,7 @@
 // A command-line tool speaks on standard output.
 #![allow(clippy::print_stdout)]
 
+mod decisions;
 mod demo;
 mod fuzz;
 mod jobs;

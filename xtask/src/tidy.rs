@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::decisions;
 use crate::links;
 use crate::manifest::dependencies;
 use crate::references;
@@ -24,7 +25,9 @@ const RULES: &[Rule] = &[
     ("crates that need no unsafe code forbid it", unsafe_code),
     ("links between documents lead somewhere", links::broken),
     ("references to specifications name a page and a section that exist", references::broken),
+    ("every decision has a date and a state", decisions::undated),
     ("every term of the glossary is used", words::unused_terms),
+    ("every term of the glossary has one line", words::repeated_terms),
     (
         "every word of an option, a public item or a file name is in the glossary or common",
         words::unknown_words,

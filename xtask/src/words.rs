@@ -52,6 +52,13 @@ pub(crate) fn unused_terms(files: &[File]) -> Vec<String> {
     unused.map(|(n, term)| format!("{GLOSSARY}:{n}: `{term}` occurs nowhere else")).collect()
 }
 
+/// Terms that the glossary explains more than once.
+pub(crate) fn repeated_terms(files: &[File]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let again = terms(files).into_iter().filter(|(_, term)| !seen.insert(term.clone()));
+    again.map(|(n, term)| format!("{GLOSSARY}:{n}: `{term}` has a line already")).collect()
+}
+
 /// Words of options, public items and file names that are no terms and not common.
 pub(crate) fn unknown_words(files: &[File]) -> Vec<String> {
     let terms = terms(files);
@@ -151,6 +158,13 @@ mod tests {
         );
         let code = file("crates/a/src/b.rs", "fn index_cache() {} // sweep\n");
         assert!(unused_terms(&[glossary(), code]).is_empty());
+    }
+
+    #[test]
+    fn a_term_with_two_lines_is_found() {
+        assert!(repeated_terms(&[glossary()]).is_empty());
+        let again = file(GLOSSARY, &format!("{}| Sweep | A pass. |\n", glossary().text));
+        assert_eq!(repeated_terms(&[again]), ["docs/glossary.md:5: `sweep` has a line already"]);
     }
 
     #[test]
