@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import functools
 import itertools
 import json
@@ -36,6 +37,7 @@ from tesson import (  # noqa: E402
     tfds,
 )
 from tesson.torch.passes import Passes  # noqa: E402
+from tesson.torch.readers import SourceReader  # noqa: E402
 
 SIZE, ITEMS = 4, 22
 
@@ -156,6 +158,32 @@ def test_a_minibatch_that_cannot_be_made_into_tensors_is_not_passed_over() -> No
     rest = make()
     rest.load_state_dict(state)
     assert [batch["x"].to_dense().tolist() for batch in rest] == [[[1, 1]], [[0, 3]]]
+
+
+class Interrupting(SourceReader):
+    """A reader that Ctrl-C reaches after it has made the tensors of its fourth minibatch, in C, where no signal is let in."""
+
+    ended = property(
+        functools.partial(next, itertools.chain([False] * 3, map(bool, itertools.starmap(_thread.interrupt_main, [()])), itertools.repeat(False))),
+        lambda self, ended: None,
+    )
+
+
+def test_an_interrupt_before_a_minibatch_is_yielded_does_not_lose_it() -> None:
+    dataset = tesson.torch.IterableDataset(endless(), SIZE)
+    dataset._reader().__class__ = Interrupting
+    taken: list[dict[str, Any]] = []
+    batch = None
+    with pytest.raises(KeyboardInterrupt):
+        for batch in dataset:
+            taken.append(batch)
+    if batch is not taken[-1]:
+        # The loop has it, the list has not.
+        taken.append(batch)
+    assert len(taken) == 4
+    resumed = tesson.torch.IterableDataset(endless(), SIZE)
+    resumed.load_state_dict(dataset.state_dict())
+    assert values(taken) + values(resumed) == sweeps(1)[0]
 
 
 def test_threads_that_share_a_dataset_have_each_minibatch_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,11 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         elif self._pin_memory and can_pin():
             yield from self._iterate_ahead(reader)
         else:
-            while not self._ended and (tensors := self._next(reader)) is not None:
+            while not self._ended:
+                # Not in the condition: there Python lets an interrupt in before the minibatch is yielded.
+                tensors = self._next(reader)
+                if tensors is None:
+                    break
                 self._taken += 1
                 yield tensors
         self._ended, self._taken, self._taken_before = False, 0, 0
