@@ -16,6 +16,7 @@ mod pixels;
 pub(crate) mod png;
 
 #[cfg(test)]
+#[cfg(feature = "rust-codecs")]
 mod tests;
 
 pub use error::PictureError;
@@ -195,10 +196,10 @@ fn kind(file: &[u8], want: Want, scale: Scale) -> Result<Kind, PictureError> {
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
 use jpeg_rust as jpeg;
 
-/// In place of the decoders that this build has none of: which feature they come with.
-#[cfg(not(feature = "rust-codecs"))]
+/// Defines what stands in for a decoder that this build does not have: the features that bring it. Errors name the usual one.
 macro_rules! absent {
-    ($($name:ident $kind:literal ($($scale:ty)?)),+) => {$(
+    ($($name:ident $kind:literal, $by:meta, ($($scale:ty)?);)+) => {$(
+        #[cfg(not($by))]
         mod $name {
             use super::{Needs, PictureError, PictureShape, Want};
 
@@ -218,5 +219,8 @@ macro_rules! absent {
     )+};
 }
 
-#[cfg(not(feature = "rust-codecs"))]
-absent!(gif "GIF" (), jpeg "JPEG" (super::Scale), png "PNG" ());
+absent! {
+    gif "GIF", feature = "rust-codecs", ();
+    png "PNG", feature = "rust-codecs", ();
+    jpeg "JPEG", any(feature = "codecs", feature = "pure-rust"), (super::Scale);
+}

@@ -189,10 +189,10 @@ fn oriented(file: &[u8], options: &ImdecodeOptions) -> (u16, ImdecodeOptions) {
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
 use jpeg_rust as jpeg;
 
-/// Defines what stands in for a decoder that this build does not have: the feature that brings it, and the one that errors name.
+/// Defines what stands in for a decoder that this build does not have: the features that bring it, and the one that errors name.
 macro_rules! absent {
-    ($($by:literal, $feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
-        #[cfg(not(feature = $by))]
+    ($($by:meta, $feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
+        #[cfg(not($by))]
         mod $name {
             use super::{ImdecodeOptions, Needs};
             use crate::decode::PictureError;
@@ -210,9 +210,10 @@ macro_rules! absent {
 }
 
 absent! {
-    "rust-codecs", "codecs": gif "GIF", jpeg "JPEG", png "PNG";
-    "tiff", "tiff": tiff "TIFF";
-    "webp", "webp": webp "WebP";
+    feature = "rust-codecs", "codecs": gif "GIF", png "PNG";
+    any(feature = "codecs", feature = "pure-rust"), "codecs": jpeg "JPEG";
+    feature = "tiff", "tiff": tiff "TIFF";
+    feature = "webp", "webp": webp "WebP";
 }
 
 /// The size of a picture, unless it has no pixels, or declares more than the limit. `most` is the number of pixels that a file of

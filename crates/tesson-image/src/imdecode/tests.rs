@@ -66,17 +66,26 @@ fn files() -> Vec<Vec<u8>> {
         b"P4 9 1\n\xaa\x80".to_vec(),
         b"P2 2 1 100 50 101".to_vec(),
     ];
-    #[cfg(feature = "codecs")]
-    {
-        use ::png::{BitDepth, ColorType};
-        files.push(jpeg_file(17, 9));
-        files.push(png_file(ColorType::Rgb, BitDepth::Eight, (2, 1), &[1, 2, 3, 4, 5, 6]));
-        files.push(png_file(ColorType::GrayscaleAlpha, BitDepth::Sixteen, (1, 1), &[9, 8, 7, 6]));
-        files.push(png_file(ColorType::Indexed, BitDepth::Two, (3, 1), &[0b01_00_01_00]));
-    }
+    files.extend(with_codecs());
     #[cfg(feature = "tiff")]
     files.push(tiff_file());
     files
+}
+
+/// A JPEG file and PNG files, where the build has what makes them.
+fn with_codecs() -> Vec<Vec<u8>> {
+    #[cfg(not(feature = "codecs"))]
+    return Vec::new();
+    #[cfg(feature = "codecs")]
+    {
+        use ::png::{BitDepth, ColorType};
+        vec![
+            jpeg_file(17, 9),
+            png_file(ColorType::Rgb, BitDepth::Eight, (2, 1), &[1, 2, 3, 4, 5, 6]),
+            png_file(ColorType::GrayscaleAlpha, BitDepth::Sixteen, (1, 1), &[9, 8, 7, 6]),
+            png_file(ColorType::Indexed, BitDepth::Two, (3, 1), &[0b01_00_01_00]),
+        ]
+    }
 }
 
 /// A grey TIFF file of 2 by 2 pixels.
