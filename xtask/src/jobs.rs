@@ -43,7 +43,8 @@ const FOR_MIRI: &[(&str, &[&str])] = &[
         "tesson-formats",
         &["ctf::tokens", "htk::frames", "tfrecord::places", "tfrecord::tests::reading::kernels"],
     ),
-    ("tesson-engine", &["pool", "packed", "pack", "file_pages"]),
+    ("tesson-memory", &["pool", "packed", "file_pages"]),
+    ("tesson-engine", &["pack"]),
     ("tesson-image", &["libjpeg::memory"]),
 ];
 
@@ -75,7 +76,16 @@ pub(crate) fn bench(arguments: &[String]) -> ExitCode {
     if !tee(&mut cargo(&["build", "--release", "--package", "tesson-bench"])).success {
         return ExitCode::FAILURE;
     }
-    let layers = ["bench", "--package", "tesson-formats", "--package", "tesson-plan", "--benches"];
+    let layers = [
+        "bench",
+        "--package",
+        "tesson-formats",
+        "--package",
+        "tesson-memory",
+        "--package",
+        "tesson-plan",
+        "--benches",
+    ];
     let pictures = target().join("bench/jpegs").to_string_lossy().into_owned();
     exit(
         KINDS.iter().all(|kind| bench_one(kind, megabytes))

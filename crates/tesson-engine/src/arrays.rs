@@ -5,8 +5,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use tesson_memory::pool::{KEPT_BYTES, KEPT_SHARE};
+
 use crate::batch_keys::BatchKeys;
-use crate::pool::{KEPT_BYTES, KEPT_SHARE};
 use crate::samples::StreamBatch;
 
 /// Streams and keys of a minibatch. Dropping them gives them back for another minibatch of the same streams.

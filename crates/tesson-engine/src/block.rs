@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tesson_core::{Chunk, ChunkAccess, EncodedColumn, Index, Indexed};
+use tesson_memory::file_pages::{FilePages, PagePool};
+use tesson_memory::packed::PackedRows;
 
-use crate::file_pages::{FilePages, PagePool};
 use crate::pack::Source;
-use crate::packed::PackedRows;
 
 /// The division of an indexed corpus into blocks.
 pub(crate) struct BlockTable {

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 use tesson_core::{
     Corpus, DecodeRoom, Deserializer, Error, Index, SEQUENCES_IN_MEMORY, StreamInfo, UsageError,
 };
+use tesson_memory::packed::StreamToPack;
+use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
 use crate::arrays::ArraysPool;
@@ -29,7 +31,6 @@ use crate::block::{BlockTable, ChunkPool, Resident};
 use crate::executor::{Canceller, Workers, no_thread};
 use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
-use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
 use crate::sample_room::SampleRoom;
 use crate::stats::Counters;
@@ -360,8 +361,8 @@ struct Shared {
     block_bytes: u64,
     pools: Pools,
     arrays_pool: Arc<ArraysPool>,
-    /// The streams that blocks in memory have packed, by number, and the values in a sample of each.
-    packed_streams: Vec<(usize, usize)>,
+    /// The streams that blocks in memory have packed.
+    packed_streams: Vec<StreamToPack>,
     /// Memory for chunks that are used once.
     chunk_pool: Arc<ChunkPool>,
     /// Memory for blocks: the same where they are used once.

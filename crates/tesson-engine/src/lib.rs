@@ -4,6 +4,8 @@
 //! memory and how reads are cut changes when a minibatch is ready, never what it holds. This crate follows the `tesson`
 //! façade and has no stability promise of its own.
 
+#![forbid(unsafe_code)]
+
 mod archive;
 mod arrays;
 pub mod atomic_file;
@@ -16,7 +18,6 @@ mod deliver;
 pub mod executor;
 mod fault;
 mod fetch;
-mod file_pages;
 pub mod file_patterns;
 mod fingerprint;
 pub mod index_cache;
@@ -27,10 +28,7 @@ mod minibatch;
 mod named_files;
 mod open_files;
 mod pack;
-mod packed;
 pub mod pairing;
-mod pool;
-mod process_memory;
 pub mod record_index;
 mod refusal;
 mod report;
@@ -50,7 +48,6 @@ pub use kernels::kernels_from_environment;
 pub use layout::{Layout, RowSegment};
 pub use minibatch::Minibatch;
 pub use open_files::OpenFiles;
-pub use pool::Buffer;
 pub use refusal::EngineRefusal;
 pub use report::fault_facts;
 pub use sample_room::SampleRoom;
@@ -60,6 +57,7 @@ pub use source::{
     SourceSpec, StatsReader, StepSequence, SweepSequence, TruncatedPlan, TruncationSpec,
 };
 pub use stats::Stats;
+pub use tesson_memory::pool::Buffer;
 pub use transform::{
     EncodedScratch, EncodedTransforms, StreamTransforms, TransformFailure, TransformedSample,
 };

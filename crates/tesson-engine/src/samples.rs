@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tesson_core::StreamInfo;
+use tesson_memory::pool::Buffer;
 
 use crate::layout::Layout;
-use crate::pool::Buffer;
 
 /// Values of a stream in its element type.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ pub struct StreamBatch {
 impl StreamBatch {
     /// No sequences of a stream, without memory for any.
     pub(crate) fn empty(info: &Arc<StreamInfo>) -> StreamBatch {
-        let samples = Samples::Dense { values: SampleValues::F32(Buffer::unallocated()) };
+        let samples = Samples::Dense { values: SampleValues::F32(Buffer::default()) };
         StreamBatch { info: info.clone(), lengths: Vec::new(), samples, n_samples: 0, layout: None }
     }
 

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{Error, Index, ResumeError, StreamInfo};
+use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{
     Bucketing, Cursor, Demand, Fingerprint, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing,
 };
@@ -26,7 +27,6 @@ use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::join::{IndexedSource, JoinRules, Parts};
 use crate::minibatch::Minibatch;
-use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};

@@ -6,13 +6,13 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{ByteRun, Chunk, Corpus, EncodedColumn, Error, SequenceSelection, StreamingDecoder};
+use tesson_memory::packed::Packer;
 
 use super::growth::Grown;
 use super::job::{BlockSource, WorkerScratch};
 use super::ticket::{Held, Ticket};
 use super::{Block, CorpusIndex, PipelineConfig, Presence, ROW_SHARE, Resident, Shared, State, run_room};
 use crate::block::{BlockTable, Decoded};
-use crate::packed::Packer;
 
 impl Shared {
     /// Loads a block.

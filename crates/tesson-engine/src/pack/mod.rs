@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tesson_core::{Chunk, StreamInfo};
+use tesson_memory::file_pages::FilePages;
+use tesson_memory::packed::{KERNEL_ROOM, PackedRows};
+use tesson_memory::pool::{KEPT_SHARE, Pool};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
-use crate::file_pages::FilePages;
-use crate::packed::{KERNEL_ROOM, PackedRows};
-use crate::pool::{KEPT_SHARE, Pool};
 use crate::samples::{SampleValues, Samples};
 
 pub(crate) use sequence::{Packing, pack, packed_streams};

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
+use tesson_memory::packed::{Best, Kernel, PackedRows, PackedStream, StreamToPack};
+use tesson_memory::pool::Buffer;
 
 use super::{BatchSize, Item, Pools, Source, empty};
-use crate::packed::{Best, Kernel, PackedRows, PackedStream};
-use crate::pool::Buffer;
 use crate::samples::{SampleValues, Samples, StreamBatch};
 
 /// Consecutive rows of one block that stand together in the minibatch.
@@ -116,13 +116,14 @@ fn is_packed(stream: &StreamInfo) -> bool {
     stream.storage == Storage::Values
 }
 
-/// The streams whose samples are packed, by number, with the number of values in a dense sample. None is if blocks keep any
-/// stream as it was read: packing the others would copy that one.
-pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<(usize, usize)> {
+/// The streams whose samples are packed. None is if blocks keep any stream as it was read: packing the others would copy that
+/// one.
+pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<StreamToPack> {
     if !streams.iter().all(|stream| is_packed(stream)) {
         return Vec::new();
     }
-    streams.iter().enumerate().map(|(number, stream)| (number, stream.shape.len())).collect()
+    let streams = streams.iter().enumerate();
+    streams.map(|(number, stream)| StreamToPack { number, dim: stream.shape.len() }).collect()
 }
 
 /// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
@@ -198,9 +199,9 @@ impl<'a> Writer<'a> {
         let (n_samples, n_values) = pools.expected(number, info, size);
         match &mut batch.samples {
             Samples::Sparse { indptr, indices, values } if info.sparse => {
-                indptr.empty(n_samples + 1, &pools.i32s);
+                pools.i32s.refill(indptr, n_samples + 1);
                 indptr.items().push(0);
-                indices.empty(n_values, &pools.i32s);
+                pools.i32s.refill(indices, n_values);
                 values.empty(info.element, n_values, pools);
             }
             Samples::Dense { values } if !info.sparse => values.empty(info.element, n_values, pools),
@@ -284,9 +285,9 @@ impl SampleValues {
     /// Removes the values, and makes room for `n`.
     fn empty(&mut self, element: Element, n: usize, pools: &Pools) {
         match (&mut *self, element) {
-            (SampleValues::F32(v), Element::F32) => v.empty(n, &pools.f32s),
-            (SampleValues::F64(v), Element::F64) => v.empty(n, &pools.f64s),
-            (SampleValues::U8(v), Element::U8) => v.empty(n, &pools.u8s),
+            (SampleValues::F32(v), Element::F32) => pools.f32s.refill(v, n),
+            (SampleValues::F64(v), Element::F64) => pools.f64s.refill(v, n),
+            (SampleValues::U8(v), Element::U8) => pools.u8s.refill(v, n),
             _ => *self = SampleValues::with_capacity(element, n, pools),
         }
     }
@@ -332,8 +333,8 @@ fn fill<T: From<u8> + Clone>(out: &mut Buffer<T>, n: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packed::Packer;
     use tesson_core::Shape;
+    use tesson_memory::packed::Packer;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {
         Arc::new(StreamInfo::dense("s", Shape::new([dim]), Element::F32).with_sparse(sparse))
@@ -355,7 +356,9 @@ mod tests {
             .map(|chunk| {
                 let mut scratch = Vec::new();
                 let mut packer = Packer::new(0, &mut scratch);
-                packer.push(chunk, &[(0, info.shape.len())]).expect("less than 4 GiB");
+                packer
+                    .push(chunk, &[StreamToPack { number: 0, dim: info.shape.len() }])
+                    .expect("less than 4 GiB");
                 packer.finish()
             })
             .collect();

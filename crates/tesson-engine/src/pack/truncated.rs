@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::StreamInfo;
+use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::Segment;
 
 use super::{Pools, empty};
 use crate::batch_keys::BatchKeys;
 use crate::layout::{Layout, RowSegment};
-use crate::pool::trimmed_bytes;
 use crate::samples::dense_bytes;
 use crate::samples::{SampleValues, Samples, StreamBatch};
 
@@ -20,7 +20,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// Bytes of memory held at most, its buffers being [trimmed](crate::pool::Buffer::trim).
+    /// Bytes of memory held at most, its buffers being [trimmed](tesson_memory::pool::Buffer::trim).
     pub(crate) fn bytes(&self) -> u64 {
         let stream =
             |stream: &StreamBatch| size_of::<StreamBatch>() + trimmed_bytes(stream.bytes() as u64) as usize;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY, StreamInfo};
+use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanRefusal, PlanSpec, ResumeState, Sharing};
 
 use super::truncated::Truncated;
@@ -12,7 +13,6 @@ use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::join::{self, JoinRules, Parts};
-use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
 use crate::report::Report;
 use crate::stats::Counters;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
+use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::{
     BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Segment, Sharing,
     Slots, SlotsShape, SlotsState, Steps,
@@ -20,7 +21,6 @@ use crate::arrays::Arrays;
 use crate::deliver::{Packed, Taken, largest_batch, limit_for};
 use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
-use crate::pool::trimmed_bytes;
 use crate::refusal::EngineRefusal;
 use crate::samples::dense_bytes;
 

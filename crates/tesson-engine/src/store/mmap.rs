@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::Mmap;
 use tesson_core::Listing;
+use tesson_memory::mapped_file::MappedFile;
 
 use super::file::{modified_ns, open_regular};
 use super::{Resource, Store};
@@ -16,12 +16,9 @@ use super::{Resource, Store};
 pub struct MmapStore;
 
 impl Store for MmapStore {
-    #[allow(unsafe_code)]
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
         let (file, meta) = open_regular(path)?;
-        // SAFETY: the user of this store promises that its files stay as they are.
-        let map = unsafe { Mmap::map(&file)? };
-        Ok(Box::new(Mapped { map, modified_ns: modified_ns(&meta) }))
+        Ok(Box::new(Mapped { map: MappedFile::map(&file)?, modified_ns: modified_ns(&meta) }))
     }
 
     fn list(&self, folder: &Path) -> io::Result<Listing> {
@@ -38,7 +35,7 @@ impl Store for MmapStore {
 }
 
 struct Mapped {
-    map: Mmap,
+    map: MappedFile,
     modified_ns: Option<u128>,
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use tesson_core::{
     Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError, ValueType,
 };
+use tesson_memory::file_pages::EncodedBytes;
 
 use super::draws::SequenceDraws;
-use crate::file_pages::EncodedBytes;
 use crate::fingerprint;
 use crate::sample_room::{BeyondRoom, Entered, SampleRoom};
 use crate::samples::SampleValues;

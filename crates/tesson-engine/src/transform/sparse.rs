@@ -1,12 +1,12 @@
 //! Transforms of samples that are sparse and stay so.
 
 use tesson_core::{InputValues, OutputValues, SparseInput, SparseOutput, UserError};
+use tesson_memory::pool::Buffer;
 use tesson_plan::DrawKey;
 
 use super::chain::{ChainMemory, Step};
 use super::draws::BatchDraws;
 use crate::pack::Pools;
-use crate::pool::Buffer;
 use crate::samples::{SampleValues, Samples, StreamBatch};
 
 /// Sparse samples as they are made.

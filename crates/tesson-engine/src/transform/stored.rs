@@ -7,6 +7,7 @@ use tesson_core::{
     Data, DataError, DataErrorKind, Error, FrameColumn, Input, InputValues, Key, Location, Origin, Shape,
     Storage, StreamInfo, Values,
 };
+use tesson_memory::file_pages::EncodedBytes;
 use tesson_plan::BatchSlot;
 
 use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, SampleShapes, Sink};
@@ -14,7 +15,6 @@ use super::draws::StreamDraws;
 use super::{Chain, Transforms, key_hash};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
-use crate::file_pages::EncodedBytes;
 use crate::fingerprint;
 use crate::pack::{Item, Pools, Source};
 use crate::samples::{SampleValues, Samples, StreamBatch, ragged_len};

@@ -4,12 +4,12 @@ use tesson_core::{
     Draw, EncodedColumn, Input, InputValues, Origin, Output, OutputValues, ResourceId, SampleType, Scratch,
     StreamInfo, Transform, UserError, ValueType,
 };
+use tesson_memory::file_pages::EncodedBytes;
 use tesson_plan::DrawKey;
 
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
 use super::{Chain, EncodedTransforms, next_step};
-use crate::file_pages::EncodedBytes;
 use crate::pack::Pools;
 use crate::sample_room::SampleRoom;
 use crate::samples::SampleValues;

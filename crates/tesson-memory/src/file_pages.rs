@@ -63,23 +63,24 @@ impl<const ROOM: usize> Drop for Chain<ROOM> {
 
 /// Bytes in pages, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct FilePages {
+pub struct FilePages {
     large: Chain<LARGE>,
     small: Chain<SMALL>,
 }
 
 impl FilePages {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it holds no bytes.
+    pub fn is_empty(&self) -> bool {
         self.large.n + self.small.n == 0
     }
 
     /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.large.bytes() + self.small.bytes()
     }
 
     /// A part of the bytes: in place if it lies in one page, otherwise copied to `memory`.
-    pub(crate) fn get<'a>(&'a self, range: Range<usize>, memory: &'a mut Vec<u8>) -> &'a [u8] {
+    pub fn get<'a>(&'a self, range: Range<usize>, memory: &'a mut Vec<u8>) -> &'a [u8] {
         let (mut skipped, mut left) = (range.start, range.len());
         memory.clear();
         for page in self.large.iter().chain(self.small.iter()) {
@@ -103,15 +104,17 @@ impl FilePages {
 }
 
 /// A column of encoded samples, whose bytes are its own or lie in pages.
-#[derive(Clone, Copy)]
-pub(crate) struct EncodedBytes<'a> {
-    pub(crate) column: &'a EncodedColumn,
-    pub(crate) pages: Option<&'a FilePages>,
+#[derive(Clone, Copy, Debug)]
+pub struct EncodedBytes<'a> {
+    /// The column.
+    pub column: &'a EncodedColumn,
+    /// Its bytes, if they are not its own.
+    pub pages: Option<&'a FilePages>,
 }
 
 impl<'a> EncodedBytes<'a> {
     /// The bytes of a sample, in place if they are in one piece, otherwise put together in `memory`.
-    pub(crate) fn get(self, sample: usize, memory: &'a mut Vec<u8>) -> &'a [u8] {
+    pub fn get(self, sample: usize, memory: &'a mut Vec<u8>) -> &'a [u8] {
         match self.pages {
             None => self.column.get(sample),
             Some(pages) => pages.get(self.column.span(sample), memory),
@@ -124,7 +127,7 @@ type Idle<const ROOM: usize> = Mutex<Vec<Chain<ROOM>>>;
 
 /// Pages of files that were evicted, waiting for the next ones.
 #[derive(Debug)]
-pub(crate) struct PagePool {
+pub struct PagePool {
     large: Idle<LARGE>,
     small: Idle<SMALL>,
     /// Bytes of all of them.
@@ -134,7 +137,8 @@ pub(crate) struct PagePool {
 }
 
 impl PagePool {
-    pub(crate) fn new(limit: usize) -> PagePool {
+    /// A pool that keeps so many bytes at most.
+    pub fn new(limit: usize) -> PagePool {
         PagePool {
             large: Mutex::default(),
             small: Mutex::default(),
@@ -144,7 +148,7 @@ impl PagePool {
     }
 
     /// Sets the number of bytes that are kept at most.
-    pub(crate) fn set_limit(&self, limit: usize) {
+    pub fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::Relaxed);
         while self.bytes.load(Ordering::Relaxed) > limit {
             if self.take(&self.large).n == 0 && self.take(&self.small).n == 0 {
@@ -154,7 +158,7 @@ impl PagePool {
     }
 
     /// Keeps pages, or frees them.
-    pub(crate) fn give(&self, pages: FilePages) {
+    pub fn give(&self, pages: FilePages) {
         let FilePages { large, small } = pages;
         self.keep(&self.large, large);
         self.keep(&self.small, small);
@@ -176,7 +180,7 @@ impl PagePool {
     }
 
     /// Copies bytes into pages, the parts one after the other.
-    pub(crate) fn store<'a>(&self, parts: impl Iterator<Item = &'a [u8]> + Clone) -> FilePages {
+    pub fn store<'a>(&self, parts: impl Iterator<Item = &'a [u8]> + Clone) -> FilePages {
         let len = parts.clone().map(<[u8]>::len).sum::<usize>();
         let (n_large, n_small) = match (len / LARGE, (len % LARGE).div_ceil(SMALL)) {
             // As many small ones take as much as a large one.

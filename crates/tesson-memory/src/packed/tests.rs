@@ -80,7 +80,8 @@ fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<Row
         // What the scratch has held before must not matter.
         let mut scratch = vec![0xa5; 700];
         let mut packer = Packer::by(kernel, n_sequences as usize, &mut scratch);
-        packer.push(&chunk, &dims.iter().copied().enumerate().collect::<Vec<_>>()).expect("less than 4 GiB");
+        let streams = dims.iter().enumerate().map(|(number, &dim)| StreamToPack { number, dim });
+        packer.push(&chunk, &streams.collect::<Vec<_>>()).expect("less than 4 GiB");
         let starts = packer.starts.clone();
         let packed = packer.finish();
         let end = starts[starts.len() - 1] as usize + SLACK;

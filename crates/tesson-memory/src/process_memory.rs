@@ -12,7 +12,7 @@ const KEPT_SHARE: u64 = 16;
 
 /// Watches what a process takes beside what it took before a source was opened.
 #[derive(Debug)]
-pub(crate) struct ProcessMemory {
+pub struct ProcessMemory {
     limit: u64,
     /// Bytes made since the last look.
     made: AtomicU64,
@@ -30,7 +30,7 @@ struct Watch {
 impl ProcessMemory {
     /// Of a source with this memory limit. What the process has freed before, such as a former source, is not its own any more:
     /// where that may be much, it goes back to the system now, so that it does not count as memory in use.
-    pub(crate) fn new(limit: u64) -> ProcessMemory {
+    pub fn new(limit: u64) -> ProcessMemory {
         let mut before = allocator::resident().unwrap_or_default();
         if before > limit / KEPT_SHARE {
             allocator::give_back();
@@ -41,7 +41,7 @@ impl ProcessMemory {
     }
 
     /// Counts bytes that were made, and gives memory back if the process has too much of it.
-    pub(crate) fn note_made(&self, bytes: usize) {
+    pub fn note_made(&self, bytes: usize) {
         let bytes = bytes as u64;
         if self.made.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) < self.limit / LOOK_SHARE {
             return;
@@ -72,7 +72,6 @@ mod allocator {
     }
 
     /// Gives the system what is free.
-    #[allow(unsafe_code)]
     pub(super) fn give_back() {
         unsafe extern "C" {
             fn malloc_trim(pad: usize) -> i32;

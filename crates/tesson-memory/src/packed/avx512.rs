@@ -16,7 +16,7 @@ const LANES: usize = 16;
 
 /// Proof that the processor has AVX-512 with permutations of bytes, and that it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx512(());
+pub struct Avx512(());
 
 /// For each width, where the bytes of packed items come from among sixteen 32-bit lanes.
 static NARROW: [[u8; 64]; 3] = [narrow(1), narrow(2), narrow(4)];

@@ -25,16 +25,16 @@ mod plain;
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use avx512::Avx512;
+pub use avx512::Avx512;
 use locations::Locations;
-pub(crate) use plain::Plain;
+pub use plain::Plain;
 use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
 
 /// Bytes after the last sequence, so that sixteen items can be read wherever one begins.
 const SLACK: usize = 128;
 
 /// Items past the last one that a kernel reserves room for, at most: it writes whole vectors.
-pub(crate) const KERNEL_ROOM: usize = 64;
+pub const KERNEL_ROOM: usize = 64;
 
 /// Values of a stream: 0 bytes each.
 const ONES: u8 = 0;
@@ -56,7 +56,7 @@ const SPARED: u8 = 64;
 const MANY: usize = 64;
 
 /// What works on many items of a stream.
-pub(crate) trait Kernel: Copy {
+pub trait Kernel: Copy {
     /// Does some work for which the methods of this kernel are inlined.
     #[inline]
     fn run<R>(self, work: impl FnOnce() -> R) -> R {
@@ -87,15 +87,17 @@ pub(crate) trait Kernel: Copy {
 
 /// The kernels there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Best {
+pub enum Best {
+    /// Item by item, on any processor.
     Plain(Plain),
+    /// Sixteen items at a time.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
 }
 
 impl Best {
     /// The fastest one that may be used.
-    pub(crate) fn detect() -> Best {
+    pub fn detect() -> Best {
         #[cfg(target_arch = "x86_64")]
         if let Some(kernel) = Avx512::detect() {
             return Best::Avx512(kernel);
@@ -122,31 +124,31 @@ fn prefetch<T>(place: Option<&T>) {
 
 /// The sequences of a block, packed.
 #[derive(Debug)]
-pub(crate) struct PackedRows {
+pub struct PackedRows {
     places: Locations,
 }
 
 impl PackedRows {
     /// Has the place of a sequence brought into the cache.
     #[inline]
-    pub(crate) fn prefetch_place(&self, sequence: usize) {
+    pub fn prefetch_place(&self, sequence: usize) {
         self.places.prefetch_place(sequence);
     }
 
     /// Has a sequence, whose place is in the cache, brought there as well.
     #[inline]
-    pub(crate) fn prefetch(&self, sequence: usize) {
+    pub fn prefetch(&self, sequence: usize) {
         self.places.prefetch(sequence);
     }
 
     /// The streams of a sequence, to be read one after the other.
     #[inline]
-    pub(crate) fn sequence<K: Kernel>(&self, kernel: K, sequence: usize) -> PackedSequence<'_, K> {
+    pub fn sequence<K: Kernel>(&self, kernel: K, sequence: usize) -> PackedSequence<'_, K> {
         PackedSequence { rest: self.places.items(sequence), kernel }
     }
 
     /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.places.bytes()
     }
 }
@@ -157,8 +159,18 @@ const MOST_AHEAD: usize = 256 << 10;
 /// Most bytes of a count.
 const COUNT: usize = 5;
 
+/// A stream of a chunk that is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamToPack {
+    /// Its number in the chunk.
+    pub number: usize,
+    /// Values in a dense sample.
+    pub dim: usize,
+}
+
 /// Packs sequences one after the other into borrowed memory, of which the first `used` bytes are taken.
-pub(crate) struct Packer<'a> {
+#[derive(Debug)]
+pub struct Packer<'a> {
     kernel: Best,
     bytes: &'a mut Vec<u8>,
     used: usize,
@@ -168,7 +180,7 @@ pub(crate) struct Packer<'a> {
 
 impl<'a> Packer<'a> {
     /// For about so many sequences; `scratch` is memory to work in.
-    pub(crate) fn new(n_sequences: usize, scratch: &'a mut Vec<u8>) -> Packer<'a> {
+    pub fn new(n_sequences: usize, scratch: &'a mut Vec<u8>) -> Packer<'a> {
         Packer::by(Best::detect(), n_sequences, scratch)
     }
 
@@ -178,9 +190,8 @@ impl<'a> Packer<'a> {
         Packer { kernel, bytes: scratch, used: 0, starts }
     }
 
-    /// Packs the sequences of a chunk after those before, of these streams: each by its number, with the number of values
-    /// in a dense sample. `None` if all together take 4 GiB or more.
-    pub(crate) fn push(&mut self, chunk: &Chunk, streams: &[(usize, usize)]) -> Option<()> {
+    /// Packs these streams of a chunk's sequences after those before. `None` if all together take 4 GiB or more.
+    pub fn push(&mut self, chunk: &Chunk, streams: &[StreamToPack]) -> Option<()> {
         match self.kernel {
             Best::Plain(kernel) => self.push_by(kernel, chunk, streams),
             #[cfg(target_arch = "x86_64")]
@@ -189,9 +200,9 @@ impl<'a> Packer<'a> {
     }
 
     #[inline]
-    fn push_by(&mut self, kernel: impl Kernel, chunk: &Chunk, streams: &[(usize, usize)]) -> Option<()> {
+    fn push_by(&mut self, kernel: impl Kernel, chunk: &Chunk, streams: &[StreamToPack]) -> Option<()> {
         for sequence in 0..chunk.n_sequences as usize {
-            for &(number, dim) in streams {
+            for &StreamToPack { number, dim } in streams {
                 self.push_stream(kernel, &chunk.streams[number], sequence, dim);
             }
             self.starts.push(u32::try_from(self.used).ok()?);
@@ -200,7 +211,7 @@ impl<'a> Packer<'a> {
     }
 
     /// All that was packed.
-    pub(crate) fn finish(mut self) -> PackedRows {
+    pub fn finish(mut self) -> PackedRows {
         self.room(0)[..SLACK].fill(0);
         PackedRows { places: Locations::of(self.starts, self.bytes) }
     }
@@ -316,7 +327,7 @@ fn alike(rows: &Offsets, samples: Range<usize>) -> Option<usize> {
 
 /// Packed items of a stream, and what lies after them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Items<'a> {
+pub struct Items<'a> {
     /// From the first item on. If they are not in a line, it continues for [`SLACK`] after the last one.
     bytes: &'a [u8],
     /// The line that `bytes` is the end of, if the sequence has one of its own.
@@ -332,7 +343,8 @@ impl<'a> Items<'a> {
 }
 
 /// A packed sequence being read.
-pub(crate) struct PackedSequence<'a, K> {
+#[derive(Debug)]
+pub struct PackedSequence<'a, K> {
     /// From the next stream on.
     rest: Items<'a>,
     kernel: K,
@@ -341,7 +353,7 @@ pub(crate) struct PackedSequence<'a, K> {
 impl<'a, K: Kernel> PackedSequence<'a, K> {
     /// The next stream, a dense one of `dim` values a sample.
     #[inline]
-    pub(crate) fn dense(&mut self, dim: usize) -> PackedStream<'a, K> {
+    pub fn dense(&mut self, dim: usize) -> PackedStream<'a, K> {
         let (head, n_samples) = self.head();
         let n_values = n_samples * dim;
         let columns = self.rest;
@@ -359,7 +371,7 @@ impl<'a, K: Kernel> PackedSequence<'a, K> {
 
     /// The next stream, a sparse one.
     #[inline]
-    pub(crate) fn sparse(&mut self) -> PackedStream<'a, K> {
+    pub fn sparse(&mut self) -> PackedStream<'a, K> {
         let (head, n_samples) = self.head();
         let (counts, n_values) = if head & ALIKE != 0 {
             let n = self.count();
@@ -433,11 +445,11 @@ enum Counts<'a> {
 
 /// One stream of a packed sequence.
 #[derive(Debug)]
-pub(crate) struct PackedStream<'a, K> {
+pub struct PackedStream<'a, K> {
     /// Number of samples.
-    pub(crate) n_samples: usize,
+    pub n_samples: usize,
     /// Number of values (sparse: of pairs).
-    pub(crate) n_values: usize,
+    pub n_values: usize,
     head: u8,
     counts: Counts<'a>,
     /// Distances of columns.
@@ -449,7 +461,7 @@ pub(crate) struct PackedStream<'a, K> {
 impl<K: Kernel> PackedStream<'_, K> {
     /// Appends the values, which were packed from 32-bit floats or small whole numbers.
     #[inline]
-    pub(crate) fn f32s(&self, out: &mut Vec<f32>) {
+    pub fn f32s(&self, out: &mut Vec<f32>) {
         match self.head & SPARED {
             0 => self.kernel.f32s(self.values, self.head & 3, self.n_values, out),
             _ => self.kernel.spared_f32s(self.values, self.n_values, out),
@@ -458,7 +470,7 @@ impl<K: Kernel> PackedStream<'_, K> {
 
     /// Appends the values, which were packed from 64-bit floats or small whole numbers.
     #[inline]
-    pub(crate) fn f64s(&self, out: &mut Vec<f64>) {
+    pub fn f64s(&self, out: &mut Vec<f64>) {
         match self.head & SPARED {
             0 => plain::values(self.values.bytes, self.head & 3, self.n_values, out, f64::from_le_bytes),
             _ => plain::spared(self.values.bytes, self.n_values, out),
@@ -467,7 +479,7 @@ impl<K: Kernel> PackedStream<'_, K> {
 
     /// Appends the columns of all pairs, and for each sample where its pairs end among all columns.
     #[inline]
-    pub(crate) fn pairs(&self, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
+    pub fn pairs(&self, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
         let width = width(self.head);
         let first = columns.len() as i32;
         match self.counts {

@@ -8,7 +8,7 @@ use super::{BYTES, F32, F64, Items, Kernel, ONES, count, masks};
 
 /// One item after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plain;
+pub struct Plain;
 
 impl Kernel for Plain {
     fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {

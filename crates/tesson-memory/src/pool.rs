@@ -4,18 +4,20 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Bytes kept for reuse, at most: what is made in advance, and some.
-pub(crate) const KEPT_BYTES: usize = 16 << 20;
+pub const KEPT_BYTES: usize = 16 << 20;
 
 /// A few buffers are kept whatever their size, as long as this part of the memory limit has room for them.
 const FEW: usize = 4;
-pub(crate) const KEPT_SHARE: usize = 8;
+
+/// Buffers that wait to be used again take this part of the memory limit at most.
+pub const KEPT_SHARE: usize = 8;
 
 /// Buffers that are looked at for one that fits.
 const LOOKED_AT: usize = 16;
 
 /// A place where buffers of one element type wait to be used again.
 #[derive(Debug)]
-pub(crate) struct Pool<T> {
+pub struct Pool<T> {
     idle: Mutex<Idle<T>>,
 }
 
@@ -60,32 +62,32 @@ impl<T> Idle<T> {
 
 impl<T> Pool<T> {
     /// Of a source with this memory limit.
-    pub(crate) fn new(memory_limit: usize) -> Arc<Pool<T>> {
+    pub fn new(memory_limit: usize) -> Arc<Pool<T>> {
         let share = memory_limit / KEPT_SHARE;
         Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, share, keeps_large: false }) })
     }
 
     /// Says whether a few buffers are kept whatever their size.
-    pub(crate) fn keep_large(&self, keeps_large: bool) {
+    pub fn keep_large(&self, keeps_large: bool) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.keeps_large = keeps_large;
         idle.shrink();
     }
 
     /// Keeps as much from now on as a pool of a source with this memory limit.
-    pub(crate) fn set_limit(&self, memory_limit: usize) {
+    pub fn set_limit(&self, memory_limit: usize) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.share = memory_limit / KEPT_SHARE;
         idle.shrink();
     }
 
     /// Bytes of the buffers that wait to be used again.
-    pub(crate) fn idle_bytes(&self) -> usize {
+    pub fn idle_bytes(&self) -> usize {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
-    pub(crate) fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
+    pub fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The latest ones are the likeliest to be in the cache; one that is much too large stays for larger requests.
         let latest = idle.buffers.len().saturating_sub(LOOKED_AT);
@@ -105,10 +107,21 @@ impl<T> Pool<T> {
         }
         Buffer { items, pool: Arc::downgrade(self) }
     }
+
+    /// Removes the elements of a buffer, and makes room for `capacity`. One without memory, or much too large for them, is
+    /// exchanged for one of the pool's.
+    pub fn refill(self: &Arc<Self>, buffer: &mut Buffer<T>, capacity: usize) {
+        if buffer.items.capacity() == 0 || is_too_large(&buffer.items, capacity) {
+            *buffer = self.take(capacity);
+            return;
+        }
+        buffer.items.clear();
+        buffer.items.reserve(capacity);
+    }
 }
 
 /// Bytes of memory that a trimmed buffer takes at most for so many bytes of elements.
-pub(crate) fn trimmed_bytes(bytes: u64) -> u64 {
+pub fn trimmed_bytes(bytes: u64) -> u64 {
     bytes + bytes.div_ceil(7)
 }
 
@@ -125,36 +138,28 @@ pub struct Buffer<T> {
 }
 
 impl<T> Buffer<T> {
-    /// A buffer without memory, of no pool.
-    pub(crate) const fn unallocated() -> Buffer<T> {
-        Buffer { items: Vec::new(), pool: Weak::new() }
-    }
-
-    pub(crate) fn items(&mut self) -> &mut Vec<T> {
+    /// The elements, to be written.
+    pub fn items(&mut self) -> &mut Vec<T> {
         &mut self.items
     }
 
     /// Bytes of memory held.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         self.items.capacity() * size_of::<T>()
     }
 
     /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes).
-    pub(crate) fn trim(&mut self) {
+    pub fn trim(&mut self) {
         if self.items.capacity() - self.items.len() > self.items.capacity() / 8 {
             self.items.shrink_to_fit();
         }
     }
+}
 
-    /// Removes the elements, and makes room for `capacity`. A buffer without memory, or one much too large for them, is
-    /// exchanged for one of the pool's.
-    pub(crate) fn empty(&mut self, capacity: usize, pool: &Arc<Pool<T>>) {
-        if self.items.capacity() == 0 || is_too_large(&self.items, capacity) {
-            *self = pool.take(capacity);
-            return;
-        }
-        self.items.clear();
-        self.items.reserve(capacity);
+impl<T> Default for Buffer<T> {
+    /// A buffer without memory, of no pool.
+    fn default() -> Buffer<T> {
+        Buffer { items: Vec::new(), pool: Weak::new() }
     }
 }
 
