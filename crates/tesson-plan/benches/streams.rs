@@ -1,4 +1,5 @@
-//! How fast the order of a prepared dataset is told, on one thread: `cargo bench -p tesson-plan --bench streams`.
+//! The speed at which the order of a prepared dataset is planned, on one thread: `cargo bench -p tesson-plan --bench
+//! streams`.
 //!
 //! 1,281,167 examples in 1024 files, read sixteen files and examples at a time. A line of JSON for each workload: the best
 //! of a few runs.

@@ -1,6 +1,6 @@
-//! What the planner hands out: positions, planned sequences, and minibatches of them.
+//! The planner's results: positions, planned sequences, and minibatches of them.
 
-/// A position in the data, and what comes next there.
+/// A position in the data, and the number of the sequence that comes next.
 ///
 /// On local timelines (spec/engine.md §8) position and sweep are those of this rank alone.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -11,14 +11,14 @@ pub struct Cursor {
     pub sweep: u64,
     /// Number, in the sweep's order, of the sequence that comes next. On local timelines: of the next entry of the window.
     pub sequence: u64,
-    /// On local timelines: where the window was begun.
+    /// On local timelines: the position at which the window begins.
     pub window: WindowStart,
     /// With equal steps: those in progress.
     pub steps: Steps,
 }
 
-/// Minibatches that all ranks give the same number of, from one place of the data to another
-/// ([`EqualSteps`](crate::EqualSteps)). All zero while none are in progress.
+/// A stretch of the data in which all ranks deliver the same number of minibatches
+/// ([`EqualSteps`](crate::EqualSteps)). All zero while no such steps are in progress.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
     /// Samples of a minibatch, of all ranks.
@@ -27,11 +27,11 @@ pub struct Steps {
     pub sequences: u64,
     /// The number of ranks.
     pub workers: u64,
-    /// How many have been given.
+    /// The number of steps already delivered.
     pub given: u64,
-    /// How many there are.
+    /// The number of steps in all.
     pub of: u64,
-    /// The sweep that they are of.
+    /// The sweep to which they belong.
     pub sweep: u64,
     /// The position at which they begin.
     pub begin_position: u64,
@@ -39,7 +39,7 @@ pub struct Steps {
     pub begin_sequence: u64,
     /// The position from which this rank repeats if it has run out.
     pub again_position: u64,
-    /// The sequence of the sweep from which it does.
+    /// The sequence of the sweep from which this rank repeats.
     pub again_sequence: u64,
     /// The position at which they end.
     pub end_position: u64,
@@ -47,22 +47,22 @@ pub struct Steps {
     pub end_sequence: u64,
     /// Sequences in a sweep.
     pub n_sequences: u64,
-    /// Whether the data end with them.
+    /// True if the data end with them.
     pub data_end: bool,
 }
 
 impl Steps {
-    /// Whether some have still to be given.
+    /// True if some have not been delivered yet.
     pub fn is_running(&self) -> bool {
         self.given < self.of
     }
 
-    /// Where they begin.
+    /// The cursor at which they begin.
     pub fn begin(&self) -> Cursor {
         self.cursor(self.begin_position, self.begin_sequence)
     }
 
-    /// From where this rank repeats, if it has run out.
+    /// The cursor from which this rank repeats if it has run out.
     pub fn again(&self) -> Cursor {
         self.cursor(self.again_position, self.again_sequence)
     }
@@ -73,12 +73,12 @@ impl Steps {
         (self.again_position, self.again_sequence) = (from.position, from.sequence);
     }
 
-    /// Whether a cursor is at one of their sequences.
+    /// True if a cursor is at one of their sequences.
     pub fn hold(&self, at: Cursor) -> bool {
         at.sweep == self.sweep && at.position < self.end_position
     }
 
-    /// Where all ranks continue afterwards.
+    /// The cursor at which all ranks continue afterwards.
     pub fn end(&self) -> Cursor {
         if self.end_sequence < self.n_sequences {
             return self.cursor(self.end_position, self.end_sequence);
@@ -91,28 +91,29 @@ impl Steps {
     }
 }
 
-/// Where a window of a local timeline (spec/engine.md §8) was begun, before it was filled.
+/// The position at which a window of a local timeline (spec/engine.md §8) begins, as it was before the window was
+/// filled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct WindowStart {
-    /// As stored the chunk, else the place in the order of the chunks.
+    /// In stored order the chunk, in shuffled orders the place in the order of the chunks.
     pub place: u64,
-    /// The sweep whose order of chunks it is; 0 as stored.
+    /// The sweep to which that order of chunks belongs; 0 in stored order.
     pub sweep: u64,
 }
 
 impl Cursor {
-    /// A position whose sequence is not known: that of a rank without data.
+    /// A position without its sequence, as a rank without data has it.
     pub(crate) fn unplaced(position: u64) -> Cursor {
         Cursor { position, sweep: u64::MAX, sequence: u64::MAX, ..Cursor::default() }
     }
 
-    /// Whether the sequence of this position has still to be looked up.
+    /// True if the sequence of this position has not been looked up.
     pub fn is_unplaced(self) -> bool {
         self.sequence == u64::MAX
     }
 }
 
-/// A sequence, by its place in the corpus.
+/// A sequence, named by its chunk and its number there.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Planned {
     /// The chunk.
@@ -128,30 +129,30 @@ pub struct BatchSlot {
     pub number: u64,
     /// The sequence.
     pub planned: Planned,
-    /// The sweep that the sequence is of; a minibatch may cross sweep ends.
+    /// The sweep of the sequence; a minibatch may cross sweep ends.
     pub sweep: u64,
 }
 
-/// What a minibatch counts as.
+/// The kind of a minibatch: ordinary, or one of equal steps.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum BatchKind {
-    /// A minibatch of its rank alone.
+    /// Not one of equal steps.
     #[default]
     Ordinary,
     /// One of the equal steps of all ranks ([`EqualSteps`](crate::EqualSteps)); it may be empty.
     Step,
-    /// An equal step whose sequences were delivered before in the same sweep, because the rank has run out of others.
+    /// An equal step that repeats sequences of the same sweep, because the rank has run out of others.
     RepeatedStep,
 }
 
-/// How many sequences of a minibatch ranks have that share it by position ([`Sharing::Position`](crate::Sharing::Position)).
+/// How many sequences of a minibatch each rank gets under [`Sharing::Position`](crate::Sharing::Position).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct BatchShare {
     /// The number of ranks.
     pub workers: u64,
-    /// Sequences of the rank that has fewest.
+    /// The smallest number of sequences of a rank.
     pub least: u64,
-    /// Sequences of the rank that has most.
+    /// The largest number of sequences of a rank.
     pub most: u64,
 }
 
@@ -160,31 +161,31 @@ pub struct BatchShare {
 pub struct BatchPlan {
     /// The sequences to deliver, in order.
     pub own: Vec<Planned>,
-    /// Under [`Sharing::Position`](crate::Sharing::Position): those of the same minibatch that other ranks deliver,
-    /// in order. Their faults are charged on every rank, so that all states are the same.
+    /// Under [`Sharing::Position`](crate::Sharing::Position): the sequences of the same minibatch that other ranks
+    /// deliver, in order. Their faults are charged on every rank, so that all states are the same.
     pub foreign: Vec<Planned>,
-    /// Whether the minibatch touched the end of a sweep.
+    /// True if the minibatch reached the end of a sweep, even if it ends exactly there.
     pub sweep_end: bool,
-    /// Whether the data end here. See [`BatchPlan::is_end`].
+    /// True if the data end here. See [`BatchPlan::is_end`].
     pub data_end: bool,
     /// The position after the minibatch.
     pub after: Cursor,
-    /// Samples to keep of the last of the own sequences, where the data end inside it.
+    /// The number of samples to keep of the last own sequence, if the data end inside it.
     pub keep_of_last: Option<u32>,
-    /// Whether it is one of the equal steps.
+    /// Ordinary, or one of equal steps.
     pub kind: BatchKind,
-    /// Where sweeps begin: their number, and the number of their first sequence in the minibatch.
+    /// For each sweep that begins in the minibatch: its number, and the number of its first sequence here.
     sweeps: Vec<(u64, u64)>,
-    /// How the minibatch was dealt out: workers and rank, or (1, 0).
+    /// The workers among which the minibatch was dealt out, and the rank; (1, 0) for one worker.
     dealt: (u64, u64),
-    /// Ranks that have a share of their own: all, unless some have that of another again.
+    /// The number of ranks with a share of their own: all of them, unless some repeat the share of another.
     shares: u64,
-    /// Where sequences were left out: the places that the own and the foreign ones have among those planned.
+    /// If sequences were left out: the numbers that the remaining own and foreign ones had before.
     pub(crate) kept: Option<(Vec<u64>, Vec<u64>)>,
 }
 
 impl BatchPlan {
-    /// A minibatch of one sequence, beside any order.
+    /// A minibatch of one sequence, independent of any order.
     pub fn of_one(planned: Planned, sweep: u64) -> BatchPlan {
         let mut plan = BatchPlan::default();
         plan.clear();
@@ -193,19 +194,19 @@ impl BatchPlan {
         plan
     }
 
-    /// Whether this is no minibatch but the end itself. A minibatch without own sequences is not, as long as other
-    /// ranks have theirs in it, or those that it had are left out.
+    /// True if this is the end itself and not a minibatch. A minibatch without own sequences is not the end if other
+    /// ranks have sequences in it, or if its own were left out.
     pub fn is_end(&self) -> bool {
         self.data_end && self.is_unplanned() && self.foreign.is_empty()
     }
 
-    /// Whether no own sequences were planned, be it that they are left out.
+    /// True if no own sequences were planned. False if some were planned and then left out.
     pub fn is_unplanned(&self) -> bool {
         self.own.is_empty() && self.kept.is_none() && self.kind == BatchKind::Ordinary
     }
 
-    /// How many sequences ranks have without those that are left out, which are numbered as own and then foreign ones; `None`
-    /// for a single rank, and where ranks share chunks.
+    /// How many sequences each rank gets, without those for which `is_left_out` answers true; it is given numbers
+    /// that count the own and then the foreign sequences. `None` for a single rank, and where ranks share chunks.
     pub fn share(&self, is_left_out: Option<&dyn Fn(usize) -> bool>) -> Option<BatchShare> {
         let (workers, _) = self.dealt;
         if workers == 1 {
@@ -265,7 +266,7 @@ impl BatchPlan {
         self.kind = BatchKind::Ordinary;
     }
 
-    /// Forgets what was said of sweeps, before anything is added.
+    /// Forgets the sweeps recorded so far, before any sequence is added.
     pub(crate) fn forget_sweeps(&mut self) {
         self.sweeps.clear();
     }
@@ -278,14 +279,14 @@ impl BatchPlan {
         self.keep_of_last = None;
     }
 
-    /// Says that what is added from now on belongs to this sweep.
+    /// Records that the sequences added from now on belong to this sweep.
     pub(crate) fn begin_sweep(&mut self, sweep: u64) {
         self.sweeps.push((sweep, self.own.len() as u64));
     }
 
     /// Keeps every `workers`-th sequence, from number `rank` on, and makes the others foreign.
     ///
-    /// The first `shares` ranks have shares of their own.
+    /// The first `shares` ranks have shares of their own; the others repeat one of these.
     pub(crate) fn deal(&mut self, workers: u64, rank: u64, shares: u64) {
         if workers == 1 {
             return;

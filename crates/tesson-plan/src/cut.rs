@@ -1,4 +1,11 @@
-//! Cutting minibatches (spec/engine.md §6, §7): what may go into one. Each order loops over its own sequences.
+//! Cutting minibatches (spec/engine.md §6, §7): the rules for what a minibatch may hold. Each order loops over its
+//! own sequences and calls [`Cut::put`] for each.
+//!
+//! Advice for the next editor: the order of the tests in `put` is the specification's (§6.2). The size comes first,
+//! so a minibatch that is full ends without touching the end of the data; a forced sequence skips that test and no
+//! other. `planner/count.rs` counts by the same rules and `planner/seek_step.rs` computes with them: change all
+//! three. `put` runs for every sequence of every rank, so it is inlined, and the rare endings are in `ends_in`, which
+//! is cold.
 
 use tesson_core::Index;
 
@@ -6,7 +13,7 @@ use crate::share::Share;
 use crate::size::Room;
 use crate::{BatchPlan, Consumed, LastSequence, PlanSpec, Planned};
 
-/// How a minibatch fills its room once it is cut.
+/// How far a minibatch has filled its room when it has been cut.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fill {
     /// The data end before its first sequence.
@@ -14,15 +21,15 @@ pub(crate) enum Fill {
     Full,
     /// More would have fit.
     HasRoom,
-    /// It would hold more sequences than memory allows; the plan is incomplete.
+    /// The minibatch would hold more sequences than memory allows; the plan is incomplete.
     TooLarge,
 }
 
-/// What has been put into a room.
+/// The sizes that have been put into a room.
 pub(crate) struct Filling {
     room: Room,
     pub(crate) taken: Room,
-    /// The next own sequence is taken however long it is: it would never be delivered otherwise.
+    /// The next own sequence is taken however long it is; otherwise it would never be delivered.
     pub(crate) forced: bool,
     too_large: bool,
 }
@@ -50,42 +57,43 @@ impl Filling {
 pub(crate) struct Candidate {
     pub(crate) planned: Planned,
     pub(crate) length: u64,
-    /// It belongs to this rank, and was not consumed before states were merged.
+    /// True if it belongs to this rank and was not consumed before states were merged.
     pub(crate) own: bool,
     pub(crate) consumed: bool,
     /// Samples from its beginning to the end of the data.
     pub(crate) left: u64,
 }
 
-/// What stays the same while one minibatch is cut.
+/// The values that stay the same while one minibatch is cut.
 pub(crate) struct Cut<'a> {
     pub(crate) index: &'a Index,
     pub(crate) spec: &'a PlanSpec,
     pub(crate) share: Share,
     pub(crate) room: Room,
-    /// Where the data end; `None` if that is beyond all that is known.
+    /// The position at which the data end; `None` if it lies beyond the index so far.
     pub(crate) end: Option<u64>,
     pub(crate) last_sequence: LastSequence,
     pub(crate) consumed: Option<&'a Consumed>,
-    /// Sequences that a minibatch may hold.
+    /// The most sequences that a minibatch may hold.
     pub(crate) most: usize,
 }
 
 impl Cut<'_> {
-    /// Applies [`LastSequence`] to a sequence that the end of the data lies in, `left` samples after its beginning.
-    /// Returns whether the sequence is left out.
+    /// Applies [`LastSequence`] to the sequence in which the data end, `left` samples after its beginning. Returns
+    /// true if the sequence is left out.
     #[cold]
     pub(crate) fn ends_in(&self, left: u64, own: bool, out: &mut BatchPlan) -> bool {
         match self.last_sequence {
             LastSequence::Whole => {}
             LastSequence::LeftOut => out.data_end = true,
-            // Less than the sequence has, so it fits.
+            // `left` is less than the sequence's length, which has 32 bits.
             LastSequence::Cut => out.keep_of_last = own.then_some(left as u32),
         }
         self.last_sequence == LastSequence::LeftOut
     }
 
-    /// Puts a sequence into the minibatch, or passes over it if it is another rank's. `false`: the minibatch ends before it.
+    /// Puts a sequence into the minibatch, or skips it if it belongs to another rank. `false`: the minibatch ends
+    /// before it.
     #[inline]
     pub(crate) fn put(&self, candidate: Candidate, into: &mut Filling, out: &mut BatchPlan) -> bool {
         let Candidate { planned, length, own, consumed, left } = candidate;

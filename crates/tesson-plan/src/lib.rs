@@ -1,4 +1,4 @@
-//! Which sequence comes when: orders, sharing, cutting and resume states of Tesson.
+//! Tesson's plan, which decides which sequence comes when: orders, sharing, cutting and resume states.
 //!
 //! The plan is a pure function of (index, options, seed, position). It never sees data, threads, files or time, so
 //! it can be tested at a billion sequences, printed without reading, and resumed from a handful of integers.

@@ -1,7 +1,12 @@
-//! States of all ranks combined: what all together have consumed.
+//! Merging the states of all ranks into one that says what all of them together have consumed.
 //!
 //! Under [`Sharing::Chunk`](crate::Sharing::Chunk) each rank has its own position, so between the slowest and the
-//! fastest rank some sequences have been delivered and some have not. Which is which follows from who owned them.
+//! fastest rank some sequences have been delivered and others not. Which ones follows from the rank that owned each:
+//! a sequence has been consumed if its owner's position is past it.
+//!
+//! Advice for the next editor: a bitmap of consumed sequences was rejected, so that a state stays a few integers
+//! (decision 2). The home of a sequence must stay what it was when the states were saved: a layer is read with the
+//! number of workers of that time, by `home mod workers`.
 
 use std::sync::Arc;
 
@@ -9,7 +14,7 @@ use tesson_core::ResumeError;
 
 use crate::{Cursor, ResumeState, Steps};
 
-/// What a number of workers has consumed: of each rank's share, all that starts before its position.
+/// The sequences that one set of workers has consumed: of each rank's share, all that start before its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     /// Position of each rank, in samples since the start; there are as many ranks as positions.
@@ -33,12 +38,12 @@ pub struct Consumed {
 }
 
 impl Consumed {
-    /// Whether anything at or after this cursor has been consumed.
+    /// True if anything at or after this cursor has been consumed.
     pub fn is_ahead_of(&self, cursor: Cursor) -> bool {
         self.layers.iter().flat_map(|layer| &layer.positions).any(|&p| p > cursor.position)
     }
 
-    /// Whether the sequence at a position, with the number by which it was dealt out, has been consumed.
+    /// True if the sequence at a position has been consumed; `home` is the number by which ranks share it.
     #[inline]
     pub(crate) fn holds(&self, position: u64, home: u64) -> bool {
         self.layers.iter().any(|layer| layer.holds(position, home))
@@ -46,14 +51,15 @@ impl Consumed {
 }
 
 /// Combines the states of all ranks, in any order, under sharing by chunk. Any number of workers may resume from the
-/// result, sharing by chunk or by position: what was consumed is left out, everything else comes.
+/// result, sharing by chunk or by position: consumed sequences are left out, all others are delivered.
 ///
-/// Faults are added up, as a single worker would have charged them. Equal states that are of no rank are good for any number of workers
-/// as they are: those of a single worker, of ranks that share by position, and of the start of the data.
+/// Faults are added up, as a single worker would have charged them. Equal states that belong to no rank are valid for
+/// any number of workers and returned unchanged: those of a single worker, of ranks that share by position, and of
+/// the start of the data.
 ///
 /// # Errors
-/// [`ResumeError`] if the states are not those of all ranks of one run: a rank is missing or there twice, the numbers
-/// of workers or the fingerprints differ, or a state does not say whose it is.
+/// [`ResumeError`] if the states are not those of all ranks of one run: a rank is missing or occurs twice, the
+/// numbers of workers or the fingerprints differ, or a state does not say which rank's it is.
 pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> {
     let first =
         states.first().ok_or_else(|| ResumeError::not_all_ranks("the number of states", 0, "at least 1"))?;
@@ -74,7 +80,7 @@ pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> 
     let faults = in_order.iter().map(|s| s.faults).fold(0, u64::saturating_add);
     let mut layers = inherited(&in_order);
     layers.push(Layer { positions: in_order.iter().map(|s| s.cursor.position).collect() });
-    // Steps are counted anew for what is left.
+    // Equal steps are counted again for the rest.
     let cursor = Cursor { steps: Steps::default(), ..cursor };
     let consumed = Consumed { layers };
     let consumed = consumed.is_ahead_of(cursor).then(|| Arc::new(consumed));
@@ -82,8 +88,8 @@ pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> 
     Ok(ResumeState { cursor, faults, consumed, fingerprint, ..ResumeState::default() })
 }
 
-/// The layers that the states have brought along. Ranks that have got beyond an older layer have dropped it, so the
-/// one that still has the most knows them all.
+/// The layers that the states already have. A rank past an older layer has dropped it, so the state with the most
+/// layers has all of them.
 fn inherited(states: &[&ResumeState]) -> Vec<Layer> {
     let consumed = states.iter().filter_map(|s| s.consumed.as_deref());
     consumed.max_by_key(|c| c.layers.len()).map_or(Vec::new(), |c| c.layers.clone())

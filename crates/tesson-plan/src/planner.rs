@@ -1,4 +1,14 @@
-//! The planner: minibatch after minibatch, from any position.
+//! The planner: minibatch after minibatch, from any position (spec/engine.md §6, §7, §10).
+//!
+//! Advice for the next editor. There are three ways to a minibatch, and all of them end in `cut`: `next_own` (a rank
+//! cuts its own chunks), `next_dealt` (one minibatch is cut as for a single worker and dealt out), `next_step` (equal
+//! steps, in `equal.rs`). The planner's only state is its cursor and, after a merge, the list of what was consumed;
+//! whatever the order has worked out is a cache of index, options and seed. So both must be enough to continue: a new
+//! field of [`Cursor`] is a new field of states, too (`resume/`).
+//!
+//! Two other files compute what `cut` decides and must change with it: `seek_step.rs`, by a division, and `count.rs`,
+//! for all ranks in one pass. `tests/model.rs` is the specification written down plainly; `tests/twin.rs` compares it
+//! with the planner over random calls.
 
 mod count;
 mod equal;
@@ -18,12 +28,13 @@ use crate::{
 use crate::{PlanRefusal, Result};
 pub use seek_step::StepSizes;
 
-/// Whether a minibatch has been planned.
+/// The outcome of a call for the next minibatch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It has.
+    /// A minibatch was planned.
     Planned,
-    /// The index is still growing and more of it is needed; the planner is as before the call.
+    /// No minibatch was planned: the index is still growing, and more of it is needed. Repeat the call when it has
+    /// grown.
     NeedIndex,
 }
 
@@ -38,13 +49,13 @@ pub struct Planner {
     order: Box<dyn Order>,
     cursor: Cursor,
     consumed: Option<Arc<Consumed>>,
-    /// The cursor at which retired chunks were last taken.
+    /// The cursor at the last call of [`Planner::take_retired`].
     retired: Cursor,
-    /// Sequences that a minibatch may hold.
+    /// The most sequences that a minibatch may hold.
     most: usize,
 }
 
-/// The order of a specification, with nothing worked out.
+/// The order of a specification, before any sweep has been worked out.
 fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
     let order = spec.order.definition().build();
     match (spec.bucketing, spec.order.seed()) {
@@ -56,7 +67,7 @@ fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
 }
 
 impl Planner {
-    /// A planner at the start of the data. [`Planner::start`] applies the rules of a demand to that.
+    /// A planner at the start of the data. [`Planner::start`] also applies the rules of a demand.
     pub fn new(spec: PlanSpec) -> Planner {
         let (info, order) = (spec.order.info(), order_of(&spec));
         Planner {
@@ -80,19 +91,19 @@ impl Planner {
     /// Goes to the start of the data. `None`: more of the index is needed.
     ///
     /// # Errors
-    /// [`PlanRefusal`] for a demand, a limit or a corpus that nothing can be read with.
+    /// [`PlanRefusal`] for a demand, a limit or a corpus that cannot be read.
     pub fn start(&mut self, index: &Index, demand: Demand) -> Result<Option<Cursor>> {
         self.seek(index, 0, Some(demand))
     }
 
-    /// Goes to the first sequence that starts at or after a position, in samples since the start
-    /// (spec/engine.md §10.1), be it beyond the end of the data. Without a demand no rule of ranks is applied. `None`:
-    /// more of the index is needed.
+    /// Goes to the first sequence that starts at or after a position, in samples since the start (spec/engine.md
+    /// §10.1), even beyond the end of the data. Without a demand no rule of ranks is applied. `None`: more of the
+    /// index is needed.
     ///
     /// Reads through the lengths of the sweep up to there, unless the order is as stored or all lengths are equal.
     ///
     /// # Errors
-    /// As [`Planner::start`].
+    /// The errors of [`Planner::start`].
     pub fn seek(&mut self, index: &Index, position: u64, demand: Option<Demand>) -> Result<Option<Cursor>> {
         self.check(index, demand)?;
         let Some(cursor) = self.find(index, position, demand)? else { return Ok(None) };
@@ -100,12 +111,12 @@ impl Planner {
         Ok(Some(self.set_cursor(cursor)))
     }
 
-    /// Goes to a cursor that this plan has handed out. Cheap where the planner still holds what it needs for that:
-    /// a window or so back, or as far as the last call of [`Planner::released`]; in the `global` order and as stored always.
-    /// `None`: more of the index is needed.
+    /// Goes to a cursor that this plan has returned. Cheap while the planner still holds what it needs for that: for
+    /// about one window back, or back to the cursor of the last call of [`Planner::released`]; always cheap in the
+    /// `global` order and as stored. `None`: more of the index is needed.
     ///
     /// # Errors
-    /// As [`Planner::start`], and for a cursor that cannot be of this corpus.
+    /// The errors of [`Planner::start`], and [`PlanRefusal`] for a cursor that cannot belong to this corpus.
     pub fn resume(
         &mut self,
         index: &Index,
@@ -128,11 +139,12 @@ impl Planner {
         Ok(Some(self.set_cursor(cursor)))
     }
 
-    /// Goes to where a state was saved: [`Planner::resume`] for full states, [`Planner::seek`] for bare positions.
-    /// What a merged state lists as consumed is left out.
+    /// Goes to the position of a state: [`Planner::resume`] for full states, [`Planner::seek`] for bare positions.
+    /// Sequences that a merged state lists as consumed are not planned again.
     ///
     /// # Errors
-    /// As these, and for a rank's state where sharing is by position: it says nothing about the other ranks.
+    /// The errors of these two, and [`PlanRefusal`] for the state of one rank where sharing is by position: it says
+    /// nothing about the other ranks.
     pub fn restore(
         &mut self,
         index: &Index,
@@ -155,10 +167,11 @@ impl Planner {
 
     /// Plans the next minibatch into `out`, which is overwritten but keeps its memory.
     ///
-    /// The plan of a rank may have no sequences although it is not the end ([`BatchPlan::is_end`]).
+    /// The plan of a rank may have no sequences before the end of the data ([`BatchPlan::is_end`] tells the two
+    /// apart).
     ///
     /// # Errors
-    /// As [`Planner::start`].
+    /// The errors of [`Planner::start`].
     pub fn next_batch(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         self.check(index, Some(demand))?;
         out.clear();
@@ -173,7 +186,7 @@ impl Planner {
         if progress == Progress::Planned {
             self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
             out.after = self.cursor;
-            // Only now: whatever is left out, all others keep their minibatch, their rank and their slot.
+            // Last of all, so that every other sequence keeps its minibatch, rank and slot.
             if let Some(excluded) = &self.spec.excluded {
                 out.leave_out(excluded);
             }
@@ -181,9 +194,9 @@ impl Planner {
         Ok(progress)
     }
 
-    /// Plans the next minibatch of a rank that shares by chunk.
+    /// Plans the next minibatch of a rank under sharing by chunk.
     fn next_own(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
-        // Applied at every call: such a rank would look for an own sequence for ever.
+        // At every call: a rank without chunks would search for a sequence of its own without end.
         if let Some(end) = self.end_without_data(index, Some(demand))? {
             self.cursor = Cursor::unplaced(end);
         }
@@ -192,7 +205,11 @@ impl Planner {
         self.advance(index, demand, (Share::new(demand.workers, demand.rank), room), out)
     }
 
-    /// Plans the next minibatch as for a single worker, and deals it out.
+    /// Plans the next minibatch as for a single worker and deals it out (spec/engine.md §6.4), so that minibatches do
+    /// not depend on the number of workers.
+    ///
+    /// A minibatch that is dropped by [`EqualSteps::Drop`] is followed by the next one within the same call. If a
+    /// whole sweep passes in this way, the call is refused instead of searching without end.
     fn next_dealt(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
         let (Cursor { sweep: first, sequence, .. }, mut sweep_end) = (self.cursor, false);
@@ -222,7 +239,7 @@ impl Planner {
         Ok(Progress::Planned)
     }
 
-    /// Deals a minibatch of all ranks out. `false`: it is to be dropped, because some rank would get no share.
+    /// Deals out a minibatch of all ranks. `false`: drop it, because some rank would get no share.
     fn deal(&self, demand: Demand, out: &mut BatchPlan) -> bool {
         let n = out.own.len() as u64;
         let shares = match self.spec.equal_steps {
@@ -234,7 +251,7 @@ impl Planner {
         true
     }
 
-    /// Cuts a minibatch at the planner's cursor, and moves that past it.
+    /// Cuts a minibatch at the planner's cursor and moves the cursor past it.
     fn advance(
         &mut self,
         index: &Index,
@@ -292,14 +309,14 @@ impl Planner {
         self.cursor
     }
 
-    /// Drops what only [`Planner::resume`] at a cursor before this one would need. Until the first call about a window is
-    /// held.
+    /// Drops what only [`Planner::resume`] at a cursor before this one would need. Until the first call the planner
+    /// keeps about one window.
     pub fn released(&mut self, oldest: Cursor) {
         self.order.release(&oldest);
     }
 
-    /// Appends chunks that their sweep does not come back to after the last minibatch planned, each once a sweep.
-    /// The `global` order may come back to any chunk and never appends one.
+    /// Appends the chunks from which the rest of their sweep takes no sequence, as of the last minibatch planned,
+    /// each once a sweep. The `global` order may need any chunk until the sweep ends and never appends one.
     pub fn take_retired(&mut self, index: &Index, into: &mut Vec<u32>) {
         self.order.take_retired(index, &self.retired, &self.cursor, into);
         self.retired = self.cursor;
@@ -324,12 +341,12 @@ impl Planner {
         cursor
     }
 
-    /// Whether the index reaches far enough for this order to plan anything.
+    /// True if the index reaches far enough for this order to plan anything.
     fn can_plan(&self, index: &Index) -> bool {
         index.is_complete() || self.info.plans_while_indexing
     }
 
-    /// What must hold for anything to be read.
+    /// Refuses demands, corpora and specifications with which nothing can be read.
     fn check(&self, index: &Index, demand: Option<Demand>) -> Result<()> {
         if let Some(demand) = demand {
             demand.validate()?;
@@ -340,7 +357,8 @@ impl Planner {
         if index.n_samples() == 0 {
             return Err(PlanRefusal::NoSamples);
         }
-        // The windows of such a rank would never be full.
+        // Such a rank would never fill a window: the reference hangs, or reads other ranks' sequences (spec/engine.md
+        // §8.2).
         if let (true, Some(demand), Sharing::Chunk) = (self.info.is_local, demand, self.spec.sharing)
             && demand.rank >= self.info.n_shared(index)
         {
@@ -367,7 +385,7 @@ impl Planner {
 
     /// The cursor of a position, or the end for a rank without data. `None`: more of the index is needed.
     fn find(&mut self, index: &Index, position: u64, demand: Option<Demand>) -> Result<Option<Cursor>> {
-        // A state may be restored before anything is read: what reads refuses limits.
+        // Without a demand nothing is read yet: a state may be restored, and the first read refuses a wrong limit.
         if demand.is_some() {
             self.spec.end(index)?;
         }

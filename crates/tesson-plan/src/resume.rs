@@ -1,4 +1,9 @@
-//! States: a handful of integers to resume from, and what they belong to.
+//! States: a few integers to resume from, and a fingerprint of what they belong to.
+//!
+//! Advice for the next editor: `tests/golden` has states of every version as they were written, and each is read for
+//! ever or refused by its version. A new field is a new section (`binary.rs`) and a new name (`json.rs`), required or
+//! optional; the old forms do not change (decision 27). A change of what an order delivers is a new version of that
+//! order alone.
 
 mod binary;
 mod fingerprint;
@@ -17,29 +22,30 @@ pub use fingerprint::{Fingerprint, index_shape};
 
 use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, SlotsState, WindowStart, order};
 
-/// Version of the forms of a state. Earlier ones are read.
+/// The version of the forms of a state. Earlier versions are read.
 pub const STATE_VERSION: u8 = 3;
 
-/// The version that recorded nothing of a waiting sequence but its number.
+/// The version that recorded only the number of a pending sequence, not its sweep.
 const WITHOUT_SWEEPS: u8 = 1;
 
 /// The first version that consists of tagged sections.
 const SECTIONS_SINCE: u8 = 3;
 
-/// A position to resume from, and what it belongs to.
+/// A position to resume from, and the fingerprint of what it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResumeState {
     /// The position.
     pub cursor: Cursor,
-    /// Under sharing by chunk whose position it is: the number of workers, and the rank.
+    /// Under sharing by chunk the owner of the position: the number of workers, and the rank.
     pub share: Option<(u64, u64)>,
     /// Faults charged so far.
     pub faults: u64,
     /// In truncated reading: the sequences pending in the rows.
     pub rows: Option<Arc<SlotsState>>,
-    /// In merged states: what was consumed beyond the position.
+    /// In merged states: the sequences consumed beyond the position.
     pub consumed: Option<Arc<Consumed>>,
-    /// What the state belongs to; `None` for a bare position, as the reference saves it.
+    /// The corpus, order and options to which the state belongs; `None` for a bare position, as the reference saves
+    /// it.
     pub fingerprint: Option<Arc<Fingerprint>>,
 }
 
@@ -49,21 +55,21 @@ impl ResumeState {
         ResumeState { cursor: Cursor { position, ..Cursor::default() }, ..ResumeState::default() }
     }
 
-    /// Whether there is no more to this state than its position.
+    /// True if the state is a position and nothing else.
     pub fn is_bare(&self) -> bool {
         self.fingerprint.is_none()
     }
 
-    /// Whether the state belongs to a source. Bare positions belong to any.
+    /// Checks that the state belongs to a source. Bare positions belong to any.
     ///
     /// # Errors
-    /// As [`Fingerprint::check`].
+    /// The errors of [`Fingerprint::check`].
     pub fn check(&self, source: &Fingerprint) -> Result<(), ResumeError> {
         self.fingerprint.as_ref().map_or(Ok(()), |fingerprint| fingerprint.check(source))
     }
 
-    /// Whether a demand may resume from here. A rank's state says nothing about the shares of the others, so it is
-    /// good for the same rank of the same number of workers only.
+    /// Checks that a demand may resume from here. A rank's state says nothing about the shares of the others, so it
+    /// is valid only for the same rank of the same number of workers.
     ///
     /// # Errors
     /// [`ResumeError`] with both shares, and how to resume with other workers.
@@ -79,7 +85,7 @@ impl ResumeState {
         ))
     }
 
-    /// Whether the position is one of a local timeline, so that it says where a window begins.
+    /// True if the position is one of a local timeline and includes the start of a window.
     pub(super) fn is_local(&self) -> bool {
         let order = self.fingerprint.as_ref().map(|f| &f.order);
         order.map_or(self.cursor.window != WindowStart::default(), |order| order.is_local())
@@ -92,7 +98,7 @@ fn order_of_numbers(code: u8, seed: u64, window: u64) -> Result<OrderSpec, Resum
         .ok_or_else(|| ResumeError::unreadable("the number of the order", code, "0 to 6"))
 }
 
-/// Refuses a state of a version that this release cannot know.
+/// The refusal of a state from a later version.
 fn later_version(version: u64) -> ResumeError {
     ResumeError::other_version(
         "the version of the state",
@@ -101,7 +107,7 @@ fn later_version(version: u64) -> ResumeError {
     )
 }
 
-/// Whether an order is still the one that a state of this version was saved in.
+/// Checks that an order still has the version with which a state was saved.
 fn check_order_version(order: &OrderSpec, version: u64) -> Result<(), ResumeError> {
     if version == u64::from(order.version()) {
         return Ok(());

@@ -1,8 +1,13 @@
-//! How ranks share the sequences of a minibatch.
+//! How ranks share the sequences: the demand of a call, and which sequences belong to a rank (spec/engine.md §6.3,
+//! §6.4).
+//!
+//! A sequence belongs to the rank `home mod workers`; what `home` is, the order defines (`Next::home`). The limits of
+//! a demand are those of the exact range, not of the reference, which takes the size as a signed 32-bit number
+//! (§6.1).
 
 use crate::PlanRefusal;
 
-/// How ranks share the sequences.
+/// The way in which ranks share the sequences.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// CNTK's: in shuffled orders by chunk (spec/engine.md §6.3), as stored by running number (spec/engine.md §7). Each
@@ -16,22 +21,22 @@ pub enum Sharing {
 /// The largest size of a minibatch, in samples.
 pub(crate) const MAX_SAMPLES: u64 = (1 << 63) - 1;
 
-/// What one call asks for.
+/// The request of one call: a size, and the worker that gets its share of it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// Samples over all workers, from 1 to 2^63 − 1.
     pub samples: u64,
     /// Workers that share each minibatch, at least 1.
     pub workers: u64,
-    /// Whose share is wanted, below `workers`.
+    /// The worker that gets its share, below `workers`.
     pub rank: u64,
 }
 
 impl Demand {
-    /// A number of samples that limits nothing, for minibatches whose size is given in sequences.
+    /// A number of samples that limits nothing, for minibatches with a size in sequences.
     pub const ANY_SAMPLES: u64 = MAX_SAMPLES;
 
-    /// Whether the demand makes sense.
+    /// Checks that every field is within its range.
     ///
     /// # Errors
     /// [`PlanRefusal`] with the values if a field is out of its range.
@@ -49,7 +54,7 @@ impl Demand {
     }
 }
 
-/// Which owners' numbers are ours.
+/// The part of the sequences that belongs to one rank.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     workers: u64,
@@ -62,15 +67,16 @@ impl Share {
         Share { workers, rank }
     }
 
-    /// The share of who takes everything.
+    /// Everything: the share of a single worker.
     pub(crate) const ALL: Share = Share { workers: 1, rank: 0 };
 
-    /// Of how many workers the rank is, and which.
+    /// The number of workers, and the rank.
     pub(crate) fn workers_and_rank(self) -> (u64, u64) {
         (self.workers, self.rank)
     }
 
-    /// Whether the sequence of this home (place of its chunk, chunk, or running number: as the order deals) is ours.
+    /// True if the sequence with this home (the place of its chunk, its chunk, or a running number, as the order
+    /// defines it) belongs to the rank.
     #[inline]
     pub(crate) fn owns(self, home: u64) -> bool {
         self.workers == 1 || home % self.workers == self.rank

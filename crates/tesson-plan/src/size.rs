@@ -1,8 +1,8 @@
-//! Sizes, in samples and sequences: of what is taken, and of the room that a minibatch has.
+//! Sizes in samples and sequences: of the sequences taken so far, and of the room that a minibatch has.
 
 use crate::Demand;
 
-/// So many samples, in so many sequences.
+/// A number of samples, in a number of sequences.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Size {
     pub(crate) samples: u64,
@@ -13,13 +13,13 @@ impl Size {
     pub(crate) const NOTHING: Size = Size { samples: 0, sequences: 0 };
     pub(crate) const ANY: Size = Size { samples: u64::MAX, sequences: u64::MAX };
 
-    /// Whether another sequence of this length fits beside what was taken.
+    /// True if another sequence of this length fits beside what was taken.
     #[inline]
     pub(crate) fn fits(self, taken: Size, length: u64) -> bool {
         taken.samples + length <= self.samples && taken.sequences < self.sequences
     }
 
-    /// Whether what was taken leaves nothing over.
+    /// True if what was taken leaves no room.
     #[inline]
     pub(crate) fn is_used_up_by(self, taken: Size) -> bool {
         taken.samples >= self.samples || taken.sequences >= self.sequences
@@ -31,7 +31,7 @@ impl Size {
         self.sequences += 1;
     }
 
-    /// Whether all of this fits beside what was taken.
+    /// True if all of this fits into a room beside what was taken.
     pub(crate) fn fits_into(self, room: Size, taken: Size) -> bool {
         taken.samples + self.samples <= room.samples
             && taken.sequences.saturating_add(self.sequences) <= room.sequences
@@ -42,21 +42,22 @@ impl Size {
     }
 }
 
-/// How large a minibatch may get; the smaller limit wins.
+/// The limits of a minibatch's size; the smaller one wins.
 #[derive(Copy, Clone)]
 pub(crate) struct Room {
-    /// Of all ranks.
+    /// The limit for all ranks together (`G` in spec/engine.md §6.1).
     pub(crate) global: Size,
-    /// Of this rank.
+    /// The limit for this rank (`L`).
     pub(crate) own: Size,
 }
 
 impl Room {
     pub(crate) const EMPTY: Room = Room { global: Size::NOTHING, own: Size::NOTHING };
 
-    /// The room that a demand and the most sequences of a minibatch leave to its rank (spec/engine.md §6.1).
+    /// The room that a demand and the limit on sequences leave to its rank (spec/engine.md §6.1).
     ///
-    /// On a local timeline either size is divided among the workers, and every one gets at least a sample and a sequence.
+    /// On a local timeline both sizes are divided among the workers, and each gets at least one sample and one
+    /// sequence.
     pub(crate) fn of(demand: Demand, most_sequences: u64, local_timeline: bool) -> Room {
         let Demand { samples, workers, rank } = demand;
         if local_timeline {
@@ -73,12 +74,12 @@ impl Room {
         Room { global: size, own: size }
     }
 
-    /// What is left of the room after what was taken.
+    /// The rest of the room after what was taken.
     pub(crate) fn minus(self, taken: Room) -> Room {
         Room { global: self.global.minus(taken.global), own: self.own.minus(taken.own) }
     }
 
-    /// Whether a sequence does not fit any more, after what was taken.
+    /// True if a sequence does not fit any more after what was taken.
     #[inline]
     pub(crate) fn is_exceeded_by(self, taken: Room, length: u64, own: bool) -> bool {
         !self.global.fits(taken.global, length) || own && !self.own.fits(taken.own, length)

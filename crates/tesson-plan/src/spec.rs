@@ -1,4 +1,4 @@
-//! What a planner is built from.
+//! The specification of a plan: everything that a planner is built from.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use tesson_core::Index;
 use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Planned, Sharing};
 use crate::{PlanRefusal, Result};
 
-/// Where the data end (spec/engine.md §6.1). Counts the samples of all ranks.
+/// The end of the data (spec/engine.md §6.1), counted in samples of all ranks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Sweep after sweep, for ever.
+    /// No end: sweep after sweep.
     Endless,
-    /// After so many sweeps; 0 ends at once.
+    /// After this number of sweeps; 0 ends at once.
     Sweeps(u64),
     /// With the sequence that holds this sample, counted from 1. 0 is refused at the first read.
     Samples(u64),
 }
 
-/// How the sequence is treated in which [`Limit::Samples`] ends.
+/// The treatment of the sequence in which [`Limit::Samples`] ends.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum LastSequence {
     /// It is delivered whole, as in the reference: the data end after their limit.
@@ -30,22 +30,22 @@ pub enum LastSequence {
     Cut,
 }
 
-/// How the data end, beside where.
+/// The treatment of the last sequence and the last minibatch.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// The sequence that the limit cuts through.
+    /// The treatment of the sequence in which the limit lies.
     pub last_sequence: LastSequence,
-    /// Whether a last minibatch with room left is dropped.
+    /// `true`: a last minibatch with room left is dropped; `false`: it is delivered.
     pub drop_last: bool,
 }
 
-/// How ranks that would run out before others are treated, so that all deliver the same number of minibatches.
+/// The way in which all ranks get the same number of minibatches, although some run out of sequences before others.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum EqualSteps {
     /// Minibatches that not every rank has data for are dropped.
     Drop,
-    /// A rank that has run out repeats its own sequences, from where the sweep began; by position a rank whose share is
-    /// empty gets that of another.
+    /// A rank that has run out repeats its own sequences from the beginning of the sweep; under sharing by position a
+    /// rank with an empty share gets that of another.
     Repeat,
     /// A rank that has run out delivers empty minibatches.
     Empty,
@@ -56,42 +56,43 @@ pub enum EqualSteps {
 pub struct PlanSpec {
     /// The order of the sequences.
     pub order: OrderSpec,
-    /// How ranks share them.
+    /// The way in which ranks share them.
     pub sharing: Sharing,
     /// Where the data end.
     pub limit: Limit,
-    /// How they end there.
+    /// The treatment of the last sequence and minibatch there.
     pub ending: Ending,
-    /// Whether a minibatch continues with the next sweep when one ends.
+    /// `true`: a minibatch continues with the next sweep when one ends; `false`: it ends with its sweep.
     pub cross_sweep_ends: bool,
-    /// Samples of all ranks in an epoch, whose end ends a minibatch, too (spec/engine.md §14). A sequence that lies
-    /// across it belongs to the earlier epoch. `None`: there are no epochs but sweeps.
+    /// Samples of all ranks in an epoch; its end also ends a minibatch (spec/engine.md §14). A sequence that lies
+    /// across it belongs to the earlier epoch. `None`: a sweep is an epoch.
     pub epoch_size: Option<u64>,
-    /// Whether the size of a minibatch is divided among the workers beforehand (the default of CNTK) or limits the
-    /// samples that all pass together.
+    /// `true`: the size of a minibatch is divided among the workers beforehand (the default of CNTK); `false`: it
+    /// limits the samples that all workers pass together (spec/engine.md §6.3).
     pub local_timeline: bool,
-    /// Sequences of all ranks that a minibatch may hold beside the samples that a call asks for, at least 1; divided among
-    /// the workers as the samples are. `None`: any number.
+    /// The most sequences of all ranks in a minibatch, at least 1, in addition to the limit in samples of each call;
+    /// divided among the workers as the samples are. `None`: any number.
     pub most_sequences: Option<u64>,
-    /// Whether sequences of similar length are put together, within what a window takes in. Only in shuffled orders on
-    /// the timeline of all ranks.
+    /// The buckets in which sequences of similar length are grouped, within the randomization window; only in
+    /// shuffled orders on the timeline of all ranks. `None`: no buckets.
     pub bucketing: Option<Bucketing>,
-    /// Whether all ranks deliver the same number of minibatches of each sweep, or of what an epoch or the end of the data
-    /// leaves of it. Under sharing by chunk for minibatches that end with their sweep.
+    /// The way in which all ranks deliver the same number of minibatches of each sweep, or of the part that an epoch
+    /// or the end of the data leaves of it; under sharing by chunk only if minibatches end with their sweep. `None`:
+    /// ranks may run out at different times.
     pub equal_steps: Option<EqualSteps>,
     /// Sequences that are planned like all others and not delivered.
     pub excluded: Option<Arc<ExcludedSequences>>,
 }
 
-/// "For ever", in samples: the largest position that CNTK's shuffled orders reach.
+/// The end of endless data, in samples: the largest position that CNTK's shuffled orders reach.
 pub(crate) const ENDLESS: u64 = (1 << 63) - 1;
 
 impl PlanSpec {
-    /// The position at which the data end, or `None` while the index grows and that is not known; it lies beyond
-    /// all that is known then.
+    /// The position at which the data end. `None` while the index grows and the end, beyond the index so far, is not
+    /// known.
     ///
     /// # Errors
-    /// [`PlanRefusal`] if the limit cannot be met: 0 samples, or more than 2^63 − 1 in a shuffled order.
+    /// [`PlanRefusal`] if the limit is 0 samples, or more than 2^63 − 1 in a shuffled order.
     pub(crate) fn end(&self, index: &Index) -> Result<Option<u64>> {
         let end = match self.limit {
             Limit::Endless => ENDLESS,
@@ -109,12 +110,12 @@ impl PlanSpec {
         Ok(Some(end))
     }
 
-    /// Sequences of all ranks that a minibatch may hold.
+    /// The most sequences of all ranks that a minibatch may hold.
     pub(crate) fn most_sequences(&self) -> u64 {
         self.most_sequences.unwrap_or(u64::MAX)
     }
 
-    /// How the sequence is treated that the next end lies in: one that lies across the end of an epoch belongs to the
+    /// The treatment of the sequence in which the next end lies. A sequence across the end of an epoch belongs to the
     /// earlier epoch, whole.
     pub(crate) fn last_sequence_before(&self, epoch_end: Option<u64>) -> LastSequence {
         match epoch_end {
@@ -123,10 +124,10 @@ impl PlanSpec {
         }
     }
 
-    /// Refuses sizes that nothing can be read with, and buckets of an order that has none.
+    /// Refuses sizes of 0, and bucketing of an order that does not support it.
     ///
     /// # Errors
-    /// [`PlanRefusal`] with what is expected.
+    /// [`PlanRefusal`] with the expected values.
     pub(crate) fn check(&self) -> Result<()> {
         if self.most_sequences == Some(0) {
             return Err(PlanRefusal::NoSequences);
@@ -140,13 +141,13 @@ impl PlanSpec {
         Ok(())
     }
 
-    /// The position at which the epoch ends that this position lies in.
+    /// The end of the epoch in which a position lies.
     pub(crate) fn epoch_end(&self, position: u64) -> Option<u64> {
         let samples = self.epoch_size?.max(1);
         Some((position / samples + 1).saturating_mul(samples))
     }
 
-    /// Whether the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples
+    /// True if the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples
     /// (spec/engine.md §8).
     pub(crate) fn ends_locally(&self, at: Cursor, workers: u64, rank: u64) -> bool {
         match self.limit {
@@ -155,14 +156,15 @@ impl PlanSpec {
         }
     }
 
-    /// After how many of its own samples a rank's data end on a local timeline, if samples are what ends them.
+    /// The number of its own samples after which a rank's data end on a local timeline; `None` if the limit is not
+    /// one in samples.
     pub(crate) fn local_end(&self, workers: u64, rank: u64) -> Option<u64> {
         let Limit::Samples(n) = self.limit else { return None };
         Some(n / workers + u64::from(rank < n % workers))
     }
 
-    /// Whether this is the first time that this rank (sharing by chunk) or any rank (sharing by position) meets a
-    /// sequence, had it run with this demand from the start: what is charged once is charged then.
+    /// True if this rank (sharing by chunk) or any rank (sharing by position) meets a sequence for the first time,
+    /// assuming that it ran with this demand from the start. A fault that is charged once is charged then.
     ///
     /// Meant for the few sequences that have faults. In shuffled orders shared by chunk it works out the chunk
     /// orders of earlier sweeps, `workers` of them on the average.
@@ -171,7 +173,7 @@ impl PlanSpec {
             return sweep == 0;
         }
         let order = self.order.definition();
-        // Shares that are not drawn anew repeat after as many sweeps as there are workers.
+        // Shares that are not drawn again in each sweep repeat after `workers` sweeps.
         let sweeps = if order.info().redraws_shares { sweep } else { sweep.min(demand.workers) };
         (0..sweeps).all(|earlier| order.home(index, planned, earlier) % demand.workers != demand.rank)
     }

@@ -1,8 +1,15 @@
-//! Truncated reading (spec/engine.md §9.3, §9.4): slots of sequences laid end to end; a minibatch takes as many samples
-//! of each.
+//! Truncated reading (spec/engine.md §9.3, §9.4): slots in which sequences lie end to end; a minibatch takes the same
+//! number of samples from each.
 //!
-//! A pure fold: the caller fills slots with sequences and their parsed lengths (the plan knows only counted ones), and takes
-//! the samples of the next minibatch from them. The sequences pending in slots are part of the state.
+//! A pure fold: the caller fills slots with sequences and their parsed lengths (the plan knows only counted ones),
+//! and takes the samples of the next minibatch from them. The sequences pending in slots are part of the state, with
+//! the cursor in the first of each.
+//!
+//! Advice for the next editor. A slot asks for another sequence while it holds no *more* samples than a minibatch
+//! takes (`T ≥ waiting` in §9.3), so it always reads ahead by one sequence: the recorded sweep ends and the end of
+//! the data depend on that. The right splice goes back before the end of the sequence is tested, so that a full slot
+//! of one sequence repeats samples even of its end (§9.4). `planner/count.rs` fills slots in the same way to count
+//! equal steps: change both.
 
 use std::collections::VecDeque;
 
@@ -11,11 +18,11 @@ use std::collections::VecDeque;
 pub struct PendingSequence {
     /// Number of the sequence in the corpus, below 2^63.
     pub sequence: u64,
-    /// Whether a sweep ended when it was fetched: reported once it has been delivered to its end.
+    /// True if a sweep ended when it was fetched; reported once it has been delivered to its end.
     pub sweep_end: bool,
-    /// Its sweep, below 2^63: random draws for it depend on that.
+    /// Its sweep, below 2^63, on which its random draws depend.
     pub sweep: u64,
-    /// Its first samples, of which it has no more where the data end inside it.
+    /// The number of its first samples that are delivered, if the data end inside it.
     pub keep: Option<u32>,
 }
 
@@ -36,13 +43,13 @@ pub struct SlotsState {
 }
 
 impl SlotsState {
-    /// Whether no sequence is pending.
+    /// True if no sequence is pending.
     pub fn is_empty(&self) -> bool {
         self.slots.iter().all(|slot| slot.waiting.is_empty())
     }
 }
 
-/// Samples of a sequence that lie together in a minibatch, and where.
+/// Consecutive samples of a sequence in a minibatch, and their slot and steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<T> {
     /// The sequence.
@@ -51,7 +58,7 @@ pub struct Segment<T> {
     pub slot: u32,
     /// The step at which the sequence begins; negative if that was in an earlier minibatch.
     pub begin: i64,
-    /// The step after its last; beyond the minibatch if it continues in the next.
+    /// The step after the sequence's last; beyond the minibatch if the sequence continues in the next one.
     pub end: i64,
     /// The samples, counted within the sequence.
     pub samples: (u32, u32),
@@ -73,19 +80,20 @@ struct Slot<T> {
     left: u64,
 }
 
-/// The slots of all workers.
+/// The number and size of the slots of all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotsShape {
-    /// How many there are, at least 1.
+    /// The number of slots, at least 1.
     pub n: u64,
     /// Samples of a slot in a minibatch, at least 1.
     pub length: u32,
-    /// The last samples that a slot repeats which holds one sequence only, fewer than `length` (spec/engine.md §9.4).
+    /// The number of last samples that a slot repeats if it is full of one sequence, less than `length`
+    /// (spec/engine.md §9.4).
     pub right_splice: u32,
 }
 
 impl SlotsShape {
-    /// How many of them a worker fills if they are divided.
+    /// The number of slots that a worker fills if they are divided.
     pub fn share(&self, workers: u64, rank: u64) -> u64 {
         self.n / workers + u64::from(rank < self.n % workers)
     }
@@ -107,8 +115,8 @@ pub struct Slots<T> {
 }
 
 impl<T: Clone> Slots<T> {
-    /// `n` empty slots for minibatches of `length` samples, at least 1, of which a slot that holds one sequence only repeats the
-    /// last `right_splice`, fewer than `length`.
+    /// `n` empty slots for minibatches of `length` samples, at least 1. A slot that is full of one sequence repeats
+    /// its last `right_splice` samples, fewer than `length`.
     pub fn new(n: usize, length: u32, right_splice: u32) -> Slots<T> {
         let slot = Slot { held: VecDeque::new(), cursor: 0, left: 0 };
         Slots { length, right_splice, slots: vec![slot; n], pending_end: false }
@@ -119,29 +127,30 @@ impl<T: Clone> Slots<T> {
         self.slots.len()
     }
 
-    /// Whether no sequence is pending in any slot.
+    /// True if no sequence is pending in any slot.
     pub fn is_empty(&self) -> bool {
         self.slots.iter().all(|slot| slot.held.is_empty())
     }
 
-    /// The first slot that must be given another sequence before a minibatch can be made, as long as there are any. A slot
-    /// always holds more samples than it delivers.
+    /// The first slot that needs another sequence before a minibatch can be made, as long as there are any left. A
+    /// slot always holds more samples than it delivers.
     pub fn hungry(&self) -> Option<usize> {
         self.slots.iter().position(|slot| slot.left <= u64::from(self.length))
     }
 
-    /// Whether each of `workers`, who are dealt the slots, has a sample.
+    /// True if each of `workers`, among which the slots are dealt out, has a sample.
     pub fn serve(&self, workers: usize) -> bool {
         let has = |rank| self.slots.iter().skip(rank).step_by(workers).any(|slot| slot.left > 0);
         (0..workers).all(has)
     }
 
-    /// Whether every slot has all the samples that it delivers next.
+    /// True if every slot has all the samples that it delivers next.
     pub fn are_full(&self) -> bool {
         self.slots.iter().all(|slot| slot.left >= u64::from(self.length))
     }
 
-    /// Gives a slot a sequence of so many samples. Of one without samples only its end of a sweep is kept.
+    /// Appends a sequence of `length` samples to a slot. A sequence without samples is not kept, but the end of a
+    /// sweep that came with it is.
     pub fn push(&mut self, slot: usize, what: T, mut pending: PendingSequence, length: u32) {
         if length == 0 {
             self.pending_end |= pending.sweep_end;
@@ -152,12 +161,12 @@ impl<T: Clone> Slots<T> {
         self.slots[slot].held.push_back(Held { what, pending, length });
     }
 
-    /// Says that a sweep ended without a sequence.
+    /// Records that a sweep ended without a sequence.
     pub fn sweep_ended(&mut self) {
         self.pending_end = true;
     }
 
-    /// Puts a slot back to where it was saved, its sequences being pushed already.
+    /// Sets the saved cursor of a slot; its sequences have been pushed already.
     ///
     /// `false` if the cursor lies beyond the first sequence.
     #[must_use]
@@ -171,7 +180,8 @@ impl<T: Clone> Slots<T> {
         true
     }
 
-    /// Appends what the next minibatch holds, slot by slot; returns whether a sweep ended with one of its sequences.
+    /// Appends the segments of the next minibatch, slot by slot. Returns true if a sweep ended with one of its
+    /// sequences.
     pub fn take(&mut self, into: &mut Vec<Segment<T>>) -> bool {
         let (length, splice) = (self.length, self.right_splice);
         self.slots

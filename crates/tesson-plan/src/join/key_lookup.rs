@@ -1,4 +1,7 @@
-//! Finding the sequence of a key.
+//! Finding the sequence of a key: without a table where keys ascend, or else in a hash table of sequence numbers.
+//!
+//! The table holds numbers only and compares the keys in the columns, so it takes 8 to 16 bytes for each key however
+//! long keys are. It is never iterated over; the order of the join does not depend on hashes.
 
 use std::ops::Range;
 
@@ -11,25 +14,25 @@ use crate::rng::mix;
 pub(super) struct KeyLookup<'a> {
     keys: &'a KeyColumns,
     search: Search,
-    /// Keys that occur more than once, beyond the first time.
+    /// The number of sequences with the key of an earlier one.
     pub(super) repeated: u64,
-    /// Some of them: a sequence of the key before, and the one that has it again.
+    /// Some of them: an earlier sequence with the key, and the one that repeats it.
     pub(super) repeated_at: Vec<(u32, u32)>,
 }
 
 enum Search {
-    /// The keys ascend: from where the last one was found. Two corpora in the same order are joined in one pass.
+    /// The keys ascend, and the search starts where the last one was found. Two corpora in the same order are joined
+    /// in one pass.
     Ascending { chunk: usize, at: usize },
-    /// By a table; the sequences whose key counts as missing because it is repeated, ascending.
+    /// A table, and in ascending order the sequences with a key that counts as missing because it is repeated.
     Table { table: Table, ambiguous: Vec<u32> },
 }
 
-/// Steps forward before the key is searched.
+/// The number of steps forward before a bisection.
 const NEAR: usize = 16;
 
 impl<'a> KeyLookup<'a> {
-    /// Gets ready to find any of these keys, of which there are fewer than 2^32 − 1. Up to `most_named` repeated ones are
-    /// listed.
+    /// Prepares to find any of these keys, fewer than 2^32 − 1. Up to `most_named` repeated ones are listed.
     pub(super) fn new(keys: &'a KeyColumns, repeated: RepeatedKeys, most_named: usize) -> KeyLookup<'a> {
         let search = Search::Ascending { chunk: 0, at: 0 };
         let mut lookup = KeyLookup { keys, search, repeated: 0, repeated_at: Vec::new() };
@@ -39,7 +42,7 @@ impl<'a> KeyLookup<'a> {
         lookup
     }
 
-    /// Puts all keys into a table, and notes the repeated ones.
+    /// Enters all keys into a table and records the repeated ones.
     fn tabulate(&mut self, repeated: RepeatedKeys, most_named: usize) -> Search {
         let (mut table, mut ambiguous) = (Table::new(self.keys.n_runs()), Vec::new());
         for (sequence, key) in self.keys.runs() {
@@ -83,7 +86,7 @@ impl<'a> KeyLookup<'a> {
     }
 }
 
-/// The number of a key that is known to be one.
+/// The key of a sequence, where all keys are numbers.
 fn number(keys: &KeyColumns, chunk: usize, i: usize) -> u64 {
     match keys.in_chunk(chunk, i) {
         KeyRef::Number(n) => n,
@@ -91,12 +94,12 @@ fn number(keys: &KeyColumns, chunk: usize, i: usize) -> u64 {
     }
 }
 
-/// Finds a key among ascending ones, beginning near where the last one was.
+/// Finds a key among ascending ones, beginning where the last one was found.
 fn ascend(keys: &KeyColumns, key: u64, chunk: &mut usize, at: &mut usize) -> Option<u32> {
     let len = |chunk: usize| (keys.chunk(chunk).end - keys.chunk(chunk).start) as usize;
     let within = |c: usize| len(c) > 0 && number(keys, c, 0) <= key && key <= number(keys, c, len(c) - 1);
     if *chunk >= keys.n_chunks() || !within(*chunk) {
-        // Empty chunks lie with the ones before them.
+        // `from` skips empty chunks, which have no first and last key to compare.
         let from = |c: usize| (c..keys.n_chunks()).find(|&c| len(c) > 0);
         let (mut low, mut high) = (0, keys.n_chunks());
         while low < high {
@@ -127,10 +130,10 @@ fn ascend(keys: &KeyColumns, key: u64, chunk: &mut usize, at: &mut usize) -> Opt
     (number(keys, *chunk, i) == key).then_some((first + i as u64) as u32)
 }
 
-/// A hash table of sequences; what it holds never shows but through a key.
+/// A hash table of sequences with open addressing. Results depend on its keys alone, never on the order of its slots.
 struct Table(Vec<u32>);
 
-/// Bytes of a table for so many keys.
+/// Bytes of a table for `n` keys.
 pub(super) fn table_bytes(n: u64) -> u64 {
     4 * (2 * n).max(2).next_power_of_two()
 }
@@ -142,7 +145,7 @@ impl Table {
         Table(vec![Table::EMPTY; (table_bytes(n) / 4) as usize])
     }
 
-    /// Where a key's sequence is, or would be.
+    /// The slot of a key's sequence, or the empty slot where it would be entered.
     fn slot(&self, keys: &KeyColumns, key: KeyRef<'_>) -> usize {
         let mask = self.0.len() - 1;
         let mut slot = hash(key) as usize & mask;

@@ -1,8 +1,8 @@
-//! The keys of a whole corpus in few bytes.
+//! The keys of a whole corpus, stored compactly.
 
 use tesson_core::{Key, Keys};
 
-/// A key, wherever it lies.
+/// A borrowed key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyRef<'a> {
     Number(u64),
@@ -28,11 +28,11 @@ impl<'a> KeyRef<'a> {
 
 /// The keys of one chunk.
 enum Column {
-    /// As they came.
+    /// The keys in the form in which the format listed them.
     Keys(Keys),
     /// Numbers within 2^32 of the smallest: 4 bytes each.
     Near { least: u64, offsets: Box<[u32]> },
-    /// The keys of runs of sequences, and where each run ends.
+    /// The keys of runs of sequences, and the end of each run.
     Runs { keys: Box<Column>, ends: Vec<u32> },
 }
 
@@ -60,7 +60,7 @@ impl Column {
         }
     }
 
-    /// Where the run ends that sequence `i` lies in.
+    /// The end of the run of sequence `i`.
     fn run_end(&self, i: usize) -> usize {
         match self {
             Column::Runs { ends, .. } => ends[ends.partition_point(|&end| end as usize <= i)] as usize,
@@ -77,7 +77,8 @@ impl Column {
     }
 }
 
-/// The keys of all sequences of a corpus, in its order: nothing a sequence where they are consecutive, mostly 4 bytes.
+/// The keys of all sequences of a corpus, in its order. Consecutive numbers take no memory for each sequence, most
+/// other numbers 4 bytes.
 #[derive(Default)]
 pub struct KeyColumns {
     columns: Vec<Column>,
@@ -86,7 +87,7 @@ pub struct KeyColumns {
     n: u64,
     last: Option<u64>,
     n_runs: u64,
-    /// Whether a key is not a number above the one before it.
+    /// True if some key is not a number above the one before it.
     unordered: bool,
 }
 
@@ -121,17 +122,17 @@ impl KeyColumns {
         self.n
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Number of runs, of one sequence each where keys are not those of frames.
+    /// Number of runs; without frames each run is one sequence.
     pub(super) fn n_runs(&self) -> u64 {
         self.n_runs
     }
 
-    /// Whether all are numbers, each above the one before it.
+    /// True if all are numbers, each above the one before it.
     pub(super) fn are_ascending(&self) -> bool {
         !self.unordered
     }
@@ -151,7 +152,8 @@ impl KeyColumns {
         self.columns[chunk].get(i)
     }
 
-    /// The first sequence of each run with its key; there are fewer than 2^32 sequences. No run continues in another chunk.
+    /// The first sequence of each run, with its key. The corpus has fewer than 2^32 sequences, and no run continues
+    /// in another chunk.
     pub(super) fn runs(&self) -> impl Iterator<Item = (u32, KeyRef<'_>)> {
         let of_chunk = move |chunk: usize| {
             let sequences = self.chunk(chunk);
@@ -163,7 +165,7 @@ impl KeyColumns {
         (0..self.n_chunks()).flat_map(of_chunk)
     }
 
-    /// The sequences of a run from this one on.
+    /// The rest of a run, beginning with a sequence of it.
     pub(super) fn run(&self, sequence: u32) -> std::ops::Range<u32> {
         let (chunk, i) = self.locate(sequence.into());
         sequence..(self.firsts[chunk] + self.columns[chunk].run_end(i) as u64) as u32
@@ -188,7 +190,7 @@ impl KeyColumns {
             + self.columns.iter().map(Column::bytes).sum::<usize>()
     }
 
-    /// Bytes of memory that looking these keys up takes beside them.
+    /// Bytes of memory that looking up these keys takes in addition to them.
     pub fn bytes_to_find(&self) -> u64 {
         if self.are_ascending() { 0 } else { super::key_lookup::table_bytes(self.n_runs) }
     }

@@ -1,7 +1,14 @@
-//! Joining corpora by key (spec/engine.md §3.2): the first corpus gives chunks and order, the others a partner to each
-//! sequence.
+//! Joining corpora by key (spec/engine.md §3.2): the first corpus defines chunks and order, the others supply a
+//! partner for each sequence.
 //!
-//! The result is an [`Index`] like any other, so that orders, sharing, cutting and states know nothing of joins, and a mapping from its sequences to those of each corpus.
+//! The result is an [`Index`] like any other, so that orders, sharing, cutting and states know nothing of joins, and
+//! a mapping from its sequences to those of each corpus.
+//!
+//! Advice for the next editor: a join runs once at opening, over all sequences, so memory decides. Keys take no bytes
+//! or 4 where they can ([`KeyColumns`]), look-ups need a table only where keys do not ascend ([`KeyLookup`]), and the
+//! mapping stores consecutive numbers as one. Where a key is repeated, the choice of the partner is each format's
+//! ([`RepeatedKeys`]), as the reference differs between them. Frames of an utterance are joined one by one
+//! (spec/speech.md §9); there a *run* of sequences has one key.
 
 mod key_lookup;
 mod keys;
@@ -17,17 +24,18 @@ pub use keys::KeyColumns;
 use key_lookup::KeyLookup;
 use keys::KeyRef;
 
-/// Keys that a report names, at most, of each kind.
+/// The most keys of each kind that a report names.
 const NAMED: usize = 5;
 
-/// How a sequence is treated that has no partner in some corpus.
+/// The treatment of a sequence that has no partner in some corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingKeys {
     /// It is left out and counted, as in the reference.
     LeaveOut,
-    /// It comes without samples in the streams of that corpus.
+    /// It is delivered without samples in the streams of that corpus.
     Empty,
-    /// Nothing is read. A [`Joiner`] leaves it out; the caller refuses by the report.
+    /// The corpus is refused. A [`Joiner`] leaves the sequence out, and the caller refuses because the report counts
+    /// it.
     Refuse,
 }
 
@@ -38,11 +46,13 @@ pub struct Secondary<'a> {
     pub index: &'a Index,
     /// Its keys.
     pub keys: &'a KeyColumns,
-    /// Which sequence of a repeated key is the partner.
+    /// The choice of the partner among the sequences of a repeated key.
     pub repeated: RepeatedKeys,
-    /// Samples by which a sequence may differ in length from its partner in the first corpus and have its length.
+    /// The number of samples by which a sequence may differ from its partner in the first corpus and still count with
+    /// the partner's length.
     pub tolerance: Option<u32>,
-    /// Whether its samples join the frames of the first corpus one by one, where that has frames. A single one joins all.
+    /// `true`: where the first corpus has frames, each sample of a sequence here joins one of them, and a single
+    /// sample joins all. `false`: sequences are joined as a whole.
     pub splits: bool,
 }
 
@@ -50,45 +60,47 @@ pub struct Secondary<'a> {
 pub struct Joiner<'a> {
     primary: &'a Index,
     partners: Vec<Partner<'a>>,
-    /// The corpus whose lengths count, 0 being the first; without one the longest counts.
+    /// The corpus that defines the counted lengths, 0 for the first; `None`: the longest counts.
     definer: Option<usize>,
     missing: MissingKeys,
     joined: Joined,
-    /// Scratch: what one chunk's sequences are made of.
+    /// Scratch for the chunk being joined: for each sequence that is kept its number in the first corpus, its counted
+    /// length, and the number of its frame.
     rows: Vec<u32>,
     lengths: Vec<u32>,
     frames: Vec<u32>,
 }
 
+/// Another corpus during a join: how partners are found there, and those of the chunk being joined.
 struct Partner<'a> {
     index: &'a Index,
     find: KeyLookup<'a>,
-    /// Whether frames join frames.
+    /// True if its frames join the frames of the first corpus.
     in_turn: bool,
-    /// Whether samples do.
+    /// True if its samples join the frames of the first corpus.
     splits: bool,
     tolerance: Option<u32>,
-    /// What was found for the key before: the sequences that belong to it.
+    /// The sequences with the key that was looked up last.
     run: Option<Range<u32>>,
-    /// The chunk that the last partner was found in.
+    /// The chunk of the last partner.
     chunk: usize,
     /// Storage bytes of a sequence, on the average.
     mean: u64,
-    /// Of the chunk being joined: each sequence's partner, [`NO_PARTNER`] for none.
+    /// For each sequence of the chunk being joined its partner, or [`NO_PARTNER`].
     found: Vec<u32>,
 }
 
-/// No partner.
+/// Stands for a missing partner.
 const NO_PARTNER: u32 = u32::MAX;
 
-/// The result.
+/// The result of a join.
 #[derive(Debug, Default)]
 pub struct Joined {
     /// Chunks and lengths of the joined corpus; complete.
     pub index: Index,
     /// Its chunks, as sequences of the corpora it is made of.
     pub chunks: Vec<JoinedChunk>,
-    /// What was not joined.
+    /// The sequences that were not joined.
     pub report: JoinReport,
 }
 
@@ -99,7 +111,7 @@ pub struct JoinedChunk {
     pub chunk: u32,
     rows: Numbers,
     partners: Box<[Numbers]>,
-    /// Of each sequence which frame of its utterance it is, if samples of some corpus join frames.
+    /// For each sequence the number of its frame in the utterance, if samples of some corpus join frames.
     frames: Option<Numbers>,
 }
 
@@ -108,7 +120,7 @@ pub struct JoinedChunk {
 enum Numbers {
     /// Consecutive ones, from this on.
     From(u32),
-    /// Any ones, as distances from the least.
+    /// Any numbers, as distances from the least.
     Each { least: u32, beyond: CompactLengths },
 }
 
@@ -117,13 +129,13 @@ enum Numbers {
 pub struct JoinReport {
     /// Sequences of the first corpus.
     pub sequences: u64,
-    /// Those of them that are in the joined corpus.
+    /// The number of them that are in the joined corpus.
     pub joined: u64,
     /// The other corpora, in order.
     pub parts: Vec<PartReport>,
 }
 
-/// What one corpus lacks.
+/// The sequences that one corpus lacks, has twice, or has with another length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartReport {
     /// Sequences of the first corpus that have no partner here.
@@ -132,19 +144,19 @@ pub struct PartReport {
     pub first_missing: Vec<Key>,
     /// Utterances that have fewer frames here than in the first corpus. None of their frames is joined.
     pub short: u64,
-    /// The first of them, and how many frames it has here and in the first corpus.
+    /// The first such utterance, with its number of frames here and in the first corpus.
     pub first_short: Option<(Key, [u32; 2])>,
-    /// Sequences, or utterances whose frames are sequences, that are in both corpora and have a different number of samples.
-    /// Where one of them has a single sample, that stands for the whole: it does not count.
+    /// Sequences, or utterances if their frames are sequences, that are in both corpora with different numbers of
+    /// samples. A single sample stands for the whole and is not counted here.
     pub unequal: u64,
-    /// The first of them, and how many samples it has here and in the first corpus.
+    /// The first such sequence, with its number of samples here and in the first corpus.
     pub first_unequal: Option<(Key, [u32; 2])>,
-    /// Sequences here whose key an earlier one has.
+    /// Sequences here with the key of an earlier one.
     pub repeated: u64,
     /// The first few of them, in the order of this corpus.
     pub first_repeated: Vec<Key>,
-    /// Of each of those a sequence that has the key before, and the one that has it again, counted within the whole of
-    /// this corpus.
+    /// For each of those keys an earlier sequence and the one that repeats it, counted within the whole of this
+    /// corpus.
     pub repeated_at: Vec<(u32, u32)>,
 }
 
@@ -180,19 +192,20 @@ impl Numbers {
 }
 
 impl JoinedChunk {
-    /// The sequence of the first corpus, counted within [`JoinedChunk::chunk`], that is sequence `i` here.
+    /// The number of sequence `i` in the first corpus, counted within [`JoinedChunk::chunk`].
     #[inline]
     pub fn row(&self, i: u32) -> u32 {
         self.rows.get(i)
     }
 
-    /// The sequence that belongs to sequence `i`, counted within the whole of corpus `part` (1 for the second one).
+    /// The partner of sequence `i`, counted within the whole of corpus `part` (1 for the second one).
     #[inline]
     pub fn partner(&self, part: usize, i: u32) -> Option<u32> {
         Some(self.partners[part - 1].get(i)).filter(|&n| n != NO_PARTNER)
     }
 
-    /// Which frame of its utterance sequence `i` is, where samples of a corpus [join frames](Secondary::splits); 0 elsewhere.
+    /// The number of sequence `i` as a frame of its utterance, if samples of a corpus [join
+    /// frames](Secondary::splits), or else 0.
     #[inline]
     pub fn frame(&self, i: u32) -> u32 {
         self.frames.as_ref().map_or(0, |frames| frames.get(i))
@@ -208,8 +221,8 @@ impl JoinedChunk {
     }
 }
 
-/// The keys of a corpus on its own that occur again: counted, and up to `most` of them named. The corpus has fewer than
-/// 2^32 − 1 sequences.
+/// Counts the repeated keys of a single corpus and names up to `most` of them. The corpus has fewer than 2^32 − 1
+/// sequences.
 pub fn repeated_keys(keys: &KeyColumns, most: usize) -> PartReport {
     take_repeated(keys, &mut KeyLookup::new(keys, RepeatedKeys::First, most))
 }
@@ -221,8 +234,8 @@ fn take_repeated(keys: &KeyColumns, find: &mut KeyLookup<'_>) -> PartReport {
 }
 
 impl<'a> Joiner<'a> {
-    /// Joins `secondaries` to a first corpus. `definer` is the number of the corpus whose lengths count, the first one
-    /// being 0; without one the longest counts. No corpus has 2^32 − 1 sequences or more.
+    /// Joins `secondaries` to a first corpus. `definer` is the number of the corpus that defines the counted lengths,
+    /// 0 for the first; without one the longest counts. No corpus has 2^32 − 1 sequences or more.
     pub fn new(
         primary: &'a Index,
         secondaries: &[Secondary<'a>],
@@ -245,7 +258,7 @@ impl<'a> Joiner<'a> {
         Joiner { primary, partners, definer, missing, joined, rows, lengths, frames }
     }
 
-    /// Joins the next chunk of the first corpus, whose keys these are.
+    /// Joins the next chunk of the first corpus, which has these keys.
     pub fn push(&mut self, chunk: u32, keys: &Keys) {
         self.rows.clear();
         self.lengths.clear();
@@ -290,12 +303,12 @@ impl<'a> Joiner<'a> {
         });
     }
 
-    /// Finds the sequences of a key in the other corpora.
+    /// Looks a key up in the other corpora.
     fn find(&mut self, key: KeyRef<'_>) {
         self.partners.iter_mut().for_each(|partner| partner.run = partner.find.find_run(key));
     }
 
-    /// Counts the corpora that have another number of samples than `n` for the key that was found last.
+    /// Counts, for each corpus, a key that has another number of samples there than `n`.
     fn compare(&mut self, key: KeyRef<'_>, n: u32) {
         for (partner, report) in self.partners.iter_mut().zip(&mut self.joined.report.parts) {
             let Some(run) = partner.run.clone() else { continue };
@@ -307,8 +320,9 @@ impl<'a> Joiner<'a> {
         }
     }
 
-    /// Whether the utterance of a key has fewer than `n` frames in the first corpus whose frames are to join them one by one;
-    /// counts it then, unless a corpus does not have it at all.
+    /// True if the utterance of a key has fewer than `n` frames in a corpus that must supply one for each frame of
+    /// the first; counts it for the first such corpus. False if a corpus lacks the key, since the sequence then
+    /// counts as missing.
     fn is_short(&mut self, key: KeyRef<'_>, n: u32) -> bool {
         if self.partners.iter().any(|partner| partner.run.is_none()) {
             return false;
@@ -329,7 +343,7 @@ impl<'a> Joiner<'a> {
         true
     }
 
-    /// Takes a sequence in, or leaves it out. It is frame `frame` of the utterance of its key, or 0.
+    /// Keeps a sequence or leaves it out. `frame` is its number in the utterance of its key, or 0.
     fn sequence(&mut self, row: u32, length: u32, key: KeyRef<'_>, frame: u32) {
         let mut counted = if self.definer.is_none_or(|d| d == 0) { length } else { 0 };
         let mut complete = true;
@@ -359,21 +373,22 @@ impl<'a> Joiner<'a> {
         if complete || self.missing == MissingKeys::Empty {
             self.rows.push(row);
             self.frames.push(frame);
-            // Where the corpus whose lengths count has nothing, the sequence still counts.
+            // A sequence that the defining corpus lacks still counts as one sample.
             self.lengths.push(counted.max(1));
         } else {
             self.partners.iter_mut().for_each(|p| p.found.truncate(self.rows.len()));
         }
     }
 
-    /// The joined corpus, when all chunks of the first one have been pushed.
+    /// Completes the joined corpus after all chunks of the first one have been pushed.
     pub fn finish(mut self) -> Joined {
         self.joined.index.seal();
         self.joined
     }
 }
 
-/// Which of the sequences of an utterance joins a frame of the first corpus. The last one joins so many further frames.
+/// The sequence of an utterance that joins a frame of the first corpus. The last one also joins as many further
+/// frames as the tolerance allows.
 fn frame_of(run: &Range<u32>, frame: u32, tolerance: Option<u32>) -> Option<u32> {
     let n = run.end - run.start;
     (frame < n.saturating_add(tolerance.unwrap_or(0))).then(|| run.start + frame.min(n - 1))

@@ -73,7 +73,7 @@ fn rows_of(joined: &Joined, n_parts: usize) -> Vec<Vec<Row>> {
     (0..joined.chunks.len()).map(|c| (0..n(c)).map(|i| row(c, i)).collect()).collect()
 }
 
-/// The same, read off the specification.
+/// The sequences of a join, computed from the text of the specification.
 fn plainly(
     corpora: &[Corpus],
     repeated: RepeatedKeys,

@@ -1,7 +1,13 @@
 //! The order in which the sequences are stored, sweep after sweep: CNTK's plain randomizer (spec/engine.md §7).
 //!
-//! Sequence `n` of every sweep is sequence `n` of the corpus. Ranks share by running number, counted over sweep ends. A
-//! minibatch is one run over sweep ends that stops when its room is full. It needs no more of the index than it reads.
+//! Sequence `n` of every sweep is sequence `n` of the corpus. Ranks share by a running number, counted across sweep
+//! ends. A minibatch is one run across sweep ends that stops when its room is full. It needs no more of the index
+//! than it reads.
+//!
+//! Advice for the next editor: this is the only order that plans while the index grows, so it must not treat the
+//! samples or sequences known so far as all of them, and it moves the cursor only when a minibatch is complete. The
+//! running number follows from sweep and sequence, so shares survive a resume and a change of size; the reference
+//! restarts them there (spec/engine.md §16, defect 3).
 
 use tesson_core::Index;
 
@@ -48,7 +54,8 @@ impl Definition for AsStored {
     }
 }
 
-/// Counts sequences over sweep ends and since the start, so that shares do not change when a run is resumed.
+/// The number of a sequence, counted across sweep ends since the start, so that shares do not change when a run is
+/// resumed.
 fn running_number(index: &Index, sweep: u64, sequence: u64) -> u64 {
     sweep.wrapping_mul(index.n_sequences()).wrapping_add(sequence)
 }
@@ -58,7 +65,7 @@ impl Order for AsStored {
         if cut.end.is_some_and(|end| at.position >= end) {
             let samples = cut.index.n_samples();
             out.data_end = true;
-            // Within a first sweep that is still being read no sweep has ended.
+            // While the index grows, the first sweep has not ended.
             out.sweep_end =
                 cut.index.is_complete() && at.position >= samples && at.position.is_multiple_of(samples);
             return Ok(Some(Fill::Nothing));
@@ -124,7 +131,7 @@ impl OrderMemory for AsStored {
     }
 }
 
-/// Sequences that are visited at once.
+/// The number of sequences in a visited run.
 const RUN: u64 = 64;
 
 /// Fills a minibatch. `None`: the index does not reach far enough.
@@ -161,7 +168,7 @@ fn run(cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Option<Fill> {
     Some(filling.fill())
 }
 
-/// A walk over the sequences of an index, as stored.
+/// An iterator over the sequences of an index in stored order, without end.
 struct Walk<'a> {
     index: &'a Index,
     chunk: usize,
@@ -169,7 +176,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that begins with sequence number `sequence` of the corpus; the index knows it.
+    /// Begins with sequence number `sequence` of the corpus, which the index must have.
     fn new(index: &'a Index, sequence: u64) -> Walk<'a> {
         let chunk = index.chunk_of_sequence(sequence);
         Walk { index, chunk, sequence: (sequence - index.chunk(chunk).first_sequence) as usize }

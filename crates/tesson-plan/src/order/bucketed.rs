@@ -1,10 +1,15 @@
-//! Bucketing: sequences of similar length are put together, so that minibatches hold little padding.
+//! Bucketing: groups sequences of similar length, so that minibatches hold little padding.
 //!
-//! A sweep of a shuffled order is cut into *pools*, as many sequences as its window takes in. In each pool the sequences
-//! are sorted by length (of equal ones the earlier first), cut into *buckets* of so many samples and sequences, and the
-//! buckets are shuffled. So a pool holds what it held before, each sequence once; where a sequence comes is a function of
-//! index, seed, sweep and size of the buckets, whatever the minibatches are; and any position is reached by working out
-//! one pool.
+//! A sweep of a shuffled order is cut into *pools* of as many sequences as its window holds. In each pool the
+//! sequences are sorted by length (of equal ones the earlier first), cut into *buckets* of a number of samples and
+//! sequences, and the buckets are shuffled. So each pool keeps its sequences, each once. The result is a function of
+//! index, seed, sweep and size of the buckets, not of the minibatches, and any position is reached by working out one
+//! pool.
+//!
+//! Advice for the next editor: states depend on the stable sort, on where buckets end, on the seed of a pool and on
+//! the draws of the shuffle. Sorted runs without shuffled buckets were rejected, because training notices rising
+//! lengths; so were buckets of the requested minibatch size and buckets of each rank's own sequences, because the
+//! order would depend on calls and on the number of workers (decision 11).
 
 use std::ops::Range;
 
@@ -16,26 +21,27 @@ use crate::Cursor;
 use crate::rng::{GOLDEN, Mt19937_64, mix};
 use crate::size::Size;
 
-/// Size of the buckets in which sequences of similar length are put together; both limits hold, a longer sequence is alone.
+/// The size of the buckets in which sequences of similar length are grouped. Both limits hold; a longer sequence is
+/// alone in its bucket.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Bucketing {
-    /// Samples, best those of a minibatch.
+    /// Samples of a bucket; the number in a minibatch serves best.
     pub samples: u64,
-    /// Sequences, best those of a minibatch; [`u64::MAX`] for any number.
+    /// Sequences of a bucket; the number in a minibatch serves best. [`u64::MAX`] for any number.
     pub sequences: u64,
 }
 
 impl Bucketing {
-    /// Bytes of memory that bucketing takes for a corpus of so many sequences.
+    /// Bytes of memory that bucketing takes for a corpus of `n_sequences`.
     pub fn bytes(n_sequences: u64) -> u64 {
         POOL_BYTES * n_sequences.min(MOST)
     }
 }
 
-/// Most sequences of a pool. A larger one is cut: it would take memory and time, and pad no less.
+/// The most sequences in a pool. A larger one is cut: it would take more memory and time without saving padding.
 const MOST: u64 = 1 << 17;
 
-/// Bytes that a pool takes for each of its sequences, and to be made.
+/// Bytes that a pool takes for each of its sequences, including those for making it.
 const POOL_BYTES: u64 = 64;
 
 /// A shuffled order in buckets.
@@ -43,17 +49,17 @@ pub(crate) struct Bucketed {
     inner: Box<dyn Order>,
     size: Size,
     seed: u64,
-    /// The sweep, and where its pools begin; one more at the end.
+    /// The sweep, and the first sequences of its pools, with the end of the sweep as the last.
     pools: (u64, Vec<u64>),
     /// The number of the first sequence of the pool that has been worked out.
     first: u64,
     pool: Vec<Next>,
-    /// For the first sequence of a bucket the size of the bucket, for others nothing.
+    /// For the first sequence of a bucket the size of the bucket; for others [`Size::NOTHING`].
     buckets: Vec<Size>,
 }
 
 impl Bucketed {
-    /// Puts the sequences of a shuffled order, whose seed is given, into buckets.
+    /// Groups the sequences of a shuffled order with this seed into buckets.
     pub(crate) fn new(inner: Box<dyn Order>, seed: u64, size: Bucketing) -> Bucketed {
         Bucketed {
             inner,
@@ -71,12 +77,12 @@ impl Bucketed {
         self.first..self.first + self.pool.len() as u64
     }
 
-    /// The first sequence of a cursor's pool; of a sweep that is not the current one, the first of all.
+    /// The first sequence of a cursor's pool. For a sweep that is not the current one: the first of all.
     fn pool_of(&self, cursor: &Cursor) -> u64 {
         if cursor.sweep == self.pools.0 { self.pool_around(cursor.sequence).start } else { 0 }
     }
 
-    /// The pool that a sequence of the current sweep lies in. After the last one it is empty.
+    /// The pool of a sequence in the current sweep; an empty range after the last one.
     fn pool_around(&self, sequence: u64) -> Range<u64> {
         let begins = &self.pools.1;
         let at = begins.partition_point(|&begin| begin <= sequence);
@@ -163,7 +169,7 @@ impl OrderMemory for Bucketed {
         self.inner.release(&Cursor { sequence, ..*oldest });
     }
 
-    /// Makes a cursor's sweep current, and its pool one that can be worked out.
+    /// Makes a cursor's sweep current, and prepares the inner order so that the cursor's pool can be worked out.
     fn rewind(&mut self, index: &Index, cursor: &Cursor) {
         self.enter(index, cursor.sweep);
         if !self.range().contains(&cursor.sequence) {
@@ -172,7 +178,7 @@ impl OrderMemory for Bucketed {
         }
     }
 
-    /// Reports the chunks that are needed no more after the pool of `until`.
+    /// Reports the chunks that are no longer needed from the pool of `until` on.
     fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
         let sequence = self.pool_of(until);
         self.inner.take_retired(index, since, &Cursor { sequence, ..*until }, into);

@@ -1,8 +1,14 @@
 //! Chunks shuffled, and sequences among those of the chunks in a window: CNTK's block randomizer (spec/engine.md §5).
 //!
-//! In each sweep the chunks are shuffled, each sequence is swapped with one whose window holds it and that its own window
-//! holds, and ranks share by the place of a sequence's chunk. `shuffle` has one sweep; here are all of them: the current
-//! one, and the one before it while a cursor in it may be resumed.
+//! In each sweep the chunks are shuffled, each sequence is swapped with another so that both stay within each other's
+//! windows, and ranks share by the place of a sequence's chunk. `shuffle` works out one sweep; this file holds the
+//! current one, and the one before it while a cursor in it may be resumed.
+//!
+//! Advice for the next editor: planning runs ahead of delivery, so a resume usually goes back only a little.
+//! `release` says how far: sequences from there on are kept, across one end of a sweep. Going back further restarts
+//! the sweep, which is correct and costs one pass over its sequence numbers; the reference reshuffles with another
+//! seed there (spec/engine.md §16.1), and Tesson does not reproduce that. The bound in `working_bytes` follows from
+//! how `Shuffle` grows and forgets its list: change them together.
 
 use tesson_core::Index;
 
@@ -73,7 +79,7 @@ impl Definition for ChunkWindow {
     fn working_bytes(&self, index: &Index) -> u64 {
         let n = u128::from(index.n_sequences());
         let (window, total) = self.window.size_of_total(index);
-        // Up to two windows are held while a window moves on, in a list whose room doubles when it grows.
+        // Up to two windows are held while a window moves forward, in a list that doubles its capacity when it grows.
         let sequences = (n * u128::from(window.min(total)) * 6).div_ceil(u128::from(total.max(1)));
         4 * (sequences.min(2 * n) as u64)
     }
@@ -91,7 +97,7 @@ impl Definition for ChunkWindow {
     }
 }
 
-/// The shuffles of the sweeps, one after the other.
+/// The order at work: the shuffles of one sweep after the other.
 struct ChunkWindowOrder {
     window: Window,
     seed: u64,
@@ -100,15 +106,15 @@ struct ChunkWindowOrder {
     previous: Option<Shuffle>,
     /// The oldest cursor that may be resumed, if that is known.
     oldest: Option<Cursor>,
-    /// Chunks that their sweep needs no more and that have not been reported yet.
+    /// Chunks that their sweep no longer needs and that have not been reported yet.
     retired: Vec<u32>,
     lookahead: Lookahead,
-    /// Whether no sequence has been prepared yet.
+    /// True until a sequence has been prepared.
     is_new: bool,
 }
 
 impl ChunkWindowOrder {
-    /// Puts the current shuffle aside for the one of another sweep.
+    /// Leaves a sweep for another: keeps its shuffle if a cursor in it may be resumed, or else reuses its memory.
     fn leave(&mut self, index: &Index, mut left: Shuffle, sweep: u64) -> Shuffle {
         if left.sweep < sweep {
             left.retire(u64::MAX, &mut self.retired);
@@ -124,7 +130,7 @@ impl ChunkWindowOrder {
 
 impl SweepOrder for ChunkWindowOrder {
     fn enter(&mut self, index: &Index, sweep: u64) {
-        // A shuffle is large: it stays where it is unless the sweep changes.
+        // A shuffle is a large value: it is not moved unless the sweep changes.
         if self.current.as_ref().is_some_and(|current| current.sweep == sweep) {
             return;
         }
@@ -166,7 +172,7 @@ impl OrderMemory for ChunkWindowOrder {
         }
     }
 
-    /// Makes a cursor's sweep current and, if its sequence has been dropped, starts that sweep anew.
+    /// Makes a cursor's sweep current, and restarts it if the cursor's sequence has been dropped.
     fn rewind(&mut self, index: &Index, cursor: &Cursor) {
         self.enter(index, cursor.sweep);
         if let Some(current) = self.current.as_mut().filter(|c| !c.holds(cursor.sequence)) {
@@ -182,7 +188,7 @@ impl OrderMemory for ChunkWindowOrder {
         into.append(&mut self.retired);
     }
 
-    /// As many sequences as the window takes in, one window after the other.
+    /// Pools of as many sequences as a window holds, one after the other.
     fn pools(&mut self, index: &Index, sweep: u64) -> Vec<u64> {
         self.enter(index, sweep);
         let current = self.current.as_ref().expect("a sweep is entered before it is asked");

@@ -1,11 +1,13 @@
 //! Tesson's `global` order: a keyed permutation of all sequences of a sweep, without a table of them.
 //!
-//! Sequence `n` of sweep `w` is that of number `permutation(seed, w)(n)` in the corpus
-//! ([`Permutation`](crate::rng::Permutation)); ranks share by chunk. Only a table of the chunks and a few sequences are held,
-//! so any sequence of any sweep is known in a fraction of a microsecond, or in a few where there are few sequences, whatever
-//! the size of the corpus. Bandwidth needs random access by sequence.
+//! Sequence `n` of sweep `w` is number `permutation(seed, w)(n)` of the corpus
+//! ([`Permutation`](crate::rng::Permutation)); ranks share by chunk. Only a table of the chunks and a few sequences
+//! are held, so any sequence of any sweep is found in a fraction of a microsecond (for a small corpus in a few),
+//! however large the corpus. To reach full bandwidth, the storage needs random access by sequence.
 //!
-//! Version 2: up to 1,024 sequences are drawn into a table, and the first two change places under every other key.
+//! Version 2: up to 1,024 sequences are drawn into a table, and the first two are swapped under every other key.
+//! Version 1 was uneven for few sequences (decision 23). A sort by hash was rejected because it needs a table, a
+//! linear congruence because it is visibly not random.
 
 use tesson_core::{CompactLengths, Index};
 
@@ -16,7 +18,7 @@ use super::{Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Paramete
 use crate::rng::Permutation;
 use crate::{Cursor, Planned};
 
-/// All sequences shuffled by a keyed permutation: any position is reached at once.
+/// All sequences shuffled by a keyed permutation, in which any position is reached at once.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Global {
     /// The seed; each sweep has its own permutation.
@@ -24,8 +26,8 @@ pub struct Global {
 }
 
 impl Global {
-    /// The order of a sweep of any `n` things: which one comes at a position below `n`. Takes neither memory nor time in
-    /// proportion to `n`.
+    /// The order of a sweep of any `n` things, as a function from a position below `n` to a thing. Its memory and
+    /// time do not grow with `n`.
     pub fn of_sweep(self, n: u64, sweep: u64) -> impl Fn(u64) -> u64 + Send + Sync + 'static {
         let permutation = Permutation::new(n, self.seed, sweep);
         move |position| permutation.get(position)
@@ -76,13 +78,13 @@ impl Definition for Global {
     }
 }
 
-/// The permutation of the current sweep, and where chunks begin.
+/// The order at work: the permutation of the current sweep, and the first sequences of chunks.
 struct GlobalOrder {
     seed: u64,
     sweep: u64,
     permutation: Permutation,
     table: IntervalTable,
-    /// First sequence of each chunk; one more at the end.
+    /// The first sequence of each chunk, with the number of sequences as the last.
     firsts: Vec<u64>,
     n: u64,
     lookahead: Lookahead,
@@ -100,7 +102,7 @@ impl GlobalOrder {
     }
 }
 
-/// The length of all sequences, if it is one and the same, and chunks say so.
+/// The length of all sequences, if every chunk stores the same constant length.
 pub(crate) fn only_length(index: &Index) -> Option<u64> {
     let mut lengths = (0..index.n_chunks()).map(|c| match index.lengths(c) {
         CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
@@ -148,7 +150,7 @@ impl SweepOrder for GlobalOrder {
     }
 }
 
-// It may come back to any chunk, so none retires.
+// Any chunk may be needed again until the sweep ends, so none retires.
 
 impl OrderMemory for GlobalOrder {
     fn bytes(&self) -> usize {

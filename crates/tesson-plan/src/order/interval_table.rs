@@ -1,9 +1,9 @@
-//! Finding the interval that holds a position, in about the time of one look into a table.
+//! Finding the interval that holds a position, in about the time of one table look-up.
 
-/// A coarse table over consecutive intervals of `0..n`: where in the list of intervals to look for a position.
+/// A coarse table over consecutive intervals of `0..n`, from which the search for a position starts.
 ///
-/// Holds about 8 bytes an interval. Positions are cut into at most twice as many equal cells as there are intervals;
-/// where intervals are of similar size the first guess is right or next to it, else a bisection follows.
+/// Holds about 8 bytes an interval. Positions are divided into at most twice as many equal cells as there are
+/// intervals. Where intervals have similar sizes the first guess is right or one off; elsewhere a bisection follows.
 #[derive(Default)]
 pub(crate) struct IntervalTable {
     shift: u32,
@@ -12,7 +12,8 @@ pub(crate) struct IntervalTable {
 }
 
 impl IntervalTable {
-    /// Builds the table for `count` intervals, the first positions of which `first` returns, ascending; they end at `n`.
+    /// Builds the table for `count` intervals that end at `n`. `first` returns the first position of an interval;
+    /// these ascend.
     pub(crate) fn rebuild(&mut self, count: usize, n: u64, first: impl Fn(usize) -> u64) {
         self.shift = 0;
         while n >> self.shift > 2 * count as u64 {
@@ -38,7 +39,7 @@ impl IntervalTable {
         if high - low > 1 {
             return bisect(low, high, position, first);
         }
-        // Without a branch: whether a shuffled position lies before or after a border cannot be foretold.
+        // Without a branch: a processor cannot predict on which side of a border a shuffled position lies.
         low + usize::from(first(low + 1) <= position)
     }
 

@@ -1,7 +1,13 @@
-//! Timelines of each rank's own (spec/engine.md §8): windows of entries, filled one after the other, that a minibatch
-//! is cut from.
+//! Local timelines, one for each rank (spec/engine.md §8): minibatches are cut from windows of entries, which are
+//! filled one after the other.
 //!
-//! What a window holds is the order's ([`FillWindow`]). Positions and sweeps count what this rank alone has delivered.
+//! An order defines the contents of a window ([`FillWindow`]). Positions and sweeps count only what this rank has
+//! delivered.
+//!
+//! Advice for the next editor: the end of a sweep is an entry of the window and is consumed only while the minibatch
+//! has room (§8), so the last minibatch of the data may not report it. A cursor names a window by its start and an
+//! entry by its number, since a window can be filled again from its start alone. After a minibatch the cursor is
+//! moved to an entry that exists, so that states equal those of the reference.
 
 use tesson_core::Index;
 
@@ -21,9 +27,9 @@ pub(super) enum Entry {
     SweepEnd,
 }
 
-/// Fills windows.
+/// An order on a local timeline: fills one window after the other.
 pub(super) trait FillWindow: Send + Sync {
-    /// Fills a window with at least one entry; `next` is where it begins, and then where the following one does.
+    /// Fills a window with at least one entry. `next` is its start, and is set to the start of the following window.
     fn fill(&mut self, index: &Index, share: Share, next: &mut WindowStart, entries: &mut Vec<Entry>);
 
     /// Bytes of memory held.
@@ -36,9 +42,9 @@ pub(super) trait FillWindow: Send + Sync {
 pub(super) struct LocalOrder<F> {
     filler: F,
     entries: Vec<Entry>,
-    /// Where the entries come from, and whose they are.
+    /// The start of the window that the entries fill, and the share that they belong to.
     filled: Option<(WindowStart, Share)>,
-    /// Where the following window begins.
+    /// The start of the following window.
     next: WindowStart,
     /// Chunks of earlier windows.
     retired: Vec<u32>,
@@ -50,7 +56,7 @@ impl<F: FillWindow> LocalOrder<F> {
         LocalOrder { filler, entries, filled: None, next: WindowStart::default(), retired }
     }
 
-    /// The entry at a cursor, which is moved on to a window that has one.
+    /// The entry at a cursor. Moves the cursor to the following window while its own has no such entry.
     fn at(&mut self, index: &Index, share: Share, cursor: &mut Cursor) -> Entry {
         while cursor.sequence >= self.window_len(index, share, cursor.window) {
             cursor.sequence -= self.entries.len() as u64;
@@ -59,7 +65,7 @@ impl<F: FillWindow> LocalOrder<F> {
         self.entries[cursor.sequence as usize]
     }
 
-    /// Entries of the window that a cursor names.
+    /// The number of entries in the window with a given start, which is filled if it is not the current one.
     fn window_len(&mut self, index: &Index, share: Share, window: WindowStart) -> u64 {
         if self.filled != Some((window, share)) {
             self.retire();
@@ -71,7 +77,7 @@ impl<F: FillWindow> LocalOrder<F> {
         self.entries.len() as u64
     }
 
-    /// Notes the chunks of the current window as needed no more.
+    /// Records that the chunks of the current window are no longer needed.
     fn retire(&mut self) {
         let before = self.retired.len();
         self.retired.extend(self.entries.iter().filter_map(|entry| match entry {
@@ -84,7 +90,7 @@ impl<F: FillWindow> LocalOrder<F> {
 }
 
 impl<F: FillWindow> Order for LocalOrder<F> {
-    /// Leaves the cursor at an entry of a window, unless the data end.
+    /// Cuts a minibatch and leaves the cursor at an entry of a window, unless the data end.
     fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult {
         let window = self.window_len(cut.index, cut.share, at.window);
         if at.sequence > window {
@@ -131,7 +137,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
         Ok(Some(if cut.room.own.is_used_up_by(taken) { Fill::Full } else { Fill::HasRoom }))
     }
 
-    /// There is no sweep of all ranks to visit.
+    /// Visits nothing: there is no sweep of all ranks.
     fn visit(&mut self, _: &Index, _: &Cursor, _: SequenceVisitor<'_>) {}
 
     fn find(&mut self, _: &Index, at: &Cursor, _: u64) -> Result<(u64, u64)> {

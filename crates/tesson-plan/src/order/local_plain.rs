@@ -1,6 +1,8 @@
-//! As stored, on a timeline of each rank's own (spec/engine.md §8.1): for what cannot be joined.
+//! The stored order, where each rank has its own timeline (spec/engine.md §8.1); for deserializers that are not
+//! composable.
 //!
-//! A window is the next chunk that has sequences of the rank, which shares by the number of the sequence in the corpus.
+//! A window is the next chunk that has sequences of the rank. Ranks share by the number of the sequence in the
+//! corpus, which starts again with every sweep, unlike in `as_stored`.
 
 use tesson_core::Index;
 
@@ -24,7 +26,7 @@ pub(super) static INFO: OrderInfo = OrderInfo {
     redraws_shares: false,
     window_start: Some(WindowStartFields {
         place: "currentChunkPosition",
-        // The reference counts it with several workers only.
+        // The reference counts it only with several workers.
         sweep: "currentSequencePosition",
         sweep_is_ignored: true,
     }),

@@ -1,4 +1,4 @@
-//! The next sequences of an order, worked out together.
+//! The next sequences of an order, worked out a few at a time.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use tesson_core::Index;
 use super::Next;
 use crate::Planned;
 
-/// Most sequences worked out together.
+/// The most sequences that are worked out together.
 const MOST: u64 = 64;
 
-/// Fewest: so many after a jump, where a single sequence may be all that is wanted.
+/// The fewest: after a jump perhaps a single sequence is wanted.
 const FEWEST: u64 = 4;
 
 /// The next sequences of a sweep.
 ///
-/// The lengths of shuffled sequences lie all over the index. Looked up one by one, between decisions that depend on
-/// them, each would be waited for; looked up together they are fetched together.
+/// The lengths of shuffled sequences are spread over the whole index. Looked up one by one, between decisions that
+/// depend on them, each would wait for memory; in a loop of their own the loads overlap.
 #[derive(Default)]
 pub(super) struct Lookahead {
     sweep: u64,
@@ -25,7 +25,7 @@ pub(super) struct Lookahead {
 }
 
 impl Lookahead {
-    /// Whether `sequence` of the sweep is worked out.
+    /// True if `sequence` of the sweep is worked out.
     pub(super) fn holds(&self, sweep: u64, sequence: u64) -> bool {
         sweep == self.sweep && self.range().contains(&sequence)
     }
@@ -34,7 +34,7 @@ impl Lookahead {
         self.first..self.first + self.next.len() as u64
     }
 
-    /// Works out the first sequences of a range. `find` returns where one lies, and its home.
+    /// Works out the first sequences of a range. `find` returns a sequence and its home.
     pub(super) fn fill(
         &mut self,
         index: &Index,
@@ -62,7 +62,7 @@ impl Lookahead {
         self.next.clear();
     }
 
-    /// The sequences that are worked out, from number `sequence` on.
+    /// The sequences that are worked out, beginning with number `sequence`.
     #[inline]
     pub(super) fn from(&self, sequence: u64) -> &[Next] {
         &self.next[(sequence - self.first) as usize..]

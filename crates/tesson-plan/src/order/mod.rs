@@ -1,11 +1,12 @@
-//! Orders: which sequence follows which.
+//! Orders, which decide which sequence follows which.
 //!
-//! An order has two halves, which lie in one file. Its *definition* ([`ChunkWindow`], [`Global`], …) is what a user chooses
-//! and a state records: [facts](OrderInfo), parameters, and what follows from them and the index alone. An [`Order`] is
-//! built from it, is asked for minibatches, and holds what it has worked out.
+//! An order has two halves in one file. Its *definition* ([`ChunkWindow`], [`Global`], …) is what a user chooses and
+//! a state records: [facts](OrderInfo), parameters, and what follows from them and the index alone. An [`Order`] is
+//! built from it, cuts minibatches, and caches what it has worked out.
 //!
-//! To add an order, write its file and list it in [`OrderSpec`], [`OrderSpec::definition`] and [`ORDERS`]. Nothing else
-//! matches on an order.
+//! To add an order, write its file and list it in [`OrderSpec`], [`OrderSpec::definition`] and [`ORDERS`]. Nothing
+//! else matches on an order. A change of what a seed delivers needs a new `version` of that order, since states and
+//! published orders (docs/order.md) depend on it.
 
 mod as_stored;
 mod bucketed;
@@ -37,20 +38,21 @@ use local_plain::LocalPlain;
 pub use tumbling::Tumbling;
 pub use window::Window;
 
-/// Which order, and its parameters.
+/// An order with its parameters.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum OrderSpec {
-    /// As the sequences are stored, sweep after sweep (CNTK's plain randomizer, spec/engine.md §7).
+    /// The sequences as they are stored, sweep after sweep (CNTK's plain randomizer, spec/engine.md §7).
     AsStored,
     /// Chunks shuffled, and sequences among those of the chunks in a window (CNTK's block randomizer,
     /// spec/engine.md §5).
     ChunkWindow(ChunkWindow),
     /// All sequences shuffled by a keyed permutation.
     Global(Global),
-    /// As stored, on a timeline of each rank's own (spec/engine.md §8.1): for what cannot be joined.
+    /// The sequences as they are stored, where each rank has its own timeline (spec/engine.md §8.1); for
+    /// deserializers that are not composable.
     LocalPlain,
-    /// Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own
-    /// (spec/engine.md §8.2).
+    /// Chunks shuffled, and sequences within one window of chunks after the other, where each rank has its own
+    /// timeline (spec/engine.md §8.2).
     Tumbling(Tumbling),
 }
 
@@ -58,7 +60,7 @@ pub enum OrderSpec {
 static ORDERS: [&OrderInfo; 5] =
     [&as_stored::INFO, &chunk_window::INFO, &global::INFO, &local_plain::INFO, &tumbling::INFO];
 
-/// What ranks share under [`Sharing::Chunk`](crate::Sharing::Chunk).
+/// The unit that ranks share under [`Sharing::Chunk`](crate::Sharing::Chunk).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SharedUnit {
     /// Whole chunks: a rank beyond the number of chunks gets nothing.
@@ -67,30 +69,31 @@ pub(crate) enum SharedUnit {
     Sequences,
 }
 
-/// What holds of an order whatever its parameters are.
+/// Facts about an order that do not depend on its parameters.
 pub(crate) struct OrderInfo {
     /// Its name in states and messages.
     pub(crate) name: &'static str,
-    /// Its version: a state is valid only where sequences still come in the order in which they came when it was saved. Each
-    /// order has its own, so that a change of one leaves the states of all others valid.
+    /// Its version, which a state records: a state is valid only while sequences come in the same order as when it
+    /// was saved. Each order has its own version, so that a change of one leaves the states of all others valid.
     pub(crate) version: u8,
-    /// Its number in binary states; an order with a window has the next number, too, for windows in samples.
+    /// Its number in binary states. An order with a window also has the next number, for windows in samples.
     pub(crate) code: u8,
-    /// Whether each rank counts on a timeline of its own (spec/engine.md §8).
+    /// True if each rank has its own timeline (spec/engine.md §8).
     pub(crate) is_local: bool,
-    /// Whether chunks or sequences are shuffled.
+    /// True if chunks or sequences are shuffled.
     pub(crate) is_shuffled: bool,
-    /// Whether it can plan while the index still grows.
+    /// True if it can plan while the index still grows.
     pub(crate) plans_while_indexing: bool,
-    /// Whether a minibatch ends as soon as it is full, and not before the next sequence that does not fit.
+    /// `true`: a minibatch ends as soon as it is full (spec/engine.md §7); `false`: it ends before the next sequence
+    /// that does not fit (§6.2).
     pub(crate) stops_when_full: bool,
     pub(crate) shared_unit: SharedUnit,
-    /// Whether the shares of ranks are drawn anew in each sweep. If not, they repeat after as many sweeps as there are
-    /// workers.
+    /// True if the shares of ranks are drawn again in each sweep. If not, they repeat after as many sweeps as there
+    /// are workers.
     pub(crate) redraws_shares: bool,
     /// On local timelines: the names of [`WindowStart`](crate::WindowStart) in the reference's states.
     pub(crate) window_start: Option<WindowStartFields>,
-    /// The order with these parameters; `None` if one that it needs is missing.
+    /// Builds the order from parameters; `None` if one that it needs is missing.
     pub(crate) with: fn(Parameters) -> Option<OrderSpec>,
 }
 
@@ -113,7 +116,7 @@ impl OrderInfo {
 pub(crate) struct WindowStartFields {
     pub(crate) place: &'static str,
     pub(crate) sweep: &'static str,
-    /// Whether the second field counts something that follows from the first: it is written as 0 and not read.
+    /// True if the second field follows from the first: it is written as 0 and not read.
     pub(crate) sweep_is_ignored: bool,
 }
 
@@ -124,20 +127,20 @@ pub(crate) struct Parameters {
     pub(crate) window: Option<Window>,
 }
 
-/// What follows from an order's parameters and the index alone.
+/// The half of an order that follows from its parameters and the index alone.
 pub(crate) trait Definition {
-    /// What holds of the order whatever its parameters are.
+    /// The facts that do not depend on its parameters.
     fn info(&self) -> &'static OrderInfo;
 
-    /// The parameters; none unless the order has some.
+    /// The parameters; none by default.
     fn parameters(&self) -> Parameters {
         Parameters::default()
     }
 
-    /// The order, with nothing worked out.
+    /// The order at work, before any sweep has been worked out.
     fn build(&self) -> Box<dyn Order>;
 
-    /// Refuses parameters that nothing can be read with, and corpora that are too large.
+    /// Refuses parameters of 0, and corpora that are too large for the order.
     ///
     /// # Errors
     /// [`PlanRefusal`] with the value.
@@ -153,12 +156,12 @@ pub(crate) trait Definition {
         0
     }
 
-    /// Whether any chunk may be needed at any time of a sweep.
+    /// True if any chunk may be needed at any time of a sweep.
     fn needs_all_chunks(&self, _index: &Index) -> bool {
         false
     }
 
-    /// The order in which what is not composable is read where this one was asked for (spec/engine.md §2).
+    /// The order that replaces this one for deserializers that are not composable (spec/engine.md §2).
     fn on_local_timeline(&self) -> Option<OrderSpec> {
         None
     }
@@ -185,49 +188,49 @@ impl OrderSpec {
         self.info().name
     }
 
-    /// The version of the order: a state is valid only where sequences still come in the order in which they came when it
-    /// was saved.
+    /// The version of the order. A state is valid only while sequences come in the same order as when it was saved.
     pub fn version(&self) -> u8 {
         self.info().version
     }
 
-    /// The seed, where there is one.
+    /// The seed, if the order has one.
     pub fn seed(&self) -> Option<u64> {
         self.definition().parameters().seed
     }
 
-    /// The window, where there is one.
+    /// The window, if the order has one.
     pub fn window(&self) -> Option<Window> {
         self.definition().parameters().window
     }
 
-    /// Whether each rank counts on a timeline of its own (spec/engine.md §8).
+    /// True if each rank has its own timeline (spec/engine.md §8).
     pub fn is_local(&self) -> bool {
         self.info().is_local
     }
 
-    /// Whether chunks or sequences are shuffled.
+    /// True if chunks or sequences are shuffled.
     pub fn is_shuffled(&self) -> bool {
         self.info().is_shuffled
     }
 
-    /// Whether sequences of similar length can be put together ([`Bucketing`]).
+    /// True if sequences of similar length can be grouped ([`Bucketing`]).
     pub(crate) fn can_be_bucketed(&self) -> bool {
         self.is_shuffled() && !self.is_local()
     }
 
-    /// Whether minibatches can be planned while the index still grows.
+    /// True if minibatches can be planned while the index still grows.
     pub fn plans_while_indexing(&self) -> bool {
         self.info().plans_while_indexing
     }
 
-    /// How many ranks can get anything under [`Sharing::Chunk`](crate::Sharing::Chunk): chunks or sequences of the corpus.
+    /// The number of ranks that can get data under [`Sharing::Chunk`](crate::Sharing::Chunk): the chunks or the
+    /// sequences of the corpus.
     pub fn n_shared(&self, index: &Index) -> u64 {
         self.info().n_shared(index)
     }
 
-    /// Whether ranks share whole chunks, on the timeline of all of them, under [`Sharing::Chunk`](crate::Sharing::Chunk).
-    /// A rank without a chunk is at the end of the data then (spec/engine.md §6.3).
+    /// True if ranks share whole chunks on a common timeline under [`Sharing::Chunk`](crate::Sharing::Chunk). A rank
+    /// without a chunk is then at the end of the data (spec/engine.md §6.3).
     pub fn shares_chunks(&self) -> bool {
         self.info().shares_chunks()
     }
@@ -237,12 +240,12 @@ impl OrderSpec {
         self.definition().working_bytes(index)
     }
 
-    /// Whether any chunk may be needed at any time of a sweep.
+    /// True if any chunk may be needed at any time of a sweep.
     pub fn needs_all_chunks(&self, index: &Index) -> bool {
         self.definition().needs_all_chunks(index)
     }
 
-    /// Bytes of storage, about, of the chunks that sequences near one place of a sweep come from.
+    /// The approximate storage, in bytes, of the chunks from which neighbouring sequences of a sweep come.
     pub fn storage_in_use(&self, index: &Index) -> u64 {
         let sizes = || (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes);
         let (all, largest) = (sizes().sum::<u64>(), sizes().max().unwrap_or(0));
@@ -254,11 +257,11 @@ impl OrderSpec {
                 (u128::from(all) * u128::from(size.min(total)) / u128::from(total.max(1))) as u64
             }
         };
-        // A place lies in a chunk, and near the next.
+        // A position lies in one chunk and near the next.
         all.min(within.saturating_add(2 * largest))
     }
 
-    /// The order in which what is not composable is read where this one was asked for (spec/engine.md §2).
+    /// The order that replaces this one for deserializers that are not composable (spec/engine.md §2).
     #[must_use]
     pub fn on_local_timeline(self) -> OrderSpec {
         self.definition().on_local_timeline().unwrap_or(self)
@@ -269,40 +272,44 @@ impl OrderSpec {
 #[derive(Copy, Clone)]
 pub(crate) struct Next {
     pub(crate) planned: Planned,
-    /// The number by which ranks share: place of the chunk in the sweep, the chunk itself, or a running number.
+    /// The number by which ranks share: the place of the chunk in the sweep, the chunk itself, or a running number.
     pub(crate) home: u64,
     /// Counted length in samples.
     pub(crate) length: u32,
 }
 
-/// Is called with runs of sequences; returns whether it wants more.
+/// A function that is called with runs of sequences and returns true if it wants more.
 pub(crate) type SequenceVisitor<'a> = &'a mut dyn FnMut(&[Next]) -> bool;
 
-/// How a cut minibatch fills its room. `None`: more of the index is needed.
+/// The result of cutting: how far the minibatch fills its room. `None`: more of the index is needed.
 pub(crate) type CutResult = Result<Option<Fill>>;
 
-/// An order at work: minibatches from what it has worked out. Calls serve a minibatch or a run of sequences.
+/// An order at work, which cuts minibatches from what it has worked out.
+///
+/// The trait is called through a `Box`, so each call serves a whole minibatch or a run of sequences, never one
+/// sequence: a virtual call for each would cost more than the shuffle.
 pub(crate) trait Order: OrderMemory {
-    /// Cuts a minibatch from a cursor, which is moved past it. If more of the index is needed, the cursor has not moved, and
-    /// `out` is incomplete.
+    /// Cuts a minibatch from a cursor and moves the cursor past it. If more of the index is needed, the cursor has
+    /// not moved, and `out` is incomplete.
     ///
     /// # Errors
-    /// [`PlanRefusal`] for a cursor that cannot be of this corpus.
+    /// [`PlanRefusal`] for a cursor that cannot belong to this corpus.
     fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult;
 
-    /// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
+    /// Visits the sequences of a sweep, beginning at a cursor, in runs until the visitor returns `false`.
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>);
 
-    /// The first sequence of a cursor's sweep that starts at or after a sample of it, and the sample at which that starts.
+    /// Finds the first sequence of a cursor's sweep that starts at or after a sample of the sweep. Returns its number
+    /// and the sample at which it starts.
     ///
     /// # Errors
-    /// [`PlanRefusal`] where positions do not tell which sequence comes next.
+    /// [`PlanRefusal`] in orders in which a position alone does not determine the next sequence.
     fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<(u64, u64)>;
 
-    /// Whether a cursor can be of this corpus. `false`: more of the index is needed to tell.
+    /// `true`: a cursor can belong to this corpus; `false`: more of the index is needed to decide.
     ///
     /// # Errors
-    /// [`PlanRefusal`] if it cannot.
+    /// [`PlanRefusal`] if it cannot belong to the corpus.
     fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool> {
         let n = index.n_sequences();
         if !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
@@ -315,20 +322,21 @@ pub(crate) trait Order: OrderMemory {
     }
 }
 
-/// What an order holds of the sweeps that it has worked out.
+/// The memory of an order: what it keeps of the sweeps that it has worked out.
 pub(crate) trait OrderMemory: Send + Sync {
     /// Makes the order ready to resume at a cursor.
     fn rewind(&mut self, _index: &Index, _cursor: &Cursor) {}
 
-    /// Drops what only [`OrderMemory::rewind`] to a cursor before this one would need. Until the first call about a window is
-    /// held.
+    /// Drops what only [`OrderMemory::rewind`] to a cursor before this one would need. Until the first call the order
+    /// keeps about one window.
     fn release(&mut self, _oldest: &Cursor) {}
 
-    /// Appends chunks that their sweep does not come back to after a cursor, each once a sweep. `since` is the cursor of the
-    /// last call.
+    /// Appends the chunks from which their sweep takes no sequence after the cursor `until`, each once a sweep.
+    /// `since` is the cursor of the last call.
     fn take_retired(&mut self, _index: &Index, _since: &Cursor, _until: &Cursor, _into: &mut Vec<u32>) {}
 
-    /// Where the runs of sequences of a sweep begin that are put into buckets together; the last one is where the sweep ends.
+    /// The numbers of the sequences at which the pools of a sweep begin, which are bucketed separately; the last one
+    /// is the end of the sweep.
     fn pools(&mut self, index: &Index, _sweep: u64) -> Vec<u64> {
         vec![0, index.n_sequences()]
     }
@@ -339,7 +347,7 @@ pub(crate) trait OrderMemory: Send + Sync {
     }
 }
 
-/// The order with a number in binary states and these parameters; the window is a size without its unit.
+/// Finds the order with a number in binary states and these parameters; the window is a size without its unit.
 pub(crate) fn by_code(code: u8, seed: u64, window: u64) -> Option<OrderSpec> {
     let of_kind = |info: &&OrderInfo, window: Window| {
         let parameters = Parameters { seed: Some(seed), window: Some(window) };
@@ -351,16 +359,16 @@ pub(crate) fn by_code(code: u8, seed: u64, window: u64) -> Option<OrderSpec> {
         .next()
 }
 
-/// Facts about the order of a name.
+/// Finds the facts about the order with a name.
 ///
 /// # Errors
-/// The names of all orders.
+/// The names of all orders, as a text, if none has that name.
 pub(crate) fn by_name(name: &str) -> Result<&'static OrderInfo, String> {
     let names = || ORDERS.map(|info| info.name).join(", ");
     ORDERS.into_iter().find(|info| info.name == name).ok_or_else(names)
 }
 
-/// The fields of window starts in the reference's states, of all orders that have one.
+/// The fields of window starts in the reference's states, for every order that has them.
 pub(crate) fn window_starts() -> impl Iterator<Item = &'static WindowStartFields> {
     ORDERS.iter().filter_map(|info| info.window_start.as_ref())
 }

@@ -1,9 +1,18 @@
 //! The shuffle of one sweep: chunk order, windows, and the pass over the sequences (spec/engine.md §5).
 //!
-//! Advice for the next editor: the order of draws is CNTK's and part of every saved state. Sequences are named by
-//! their *position* before the shuffle, so "its home lies in the window" is "its position lies in the window's
-//! positions", and a place table is needed only to learn from which slots a sequence may be taken (`reach`). Windows
-//! move forward only; all of the laziness rests on that.
+//! Advice for the next editor: the order of draws is CNTK's and part of every saved state. The same seed makes the
+//! chunk order and, in a second generator, the pass over the sequences; each position of the pass draws at least
+//! once, and again for every rejected partner. Neither shuffle is uniform (decision 23), and both must stay as they
+//! are.
+//!
+//! Sequences are named by their *position* before the shuffle, so "its home lies in the window" is "its position lies
+//! in the window's positions", and a table of places is needed only to find from which slots a sequence may be taken
+//! (`reach`). Windows move forward only; all of the laziness rests on that. A slot is final when the pass has left
+//! the last slot with a window that holds it, which is `reach_end` of its place.
+//!
+//! The whole order of a sweep as a list was rejected (decision 2): 4 GB at 10⁹ sequences, and a full pass before the
+//! first minibatch even for small windows. With one window over everything the list is the whole order anyway; there
+//! [`SweepPreview`] serves the first minibatches.
 
 use tesson_core::Index;
 
@@ -14,13 +23,13 @@ use super::window;
 use crate::Planned;
 use crate::rng::{Mt19937_64, Remainder};
 
-/// The chunks by place, for a sweep whose seed (base seed + sweep) is given (spec/engine.md §5.1).
+/// The chunks by place in a sweep; `seed` is the base seed + the number of the sweep (spec/engine.md §5.1).
 pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
     let mut chunks: Vec<u32> = (0..n as u32).collect();
     let mut generator = Mt19937_64::new(seed);
     let remainder = Remainder::by((n as u64).max(1));
     for i in 0..n {
-        // Every item swaps with any other: not a uniform shuffle, but the one to be equal to.
+        // Every item swaps with any other. That is not uniform, but it is CNTK's shuffle.
         chunks.swap(i, remainder.of(generator.draw()) as usize);
     }
     chunks
@@ -32,7 +41,7 @@ pub(super) fn place_of_chunk(index: &Index, chunk: u32, seed: u64, sweep: u64) -
     places.iter().position(|&other| other == chunk).map_or(u64::MAX, |place| place as u64)
 }
 
-/// A chunk at its place in the sweep. All but `chunk` are positions of sequences.
+/// A chunk at its place in the sweep. All fields but `chunk` are positions of sequences.
 #[derive(Copy, Clone, Default)]
 struct Place {
     chunk: u32,
@@ -40,7 +49,7 @@ struct Place {
     /// The window of the place.
     begin: u32,
     end: u32,
-    /// The slots whose windows hold this place: where its sequences can get to.
+    /// The slots with windows that hold this place: those that its sequences can reach.
     reach_begin: u32,
     reach_end: u32,
 }
@@ -50,21 +59,21 @@ struct Place {
 /// Holds 4 bytes a sequence of two windows or so and about 32 a chunk.
 pub(super) struct Shuffle {
     pub(super) sweep: u64,
-    /// By place; one more at the end, where everything ends.
+    /// All places, and one more for the end of the sweep.
     places: Vec<Place>,
     table: IntervalTable,
     generator: Mt19937_64,
     /// The sequence at positions `base`, `base + 1`, …, by its position before the shuffle.
     list: Vec<u32>,
     base: u32,
-    /// The position that the pass has come to, and its place.
+    /// The position that the pass has reached, and its place.
     next: u32,
     place: usize,
-    /// Whether every window holds everything: no draw is rejected then.
+    /// True if every window holds the whole sweep; then no draw is rejected.
     whole: bool,
     /// Serves the first minibatches of a run instead of the list.
     preview: Option<SweepPreview>,
-    /// Places whose chunks have been reported as done.
+    /// The number of places with chunks that have been reported as done.
     retired: usize,
 }
 
@@ -88,7 +97,7 @@ impl Shuffle {
         shuffle
     }
 
-    /// Works out a few sequences from `from` on alone if the whole sweep would take long.
+    /// Works out only the few sequences from `from` on if the whole sweep would take long.
     pub(super) fn preview(&mut self, from: u64) {
         if self.whole {
             let all = self.places[self.places.len() - 1].first;
@@ -96,7 +105,7 @@ impl Shuffle {
         }
     }
 
-    /// The same for another sweep, in the memory of this one.
+    /// Begins another sweep, in the memory of this one.
     pub(super) fn restart(&mut self, index: &Index, window: Window, seed: u64, sweep: u64) {
         let seed = seed.wrapping_add(sweep);
         self.sweep = sweep;
@@ -135,7 +144,7 @@ impl Shuffle {
         }
     }
 
-    /// Where as many places begin as fill a window, one window after the other, and where the sweep ends.
+    /// The positions at which pools begin, each of as many places as fill a window, and the end of the sweep.
     pub(super) fn pools(&self, index: &Index, window: Window) -> Vec<u64> {
         let mut begins = Vec::new();
         let mut taken: u64 = 0;
@@ -152,8 +161,8 @@ impl Shuffle {
         begins
     }
 
-    /// Takes in the windows of all places. Both of their ends only ever move forward, so the places whose windows hold
-    /// a place follow each other, too.
+    /// Records the windows of all places, and from them which slots each place can reach. Both ends of a window only
+    /// move forward, so the places with windows that hold a given place are consecutive, too.
     fn set_windows(&mut self, windows: impl Iterator<Item = (usize, usize)>) {
         let (mut entered, mut left) = (0, 0);
         let mut whole = true;
@@ -173,8 +182,9 @@ impl Shuffle {
         self.whole = whole;
     }
 
-    /// Works out what is needed to ask for sequence `from`; returns up to which one may be asked. What lies before
-    /// the window of `from`, and before `keep`, may be forgotten; asking for it again starts the sweep anew.
+    /// Works the sweep out as far as sequence `from` needs. Returns the end of the sequences that are final then.
+    /// What lies before the window of `from`, and before `keep`, may be forgotten; going back to it restarts the
+    /// sweep.
     pub(super) fn prepare(&mut self, from: u64, keep: u64) -> u64 {
         if let Some(end) = self.preview.as_ref().and_then(|preview| preview.end(from)) {
             return end;
@@ -189,12 +199,12 @@ impl Shuffle {
         if self.next == all { all.into() } else { self.places[slot + 1].first.into() }
     }
 
-    /// Whether sequence `from` has not been forgotten.
+    /// True if sequence `from` has not been forgotten.
     pub(super) fn holds(&self, from: u64) -> bool {
         from >= self.base.into()
     }
 
-    /// Drops the sequences before a position, if they are enough to be worth the move.
+    /// Drops the sequences before a position if there are enough to be worth moving the rest.
     fn forget(&mut self, before: u32) {
         let before = before.min(self.places[self.place].begin).saturating_sub(self.base) as usize;
         if before > 1024 && before * 2 > self.list.len() {
@@ -203,7 +213,7 @@ impl Shuffle {
         }
     }
 
-    /// Runs the pass up to a position where a place begins.
+    /// Runs the pass up to a position at which a place begins.
     fn run(&mut self, goal: u32) {
         while self.next < goal {
             let place = self.places[self.place];
@@ -222,7 +232,8 @@ impl Shuffle {
         }
     }
 
-    /// The pass up to position `to`, all windows being the whole sweep.
+    /// Runs the pass up to position `to` where every window is the whole sweep: no test can fail, so draws are used
+    /// in blocks as the generator makes them.
     fn swap_freely(&mut self, to: u32) {
         let remainder = Remainder::by(self.list.len() as u64);
         let mut t = self.next as usize;
@@ -237,7 +248,7 @@ impl Shuffle {
         }
     }
 
-    /// The pass up to position `to`, all of it in the slot of one place.
+    /// Runs the pass up to position `to` within the slot of one place.
     fn swap_within_windows(&mut self, slot: Place, to: u32) {
         let remainder = Remainder::by(u64::from(slot.end - slot.begin).max(1));
         for t in self.next..to {
@@ -246,6 +257,8 @@ impl Shuffle {
             let partner = loop {
                 let j = slot.begin + remainder.of(self.generator.draw()) as u32;
                 let other = self.list[(j - self.base) as usize];
+                // Both tests of spec/engine.md §5.3. The second one uses the home of the sequence at `t`, which is
+                // looked up once, instead of the home of every partner that is drawn.
                 let welcome = slot.begin <= other && other < slot.end;
                 if welcome & (home.reach_begin <= j && j < home.reach_end) {
                     break j;
@@ -261,7 +274,7 @@ impl Shuffle {
         self.table.find(position.into(), |p| self.places[p].first.into())
     }
 
-    /// Where sequence number `sequence` of the sweep lies, and its home; it has been prepared.
+    /// The sequence with number `sequence` of the sweep, which has been prepared, and its home.
     #[inline]
     pub(super) fn get(&self, sequence: u64) -> (Planned, u64) {
         let position = match &self.preview {
@@ -273,7 +286,7 @@ impl Shuffle {
         (Planned { chunk: place.chunk, sequence: position - place.first }, home as u64)
     }
 
-    /// Reports chunks none of whose sequences come at `sequence` or later, each once.
+    /// Reports the chunks with no sequence at `sequence` or later, each once.
     pub(super) fn retire(&mut self, sequence: u64, into: &mut Vec<u32>) {
         while self.retired + 1 < self.places.len()
             && u64::from(self.places[self.retired].reach_end) <= sequence

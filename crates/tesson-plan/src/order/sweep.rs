@@ -1,4 +1,11 @@
 //! Orders that are worked out sweep by sweep, and how minibatches are cut from them (spec/engine.md §6.2).
+//!
+//! Advice for the next editor: `cut_rounds` and `round` are `read` and `round` of the specification, with its rules
+//! of forced sequences and of minibatches that cross a sweep end. The loop over sequences is generic, so that nothing
+//! is called through a vtable for each of them. Differences from the text: limits in sequences, consumed sequences of
+//! merged states (which belong to no share and take no room), buckets, and endings other than CNTK's. Without merged
+//! states a round always moves the cursor; with them it may pass a whole sweep without a sequence, which must end the
+//! loop.
 
 use tesson_core::Index;
 
@@ -11,13 +18,13 @@ use crate::{BatchPlan, Cursor};
 
 /// An order that is worked out sweep by sweep, on the timeline of all ranks.
 pub(super) trait SweepOrder: OrderMemory + Sized {
-    /// Makes a sweep the current one.
+    /// Makes a sweep current.
     fn enter(&mut self, index: &Index, sweep: u64);
 
-    /// Works the current sweep out as far as is needed to ask for sequence `from`, which the sweep has.
+    /// Works the current sweep out as far as sequence `from`, which it has.
     fn prepare(&mut self, index: &Index, from: u64);
 
-    /// The sequences from number `from` of the current sweep on, as far as they are prepared; at least one.
+    /// The prepared sequences of the current sweep that begin with number `from`; at least one.
     fn prepared(&self, from: u64) -> &[Next];
 
     /// The size of the bucket that begins with sequence number `sequence`, which is prepared; `None` if none begins there.
@@ -76,7 +83,7 @@ pub(super) fn find<O: SweepOrder>(order: &mut O, index: &Index, sweep: u64, samp
     (sequence, start)
 }
 
-/// Cuts a minibatch: rounds, each within one sweep.
+/// Cuts a minibatch in rounds, each within one sweep.
 fn cut_rounds<O: SweepOrder>(order: &mut O, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Fill {
     let mut left = cut.room;
     let mut fill = Fill::Nothing;
@@ -102,7 +109,7 @@ fn cut_rounds<O: SweepOrder>(order: &mut O, cut: &Cut<'_>, at: &mut Cursor, out:
 }
 
 /// One round: up to the end of a sweep or of the room. Before any sweep end at least one own sequence is taken
-/// (`forced`). `None`: the data end before.
+/// (`forced`). `None`: the data end before it.
 fn round<O: SweepOrder>(
     order: &mut O,
     cut: &Cut<'_>,
@@ -127,7 +134,8 @@ fn round<O: SweepOrder>(
         for &Next { planned, home, length } in order.prepared(sequence) {
             let length = u64::from(length);
             let consumed = cut.consumed.is_some_and(|c| c.holds(position, home));
-            // A bucket that has to be divided is begun by the next minibatch. A rank does not know its part of one.
+            // A bucket that would have to be divided begins the next minibatch. Only for a share of everything: a
+            // rank does not know the size of its part of a bucket.
             if !filling.forced
                 && let Some(bucket) = order.bucket_at(sequence).filter(|_| cut.share == Share::ALL)
                 && !bucket.fits_into(room.own, filling.taken.own)

@@ -1,37 +1,43 @@
 //! A few sequences of a shuffled sweep before the whole sweep is shuffled (spec/engine.md §5).
 //!
-//! The shuffle swaps the item at each position with any other, so the sequences at the first positions are known only after its
-//! last swap. But a few positions can be followed backwards: from where their items are at the end, swap by swap, to where
-//! they were at the beginning. That takes all draws too, and hardly any memory, while the shuffle itself waits for memory at
-//! every swap. It takes a third of the time, so the first minibatch need not wait for the whole order.
+//! The shuffle swaps the item at each position with any other, so the sequences at the first positions are known only
+//! after its last swap. But a few positions can be followed backwards: from where their items are at the end, swap by
+//! swap, to where they were at the beginning. That takes all draws, too, and hardly any memory, while the shuffle
+//! itself waits for memory at every swap. It takes a third of the time, so the first minibatch need not wait for the
+//! whole order.
+//!
+//! Advice for the next editor: the draws must be those of `Shuffle::swap_freely`, in reverse, so the generator is
+//! copied at the beginning of each stretch and each stretch is drawn forwards. The stretches are whole renewals of
+//! the generator, which lets `pass_over` skip the tempering. Nearly all swaps touch none of the followed positions; a
+//! bit for each position finds that out for 64 swaps at a time.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::rng::{Mt19937_64, Remainder};
 
-/// Positions that are followed: those of a few minibatches. Tests have small sweeps.
+/// The number of positions that are followed: those of a few minibatches. Tests have small sweeps.
 const POSITIONS: u32 = if cfg!(test) { 7 } else { 16 << 10 };
 
-/// Sequences of a sweep from which on a preview is faster than the shuffle.
+/// The smallest number of sequences in a sweep for which a preview is faster than the shuffle.
 const WORTH: u32 = if cfg!(test) { 20 } else { 1 << 20 };
 
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
 
-/// Draws that are made again at a time, backwards: whole renewals of the generator, and whole words of bits.
+/// The draws of one stretch: whole renewals of the generator, and whole words of bits.
 const DRAWS: usize = WORD * Mt19937_64::AT_ONCE;
 
 /// The sequences at some positions once the sweep is shuffled.
 pub(super) struct SweepPreview {
     first: u32,
-    /// By their positions before the shuffle.
+    /// Named by their positions before the shuffle.
     sequences: Vec<u32>,
 }
 
 impl SweepPreview {
     /// The sequences at `from` and after it, in a sweep of `n` sequences that are all in every window; `generator` is
-    /// about to make the first draw. `None` if the shuffle itself takes no time.
+    /// about to make the first draw. `None` if the shuffle itself is fast enough.
     pub(super) fn of(generator: &Mt19937_64, n: u32, from: u32) -> Option<SweepPreview> {
         let wanted = from..n.min(from.saturating_add(POSITIONS));
         (n >= WORTH).then(|| SweepPreview::follow(generator.clone(), n, wanted))
@@ -81,11 +87,11 @@ impl SweepPreview {
     }
 }
 
-/// Items on their way back.
+/// The followed items, while swaps are undone.
 struct Followed {
-    /// The positions where one is, a bit each: hardly any is.
+    /// A bit for each position, set if a followed item is there; nearly all are 0.
     bits: Vec<u64>,
-    /// By where an item is, where it will be in the end.
+    /// For the present position of an item, its position after the shuffle.
     ends: BTreeMap<u32, u32>,
 }
 
@@ -97,11 +103,12 @@ impl Followed {
         followed
     }
 
-    /// Undoes the swaps of the positions from `first` on with these partners; no more than make a word of bits.
+    /// Undoes the swaps of these partners with the positions that begin at `first`; at most as many as a word has
+    /// bits.
     fn undo(&mut self, first: u32, partners: &[u32]) {
         let at_positions = self.bits[first as usize / WORD];
         let bit = |position: u32| self.bits[position as usize / WORD] >> (position % WORD as u32) & 1;
-        // Whether any is met, without a branch for each.
+        // True if any followed item is met, without a branch for each partner.
         if partners.iter().fold(at_positions, |any, &partner| any | bit(partner)) != 0 {
             for (i, &partner) in partners.iter().enumerate().rev() {
                 self.swap(first + i as u32, partner);
@@ -127,7 +134,7 @@ impl Followed {
         self.ends.insert(position, end);
     }
 
-    /// Where the items were at the beginning, by where they will be.
+    /// The positions of the items before the shuffle, in the order of their positions after it.
     fn found(self, wanted: &Range<u32>) -> Vec<u32> {
         let mut found = vec![0; wanted.len()];
         for (beginning, end) in self.ends {

@@ -1,8 +1,13 @@
-//! Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own
+//! Chunks shuffled, and sequences within one window of chunks after the other, where each rank has its own timeline
 //! (spec/engine.md §8.2).
 //!
-//! Ranks share by the place of a chunk in the sweep. A window takes in chunks of the rank until it is full, over sweep ends;
-//! the sequences of each sweep in it are shuffled together.
+//! Ranks share by the place of a chunk in the sweep. A window takes chunks of the rank until it is full, even across
+//! sweep ends; the sequences of each sweep in it are shuffled together.
+//!
+//! Advice for the next editor: the seed of each shuffle is the sum of the place at which the window began (0 after a
+//! sweep end), the sweep and the seed, and the shuffle is the tail swap (§4), not the full swap of `shuffle.rs`. Both
+//! are CNTK's. With several workers the reference crashes or hangs in cases that are listed there; this file follows
+//! the rules of the text in them.
 
 use tesson_core::Index;
 
@@ -14,10 +19,10 @@ use crate::rng::Mt19937_64;
 use crate::share::Share;
 use crate::{Planned, WindowStart};
 
-/// Chunks shuffled, and the sequences of so many of them at a time.
+/// Chunks shuffled, and sequences within one window of chunks after the other.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Tumbling {
-    /// How much is shuffled at a time.
+    /// The amount that is shuffled at a time.
     pub window: Window,
     /// The seed; sweep `w` uses `seed + w`.
     pub seed: u64,
@@ -65,7 +70,7 @@ impl Definition for Tumbling {
     fn working_bytes(&self, index: &Index) -> u64 {
         let n = index.n_sequences();
         let (window, total) = self.window.size_of_total(index);
-        // A window may take in a small corpus many times over. An entry takes 16 bytes, in a list that doubles.
+        // A window may hold a small corpus many times. An entry takes 16 bytes, in a list that doubles its capacity.
         let entries = (u128::from(n) * u128::from(window)).div_ceil(u128::from(total.max(1)));
         u64::try_from(entries).unwrap_or(u64::MAX).saturating_add(n).saturating_mul(32)
     }
@@ -76,7 +81,7 @@ impl Definition for Tumbling {
     }
 }
 
-/// The windows, and the order of the chunks in the sweep that was needed last.
+/// The filler of windows, with the order of the chunks in the sweep that was needed last.
 struct TumblingWindows {
     order: Tumbling,
     places: (u64, Vec<u32>),
@@ -123,8 +128,8 @@ impl FillWindow for TumblingWindows {
     }
 }
 
-/// The tail swap of spec/engine.md §4. `entries` is a tail of the window: positions count within the whole window,
-/// which makes no difference to what is drawn.
+/// Shuffles by the tail swap of spec/engine.md §4. `entries` is a tail of the window. The specification counts
+/// positions within the whole window; the draws are the same.
 fn shuffle(entries: &mut [Entry], seed: u64) {
     let mut generator = Mt19937_64::new(seed);
     let n = entries.len();

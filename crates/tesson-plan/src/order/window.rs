@@ -1,4 +1,7 @@
-//! The windows that sequences are shuffled in, and where the window of each place lies (spec/engine.md §5.2).
+//! The windows in which sequences are shuffled, and the window of each place (spec/engine.md §5.2).
+//!
+//! Both kinds are written as the specification has them, with integers that round down: `size / 2` of an odd size and
+//! the strict comparisons decide which chunks belong to a window, and with that the whole order.
 
 use std::fmt;
 
@@ -6,7 +9,7 @@ use crate::{PlanRefusal, Result};
 
 use tesson_core::Index;
 
-/// Size of the window in which sequences are shuffled.
+/// The size of the window in which sequences are shuffled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Window {
     /// In chunks, at least 1.
@@ -39,7 +42,8 @@ impl Window {
         }
     }
 
-    /// What every order with windows refuses. Sequences are counted in 32 bits.
+    /// Refuses what no order with windows supports: windows that are too small, and 2^32 sequences or more, since
+    /// positions have 32 bits.
     pub(super) fn check(self, index: &Index, least_samples: u64) -> Result<()> {
         let (least, unit) = match self {
             Window::Chunks(_) => (1, "chunks"),

@@ -1,4 +1,8 @@
-//! How many minibatches each rank has in a stretch of the data, counted in one pass over its order.
+//! Counting each rank's minibatches in a stretch of the data, in one pass over its order.
+//!
+//! The count repeats what cutting will do, for all ranks at once: `Tally::add` for whole sequences ([`crate::cut`]),
+//! [`Slots`] for truncated minibatches. A rule of cutting that changes must change here, or ranks stop at different
+//! steps. The sequences come from an order of their own, so that the planner's order keeps what it has worked out.
 
 use tesson_core::Index;
 
@@ -9,7 +13,7 @@ use crate::size::{Room, Size};
 use crate::truncate::{PendingSequence, Slots};
 use crate::{Consumed, Cursor, Demand, ExcludedSequences, LastSequence, SlotsShape, Steps};
 
-/// A stretch: the steps of each rank, and where it ends.
+/// A stretch: the number of steps of each rank, and where the stretch ends.
 pub(super) struct Stretch {
     pub(super) steps: Vec<u64>,
     pub(super) end: Cursor,
@@ -17,14 +21,14 @@ pub(super) struct Stretch {
 }
 
 impl Planner {
-    /// Counts the steps of the stretch that begins at the cursor, in an order of its own: the one that plans is not moved.
+    /// Counts the steps of the stretch that begins at the cursor, in a second order: the planner's own does not move.
     pub(super) fn count(&self, index: &Index, demand: Demand, slots: Option<SlotsShape>) -> Result<Stretch> {
         let data_end = self.spec.end(index)?.unwrap_or(u64::MAX);
         let epoch_end = self.spec.epoch_end(self.cursor.position);
         let mut counter = StepCounter {
             tallies: (0..demand.workers).map(|rank| self.tally(Demand { rank, ..demand }, slots)).collect(),
             consumed: self.consumed.as_deref(),
-            // Rows close up over what is left out.
+            // Whole minibatches keep the slots of excluded sequences; truncated ones close up over them.
             excluded: self.spec.excluded.as_deref().filter(|_| slots.is_some()),
             last_sequence: self.spec.last_sequence_before(epoch_end),
             end: epoch_end.map_or(data_end, |epoch_end| data_end.min(epoch_end)),
@@ -40,7 +44,7 @@ impl Planner {
         Ok(Stretch { steps: counter.tallies.into_iter().map(Tally::finish).collect(), end, data_end })
     }
 
-    /// The count of a rank, at the beginning.
+    /// The tally of a rank before its first sequence.
     fn tally(&self, demand: Demand, slots: Option<SlotsShape>) -> Tally {
         let batch = match slots {
             Some(shape) => Batch::Slots(shape.slots_of(demand.workers, demand.rank)),
@@ -63,7 +67,7 @@ struct StepCounter<'a> {
     /// The position at which the stretch ends, if its sweep does not end before.
     end: u64,
     at: Cursor,
-    /// Whether the sequence in which the data end is left out.
+    /// True once the sequence in which the data end has been left out.
     is_cut: bool,
 }
 
@@ -126,14 +130,14 @@ impl Tally {
                         None => self.steps += take(slots),
                     }
                 };
-                // No state is made of it.
+                // The slots are only counted and never saved, so these fields have no meaning.
                 let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
                 slots.push(slot, (), pending, u32::try_from(length).unwrap_or(u32::MAX));
             }
         }
     }
 
-    /// The number of minibatches, with those of what slots still hold.
+    /// The number of minibatches, including those that drain the slots.
     fn finish(mut self) -> u64 {
         if let Batch::Slots(slots) = &mut self.batch {
             while !slots.is_empty() {

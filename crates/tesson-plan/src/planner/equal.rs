@@ -1,14 +1,20 @@
 //! Equal steps: all ranks get the same number of minibatches, so that no rank waits for another for ever.
 //!
-//! Under sharing by chunk each rank cuts its own sequences, so ranks run out at different times. Where that is not
-//! wanted, the data are divided into *stretches*, each a sweep, or what an epoch or the end of the data leave of it. When a
-//! stretch begins, one pass over its order counts the minibatches of every rank. How many all of them give is the
-//! smallest of these numbers ([`EqualSteps::Drop`]) or the largest; it goes into the cursor, and from there into states.
+//! Under sharing by chunk each rank cuts its own sequences, so ranks run out at different times. To prevent that, the
+//! data are divided into *stretches*, each a sweep, or the part of one that an epoch or the end of the data leaves.
+//! At the beginning of a stretch one pass over its order counts the minibatches of every rank. All ranks deliver the
+//! smallest of these numbers ([`EqualSteps::Drop`]) or the largest; it is stored in the cursor, and so in states: a
+//! resumed run does not count again.
 //!
-//! Truncated minibatches are counted as if every sequence were as long as the index says; the caller that makes them keeps to
-//! the number.
+//! Truncated minibatches are counted as if every sequence were as long as the index says; the caller that makes them
+//! keeps to that number even if decoding finds a shorter one.
 //!
-//! Under sharing by position every rank has every step anyway; here shares that are empty are dropped or filled.
+//! Under sharing by position every rank has every step anyway: only empty shares are dropped or filled, in
+//! `planner.rs`.
+//!
+//! Advice for the next editor: the order of [`Steps`]' fields is that of states (`resume/steps.rs`). Sizes and
+//! workers may change only between stretches, since the count holds for one size; decision 11 says what else was
+//! considered.
 
 use tesson_core::Index;
 
@@ -23,7 +29,7 @@ use crate::{PlanRefusal, Result};
 const MOST_WORKERS: u64 = 1 << 20;
 
 impl Planner {
-    /// How steps are made equal, where ranks would run out at different times otherwise.
+    /// The mode of equal steps, if ranks would run out at different times without it.
     pub(super) fn equal_steps(&self, demand: Demand) -> Option<EqualSteps> {
         self.spec.equal_steps.filter(|_| self.spec.sharing == Sharing::Chunk && demand.workers > 1)
     }
@@ -118,13 +124,13 @@ impl Planner {
         Ok(Progress::Planned)
     }
 
-    /// The steps of truncated minibatches at a cursor: those in progress, or those of the next stretch that has any,
-    /// at which the returned cursor is then. `None` at the end of the data.
+    /// Finds the steps of truncated minibatches at a cursor: those in progress, or those of the next stretch that has
+    /// any. Returns the cursor at which they begin or continue; `None` at the end of the data.
     ///
-    /// Ranks take equal steps under sharing by chunk, where each fills `shape` rows of its own.
+    /// Ranks take equal steps under sharing by chunk, where each fills its own slots of `shape`.
     ///
     /// # Errors
-    /// As [`Planner::start`], and another demand than that of the steps in progress.
+    /// The errors of [`Planner::start`], and [`PlanRefusal`] for another demand than that of the steps in progress.
     pub fn steps_of_rows(
         &mut self,
         index: &Index,
@@ -162,7 +168,8 @@ impl Planner {
         Ok(true)
     }
 
-    /// Counts the steps of the stretch that begins here, or passes over it if there are none; says whether the data end here.
+    /// Counts the steps of the stretch that begins at the cursor, or skips the stretch if it has none. Returns true
+    /// if the data end here.
     fn begin_stretch(
         &mut self,
         index: &Index,
@@ -200,7 +207,7 @@ impl Planner {
         Ok(false)
     }
 
-    /// Cuts minibatches until one has a sequence of ours or the stretch is over.
+    /// Cuts minibatches until one has a sequence of this rank or the stretch is over.
     fn cut_within(
         &mut self,
         index: &Index,
@@ -219,7 +226,7 @@ impl Planner {
     }
 }
 
-/// A size in words, 0 sequences being any number.
+/// A size in words; 0 sequences stand for any number.
 fn size(samples: u64, sequences: u64) -> String {
     match sequences {
         0 => format!("{samples} samples"),

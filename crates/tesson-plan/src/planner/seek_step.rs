@@ -1,4 +1,9 @@
-//! From the start of the data to a minibatch of a number, without handing out those before it.
+//! Going to minibatch number `n` from the start of the data, without returning those before it.
+//!
+//! `jump` computes by a division what `Planner::cut` would decide one minibatch at a time. It may do so only where
+//! every minibatch holds the same number of sequences; `sequences_of_each` lists the conditions. Whoever changes a
+//! rule of cutting changes that list. Everything else is planned step by step, which is always right.
+//! `tests/steps.rs` compares both.
 
 use tesson_core::Index;
 
@@ -6,12 +11,13 @@ use super::Planner;
 use crate::order::only_length;
 use crate::{BatchPlan, Cursor, Demand, Limit, Result, Sharing};
 
-/// What the calls of a run ask for: one demand, or one that depends on the position (sizes that change from epoch to epoch).
+/// The minibatch sizes that the calls of a run ask for: one, or one for each position (sizes that change from epoch
+/// to epoch).
 #[derive(Copy, Clone)]
 pub enum StepSizes<'a> {
-    /// So many samples, over all workers, at every call.
+    /// This number of samples, over all workers, at every call.
     Constant(u64),
-    /// So many at a position, in samples since the start.
+    /// The number of samples for a position, which is counted in samples since the start.
     At(&'a dyn Fn(u64) -> u64),
 }
 
@@ -26,18 +32,19 @@ impl StepSizes<'_> {
 }
 
 impl Planner {
-    /// Goes to where minibatch number `step` of a run begins, counted from 0 at the start of the data. Returns how many
-    /// minibatches lie before the planner then: fewer than `step` if the data end earlier.
+    /// Goes to the beginning of minibatch number `step` of a run, counted from 0 at the start of the data. Returns
+    /// the number of minibatches before the position that was reached: less than `step` if the data end earlier.
     ///
-    /// Takes one division where every minibatch holds as many sequences: if all of them have one length, on the timeline of
-    /// all ranks, for a single worker or sharing by position, with one size and without buckets, epochs and equal steps. A
-    /// window then is worked out up to there, the `global` order and data as stored need nothing more. Otherwise
-    /// plans every minibatch before it, which costs about 50 ns a sequence.
+    /// Takes one division where every minibatch holds the same number of sequences: all sequences have one length, on
+    /// the timeline of all ranks, for a single worker or sharing by position, with one size and without buckets,
+    /// epochs and equal steps. A windowed order is then worked out up to that position; the `global` order and data
+    /// as stored need nothing more. In all other cases every minibatch before it is planned, which costs about 50 ns
+    /// a sequence.
     ///
     /// The index must be complete.
     ///
     /// # Errors
-    /// As [`Planner::start`] and [`Planner::next_batch`].
+    /// The errors of [`Planner::start`] and [`Planner::next_batch`].
     pub fn seek_step(
         &mut self,
         index: &Index,
@@ -65,11 +72,11 @@ impl Planner {
         Ok(given)
     }
 
-    /// Goes to a minibatch up to the one that holds the first sequence of a sweep, and returns its number: to that one
-    /// where it can be computed ([`Planner::seek_step`]), else to the first of all.
+    /// Goes to the minibatch that holds the first sequence of a sweep, if its number can be computed
+    /// ([`Planner::seek_step`]), or else to the first of all. Returns the number of the minibatch.
     ///
     /// # Errors
-    /// As [`Planner::seek_step`].
+    /// The errors of [`Planner::seek_step`].
     pub fn seek_sweep(
         &mut self,
         index: &Index,
@@ -92,11 +99,12 @@ impl Planner {
         }
     }
 
-    /// Goes to the last minibatch up to `step` whose place can be computed, and returns its number.
+    /// Goes to the last minibatch up to `step` whose position can be computed, and returns its number.
     fn jump(&mut self, index: &Index, step: u64, demand: Demand) -> Result<u64> {
         let Some(every) = self.sequences_of_each(index, demand) else { return Ok(0) };
         let (n, length) = (index.n_sequences(), index.n_samples() / index.n_sequences());
-        // The last minibatches of the data follow rules of their own.
+        // The last minibatches of the data may be cut short or dropped (`Ending`), so the jump stops two before the
+        // end.
         let Some(end) =
             self.spec.end(index)?.and_then(|end| (end / length).checked_sub(every.saturating_mul(2)))
         else {
@@ -126,7 +134,8 @@ impl Planner {
         Ok(step)
     }
 
-    /// How many minibatches every sweep of endless data has; `None` if that is not one number, or is not known without planning.
+    /// The number of minibatches in every sweep of endless data; `None` if sweeps differ, or if only planning can
+    /// tell.
     ///
     /// The index must be complete.
     pub fn steps_of_every_sweep(&self, index: &Index, demand: Demand) -> Option<u64> {
@@ -137,8 +146,8 @@ impl Planner {
         is_regular.then(|| n.div_ceil(every))
     }
 
-    /// How many sequences every minibatch holds before the last ones of a sweep or of the data, of all ranks together;
-    /// `None` if that is not one number.
+    /// The number of sequences, of all ranks together, in every minibatch but the last ones of a sweep or of the
+    /// data; `None` if minibatches differ.
     fn sequences_of_each(&self, index: &Index, demand: Demand) -> Option<u64> {
         let spec = &self.spec;
         let shares_minibatches = demand.workers == 1 || spec.sharing == Sharing::Position;

@@ -13,8 +13,8 @@
 //! | 6 | steps | the fields of [`Steps`], in order |
 //! | 7 | rows | number of rows; of each the cursor, the number of its sequences, and of these twice the number, plus 1 where a sweep ended; twice the sweep, plus 1 where the data end inside the sequence; then the samples that are kept of it |
 //!
-//! Versions 1 and 2 had no sections: see `legacy`. A state of a later release is read if its version is known here, and all its
-//! sections are or are optional.
+//! Versions 1 and 2 had no sections: see `legacy`. A state of a later release is read if its version is known here
+//! and each of its sections is known or optional.
 
 use std::sync::Arc;
 
@@ -90,7 +90,8 @@ impl ResumeState {
     /// The state of its binary form.
     ///
     /// # Errors
-    /// [`ResumeError`] for anything else, and for states of later releases that need more than this one knows.
+    /// [`ResumeError`] for anything else, and for states of later releases with sections that this one must know and
+    /// does not.
     pub fn from_bytes(bytes: &[u8]) -> Result<ResumeState, ResumeError> {
         let body = bytes
             .strip_prefix(MAGIC)

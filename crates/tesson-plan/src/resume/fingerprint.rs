@@ -1,4 +1,4 @@
-//! What a state belongs to.
+//! The fingerprint: the corpus, order and options to which a state belongs.
 
 use tesson_core::{CompactLengths, Index, ResumeError};
 
@@ -6,9 +6,9 @@ use super::same;
 use crate::OrderSpec;
 use crate::rng::{GOLDEN, mix};
 
-/// What a state belongs to: everything that decides which sequence comes when, and what it holds.
+/// A summary of everything that decides which sequence comes when, and what it holds.
 ///
-/// Paths, times, sizes of minibatches, workers, limits and threads are not in it: they may change.
+/// It excludes what may change between runs: paths, times, sizes of minibatches, workers, limits and threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// A hash of the sizes and both ends of all files.
@@ -17,15 +17,15 @@ pub struct Fingerprint {
     pub index: Option<u64>,
     /// The order, with its seed and window.
     pub order: OrderSpec,
-    /// Whether minibatches cross sweep ends.
+    /// `true`: minibatches cross sweep ends; `false`: they end with their sweep.
     pub cross_sweep_ends: bool,
     /// A hash of the deserializers' identities and of the options that change values.
     pub options: u64,
 }
 
 impl Fingerprint {
-    /// Whether a state with this fingerprint belongs to a source with the other. An index that is pending on either
-    /// side is not compared.
+    /// Checks that a state with this fingerprint belongs to a source with the other. An index that is pending on
+    /// either side is not compared.
     ///
     /// # Errors
     /// [`ResumeError`] with the first thing that differs and both values.
@@ -59,7 +59,7 @@ pub fn index_shape(index: &Index) -> u64 {
         let lengths = index.lengths(chunk);
         shape = add(shape, lengths.len() as u64);
         match only(lengths) {
-            // Told apart from listed lengths by its upper half.
+            // The upper half distinguishes it from listed lengths.
             Some(length) => shape = add(shape, u64::from(length) << 32 | 1),
             None => (0..lengths.len()).for_each(|i| shape = add(shape, lengths.get(i).into())),
         }

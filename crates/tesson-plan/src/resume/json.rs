@@ -1,7 +1,7 @@
 //! The form of states in JSON: the fields of the reference (spec/engine.md §11), and the rest by name.
 //!
-//! `requires` lists the fields that a reader must know, beside those that every state has: a state with one that is not known
-//! is refused, and unknown fields that it does not list are ignored. Versions 1 and 2 had no such list.
+//! `requires` lists the fields that a reader must know in addition to those of every state. A state that lists an
+//! unknown field is refused; unknown fields that it does not list are ignored. Versions 1 and 2 had no such list.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl ResumeState {
-    /// The JSON form: `minibatchSourcePosition`, as the reference has it, and the rest by name.
+    /// The JSON form: `minibatchSourcePosition`, as in the reference, and the other fields by name.
     pub fn to_json(&self) -> Value {
         let mut json = Map::new();
         let mut put = |name: &str, value: Value| json.insert(name.into(), value);
@@ -70,7 +70,7 @@ impl ResumeState {
         EXTRA_FIELDS.into_iter().zip(has).filter_map(|(name, has)| has.then_some(name)).collect()
     }
 
-    /// The position, under the names that the reference has for it (spec/engine.md §11).
+    /// Writes the position under the reference's names (spec/engine.md §11).
     fn position_fields(&self, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
         let Cursor { position, sweep, sequence, window, .. } = self.cursor;
         if !self.is_local() {
@@ -82,7 +82,7 @@ impl ResumeState {
         put("baseCurrentSequencePositionInWindow", sequence.into());
         let of_order = self.fingerprint.as_ref().and_then(|f| f.order.info().window_start.as_ref());
         let fields = of_order.or_else(|| {
-            // A bare position as the reference saves it: the fields that say all of it.
+            // A bare position as the reference saves it: with the fields that define it completely.
             order::window_starts().find(|fields| !fields.sweep_is_ignored)
         });
         if let Some(fields) = fields {
@@ -95,7 +95,7 @@ impl ResumeState {
     /// fields are ignored unless `requires` lists them.
     ///
     /// # Errors
-    /// [`ResumeError`] with the field that is missing or not what it should be, and for states of other versions.
+    /// [`ResumeError`] for a missing or invalid field, with its name, and for states of other versions.
     pub fn from_json(json: &Value) -> Result<ResumeState, ResumeError> {
         let fields = Fields(json);
         let local = json.get("baseSampleCount").is_some();
@@ -186,7 +186,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The version that wrote the state, which is refused if it requires fields that are not known.
+    /// The version that wrote the state. Refuses a state that requires unknown fields.
     fn version(&self) -> Result<u64, ResumeError> {
         let version = self.number("stateVersion")?;
         if version < SECTIONS_SINCE.into() {
@@ -235,7 +235,7 @@ impl<'a> Fields<'a> {
         if let Some(order) = (info.with)(found) {
             return Ok(order);
         }
-        // One that the order needs is missing: the window is named first.
+        // A parameter that the order needs is missing; the error names the window first.
         window?;
         seed?;
         Err(ResumeError::unreadable("the order", name, "its parameters, too"))

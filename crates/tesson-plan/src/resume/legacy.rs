@@ -1,6 +1,6 @@
 //! Binary states of versions 1 and 2, which are read and not written any more.
 //!
-//! Little endian, a field after the other:
+//! Little endian, one field after the other:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -23,7 +23,8 @@ use super::numbers::{Numbers, too_short};
 use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers};
 use crate::{Cursor, Steps, WindowStart};
 
-/// The state of a version, whose bytes these are without `TSNR`, the version, and the checksum.
+/// Reads a state of an earlier version from its bytes, which begin after `TSNR` and the version and end before the
+/// checksum.
 ///
 /// # Errors
 /// [`ResumeError`] for anything else.

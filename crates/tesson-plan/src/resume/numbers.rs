@@ -5,7 +5,7 @@ use tesson_core::ResumeError;
 use super::{WITHOUT_SWEEPS, layer};
 use crate::{Consumed, PendingSequence, SlotState, SlotsState};
 
-/// Bytes that end within a state.
+/// The error for bytes that end before the state does.
 pub(super) fn too_short() -> ResumeError {
     ResumeError::unreadable("its length", "too short", "more bytes")
 }
@@ -38,7 +38,7 @@ impl Numbers<'_> {
         Ok(*numbers)
     }
 
-    /// Slots as states of this version have them.
+    /// Reads the slots of a state of this version.
     pub(super) fn rows(&mut self, version: u8) -> Result<SlotsState, ResumeError> {
         let n_rows = self.take()?;
         let mut rows = Vec::new();
@@ -72,7 +72,7 @@ impl Numbers<'_> {
         let mut layers = Vec::new();
         for _ in 0..n_layers {
             let ranks = self.take()?;
-            // Collecting stops where the bytes do, so a huge number of ranks allocates nothing.
+            // Collecting stops at the end of the bytes, so a huge number of ranks allocates nothing.
             let positions = (0..ranks).map(|_| self.take()).collect::<Result<Vec<u64>, _>>()?;
             layers.push(layer(positions)?);
         }

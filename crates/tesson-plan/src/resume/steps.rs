@@ -6,7 +6,7 @@ use crate::Steps;
 const DATA_END: &str = "dataEnd";
 
 impl Steps {
-    /// The other fields, by the names that they have in states, in order.
+    /// The other fields with their names in states, in order.
     fn fields(&mut self) -> [(&'static str, &mut u64); 13] {
         [
             ("minibatchSizeInSamples", &mut self.samples),
@@ -31,7 +31,7 @@ impl Steps {
         self.fields().map(|(name, number)| (name, *number)).into_iter().chain([data_end])
     }
 
-    /// Steps of the numbers that `read` returns for their names, in order.
+    /// Builds steps from the numbers that `read` returns for their names, in order.
     pub(super) fn read<E>(mut read: impl FnMut(&'static str) -> Result<u64, E>) -> Result<Steps, E> {
         let mut steps = Steps::default();
         for (name, number) in steps.fields() {

@@ -1,4 +1,9 @@
-//! Generators and permutations of our own: a release of another crate cannot change an order.
+//! Generators and permutations, written here and not taken from a crate, so that no other crate's release can change
+//! an order.
+//!
+//! Advice for the next editor: every function here is frozen by states, by published orders (docs/order.md) or by the
+//! reference. Vectors from the specifications and from the authors' papers are in the tests; `examples/order_vectors`
+//! prints the published ones.
 
 mod feistel;
 mod mt19937_64;
@@ -27,7 +32,7 @@ pub(crate) fn mix(x: u64) -> u64 {
 /// The golden ratio's fraction in 64 bits, odd: steps by it visit all numbers, far apart.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Keys for permutations: SplitMix64 from a state that belongs to a seed and a sweep.
+/// A source of keys for permutations: SplitMix64 from a state that follows from a seed and a sweep.
 struct Keys(u64);
 
 impl Keys {

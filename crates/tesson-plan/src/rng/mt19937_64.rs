@@ -1,7 +1,8 @@
 //! The 64-bit Mersenne Twister, the generator of CNTK's shuffles.
 //!
 //! M. Matsumoto and T. Nishimura, MT19937-64; parameters as in spec/engine.md §4. The state is renewed 312 words at a
-//! time in loops that the compiler turns into vector code; the output is tempered then, too, so that drawing is a load.
+//! time in loops that the compiler turns into vector code. The output is tempered at the same time, so that a draw is
+//! a load. Callers that need many draws take them as a slice (`ready`, `skip`), which saves a test for each.
 
 const N: usize = 312;
 const HALF: usize = N / 2;
@@ -17,7 +18,7 @@ pub(crate) struct Mt19937_64 {
 }
 
 impl Mt19937_64 {
-    /// Draws that are made at once.
+    /// The number of draws that are made at once.
     pub(crate) const AT_ONCE: usize = N;
 
     /// A generator that starts from `seed`; all 64 bits count.
@@ -41,7 +42,7 @@ impl Mt19937_64 {
         x
     }
 
-    /// The draws that are ready, at least one; [`Mt19937_64::skip`] says how many of them were used.
+    /// The draws that are ready, at least one; call [`Mt19937_64::skip`] with the number of them that were used.
     #[inline]
     pub(crate) fn ready(&mut self) -> &[u64] {
         if self.next == N {
@@ -50,13 +51,13 @@ impl Mt19937_64 {
         &self.out[self.next..]
     }
 
-    /// Passes over `n` draws that [`Mt19937_64::ready`] has shown.
+    /// Skips `n` draws that [`Mt19937_64::ready`] has returned.
     #[inline]
     pub(crate) fn skip(&mut self, n: usize) {
         self.next += n;
     }
 
-    /// Passes over `n` times [`Mt19937_64::AT_ONCE`] draws, none of which is ready.
+    /// Skips `n` times [`Mt19937_64::AT_ONCE`] draws, none of which is ready.
     pub(crate) fn pass_over(&mut self, n: usize) {
         debug_assert_eq!(self.next, N, "draws are ready");
         (0..n).for_each(|_| self.twist());

@@ -6,16 +6,16 @@
 
 use super::{Keys, feistel::Feistel};
 
-/// Most numbers that are drawn into a table. Filling it takes a few microseconds, less than working all of them out
-/// without a table; halves of five bits and more are wide enough that no test tells the two apart.
+/// The most numbers that are drawn into a table. Filling it takes a few microseconds, less than computing all of them
+/// without a table. Halves of five bits and more are wide enough that no test distinguishes the two.
 const DRAWN: u64 = 1024;
 
 /// A permutation of `0..n`.
 #[derive(Clone, Debug)]
 pub(crate) enum Permutation {
-    /// Where each number goes.
+    /// A table of the image of each number.
     Drawn(Box<[u16]>),
-    /// Worked out for each number.
+    /// A permutation that is computed for each number.
     Keyed(Feistel),
 }
 
@@ -36,7 +36,7 @@ impl Permutation {
         Permutation::Drawn(table)
     }
 
-    /// Where `i` goes. `i` is below `n`.
+    /// The image of `i`, which is below `n`.
     #[inline]
     pub(crate) fn get(&self, i: u64) -> u64 {
         match self {
@@ -45,7 +45,7 @@ impl Permutation {
         }
     }
 
-    /// Bytes of memory held besides its own.
+    /// Bytes of memory held on the heap.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Permutation::Drawn(table) => size_of_val(&**table),
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Sweeps enough for 40 in each of so many cells, of which each sweep fills `filled`.
+    /// The number of sweeps that puts 40 into each of a number of cells, of which each sweep fills `filled`.
     fn sweeps(cells: usize, filled: usize) -> u64 {
         (40 * cells / filled).max(4000) as u64
     }
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Whether it takes an odd number of swaps to sort.
+    /// True if sorting takes an odd number of swaps.
     fn is_odd(order: &[usize]) -> bool {
         let mut seen = vec![false; order.len()];
         let mut odd = false;

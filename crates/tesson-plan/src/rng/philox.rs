@@ -1,20 +1,26 @@
-//! Random numbers for transforms: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011), keyed by what is transformed.
+//! Random numbers for transforms: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011), keyed by the transform and the
+//! sequence.
+//!
+//! A counter-based generator, because draws must not depend on which thread transforms a sequence, or on which others
+//! it has transformed before: the draws of a sequence are a function of its [`DrawKey`] alone, so a resumed run
+//! repeats them.
 
 use super::{GOLDEN, mix};
 
-/// What makes each copy of a sequence another one (spec/image.md §9.2).
+/// The constant that gives each copy of a sequence draws of its own (spec/image.md §9.2).
 const COPIES: u64 = 0xd1b5_4a32_d192_ed03;
 
-/// What the random numbers of one transform of one sequence depend on (spec/image.md §9.2), and nothing else.
+/// Everything on which the random numbers of one transform of one sequence depend (spec/image.md §9.2).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct DrawKey {
     /// The source's seed (`randomizationSeed`).
     pub seed: u64,
     /// The transform's own seed.
     pub transform_seed: u64,
-    /// Which transform it is: the hash of its name, plus the number of transforms of that name before it in its stream's list.
+    /// The number of the transform: the hash of its name, plus the number of transforms of that name before it in its
+    /// stream's list.
     pub transform: u64,
-    /// Which copy of the sequence it is, from 0.
+    /// The number of the copy of the sequence, from 0.
     pub copy: u64,
     /// The sweep.
     pub sweep: u64,
@@ -22,7 +28,7 @@ pub struct DrawKey {
     pub sequence: u64,
 }
 
-/// A stream of random words: the same for the same [`DrawKey`].
+/// A stream of random words that follows from a [`DrawKey`] alone.
 #[derive(Clone, Debug)]
 pub struct Philox {
     key: [u32; 2],
@@ -32,7 +38,8 @@ pub struct Philox {
 }
 
 impl Philox {
-    /// The numbers of a key, from the first on. Frozen: changing it needs a new version in states (`DRAWS_VERSION` of the engine).
+    /// The numbers of a key, from the first on. Frozen: a change needs a new version in states (`DRAWS_VERSION` of
+    /// the engine).
     pub fn new(key: DrawKey) -> Philox {
         let s = mix(key.seed)
             ^ mix(key.transform_seed.wrapping_add(GOLDEN.wrapping_mul(key.transform.wrapping_add(1))))

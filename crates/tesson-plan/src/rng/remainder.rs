@@ -8,7 +8,7 @@ pub(crate) struct Remainder {
 }
 
 impl Remainder {
-    /// For remainders by `divisor`, which is not 0.
+    /// Prepares remainders by `divisor`, which is not 0.
     pub(crate) fn by(divisor: u64) -> Remainder {
         Remainder { divisor, reciprocal: u64::MAX / divisor }
     }
@@ -16,7 +16,8 @@ impl Remainder {
     /// `x mod divisor`.
     ///
     /// `reciprocal` is less than 1 below 2^64 / d (exactly 1 below it for powers of two), so the estimated quotient
-    /// is too small by at most `x / 2^64 < 1`, hence by at most 1 after rounding down: one subtraction mends it.
+    /// is too small by at most `x / 2^64 < 1`, hence by at most 1 after rounding down, which one subtraction
+    /// corrects. A division takes several times as long, and the shuffles need a remainder for each sequence.
     #[inline]
     pub(crate) fn of(self, x: u64) -> u64 {
         let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;

@@ -3,10 +3,10 @@
 
 use super::philox::rounds;
 
-/// Words made at once: four blocks, so that the rounds of one fill the gaps of another.
+/// The number of words made at once: four blocks, so that the multiplications of one overlap with those of another.
 const AHEAD: usize = 16;
 
-/// The words of a pair of seeds, from any place on.
+/// The words of a pair of seeds, from any position on.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     key: [u32; 2],
@@ -23,7 +23,7 @@ impl Words {
         Words { key: halves(s), high: halves(t), block: 0, ready: [0; AHEAD], used: AHEAD }
     }
 
-    /// The words after so many.
+    /// Skips the first `drawn` words.
     pub(crate) fn after(self, drawn: u64) -> Words {
         let ahead = AHEAD as u64;
         let mut words = Words { block: drawn / ahead * (ahead / 4), used: AHEAD, ..self };
@@ -35,7 +35,7 @@ impl Words {
         words
     }
 
-    /// How many have been drawn.
+    /// The number of words that have been drawn.
     pub(crate) fn drawn(&self) -> u64 {
         self.block * 4 + self.used as u64 - AHEAD as u64
     }
@@ -55,8 +55,8 @@ impl Words {
         self.ready[self.used - 1]
     }
 
-    /// The block at this distance from the first. The counter has 128 bits: the carry into the second seed never
-    /// comes in 2^64 blocks.
+    /// The block at this distance from the first. The counter has 128 bits; in 2^64 blocks no carry reaches the
+    /// second seed.
     #[inline(always)]
     fn block(&self, n: u64) -> [u32; 4] {
         rounds([n as u32, (n >> 32) as u32, self.high[0], self.high[1]], self.key)

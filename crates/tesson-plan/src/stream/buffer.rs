@@ -1,5 +1,8 @@
-//! tf.data's shuffle (spec/tfds.md §8.5): an item is drawn from a buffer, the front one moves into its place, the next
-//! one joins.
+//! tf.data's shuffle (spec/tfds.md §8.5): an item is drawn from a buffer, the front one moves into its place, and the
+//! next one is added at the end.
+//!
+//! The modulo of a 32-bit word is biased; it is tf.data's and must stay. One word is drawn for each item, so the
+//! number of draws is the position in the pass.
 
 use crate::rng::Words;
 
@@ -8,40 +11,40 @@ use crate::rng::Words;
 pub(super) struct Buffer {
     items: Vec<u64>,
     size: u64,
-    /// The item at the front, its place, and how many there are.
+    /// The place of the item at the front, and the number of items.
     front: usize,
     held: u64,
     words: Words,
 }
 
 impl Buffer {
-    /// An empty buffer of `size` items, at least one. Memory grows with what it really holds.
+    /// An empty buffer for `size` items, at least one. Memory grows with the items that it holds.
     pub(super) fn new(size: u64, words: Words) -> Buffer {
         Buffer { items: Vec::new(), size, front: 0, held: 0, words }
     }
 
-    /// The buffer after so many draws, holding these items, the front first.
+    /// The buffer after `drawn` draws, with these items, the front first.
     pub(super) fn after(size: u64, words: Words, drawn: u64, items: Vec<u64>) -> Buffer {
         Buffer { size, front: 0, held: items.len() as u64, items, words: words.after(drawn) }
     }
 
-    /// Items that have been drawn.
+    /// The number of items that have been drawn.
     pub(super) fn drawn(&self) -> u64 {
         self.words.drawn()
     }
 
-    /// What it holds, the front first.
+    /// The items in the buffer, the front first.
     pub(super) fn items(&self) -> impl ExactSizeIterator<Item = u64> {
         (0..self.held as usize).map(|distance| self.items[self.place(distance as u64)])
     }
 
-    /// Whether another item has a place in it.
+    /// True if there is room for another item.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.held < self.size
     }
 
-    /// Adds an item after all others. There is room for it.
+    /// Adds an item after all others. There must be room for it.
     #[inline]
     pub(super) fn push(&mut self, item: u64) {
         debug_assert!(self.has_room());

@@ -1,4 +1,4 @@
-//! What the buffers of shuffles hold, kept so that going to a position costs no draws (spec/tfds.md §12.3).
+//! The saved contents of shuffles' buffers, with which going to a position costs no draws (spec/tfds.md §12.3).
 
 use super::Span;
 
@@ -10,26 +10,27 @@ pub(super) struct BufferState {
     pub(super) pass: u64,
     /// Examples drawn in this pass.
     pub(super) drawn: u64,
-    /// The end of the input has been seen.
+    /// True if the end of the input has been seen.
     pub(super) ended: bool,
-    /// What is in it, the front first.
+    /// The items, the front first.
     pub(super) items: Vec<u64>,
 }
 
 impl BufferState {
-    /// Examples that the input has given.
+    /// The number of examples taken from the input.
     pub(super) fn taken(&self) -> u64 {
         self.drawn.saturating_add(self.items.len() as u64)
     }
 
-    /// Whether a buffer of this size can hold this after a draw: there is room for one more, or for more where the input has
-    /// ended.
+    /// True if a buffer of this size can have this state after a draw: there is room for exactly one more item, or
+    /// for at least one if the input has ended.
     pub(super) fn fits(&self, size: u64) -> bool {
         let held = self.items.len() as u64;
         if self.ended { held < size } else { held.checked_add(1) == Some(size) }
     }
 
-    /// Appends it: numbers of seven bits a byte, the lower ones first; items as differences, with the sign in the lowest bit.
+    /// Appends the state as numbers of seven bits a byte, lowest bits first; items as differences, with the sign in
+    /// the lowest bit.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let items = self.items.len() as u64;
         for number in [self.source as u64, self.pass, self.drawn, self.ended.into(), items] {
@@ -43,14 +44,14 @@ impl BufferState {
         }
     }
 
-    /// Takes one off the front of the bytes; `None` if they are something else.
+    /// Reads one state from the front of the bytes; `None` if they are invalid.
     fn read(bytes: &mut &[u8]) -> Option<BufferState> {
         let mut number = || read_number(bytes);
         let (source, pass, drawn) = (usize::try_from(number()?).ok()?, number()?, number()?);
         let (ended, n) = (number()? != 0, number()?);
-        // No traversal comes so far; words are counted in 64 bits.
+        // No traversal gets that far; the limit keeps later sums within 64 bits.
         let drawn = Some(drawn).filter(|drawn| *drawn < 1 << 62)?;
-        // An item has a byte at least.
+        // An item has at least one byte, so a huge number allocates nothing.
         let n = usize::try_from(n).ok().filter(|n| *n <= bytes.len())?;
         let mut items = Vec::with_capacity(n);
         let mut before = 0u64;
@@ -62,7 +63,8 @@ impl BufferState {
         Some(BufferState { source, pass, drawn, ended, items })
     }
 
-    /// All of them, of a stream that reads these files; `None` if they are something else.
+    /// Reads all states of a stream with these files; `None` if the bytes are invalid or name a record that no file
+    /// has.
     pub(super) fn read_all(mut bytes: &[u8], files: &[Span]) -> Option<Vec<BufferState>> {
         let mut files: Vec<Span> = files.to_vec();
         files.sort_unstable_by_key(|file| file.first);
@@ -99,9 +101,9 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// What a long skip may use, and how it is interrupted.
+/// The control of a long skip: the saved buffers that it may use, and its interrupt.
 pub(super) struct SkipControl<'a> {
-    /// Buffers whose position the skip has not reached.
+    /// The buffers for positions that the skip has not reached.
     pub(super) kept: Vec<BufferState>,
     interrupted: &'a mut dyn FnMut() -> bool,
     /// Steps since the last call.
@@ -109,14 +111,14 @@ pub(super) struct SkipControl<'a> {
 }
 
 impl<'a> SkipControl<'a> {
-    /// Steps between two calls of `interrupted`: some milliseconds.
+    /// The number of steps between two calls of `interrupted`: a few milliseconds.
     pub(super) const INTERVAL: u64 = 1 << 20;
 
     pub(super) fn new(kept: Vec<BufferState>, interrupted: &'a mut dyn FnMut() -> bool) -> SkipControl<'a> {
         SkipControl { kept, interrupted, steps: 0 }
     }
 
-    /// The state of a buffer in a pass, if it is among the next `n` draws after so many.
+    /// Takes the state of a buffer in a pass if it lies among the next `n` draws after `drawn`.
     pub(super) fn take_kept(&mut self, source: usize, pass: u64, drawn: u64, n: u64) -> Option<BufferState> {
         let is_it = |kept: &BufferState| {
             (kept.source, kept.pass) == (source, pass)
@@ -126,7 +128,7 @@ impl<'a> SkipControl<'a> {
         Some(self.kept.swap_remove(at))
     }
 
-    /// Whether to stop after so many steps.
+    /// Counts `steps` and returns true if the skip is to stop.
     pub(super) fn is_interrupted(&mut self, steps: u64) -> bool {
         self.steps += steps;
         if self.steps < SkipControl::INTERVAL {

@@ -1,4 +1,9 @@
 //! A stream: its layers, traversed any number of times.
+//!
+//! The layers are a stack; a call on the top one pulls from those below (`operators/mod.rs`). Passes are counted
+//! here, for each shuffle, and not in the layers: they survive a traversal, a state records them, and `facts`
+//! computes those of whole traversals without reading (`passes.rs`). After an error the stream stays stopped, so that
+//! the same call fails again, as in TFDS.
 
 use tesson_core::ResumeError;
 
@@ -15,12 +20,12 @@ use crate::{Demand, PlanRefusal};
 pub struct Stream {
     layers: Vec<Layer>,
     pub(super) facts: Facts,
-    /// Passes begun by each shuffle, the files' first; and what they were when this traversal began.
+    /// The passes begun by each shuffle, first that of the files: now, and when this traversal began.
     passes: Box<[u64]>,
     started: Box<[u64]>,
     delivered: u64,
     stopped: Option<Stop>,
-    /// See [`Stream::follow_passes`].
+    /// Set by [`Stream::follow_passes`].
     follows: bool,
 }
 
@@ -28,14 +33,15 @@ impl Stream {
     /// A stream at the beginning of its first traversal.
     ///
     /// # Errors
-    /// A share that is none of its shares; no files.
+    /// [`PlanRefusal`] without files, and for a share that is not below the number of shares.
     pub fn new(spec: StreamSpec) -> Result<Stream, PlanRefusal> {
         if spec.files.is_empty() {
             return Err(PlanRefusal::NoData);
         }
         let n_shuffles = 1 + spec.ops.iter().filter(|op| op.is_shuffle()).count();
         let files = Files::new(spec.files, spec.shuffle_files, spec.repeat_files);
-        // Repeated files are never as many as the plan counts; nothing could be read of them (spec/tfds.md §9).
+        // TFDS compares repeated files with the count, too, and so always fails after one round (spec/tfds.md §8.11).
+        // Here such a stream is not counted.
         let expected = spec.expected.filter(|_| !files.repeats());
         let none: Box<[u64]> = vec![0; n_shuffles].into();
         let mut stream = Stream {
@@ -72,13 +78,13 @@ impl Stream {
         self.layers.push(layer);
     }
 
-    /// All layers, to be called from above.
+    /// All layers, as seen by their caller.
     #[inline]
     fn top(&mut self) -> Below<'_> {
         Below { layers: &mut self.layers, passes: &mut self.passes }
     }
 
-    /// The files, which are always there.
+    /// The lowest layer: the files.
     fn source(&mut self) -> &mut Source {
         match self.layers.first_mut() {
             Some(Layer::Source(source)) => source,
@@ -94,11 +100,11 @@ impl Stream {
         self.stopped = None;
     }
 
-    /// Begins a traversal where shuffles have begun these numbers of passes before it; one number for each shuffle, the
-    /// files' first.
+    /// Begins a traversal before which each shuffle has begun this number of passes; the first number is that of the
+    /// files.
     ///
     /// # Errors
-    /// Another number of shuffles.
+    /// [`PlanRefusal`] if the numbers are not as many as the shuffles.
     pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), PlanRefusal> {
         if passes.len() != self.passes.len() {
             let (found, expected) = (passes.len(), self.passes.len());
@@ -108,18 +114,19 @@ impl Stream {
         Ok(())
     }
 
-    /// As [`Stream::begin_after`], with as many numbers as there are shuffles.
+    /// Begins a traversal after these passes; there are as many numbers as shuffles.
     pub(super) fn begin_at(&mut self, passes: &[u64]) {
         self.passes.copy_from_slice(passes);
         self.begin();
     }
 
-    /// Passes that each shuffle has begun so far, this traversal's among them; the first number is the files'.
+    /// The passes that each shuffle has begun so far, including those of this traversal; the first number is that of
+    /// the files.
     pub fn passes(&self) -> &[u64] {
         &self.passes
     }
 
-    /// Whether traversals differ in their order: whether anything is shuffled anew in each pass.
+    /// True if traversals differ in their order, because something is shuffled again in each pass.
     pub fn reshuffles(&self) -> bool {
         let anew = |layer: &Layer| match layer {
             Layer::Source(source) => source.files().reshuffles(),
@@ -129,19 +136,20 @@ impl Stream {
         self.layers.iter().any(anew)
     }
 
-    /// Begins the traversal of a number, from 0, as if all before it had been read to their ends.
+    /// Begins traversal number `n`, counted from 0, as if all before it had been read to their ends.
     ///
     /// # Errors
-    /// The traversals before it have no end.
+    /// [`PlanRefusal`] if the traversals before it have no end.
     pub fn begin_traversal(&mut self, n: u64) -> Result<(), PlanRefusal> {
         self.begin_traversal_with(n, &mut || false).map(|_| ())
     }
 
-    /// The same, interruptibly: `interrupted` is called every few milliseconds where the traversals before have to be followed.
-    /// Returns `false` if it said to stop; the stream is at some other position then.
+    /// Begins traversal number `n` like [`Stream::begin_traversal`], and calls `interrupted` every few milliseconds
+    /// if the traversals before it have to be followed. Returns `false` if `interrupted` returned true; the stream is
+    /// then at some other position.
     ///
     /// # Errors
-    /// As [`Stream::begin_traversal`].
+    /// The errors of [`Stream::begin_traversal`].
     pub fn begin_traversal_with(
         &mut self,
         n: u64,
@@ -157,7 +165,7 @@ impl Stream {
             let len = self.len().ok_or(PlanRefusal::NeverBegins { traversal: n })?;
             let mut control = SkipControl::new(Vec::new(), interrupted);
             for _ in 0..followed {
-                // A count that is wrong ends every traversal at the same place.
+                // A wrong count ends every traversal at the same position.
                 self.skip_along(len.saturating_add(1), &mut control);
                 if self.stopped == Some(Stop::Interrupted) {
                     return Ok(false);
@@ -172,9 +180,9 @@ impl Stream {
         Ok(true)
     }
 
-    /// Says that the lengths of files are not certain: repeats follow the first pass of every traversal even where they
-    /// could skip whole passes, and so does [`Stream::begin_traversal`], so that [`Stream::taken`] tells of every file
-    /// that the order depends on. Or that they are certain again.
+    /// Sets whether the lengths of files are uncertain. `true`: repeats follow the first pass of every traversal even
+    /// where they could skip whole passes, and so does [`Stream::begin_traversal`], so that [`Stream::taken`] lists
+    /// every file on which the order depends. `false`: lengths are certain, and whole passes are skipped.
     pub fn follow_passes(&mut self, follows: bool) {
         self.follows = follows;
         for layer in &mut self.layers {
@@ -184,37 +192,37 @@ impl Stream {
         }
     }
 
-    /// Files of which more has been taken since this was asked last, by their places in the specification, and those that
-    /// are open. The order so far depends on no other file, and of these on no more than what was taken.
+    /// The files, by their numbers in the specification, from which more has been taken since the last call, and
+    /// those that are open. The order so far depends on no other file, and on no more of these than was taken.
     pub fn taken(&mut self) -> Vec<(usize, Taken)> {
         self.source().taken()
     }
 
-    /// Examples of a traversal, if it has an end.
+    /// The number of examples in a traversal; `None` if it has no end.
     #[allow(clippy::len_without_is_empty, reason = "a stream is not a container")]
     pub fn len(&self) -> Option<u64> {
         self.facts.len
     }
 
-    /// Examples given in this traversal.
+    /// The number of examples delivered in this traversal.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Passes begun by each shuffle before this traversal; the first number is the files'.
+    /// The passes begun by each shuffle before this traversal; the first number is that of the files.
     pub fn started(&self) -> &[u64] {
         &self.started
     }
 
-    /// Whether the traversal has been read to its end, which was seen.
+    /// True if a call has reached the end of the traversal.
     pub fn has_ended(&self) -> bool {
         self.stopped.is_some()
     }
 
-    /// The number of the next record; `None` at the end, again and again until the next traversal.
+    /// The number of the next record; `None` at the end, at every call until the next traversal.
     ///
     /// # Errors
-    /// The files do not give as many examples as expected. The stream stays failed.
+    /// [`CountMismatch`] if the files do not supply as many examples as expected. Later calls fail, too.
     #[allow(clippy::should_implement_trait, reason = "a stream can fail and be traversed again")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<u64>, CountMismatch> {
@@ -230,7 +238,7 @@ impl Stream {
         self.check_count().map(|()| None)
     }
 
-    /// Refuses to continue where the stream has stopped at a wrong count.
+    /// Fails if the stream has stopped at a wrong count.
     #[cold]
     fn check_count(&self) -> Result<(), CountMismatch> {
         match &self.layers[..] {
@@ -239,11 +247,11 @@ impl Stream {
         }
     }
 
-    /// The numbers of the next records, as many as follow each other in one file and in the order, from 1 to `most`; `None`
-    /// at the end.
+    /// The numbers of the next records: 1 to `most`, as many as are consecutive both in one file and in the order.
+    /// `None` at the end.
     ///
     /// # Errors
-    /// As [`Stream::next`].
+    /// The errors of [`Stream::next`].
     #[inline]
     pub fn next_run(&mut self, most: u64) -> Result<Option<Span>, CountMismatch> {
         match self.run_of_files(most) {
@@ -252,8 +260,8 @@ impl Stream {
         }
     }
 
-    /// The next run of records of one file, where the files are read without operations; `None` at the end, which
-    /// [`Stream::next`] answers for, and in other orders, which go record by record.
+    /// The next run of records of one file, if the files are read without operations. `None` at the end, which
+    /// [`Stream::next`] reports, and with operations, which deliver record by record.
     #[inline]
     fn run_of_files(&mut self, most: u64) -> Option<Span> {
         let run = match &mut self.layers[..] {
@@ -274,7 +282,7 @@ impl Stream {
     /// Appends the numbers of the next `n` records; fewer at the end.
     ///
     /// # Errors
-    /// As [`Stream::next`], after the records that come before it.
+    /// The errors of [`Stream::next`], after the records before the fault.
     pub fn fill(&mut self, n: usize, into: &mut Vec<u64>) -> Result<(), CountMismatch> {
         let mut left = n as u64;
         while left > 0
@@ -292,18 +300,18 @@ impl Stream {
         Ok(())
     }
 
-    /// Passes over the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
-    /// rank: every `workers`-th example from `rank` on (spec/tfds.md §12.5). Returns how many examples the minibatch
-    /// has; 0 at the end.
+    /// Takes the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
+    /// rank: every `workers`-th example from `rank` on (spec/tfds.md §12.5). Returns the number of examples in the
+    /// minibatch; 0 at the end.
     ///
     /// The order is that of one worker, and all ranks are at the same position after it, so a run may be resumed with any
     /// number of them.
     ///
     /// # Errors
-    /// As [`Stream::next`]; the share of what comes before is appended.
+    /// The errors of [`Stream::next`]; the share of the examples before the fault is appended.
     pub fn fill_share(&mut self, demand: Demand, into: &mut Vec<u64>) -> Result<u64, CountMismatch> {
         let mut n = 0;
-        // The rank's place in the round of workers, without a division for each example.
+        // The number of the example modulo the workers, without a division for each.
         let mut turn = 0;
         while n < demand.samples {
             let Some(record) = self.next()? else { break };
@@ -316,11 +324,11 @@ impl Stream {
         Ok(n)
     }
 
-    /// Passes over `n` examples; returns how many there were, fewer at the end. Without shuffle of examples that takes a
-    /// time that depends on the number of files only; a shuffle costs a draw for each example of its pass.
+    /// Skips `n` examples and returns how many there were, fewer at the end. Without a shuffle of examples the time
+    /// depends only on the number of files; a shuffle costs a draw for each example of its pass.
     ///
     /// # Errors
-    /// As [`Stream::next`].
+    /// The errors of [`Stream::next`].
     pub fn skip(&mut self, n: u64) -> Result<u64, CountMismatch> {
         if n == 0 {
             return Ok(0);
@@ -339,10 +347,11 @@ impl Stream {
         skipped
     }
 
-    /// What the buffers of shuffles hold, as opaque bytes: with them, restoring the present position costs no draws.
+    /// The contents of the buffers of shuffles, as opaque bytes: with them, restoring the present position costs no
+    /// draws.
     pub fn buffers(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // What lies below a shuffle that has not begun is where the traversal before left it.
+        // The layers below a shuffle that has not begun are still where the traversal before left them.
         let waits = |layer: &Layer| matches!(layer, Layer::Shuffle(shuffle) if !shuffle.has_begun());
         let begun = self.layers.iter().rposition(waits).map_or(0, |at| at + 1);
         for layer in &self.layers[begun..] {
@@ -353,8 +362,9 @@ impl Stream {
         bytes
     }
 
-    /// Goes to a position of the traversal before which shuffles had begun these numbers of passes, by [`Stream::buffers`] of
-    /// that position or none. On failure the stream is left at some other position.
+    /// Goes to a position of the traversal before which each shuffle had begun this number of passes, with the
+    /// [`Stream::buffers`] of that position or without any bytes. On failure the stream is left at some other
+    /// position.
     pub(super) fn seek(
         &mut self,
         started: &[u64],
@@ -387,12 +397,12 @@ impl Stream {
         }
     }
 
-    /// Forgets what was taken before: all of it is news again.
+    /// Forgets what was taken before, so that [`Stream::taken`] starts again.
     pub fn forget_taken(&mut self) {
         self.source().forget_taken();
     }
 
-    /// Bytes of memory that the buffers hold.
+    /// Bytes of memory held by the buffers.
     pub fn bytes(&self) -> usize {
         let of = |layer: &Layer| match layer {
             Layer::Shuffle(shuffle) => shuffle.bytes(),

@@ -1,8 +1,12 @@
 //! The order of an operation on elements that a plan cannot number: batches, results of a user's function.
 //!
-//! The operators are those of a [`super::Stream`]. The caller holds the elements: it asks for the next one, learns what the
-//! operator wants of its input, one [`ElementStep`] after another, and answers each. An operator is at every step where it was
-//! before the call began, or further, so a caller whose input fails can ask again.
+//! The operators are those of a [`super::Stream`]. The caller holds the elements: it requests the next one, receives
+//! the operator's requests for input, one [`ElementStep`] after another, and answers each. At every step an operator
+//! is where it was before the call, or further, so a caller can repeat the call after its input has failed.
+//!
+//! Advice for the next editor: an operator does not know that its input waits. `Elements`, the lowest layer, returns
+//! `Stop::Waits`, and the whole call is made again with the answer; so operators must change no state before they
+//! have their input, or only such state as the repeated call finds right.
 
 use serde_json::{Map, Value, json};
 use tesson_core::ResumeError;
@@ -13,25 +17,26 @@ use super::operators::{Below, Elements, ElementsWanted, Layer, Stop};
 use super::passes::Facts;
 use crate::PlanRefusal;
 
-/// What a caller of an [`ElementOrder`] does next.
+/// The next step of a caller of an [`ElementOrder`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum ElementStep {
     /// Begin the next pass of the input, then call [`ElementOrder::begun`].
     Begin,
     /// Take the next element of the input, then call [`ElementOrder::given`], or [`ElementOrder::ended`] at its end.
     Take,
-    /// Pass over so many elements of the input, then call [`ElementOrder::skipped`] with the number that there were.
+    /// Skip this number of elements of the input, then call [`ElementOrder::skipped`] with the number that there
+    /// were.
     Skip(u64),
-    /// This is the next element, by its number among those that the input has given, from 0. Numbers that have been given are
-    /// not needed any more; without a shuffle it is the last one.
+    /// The next element, by its number among those taken from the input, from 0. A number is returned only once, so
+    /// the element can then be released; without a shuffle it is always the last one taken.
     Element(u64),
-    /// So many elements were passed over; fewer than asked for at the end.
+    /// The number of elements that were skipped; fewer than requested at the end.
     Skipped(u64),
     /// There are no more elements.
     End,
 }
 
-/// What the caller has asked for.
+/// The request of the caller.
 #[derive(Copy, Clone, Debug)]
 enum Task {
     Next,
@@ -41,21 +46,21 @@ enum Task {
 /// One pass of an operation over elements.
 #[derive(Clone, Debug)]
 pub struct ElementOrder {
-    /// The elements, and on them the operator, unless there is none (`prefetch`).
+    /// The elements, and on top of them the operator, unless there is none (`prefetch`).
     layers: Vec<Layer>,
     /// The pass that a shuffle begins next.
     passes: [u64; 1],
     task: Task,
-    /// The answer to the task, which waits until the passes that were begun on the way have begun.
+    /// The answer to the task, held back until the caller has begun the passes that it requires.
     answer: Option<ElementStep>,
 }
 
 impl ElementOrder {
-    /// The last of some operations that stand on each other, at the beginning of a pass: call [`ElementOrder::resume`] for its
-    /// first steps. A shuffle begins `pass`, numbered from 0.
+    /// The last of a stack of operations, at the beginning of a pass: call [`ElementOrder::resume`] for its first
+    /// steps. A shuffle begins `pass`, numbered from 0.
     ///
     /// # Errors
-    /// A share that is none of its shares.
+    /// [`PlanRefusal::NoSuchShare`] for a share that is not below the number of shares.
     pub fn new(ops: &[StreamOp], pass: u64) -> Result<ElementOrder, PlanRefusal> {
         let elements = Facts::of_elements();
         let mut layers = vec![Layer::Elements(Elements::default())];
@@ -86,23 +91,23 @@ impl ElementOrder {
         }
     }
 
-    /// Asks for the next element.
+    /// Requests the next element.
     pub fn next_element(&mut self) -> ElementStep {
         self.start(Task::Next)
     }
 
-    /// Passes over `n` elements.
+    /// Skips `n` elements.
     pub fn skip(&mut self, n: u64) -> ElementStep {
         self.start(Task::Skip { done: 0, left: n })
     }
 
     fn start(&mut self, task: Task) -> ElementStep {
-        // An answer that the caller did not come to is the end, which is answered again, or of a skip that failed.
+        // An answer that the caller did not fetch is the end, which is found again, or that of a skip that failed.
         (self.task, self.answer) = (task, None);
         self.resume()
     }
 
-    /// Goes on with what was asked for last.
+    /// Continues with the last request.
     pub fn resume(&mut self) -> ElementStep {
         let answer = match self.answer.take() {
             Some(answer) => Some(answer),
@@ -136,33 +141,33 @@ impl ElementOrder {
         }
     }
 
-    /// The next pass of the input has begun.
+    /// Reports that the next pass of the input has begun.
     pub fn begun(&mut self) -> ElementStep {
         let elements = self.elements_mut();
         elements.to_begin = elements.to_begin.saturating_sub(1);
         self.resume()
     }
 
-    /// The input has given an element.
+    /// Reports that an element was taken from the input.
     pub fn given(&mut self) -> ElementStep {
         self.elements_mut().answer = Some(Ok(1));
         self.resume()
     }
 
-    /// The input has ended.
+    /// Reports that the input has ended.
     pub fn ended(&mut self) -> ElementStep {
         self.elements_mut().answer = Some(Err(Stop::End));
         self.resume()
     }
 
-    /// Says that no pass of the input has an element, so that a finite repeat does not try them all.
+    /// Reports that no pass of the input has an element, so that a finite repeat does not try them all.
     pub fn expect_nothing(&mut self) {
         if let Some(Layer::Repeat(repeat)) = self.layers.last_mut() {
             repeat.expect_nothing();
         }
     }
 
-    /// So many elements of the input were passed over.
+    /// Reports that `n` elements of the input were skipped.
     pub fn skipped(&mut self, n: u64) -> ElementStep {
         self.elements_mut().answer = Some(Ok(n));
         self.resume()
@@ -192,11 +197,12 @@ impl ElementOrder {
         }
     }
 
-    /// Goes to a position of the pass. The caller brings the input there: for a shuffle, to where the input had given as many
-    /// elements as were pushed. `interrupted` is called every few milliseconds of a long way.
+    /// Goes to a position of the pass. The caller moves the input: for a shuffle, to the position after as many
+    /// elements as were pushed. `interrupted` is called every few milliseconds if that takes long.
     ///
     /// # Errors
-    /// A position that no pass has; `interrupted` has returned `true`. The order stays where it was.
+    /// [`ResumeError`] for a position that no pass has, or if `interrupted` has returned `true`. The order does not
+    /// move.
     pub fn go_to(
         &mut self,
         position: &Map<String, Value>,
@@ -215,7 +221,7 @@ impl ElementOrder {
             }
             _ => {}
         }
-        // What was begun on the way here is not what stands there.
+        // Requests that were pending here do not belong to that position.
         *there.elements_mut() = Elements::after(pushed);
         there.answer = None;
         *self = there;
@@ -223,19 +229,19 @@ impl ElementOrder {
     }
 }
 
-/// A counter of a position.
+/// Reads a counter of a position.
 pub(super) fn count(position: &Map<String, Value>, name: &str) -> Result<u64, ResumeError> {
     let found = position.get(name).unwrap_or(&Value::Null);
     found.as_u64().ok_or_else(|| ResumeError::unreadable(format!("`{name}`"), found, "a number from 0 on"))
 }
 
-/// A mark of a position.
+/// Reads a flag of a position.
 pub(super) fn flag(position: &Map<String, Value>, name: &str) -> Result<bool, ResumeError> {
     let found = position.get(name).unwrap_or(&Value::Null);
     found.as_bool().ok_or_else(|| ResumeError::unreadable(format!("`{name}`"), found, "true or false"))
 }
 
-/// A counter that is not above a limit.
+/// Reads a counter that is not above a limit.
 pub(super) fn count_to(position: &Map<String, Value>, name: &str, most: u64) -> Result<u64, ResumeError> {
     let found = count(position, name)?;
     if found > most {

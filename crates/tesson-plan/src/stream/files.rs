@@ -1,22 +1,23 @@
-//! In which order the files of a plan are opened (spec/tfds.md §8.5, §8.6).
+//! The order in which the files of a plan are opened (spec/tfds.md §8.5, §8.6).
 
 use super::buffer::Buffer;
 use super::{Seeding, Span};
 
-/// How much of a file an order has taken so far.
+/// The amount of a file that an order has taken so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Records from the beginning of its span: the most that any pass has taken.
+    /// The number of records from the beginning of its span: the most that any pass has taken.
     pub records: u64,
-    /// Whether a pass has come to the end of the span.
+    /// True if a pass has reached the end of the span.
     pub ended: bool,
 }
 
-/// The files of one traversal: one after the other, or shuffled, once or for ever.
+/// The files of one traversal: one after the other or shuffled, once or without end.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     spans: Vec<Span>,
-    /// What passes have taken of each file and left, and the files of which that is news.
+    /// The amount that passes have taken of each file when they left it, with a mark if that has changed since the
+    /// last report; and the files with that mark.
     taken: Vec<(Taken, bool)>,
     news: Vec<usize>,
     seeding: Option<Seeding>,
@@ -28,7 +29,7 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn new(spans: Vec<Span>, seeding: Option<Seeding>, repeat: bool) -> Files {
-        // Rounds without an example would follow each other for ever.
+        // Empty rounds would follow each other without end.
         let repeat = repeat && spans.iter().any(|s| s.len > 0);
         let taken = vec![(Taken::default(), false); spans.len()];
         Files { spans, taken, news: Vec::new(), seeding, repeat, next: 0, shuffled: None }
@@ -44,7 +45,7 @@ impl Files {
         *passes = passes.wrapping_add(1);
     }
 
-    /// The next file and its place among the files; endless if the files are repeated.
+    /// The number and the span of the next file; without end if the files are repeated.
     pub(super) fn next(&mut self, passes: &mut u64) -> Option<(usize, Span)> {
         if let Some(span) = self.next_of_round() {
             return Some(span);
@@ -65,7 +66,7 @@ impl Files {
         self.spans.get(file).map(|span| (file, *span))
     }
 
-    /// Notes that a file is left, at its end or with `left` of it not taken.
+    /// Records that a file is left, at its end or with `left` of it not taken.
     pub(super) fn leave(&mut self, file: usize, left: Span, ended: bool) {
         let records = left.first - self.spans[file].first;
         let (taken, is_news) = &mut self.taken[file];
@@ -83,7 +84,7 @@ impl Files {
         self.news.clear();
     }
 
-    /// Files of which more has been taken since this was asked last.
+    /// The files of which more has been taken since the last call.
     pub(super) fn news(&mut self) -> Vec<(usize, Taken)> {
         let news = std::mem::take(&mut self.news);
         let of = |file: usize| {
@@ -94,17 +95,17 @@ impl Files {
         news.into_iter().map(of).collect()
     }
 
-    /// Examples of a traversal; `None`: there is no end.
+    /// The number of examples in a traversal; `None`: there is no end.
     pub(super) fn n_examples(&self) -> Option<u64> {
         (!self.repeat).then(|| self.spans.iter().map(|s| s.len).sum())
     }
 
-    /// The stretches that are read.
+    /// The spans that are read.
     pub(super) fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// Whether each round has an order of its own.
+    /// True if each round has an order of its own.
     pub(super) fn reshuffles(&self) -> bool {
         self.spans.len() > 1 && self.seeding.is_some_and(|seeding| seeding.reshuffle)
     }

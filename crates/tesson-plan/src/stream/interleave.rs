@@ -1,12 +1,17 @@
 //! Files read in turns (spec/tfds.md §8.2): `cycle` slots, `block` examples of a slot at a time.
 //!
-//! Slots that stay empty, because there are no more files, are taken out; tf.data passes over them, which gives the same
-//! order. So slots exist only as far as files do, however long the cycle is.
+//! Slots that stay empty, because there are no more files, are removed; tf.data passes over them, which gives the
+//! same order. So there are never more slots than files, however long the cycle is.
+//!
+//! Advice for the next editor: a slot gets its next file when the cycle comes back to it, not at once, and a file
+//! that ends exactly with a block is discovered one round later, in a visit that delivers nothing. Both decide the
+//! order. `skip` may jump only over whole rounds in which no file ends; everything else goes through `run`, as `next`
+//! does.
 
 use super::Span;
 use super::files::Files;
 
-/// The file of a slot and what is left of it; `None` in a slot whose file has ended and has no successor yet.
+/// The file of a slot with the rest of its span; `None` after the file has ended and before the next one is opened.
 type Slot = Option<(usize, Span)>;
 
 /// An interleave of one traversal.
@@ -15,10 +20,10 @@ pub(super) struct Interleave {
     cycle: u64,
     block: u64,
     slots: Vec<Slot>,
-    /// The slot whose turn it is, and the examples it has given in this turn.
+    /// The current slot, and the examples that it has delivered in this turn.
     at: usize,
     given: u64,
-    /// There are no more files.
+    /// True if there are no more files.
     done: bool,
 }
 
@@ -36,7 +41,7 @@ impl Interleave {
         self.slots.clear();
     }
 
-    /// The files in the slots, and what is left of each.
+    /// The files in the slots, with the rest of each span.
     pub(super) fn open_files(&self) -> impl Iterator<Item = (usize, Span)> {
         self.slots.iter().flatten().copied()
     }
@@ -47,7 +52,7 @@ impl Interleave {
         self.run(1, files, passes).map(|run| run.first)
     }
 
-    /// The next examples of one turn, as many as `most` at least 1.
+    /// The next examples of one turn, up to `most`, which is at least 1.
     #[inline(always)]
     pub(super) fn run(&mut self, most: u64, files: &mut Files, passes: &mut u64) -> Option<Span> {
         loop {
@@ -72,8 +77,8 @@ impl Interleave {
         }
     }
 
-    /// Passes over `n` examples, in a time that depends on the number of files, not on `n` (spec/tfds.md §12.2). Fewer
-    /// than `n`: that was the end.
+    /// Skips `n` examples, in a time that depends on the number of files, not on `n` (spec/tfds.md §12.2). A result
+    /// below `n` means the end.
     pub(super) fn skip(&mut self, n: u64, files: &mut Files, passes: &mut u64) -> u64 {
         let mut left = n;
         while left > 0 {
@@ -87,7 +92,7 @@ impl Interleave {
         n - left
     }
 
-    /// Whole rounds in which no file ends.
+    /// Skips whole rounds in which no file ends; returns the number of examples in them.
     fn skip_rounds(&mut self, most: u64) -> u64 {
         let full = self.done || self.slots.len() as u64 == self.cycle;
         if !full || self.at != 0 || self.given != 0 || self.slots.is_empty() {
@@ -109,7 +114,7 @@ impl Interleave {
         each * n_slots
     }
 
-    /// Opens a file for a slot that has none, or takes the slot out; `None` if no slot is left.
+    /// Opens a file for a slot that has none, or removes the slot; `None` if no slot is left.
     #[cold]
     fn open(&mut self, files: &mut Files, passes: &mut u64) -> Option<()> {
         let is_new = self.at == self.slots.len();

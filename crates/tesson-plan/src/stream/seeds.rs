@@ -1,14 +1,14 @@
-//! What shuffles are seeded with (spec/tfds.md §8.4).
+//! The seeds of shuffles, as tf.data derives them (spec/tfds.md §8.4).
 
 use crate::rng::{Mt19937, Words};
 
-/// tf.data keeps seeds below this.
+/// The modulus to which tf.data reduces seeds.
 const MODULUS: i128 = (1 << 31) - 1;
 
-/// The graph's seed where none is set.
+/// TensorFlow's graph seed if none is set.
 const DEFAULT_GRAPH_SEED: u64 = 87654321;
 
-/// The two seeds of a shuffle, as tf.data derives them from what the user gave.
+/// The two seeds of a shuffle, as tf.data derives them from those of the user.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SeedPair(pub u64, pub u64);
 
@@ -23,12 +23,12 @@ impl SeedPair {
     }
 }
 
-/// How a shuffle is seeded, over all of its passes.
+/// The seeding of a shuffle over all of its passes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Seeding {
     /// Its seeds.
     pub pair: SeedPair,
-    /// Each pass has another order (`reshuffle_each_iteration`).
+    /// `true`: each pass has another order (`reshuffle_each_iteration`); `false`: all have the same.
     pub reshuffle: bool,
 }
 
@@ -45,7 +45,7 @@ impl Seeding {
     }
 }
 
-/// The global seed (`tf.random.set_seed`), and what shuffles without a seed of their own draw from it.
+/// The global seed (`tf.random.set_seed`), and the stream from which shuffles without a seed of their own draw one.
 #[derive(Clone, Debug)]
 pub struct GlobalSeeds {
     seed: i128,

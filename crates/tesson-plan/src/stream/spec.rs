@@ -1,15 +1,15 @@
-//! What a stream is made of.
+//! The specification of a stream: its files, their interleave, and the operations on examples.
 
 use std::num::NonZeroU64;
 
 use super::Seeding;
 
-/// Records of a file that follow each other, numbered in the whole dataset.
+/// Consecutive records of a file, numbered within the whole dataset.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The number of the first record.
     pub first: u64,
-    /// How many there are.
+    /// The number of records.
     pub len: u64,
 }
 
@@ -17,14 +17,14 @@ pub struct Span {
 /// negative number of repeats or of examples to take stands for all of them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum StreamOp {
-    /// A shuffle with a buffer of so many examples.
+    /// A shuffle in a buffer.
     Shuffle {
-        /// Examples it is drawn from.
+        /// The number of examples in the buffer.
         buffer: NonZeroU64,
         /// Its seeds.
         seeding: Seeding,
     },
-    /// So many passes, one after the other.
+    /// This number of passes, one after the other.
     Repeat(i64),
     /// All but the first examples; none at all if the number is negative.
     Skip(i64),
@@ -32,18 +32,18 @@ pub enum StreamOp {
     Take(i64),
     /// Every `count`-th example, from `index` on.
     Shard {
-        /// Into how many shares the stream is dealt.
+        /// The number of shares among which the stream is dealt out.
         count: NonZeroU64,
-        /// Which of them it is, from 0.
+        /// The number of this share, from 0.
         index: u64,
     },
-    /// Nothing that changes the order, but it stands between its neighbours: a repeat on it is not directly on a shuffle
+    /// Changes no order itself, but separates its neighbours: a repeat on it does not lie directly on a shuffle
     /// (spec/tfds.md §8.6).
     Prefetch,
 }
 
 impl StreamOp {
-    /// Whether the last of these that changes anything is a shuffle: tf.data makes one operation of it and a repeat on it
+    /// True if the last of these operations that changes anything is a shuffle: tf.data fuses it with a repeat on it
     /// (spec/tfds.md §8.6).
     pub(super) fn last_is_shuffle(ops: &[StreamOp]) -> bool {
         ops.iter().rfind(|op| !op.is_idle()).is_some_and(|op| op.is_shuffle())
@@ -53,7 +53,7 @@ impl StreamOp {
         matches!(self, StreamOp::Shuffle { .. })
     }
 
-    /// Whether the operation changes nothing: tf.data takes such a one out before it looks at the others.
+    /// True if the operation changes nothing: tf.data removes it before it looks at the others.
     pub fn is_idle(self) -> bool {
         match self {
             StreamOp::Shuffle { .. } | StreamOp::Prefetch => false,
@@ -65,21 +65,21 @@ impl StreamOp {
     }
 }
 
-/// A stream of examples: what is read, and in which order (spec/tfds.md §8.1).
+/// The specification of a stream of examples (spec/tfds.md §8.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamSpec {
-    /// The stretches of files, in the order of the plan.
+    /// The spans of files, in the order of the plan.
     pub files: Vec<Span>,
     /// The shuffle of the files, if they are shuffled.
     pub shuffle_files: Option<Seeding>,
-    /// The files are repeated for ever, before they are interleaved (`repeat_filenames`).
+    /// True if the files are repeated without end before they are interleaved (`repeat_filenames`).
     pub repeat_files: bool,
-    /// Files that are read in turns (`interleave_cycle_length`).
+    /// The number of files that are read in turns (`interleave_cycle_length`).
     pub cycle: NonZeroU64,
-    /// Examples of a turn (`interleave_block_length`).
+    /// The number of examples in a turn (`interleave_block_length`).
     pub block: NonZeroU64,
-    /// How many examples the files must give, if that is checked (spec/tfds.md §8.11).
+    /// The number of examples that the files must supply, if that is checked (spec/tfds.md §8.11).
     pub expected: Option<u64>,
-    /// What is done with the examples then.
+    /// The operations on the examples, in order.
     pub ops: Vec<StreamOp>,
 }

@@ -1,31 +1,31 @@
-//! The state of a stream: a handful of integers (spec/tfds.md §12.1).
+//! The state of a stream: a few integers (spec/tfds.md §12.1).
 
 use serde_json::{Value, json};
 use tesson_core::ResumeError;
 
 use super::Stream;
 
-/// The position of a stream: everything else follows from its specification.
+/// The position of a stream; everything else follows from its specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamState {
-    /// Passes that each shuffle had begun before this traversal, the files' first.
+    /// The passes that each shuffle had begun before this traversal, first that of the files.
     pub started: Vec<u64>,
-    /// Examples given in this traversal.
+    /// The number of examples delivered in this traversal.
     pub delivered: u64,
-    /// The end of the traversal has been seen, which may have begun a pass more.
+    /// True if a call has reached the end of the traversal, which may have begun one more pass.
     pub ended: bool,
 }
 
 impl StreamState {
-    /// As JSON.
+    /// The state as a JSON object.
     pub fn to_json(&self) -> Value {
         json!({"started": self.started, "delivered": self.delivered, "ended": self.ended})
     }
 
-    /// From [`StreamState::to_json`].
+    /// Reads the result of [`StreamState::to_json`].
     ///
     /// # Errors
-    /// Something else.
+    /// [`ResumeError`] for anything else.
     pub fn from_json(value: &Value) -> Result<StreamState, ResumeError> {
         let numbers = |v: &Value| v.as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
         let read = || {
@@ -51,16 +51,18 @@ impl Stream {
     /// its random words (spec/tfds.md §12.3).
     ///
     /// # Errors
-    /// The state is of a stream of other operations, lies after the end, or says that it is the end where there is none.
+    /// [`ResumeError`] if the state belongs to a stream with other operations, lies after the end, or claims an end
+    /// where there is none.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
         self.restore_with(state, &[], &mut || false)
     }
 
-    /// Passes that each shuffle had begun where a state of this stream was taken, the files' first: those that the next
-    /// traversal comes after. The stream itself does not move; `interrupted` is called every few milliseconds of a long skip.
+    /// The passes that each shuffle had begun when a state of this stream was taken, first that of the files; the
+    /// next traversal begins after them. The stream itself does not move; `interrupted` is called every few
+    /// milliseconds of a long skip.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; `interrupted` has returned `true`.
+    /// The errors of [`Stream::restore`], and [`ResumeError`] if `interrupted` has returned `true`.
     pub fn passes_at(
         &self,
         state: &StreamState,
@@ -68,18 +70,20 @@ impl Stream {
     ) -> Result<Vec<u64>, ResumeError> {
         let mut there = self.clone();
         there.follow_passes(false);
-        // Where nothing is traversed twice, the first example has begun all that the others need.
+        // If nothing is traversed twice, the first example has begun all passes that the others need.
         let delivered =
             if there.facts.once && !state.ended { state.delivered.min(1) } else { state.delivered };
         there.restore_with(&StreamState { delivered, ..state.clone() }, &[], interrupted)?;
         Ok(there.passes().to_vec())
     }
 
-    /// The same by what the buffers held there ([`Stream::buffers`]; no bytes if that was not kept), without a draw. `interrupted`
-    /// is called every few milliseconds of a long skip. If it fails the stream does not move.
+    /// Restores a state with the contents that the buffers had there ([`Stream::buffers`]; no bytes if they were not
+    /// saved), which takes no draw. `interrupted` is called every few milliseconds of a long skip. On failure the
+    /// stream does not move.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; buffers of another position; `interrupted` has returned `true`.
+    /// The errors of [`Stream::restore`], and [`ResumeError`] for buffers of another position or if `interrupted` has
+    /// returned `true`.
     pub fn restore_with(
         &mut self,
         state: &StreamState,
@@ -92,7 +96,7 @@ impl Stream {
         }
         let mut there = self.clone();
         there.seek(&state.started, state.delivered, buffers, interrupted)?;
-        // A mismatch that it answers, it has answered before the state was taken.
+        // A count mismatch is accepted as the end: it was already reported before the state was taken.
         if state.ended && matches!(there.next(), Ok(Some(_))) {
             let end = format!("{}, the end", state.delivered);
             return Err(ResumeError::new("the position", end, "not the end"));

@@ -33,7 +33,7 @@ fn spec(lengths: &[u64]) -> StreamSpec {
     }
 }
 
-/// A traversal of at most so many examples.
+/// A traversal of at most a number of examples.
 fn read(stream: &mut Stream, most: usize) -> Vec<u64> {
     let mut records = Vec::new();
     stream.fill(most, &mut records).unwrap();

@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// Cells of minibatches whose sequences are filled up to the longest, and how many of them hold samples.
+/// The number of cells in minibatches that are padded to the longest sequence, and how many of them hold samples.
 fn cells(spec: &PlanSpec, index: &Index, demand: Demand) -> (u64, u64) {
     let lengths = |batch: &Vec<(u64, Planned)>| -> Vec<u64> {
         batch.iter().map(|&(_, p)| length(index, p).into()).collect()

@@ -153,7 +153,7 @@ impl Replay {
     }
 }
 
-/// What a recorded minibatch holds, in the form of [`Replay::next`].
+/// The contents of a recorded minibatch, in the form of [`Replay::next`].
 fn recorded(line: &Value) -> Value {
     let Some(streams) = line["streams"].as_object() else { return line.clone() };
     let sequences = streams.values().next().unwrap()["sequences"].as_array().unwrap();
@@ -220,12 +220,12 @@ fn run(case: &Path) -> Vec<(Value, Value)> {
     pairs
 }
 
-/// Whether a line stands for the recorded one: equal, or both a refusal.
+/// True if a line matches the recorded one: both are equal, or both are a refusal.
 fn agrees((recorded, found): &(Value, Value)) -> bool {
     recorded == found || recorded.get("error").is_some() && found.get("error").is_some()
 }
 
-/// The cases whose names are wanted, at least one.
+/// The cases with the wanted names, at least one.
 fn cases(wanted: impl Fn(&str) -> bool) -> Vec<CaseFolder> {
     let mut cases = tesson_case_lookup::cases("cntk/engine");
     cases.retain(|case| wanted(case.short_name()));

@@ -6,7 +6,7 @@ use super::*;
 use crate::rng::Mt19937_64;
 use crate::{BatchPlan, Cursor, ResumeState, WindowStart};
 
-/// The entries of spec/engine.md §8.1 or §8.2 over so many sweeps, `None` being the end of one.
+/// The entries of spec/engine.md §8.1 or §8.2 over a number of sweeps; `None` is the end of one.
 fn timeline(
     chunks: &[Vec<u32>],
     order: &OrderSpec,

@@ -24,7 +24,7 @@ impl Rank {
         Rank { planner, demand, state: ResumeState { cursor, share, ..from.clone() } }
     }
 
-    /// Reads so many minibatches, or to the end.
+    /// Reads a number of minibatches, or to the end.
     fn read(&mut self, index: &Index, calls: usize, delivered: &mut Vec<(u64, Planned)>) {
         let mut plan = BatchPlan::default();
         for _ in 0..calls {

@@ -74,7 +74,7 @@ fn all_batches(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Vec<
     }
 }
 
-/// Every sequence of so many sweeps, once, sorted.
+/// Every sequence of a number of sweeps, once in each, sorted.
 fn every_sequence(index: &Index, sweeps: u64) -> Vec<(u64, u32, u32)> {
     let of_chunk = |c: usize| (0..index.chunk(c).n_sequences).map(move |s| (c as u32, s));
     (0..sweeps)

@@ -54,7 +54,7 @@ pub(super) struct Batch {
     pub(super) after: u64,
 }
 
-/// What a minibatch may still take: G and L of spec/engine.md §6 and §7, and the same in sequences.
+/// The room left in a minibatch: G and L of spec/engine.md §6 and §7, in samples and in sequences.
 #[derive(Clone, Copy)]
 struct Room {
     g: u64,

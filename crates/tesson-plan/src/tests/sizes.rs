@@ -1,4 +1,4 @@
-//! Minibatches of so many sequences.
+//! Minibatches of a given number of sequences.
 
 use proptest::prelude::*;
 

@@ -169,7 +169,7 @@ fn a_state_of_a_later_version_is_refused_with_both_versions() {
     check_json_refused(json, "resume.other-version", expected);
 }
 
-/// The refusal of a state whose order has another version.
+/// The refusal of a state that was saved with another version of its order.
 fn other_order(order: &str, state: u64, source: u64) -> String {
     format!(
         "the state is of another release: the version of the order `{order}` is {state}, expected {source}; resume with the \

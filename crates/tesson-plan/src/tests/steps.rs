@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, ExcludedSequences, StepSizes};
 
-/// Corpora whose sequences have one length, which steps are computed for, and others.
+/// Corpora of sequences with one length, for which steps are computed, and others.
 fn any_lengths() -> impl Strategy<Value = Vec<Vec<u32>>> {
     let regular = (1u32..4, prop::collection::vec(1usize..9, 1..9))
         .prop_map(|(length, chunks)| chunks.into_iter().map(|n| vec![length; n]).collect());

@@ -10,10 +10,11 @@ use crate::{BatchPlan, Cursor, Progress};
 #[derive(Clone, Debug)]
 enum Call {
     Next(Demand),
-    /// Goes back to the cursor after the call so many calls ago.
+    /// Goes back to the cursor after an earlier call, counted back from now.
     Resume(usize, Demand),
     Seek(u64, Option<Demand>),
-    /// Promises not to go back before the cursor so many calls ago; the test keeps that promise.
+    /// Promises not to go back before the cursor of an earlier call, counted back from now; the test keeps that
+    /// promise.
     Release(usize),
 }
 

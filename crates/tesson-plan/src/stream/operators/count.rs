@@ -1,15 +1,15 @@
-//! Whether the files give as many examples as the split counts (spec/tfds.md §8.11).
+//! The check that the files supply as many examples as the split counts (spec/tfds.md §8.11).
 
 use std::fmt;
 
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 
-/// The files do not give as many examples as the plan says (spec/tfds.md §8.11).
+/// The error that the files do not supply as many examples as the plan counts (spec/tfds.md §8.11).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CountMismatch {
     /// Examples that were expected.
     pub expected: u64,
-    /// Examples that there are; where there are more than expected, one more.
+    /// The examples that were found; if there are more than expected, one more than that.
     pub found: u64,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for CountMismatch {
 
 impl std::error::Error for CountMismatch {}
 
-/// Compares the number of examples with the one that is expected.
+/// Compares the number of examples with the expected one.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Count {
     expected: u64,
@@ -37,12 +37,12 @@ impl Count {
         Count { expected, found: 0 }
     }
 
-    /// Examples that may still come without being too many.
+    /// The number of further examples that are not too many.
     pub(in crate::stream) fn left(&self) -> u64 {
         self.expected - self.found
     }
 
-    /// What the count has come to, if it is wrong.
+    /// The error for the present count.
     pub(in crate::stream) fn mismatch(&self) -> CountMismatch {
         CountMismatch { expected: self.expected, found: self.found }
     }
@@ -78,12 +78,12 @@ impl Operator for Count {
         self.found += skipped;
         match stop {
             None if skipped == n => (n, None),
-            // One more, or the end: `next` tells which.
+            // Either one example too many or the end; `next` decides.
             _ => (skipped, self.next(below).err()),
         }
     }
 
-    /// Where the count is wrong, no traversal is read to its end.
+    /// The facts of the layer below; with a wrong count no traversal is read to its end.
     fn facts(&self, below: &Facts) -> Facts {
         let whole = below.whole.clone().filter(|_| below.len == Some(self.expected));
         Facts { whole, ..below.clone() }

@@ -2,7 +2,7 @@
 
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 
-/// What the layer waits for.
+/// The request for which the layer waits.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub(in crate::stream) enum ElementsWanted {
     #[default]
@@ -10,21 +10,22 @@ pub(in crate::stream) enum ElementsWanted {
     Skip(u64),
 }
 
-/// An input that is answered for: each call waits, and finds its answer when it is made again.
+/// An input that the caller supplies: each call returns [`Stop::Waits`] and finds the caller's answer when it is
+/// repeated.
 #[derive(Clone, Debug, Default)]
 pub(in crate::stream) struct Elements {
-    /// Passes that have to begin.
+    /// The number of passes that the caller has to begin.
     pub(in crate::stream) to_begin: u64,
-    /// What is waited for.
+    /// The request that waits for an answer.
     pub(in crate::stream) wanted: ElementsWanted,
-    /// How many elements were given or passed over.
+    /// The caller's answer: the number of elements delivered or skipped, or the end.
     pub(in crate::stream) answer: Option<Result<u64, Stop>>,
-    /// Elements that have been given or passed over in all passes.
+    /// The number of elements delivered or skipped in all passes.
     seen: u64,
 }
 
 impl Elements {
-    /// An input that has given so many elements.
+    /// An input that has delivered `seen` elements.
     pub(in crate::stream) fn after(seen: u64) -> Elements {
         Elements { seen, ..Elements::default() }
     }

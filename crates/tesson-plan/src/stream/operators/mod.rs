@@ -1,7 +1,9 @@
-//! The operators of a stream, one a file, each on top of the ones before it, as tf.data's iterators are
-//! (spec/tfds.md §8.1, §8.4).
+//! The operators of a stream, one in each file, stacked as tf.data's iterators are (spec/tfds.md §8.1, §8.4).
 //!
 //! To add an operator, write its file, a variant of [`Layer`] and of [`StreamOp`], and a line in each `match` here.
+//! An operator answers four questions, which must agree: `begin` (which passes begin), `next`, `skip` (the same as
+//! that many calls of `next`, cheaper) and `facts` (the length and the passes of a whole traversal, from those
+//! below).
 
 mod count;
 mod elements;
@@ -28,36 +30,37 @@ use shard::Shard;
 use skip::Skip;
 use take::Take;
 
-/// Why an operator gives no example. As wide as a record, so that a result of either is returned in registers.
+/// The reason why an operator supplies no example. As wide as a record, so that a result of either is returned in
+/// registers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Stop {
     End,
-    /// The files do not give as many examples as expected.
+    /// The files do not supply as many examples as expected.
     WrongCount,
-    /// The caller does not want to wait any longer for a skip.
+    /// The caller has interrupted a skip.
     Interrupted,
-    /// The state of a buffer is not of this stream and position.
+    /// The saved state of a buffer does not belong to this stream and position.
     WrongBuffer,
-    /// The caller has to answer for the elements that it holds, and then to call again.
+    /// The caller must answer for the elements that it holds and then call again.
     Waits,
 }
 
-/// How many records were passed over, and why not more.
+/// The number of records that were skipped, and why not more were.
 pub(super) type Skipped = (u64, Option<Stop>);
 
-/// An operator in one traversal. It pulls from the operators below it.
+/// An operator in one traversal, which pulls from the operators below it.
 trait Operator {
-    /// Begins a traversal (spec/tfds.md §8.4: which passes begin with it).
+    /// Begins a traversal; spec/tfds.md §8.4 says which passes begin with it.
     fn begin(&mut self, below: Below<'_>);
 
     /// The next record.
     fn next(&mut self, below: Below<'_>) -> Result<u64, Stop>;
 
-    /// Passes over `n` records, at least one.
+    /// Skips `n` records, at least one.
     fn skip(&mut self, n: u64, below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped;
 
-    /// How long a traversal is and which passes it begins, on top of an operator of which that is known.
+    /// The length of a traversal and the passes that it begins, given those of the operator below.
     fn facts(&self, below: &Facts) -> Facts;
 }
 
@@ -91,7 +94,7 @@ macro_rules! each {
 }
 
 impl Layer {
-    /// The layer of an operation; `None` for one that only stands between others.
+    /// The layer of an operation; `None` for one that only separates its neighbours.
     pub(super) fn of(op: StreamOp, source: usize, fused: bool, below: &Facts) -> Result<Option<Layer>> {
         Ok(Some(match op {
             StreamOp::Shuffle { buffer, seeding } => Layer::Shuffle(Shuffle::new(buffer, seeding, source)),
@@ -103,22 +106,22 @@ impl Layer {
         }))
     }
 
-    /// How long a traversal is and which passes it begins, on top of a layer of which that is known.
+    /// The length of a traversal and the passes that it begins, given those of the layer below.
     pub(super) fn facts(&self, below: &Facts) -> Facts {
         each!(self, operator => operator.facts(below))
     }
 }
 
-/// The layers below an operator, and the passes begun by each shuffle, the files' first.
+/// The layers below an operator, and the passes begun by each shuffle, first that of the files.
 pub(super) struct Below<'a> {
     pub(super) layers: &'a mut [Layer],
     pub(super) passes: &'a mut [u64],
 }
 
-// Every layer calls these for each example, so they hand on the two slices, in registers: a `Below` that is borrowed as a whole
-// would be written to memory each time.
+// Every layer calls these for each example, so they pass the two slices on in registers; a `Below` borrowed as a
+// whole would be written to memory each time. For the same reason layers are an enum and not boxed traits.
 impl Below<'_> {
-    /// The same layers for a shorter time.
+    /// Reborrows the layers and the passes.
     #[inline]
     fn reborrow(&mut self) -> Below<'_> {
         Below { layers: self.layers, passes: self.passes }
@@ -136,13 +139,13 @@ impl Below<'_> {
         next(self.layers, self.passes)
     }
 
-    /// Passes over `n` records of the uppermost layer.
+    /// Skips `n` records of the uppermost layer.
     #[inline]
     pub(super) fn skip(&mut self, n: u64, control: &mut SkipControl<'_>) -> Skipped {
         if n == 0 { (0, None) } else { skip(self.layers, self.passes, n, control) }
     }
 
-    /// Passes over what is left to be left out. An end within is the end.
+    /// Skips the `left` records that remain to be left out. If the input ends before, that is the end.
     #[inline]
     fn leave_out(&mut self, left: &mut u64) -> Result<(), Stop> {
         if *left == 0 { Ok(()) } else { leave_out(self.layers, self.passes, left) }

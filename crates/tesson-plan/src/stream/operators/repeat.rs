@@ -1,4 +1,9 @@
-//! So many passes, one after the other (spec/tfds.md §8.6).
+//! The repeat: a number of passes, one after the other (spec/tfds.md §8.6).
+//!
+//! Advice for the next editor: a finite repeat begins one pass more than it delivers, unless it lies directly on a
+//! shuffle, because tf.data fuses the two. Only the next traversal shows it, as a skipped pair of seeds; `end_pass`,
+//! `skip_passes` and `facts` all count it. A skip never passes over the last pass as a whole, since its end may not
+//! be seen, and then nothing more begins.
 
 use serde_json::{Map, Value, json};
 use tesson_core::ResumeError;
@@ -9,36 +14,36 @@ use crate::stream::element_order::{count_to, flag};
 /// A repeat.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Repeat {
-    /// Passes to give; `None`: there is no end.
+    /// The number of passes to deliver; `None`: without end.
     times: Option<u64>,
-    /// It lies directly on a shuffle.
+    /// True if it lies directly on a shuffle.
     fused: bool,
-    /// The first pass is followed, not skipped as a whole: lengths of files that are only declared are compared with the
-    /// files as the pass reaches them.
+    /// True if the first pass is followed and not skipped as a whole, so that the declared lengths of files can be
+    /// compared with the files as the pass reaches them.
     follows: bool,
     /// Passes that have ended.
     ended: u64,
-    /// Nothing of the current pass has been given.
+    /// True while the current pass has delivered nothing.
     fresh: bool,
-    /// There are no more passes.
+    /// True if there are no more passes.
     over: bool,
-    /// What is known of a pass.
+    /// The length of a pass and the passes that it begins below.
     pass: Facts,
 }
 
 impl Repeat {
-    /// `n` passes of what lies below; without end if that is negative.
+    /// Repeats the layers below `n` times, without end if `n` is negative.
     pub(super) fn new(n: i64, fused: bool, below: &Facts) -> Repeat {
         let times = u64::try_from(n).ok();
         Repeat { times, fused, follows: false, ended: 0, fresh: true, over: false, pass: below.clone() }
     }
 
-    /// Whether to follow the first pass from now on.
+    /// Sets whether the first pass is followed from now on.
     pub(in crate::stream) fn follow(&mut self, follows: bool) {
         self.follows = follows;
     }
 
-    /// Says that no pass has an example.
+    /// Records that no pass has an example.
     pub(in crate::stream) fn expect_nothing(&mut self) {
         self.pass.len = Some(0);
     }
@@ -59,11 +64,11 @@ impl Repeat {
     #[cold]
     fn end_pass(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
         self.ended += 1;
-        // Passes without an example would follow each other without end: an endless repeat ends with the first of them.
+        // Empty passes would follow each other without end, so an endless repeat ends with the first of them.
         let is_empty = self.fresh && (self.times.is_none() || self.pass.len == Some(0));
         self.over = self.times == Some(self.ended) || is_empty;
-        // tf.data begins the next pass before it looks whether it is wanted; but not in the one operation that it makes of
-        // a shuffle and a repeat (spec/tfds.md §8.6).
+        // tf.data begins the next pass before it tests whether there is one, but not in the operation that it makes
+        // of a shuffle and a repeat (spec/tfds.md §8.6).
         if !self.over || !self.fused {
             below.begin();
             self.fresh = true;
@@ -71,7 +76,7 @@ impl Repeat {
         if self.over { Err(Stop::End) } else { Ok(()) }
     }
 
-    /// Passes over whole passes from the beginning of one, except for the last: its end may not be seen.
+    /// Skips whole passes, beginning at the start of one, but never the last: its end may not be seen.
     fn skip_passes(&mut self, n: u64, below: &mut Below<'_>) -> u64 {
         let (Some(len @ 1..), Some(whole), true) = (self.pass.len, &self.pass.whole, self.fresh) else {
             return 0;
@@ -92,7 +97,7 @@ impl Repeat {
         n_passes * len
     }
 
-    /// Passes over at most `n` records, up to the end of the current pass, and begins the next.
+    /// Skips at most `n` records, up to the end of the current pass, and begins the next.
     fn skip_within_pass(&mut self, n: u64, below: &mut Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let (skipped, stop) = below.skip(n, control);
         self.fresh &= skipped == 0;
@@ -155,7 +160,7 @@ impl Operator for Repeat {
             (Some(len), Some(times)) => len.checked_mul(times),
             _ => None,
         };
-        // No second pass follows one without an example.
+        // No second pass follows an empty one.
         let n_passes = if len == Some(0) { Some(1) } else { self.times };
         let whole = match (n_passes, &below.whole) {
             (Some(times), Some(whole)) if len.is_some() => {

@@ -1,4 +1,4 @@
-//! Every so-manieth example: the share of one of several readers.
+//! `shard`: every `count`-th example, as the share of one of several readers (spec/tfds.md §8.7).
 
 use std::num::NonZeroU64;
 
@@ -9,18 +9,20 @@ use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 use crate::stream::element_order::count_to;
 use crate::{PlanRefusal, Result};
 
-/// Gives every `count`-th example, from `index` on.
+/// Delivers every `count`-th example, from `index` on.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Shard {
     count: u64,
     index: u64,
-    /// Examples to leave out before the next of this share.
+    /// The number of examples to leave out before the next one of this share.
     before: u64,
 }
 
 impl Shard {
+    /// A share at its beginning.
+    ///
     /// # Errors
-    /// A share that is none of `count`.
+    /// [`PlanRefusal::NoSuchShare`] if `index` is not below `count`.
     pub(super) fn new(count: NonZeroU64, index: u64) -> Result<Shard> {
         let count = count.get();
         if index >= count {
@@ -59,7 +61,8 @@ impl Operator for Shard {
         let wanted = (n - 1).saturating_mul(self.count).saturating_add(self.before).saturating_add(1);
         let (found, stop) = below.skip(wanted, control);
         let own = found.saturating_sub(self.before).div_ceil(self.count);
-        // The next of this share lies as far on as it did, and a round for each that was passed over.
+        // The next example of this share lies where it did, plus one round for each that was skipped, minus the
+        // records found.
         let next = u128::from(self.before) + u128::from(own) * u128::from(self.count);
         self.before = (next - u128::from(found)) as u64;
         (own, stop)

@@ -1,4 +1,10 @@
 //! The shuffle of examples, in a buffer (spec/tfds.md §8.5).
+//!
+//! Advice for the next editor: a shuffle begins its own pass with the traversal, and its input only with the first
+//! example (§8.4). What is below it then still stands where the traversal before ended, which `passes`, `buffers` and
+//! states must not mistake for the present one. A pass is drawn again from its start to reach a position; a saved
+//! buffer shortens that and is no second kind of state: one that is not reached, does not fit or disagrees with the
+//! input is refused.
 
 use std::num::NonZeroU64;
 
@@ -11,12 +17,12 @@ use crate::stream::buffer::Buffer;
 use crate::stream::buffer_state::BufferState;
 use crate::stream::element_order::{count, flag};
 
-/// A shuffle: gives examples of a buffer in random order, and fills the buffer from below.
+/// A shuffle: delivers the examples of a buffer in random order, and fills the buffer from below.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Shuffle {
     size: u64,
     seeding: Seeding,
-    /// The number of the shuffle in the stream, the files' being 0.
+    /// The number of the shuffle in the stream; that of the files is 0.
     source: usize,
     buffer: Buffer,
     input: Input,
@@ -25,7 +31,7 @@ pub(in crate::stream) struct Shuffle {
 /// The state of a shuffle's input.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Input {
-    /// Begins with the first example that is asked for.
+    /// The input begins with the first example that is requested.
     NotBegun,
     Flows,
     Ended,
@@ -37,17 +43,17 @@ impl Shuffle {
         Shuffle { size: size.get(), seeding, source, buffer, input: Input::NotBegun }
     }
 
-    /// Whether what lies below has begun in this traversal. If not, it is where the traversal before left it.
+    /// True if the layers below have begun in this traversal. If not, they are where the traversal before left them.
     pub(in crate::stream) fn has_begun(&self) -> bool {
         self.input != Input::NotBegun
     }
 
-    /// Whether each pass has another order.
+    /// True if each pass has another order.
     pub(in crate::stream) fn reshuffles(&self) -> bool {
         self.seeding.reshuffle && self.size > 1
     }
 
-    /// What the buffer holds.
+    /// The state of the buffer.
     pub(in crate::stream) fn state(&self, passes: &[u64]) -> BufferState {
         BufferState {
             source: self.source,
@@ -63,7 +69,7 @@ impl Shuffle {
         self.buffer.bytes()
     }
 
-    /// The numbers of what the buffer holds.
+    /// The numbers of the items in the buffer.
     pub(in crate::stream) fn held(&self) -> Vec<u64> {
         self.buffer.items().collect()
     }
@@ -125,7 +131,7 @@ impl Shuffle {
         self.input = Input::Flows;
     }
 
-    /// Takes in as much of the input as the buffer has room for.
+    /// Fills the buffer from the input.
     #[inline(always)]
     fn fill(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
         if self.input == Input::NotBegun {
@@ -141,7 +147,7 @@ impl Shuffle {
         Ok(())
     }
 
-    /// Brings the input to where the state of the buffer was kept.
+    /// Skips the input to the position at which the state of a buffer was saved.
     fn skip_input_to(
         &mut self,
         kept: &BufferState,
@@ -163,7 +169,8 @@ impl Shuffle {
             _ => return Err(Stop::WrongBuffer),
         }
         if kept.ended {
-            // Looking for one more begins what a read to the end begins, and may come to the kept state of another buffer.
+            // Looking for one more example begins the passes that reading to the end begins, and may reach the saved
+            // state of another buffer.
             match below.skip(1, control) {
                 (0, Some(Stop::End)) => self.input = Input::Ended,
                 (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
@@ -188,7 +195,7 @@ impl Operator for Shuffle {
         self.buffer.draw().ok_or(Stop::End)
     }
 
-    /// Draws, unless it is kept what the buffer holds further on.
+    /// Draws, except up to a position for which the state of the buffer was saved.
     fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let mut skipped = 0;
         let pass = below.passes[self.source].wrapping_sub(1);

@@ -1,4 +1,4 @@
-//! All but the first examples.
+//! `skip`: all but the first examples (spec/tfds.md §8.7).
 
 use serde_json::{Map, Value, json};
 use tesson_core::ResumeError;
@@ -10,7 +10,7 @@ use crate::stream::element_order::count_to;
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Skip {
     n: i64,
-    /// Examples still to be left out.
+    /// The number of examples still to be left out.
     left: u64,
 }
 
@@ -52,7 +52,7 @@ impl Operator for Skip {
         if self.n < 0 {
             return (0, Some(Stop::End));
         }
-        // In one go: the state of a buffer may lie after those that are left out.
+        // In one call: the saved state of a buffer may lie after the examples that are left out.
         let (found, stop) = below.skip(self.left.saturating_add(n), control);
         let out = found.min(self.left);
         self.left -= out;

@@ -1,18 +1,18 @@
-//! The files, in their order, read in turns.
+//! The lowest layer of a stream of records: the files in their order, interleaved.
 
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 use crate::stream::files::Files;
 use crate::stream::interleave::Interleave;
 use crate::stream::{Span, Taken};
 
-/// The files and what interleaves them: the lowest layer.
+/// The files and their interleave.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Source {
     files: Files,
     interleave: Interleave,
 }
 
-/// Examples of files that are skipped at once.
+/// The number of examples that are skipped between two tests for an interrupt.
 const STRIDE: u64 = 1 << 24;
 
 impl Source {
@@ -20,13 +20,13 @@ impl Source {
         Source { files, interleave }
     }
 
-    /// The next records that follow each other in a file and in the order, as many as `most`, at least 1.
+    /// The next records that are consecutive in a file and in the order, up to `most`, which is at least 1.
     #[inline]
     pub(in crate::stream) fn run(&mut self, most: u64, passes: &mut [u64]) -> Option<Span> {
         self.interleave.run(most, &mut self.files, &mut passes[0])
     }
 
-    /// What has been taken of each file since this was asked last, and of those that are open.
+    /// The amounts taken of each file that was left since the last call, and of those that are open.
     pub(in crate::stream) fn taken(&mut self) -> Vec<(usize, Taken)> {
         let mut taken = self.files.news();
         let of = |(file, left): (usize, Span)| {
@@ -60,7 +60,7 @@ impl Operator for Source {
     fn skip(&mut self, n: u64, below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let mut skipped = 0;
         while skipped < n {
-            // Where files are repeated, each of them is passed: that may take long.
+            // Repeated files are passed one by one, which may take long.
             let stride = (n - skipped).min(STRIDE);
             let found = self.interleave.skip(stride, &mut self.files, &mut below.passes[0]);
             skipped += found;

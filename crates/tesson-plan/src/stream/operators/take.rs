@@ -1,4 +1,4 @@
-//! The first examples.
+//! `take`: the first examples (spec/tfds.md §8.7).
 
 use serde_json::{Map, Value, json};
 use tesson_core::ResumeError;
@@ -6,7 +6,7 @@ use tesson_core::ResumeError;
 use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 use crate::stream::element_order::count_to;
 
-/// Gives the first `n` examples.
+/// Delivers the first `n` examples.
 #[derive(Clone, Debug)]
 pub(in crate::stream) struct Take {
     n: u64,
@@ -60,7 +60,7 @@ impl Operator for Take {
             return below.nothing();
         }
         let to_the_end = below.len.is_some_and(|len| self.n > len);
-        // Below, everything that is begun at all is begun by the first example.
+        // If nothing below is traversed twice (`once`), the first example begins every pass that is begun at all.
         let whole = below.whole.clone().filter(|_| to_the_end || below.once);
         Facts { len: Some(below.len.map_or(self.n, |len| len.min(self.n))), whole, ..below.clone() }
     }
