@@ -1,4 +1,4 @@
-//! What can be wrong with a prepared dataset.
+//! The faults of prepared datasets.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use tesson_core::{ErrorCodes, ErrorInfo, FormatFaults};
 
 use crate::features::{FeatureError, FeatureFault};
 
-/// What repairs a description file.
+/// The remedy for a faulty description file.
 const REPAIR_FIELD: &str = "correct it, or prepare the dataset again";
 
-/// What repairs a shard that holds another number of records than declared.
+/// The remedy for a shard that holds another number of records than declared.
 const REPAIR_LENGTHS: &str = "correct `shardLengths` there, or put the right file in its place";
 
 tesson_core::error_kinds! {
-    /// What is wrong with a prepared dataset: its descriptions, its shards, or an example.
+    /// A fault of a prepared dataset: of its descriptions, its shards, or an example.
     pub enum TfdsFault {
         /// A description file is not JSON.
         NotJson { what: String = "expected value at line 2 column 6".into() }
@@ -104,7 +104,7 @@ fn prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// A fault of one record. It has the code of what is wrong.
+/// A fault of one record, with the code of the fault inside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordFault {
     /// The record's number in its file, from 0.
@@ -113,7 +113,7 @@ pub struct RecordFault {
     pub id: Option<String>,
     /// The feature at fault.
     pub feature: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub fault: TfdsFault,
 }
 

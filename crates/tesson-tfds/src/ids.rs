@@ -1,4 +1,4 @@
-//! What each example is called: `tfds_id` (spec/tfds.md §8.10).
+//! The name of each example: `tfds_id` (spec/tfds.md §8.10).
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::split::FileInstruction;
 /// The ids of a plan's examples, by the numbers of their records in the whole dataset.
 #[derive(Clone, Debug)]
 pub struct Ids {
-    /// For each file of the plan: its first record, how many it holds, and what its ids begin with.
+    /// For each file of the plan: its first record, the number of its records, and the prefix of its ids.
     files: Vec<(u64, u64, String)>,
 }
 
 impl Ids {
-    /// The ids of what is read of these files.
+    /// The ids of the records that are read of these files.
     pub fn new(dataset: &Dataset, plan: &[FileInstruction]) -> Ids {
         let path = |file: &FileInstruction| {
             let shard = file.shard(dataset);
@@ -38,7 +38,7 @@ impl Ids {
         self.parts(record).map(|(prefix, i)| format!("{prefix}__{i}"))
     }
 
-    /// What the id consists of: the file's part, and the number of the record in the file.
+    /// The parts of an id: the file's prefix, and the number of the record in the file.
     pub fn parts(&self, record: u64) -> Option<(&str, u64)> {
         let n = self.files.partition_point(|(first, ..)| *first <= record);
         let (first, len, prefix) = self.files[..n].last()?;
@@ -60,12 +60,12 @@ fn common_suffix(texts: &[&str]) -> String {
     common.into_iter().rev().collect()
 }
 
-/// What the ids of a file begin with: its name, or, where files lie in several folders, its path from the deepest folder
-/// in which they differ.
+/// The prefix of a file's ids: its name, or, if files lie in several folders, its path from the deepest folder in
+/// which they differ.
 fn prefix<'a>(path: &'a str, common: Option<&str>) -> &'a str {
     let Some(common) = common else { return path.rsplit_once('/').map_or(path, |(_, file)| file) };
     let Some(before) = folder(path).strip_suffix(common) else { return path };
-    // The folder in which they differ: what stands before the common part, back to a `/`, and not nothing.
+    // The folder in which they differ: the text before the common part, back to a `/`, and not empty.
     match before.rsplit_once('/') {
         Some((left_out, differs)) if !differs.is_empty() => &path[left_out.len() + 1..],
         _ => path,
@@ -90,7 +90,7 @@ mod tests {
         check(&["/d/1/train/a", "/d/1/test/b"], &["train/a", "test/b"]);
         // The common part may begin within a name.
         check(&["/d/x1/a", "/d/y1/b"], &["x1/a", "y1/b"]);
-        // Nothing is left in which one of them differs: the whole path.
+        // No folder is left in which one of them differs, so the prefix is the whole path.
         check(&["/d/ab/f", "/d/b/f"], &["ab/f", "/d/b/f"]);
         check(&["a/f", "b/f"], &["a/f", "b/f"]);
     }

@@ -9,7 +9,7 @@ use tesson_core::{DataError, Location};
 
 use crate::fault::TfdsFault;
 
-/// A message, and where it stands.
+/// A message, and its location in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Message<'a> {
     file: &'a Arc<Path>,
@@ -144,7 +144,7 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// An integer that may lie beyond 64 bits on the upper side: seeds do.
+/// An integer that may need an unsigned 64-bit type, as seeds do.
 pub(crate) fn wide_integer(value: &Value) -> Option<i128> {
     integer(value).map(i128::from).or_else(|| value.as_u64().map(i128::from))
 }

@@ -1,7 +1,7 @@
-//! Datasets prepared by TensorFlow Datasets, without TensorFlow: what the files beside the data say, which records a
-//! split stands for, in which order they come, and what a record's bytes mean.
+//! Datasets prepared by TensorFlow Datasets, without TensorFlow: their description files, the records of a split, the
+//! order of the records, and the decoding of a record.
 //!
-//! Nothing here opens a file: text and bytes are handed in. The rules are those of `docs/spec/tfds.md`. This crate
+//! Nothing here opens a file: callers pass text and bytes. The rules are those of `docs/spec/tfds.md`. This crate
 //! follows the `tesson` façade and has no stability promise of its own.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! How a split is read: `ReadConfig` (spec/tfds.md §9).
+//! The options for reading a split: `ReadConfig` (spec/tfds.md §9).
 
 use std::num::NonZeroU64;
 
@@ -11,25 +11,25 @@ use crate::json::{integer, wide_integer};
 /// One of several pipelines that share the files (spec/tfds.md §8.8).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct InputContext {
-    /// How many there are.
+    /// The number of pipelines.
     pub n_pipelines: NonZeroU64,
-    /// Which of them this is, from 0.
+    /// The number of this pipeline, from 0.
     pub pipeline: u64,
 }
 
-/// What a sort function makes of the files of a plan (spec/tfds.md §8.9).
+/// The effect of a sort function on the files of a plan (spec/tfds.md §8.9).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// The last one first.
     Reverse,
-    /// Files by their places in the plan, with what is read of each.
+    /// Files by their numbers in the plan, with the records that are read of each.
     List(Vec<Sorted>),
 }
 
-/// A file as a sort function gives it back.
+/// A file in the result of a sort function.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Sorted {
-    /// Its place in the plan.
+    /// Its number in the plan.
     pub place: usize,
     /// Records left out at its beginning.
     pub skip: u64,
@@ -37,18 +37,18 @@ pub struct Sorted {
     pub take: u64,
 }
 
-/// How a split is read. Options that change neither examples nor their order (threads, caches, buffers) are accepted
-/// and ignored.
+/// The options for reading a split. Options that change neither examples nor their order (threads, caches, buffers)
+/// are accepted and ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadConfig {
-    /// Files are read again and again (spec/tfds.md §8.6).
+    /// True if files are repeated without end (spec/tfds.md §8.6).
     pub repeat_filenames: bool,
     /// Examples get their `tfds_id`.
     pub add_tfds_id: bool,
     /// The seed of the file shuffle.
     pub shuffle_seed: Option<i128>,
-    /// Each pass shuffles the files anew.
+    /// True if each pass shuffles the files again.
     pub shuffle_reshuffle_each_iteration: bool,
     /// Files read in turns; by default 16, or 1 for datasets with a meaningful order.
     pub interleave_cycle_length: Option<NonZeroU64>,
@@ -56,15 +56,16 @@ pub struct ReadConfig {
     pub interleave_block_length: NonZeroU64,
     /// This pipeline among several.
     pub input_context: Option<InputContext>,
-    /// How the files are sorted.
+    /// The sort function for files.
     pub sort: Option<Sort>,
-    /// Datasets with a meaningful order are read in that order or not at all.
+    /// True if datasets with a meaningful order are read in that order or refused.
     pub enable_ordering_guard: bool,
     /// The files must hold as many examples as the dataset says (spec/tfds.md §8.11).
     pub assert_cardinality: bool,
-    /// Which of the available formats is read.
+    /// The format to read, if several are available.
     pub file_format: Option<FileFormat>,
-    /// Missing files are errors when they are reached, as in TFDS, not all at the beginning (spec/tfds.md §13).
+    /// `true`: missing files are errors when they are reached, as in TFDS; `false`: all at the beginning
+    /// (spec/tfds.md §13).
     pub lazy: bool,
 }
 
@@ -125,10 +126,10 @@ fn put<T>(field: &mut T, value: Result<T, ConfigError>) -> Result<(), ConfigErro
 }
 
 impl ReadConfig {
-    /// From an object of fields under their own names.
+    /// Reads an object with the fields under their own names.
     ///
     /// # Errors
-    /// An unknown field, or a value that means nothing.
+    /// [`ConfigError`] for an unknown field or an invalid value.
     pub fn from_json(value: &Value) -> Result<ReadConfig, ConfigError> {
         let Some(fields) = value.as_object() else {
             return Err(ConfigError::new("read_config", format!("found {value}, expected an object")));
@@ -143,7 +144,7 @@ impl ReadConfig {
     /// Sets a field by its name.
     ///
     /// # Errors
-    /// As [`ReadConfig::from_json`].
+    /// The errors of [`ReadConfig::from_json`].
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ConfigError> {
         let path = format!("read_config.{name}");
         match FIELDS.iter().find(|(known, _)| *known == name) {

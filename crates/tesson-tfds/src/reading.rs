@@ -1,4 +1,4 @@
-//! A split as it is read: which files, in which order, and what is done with the examples then (spec/tfds.md §8).
+//! The plan for reading a split: its files, their order, and the operations on the examples (spec/tfds.md §8).
 
 use std::num::NonZeroU64;
 
@@ -33,25 +33,25 @@ pub enum Op {
     Shard {
         /// Into how many shares the stream is dealt.
         num_shards: NonZeroU64,
-        /// Which of them it is, from 0.
+        /// The number of this share, from 0.
         index: u64,
     },
-    /// `prefetch(…)`: reading ahead, which no order depends on.
+    /// `prefetch(…)`: reads ahead; no order depends on it.
     Prefetch,
 }
 
-/// What is read of a dataset, and how.
+/// A request to read a dataset: a split, options, and operations on the examples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The split.
     pub selection: Selection,
     /// The files are shuffled.
     pub shuffle_files: bool,
-    /// How files are read.
+    /// The options for reading files.
     pub config: ReadConfig,
-    /// What is done with the examples, in this order.
+    /// The operations on the examples, in this order.
     pub ops: Vec<Op>,
-    /// What `tf.random.set_seed` was given just before.
+    /// The argument of `tf.random.set_seed`, if that was called just before.
     pub global_seed: Option<i128>,
 }
 
@@ -68,34 +68,35 @@ impl Reading {
     }
 }
 
-/// A seed that was not given and so was drawn: given in its place it yields the same order.
+/// A seed that was missing and so was drawn. Set explicitly, it yields the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawnSeed {
-    /// Where it belongs, such as `read_config.shuffle_seed` or `ops[0].seed`.
+    /// The path of its option, such as `read_config.shuffle_seed` or `ops[0].seed`.
     pub path: String,
     /// The seed.
     pub seed: i128,
 }
 
-/// What is read, file by file, and what has to be known for its order. Everything about it is decided.
+/// The plan of a split: the records that are read of each file, and everything that decides their order. Nothing is
+/// left open.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is read of each file, after the sort function; [`crate::ids::Ids`] are made from these.
+    /// The records that are read of each file, after the sort function; [`crate::ids::Ids`] are made from these.
     pub files: Vec<FileInstruction>,
-    /// Those of them that this pipeline reads (spec/tfds.md §8.8), by their places.
+    /// The numbers of the files that this pipeline reads (spec/tfds.md §8.8).
     pub own: Vec<usize>,
-    /// Seeds that were not given, and so were drawn.
+    /// Seeds that were missing and so were drawn.
     pub drawn: Vec<DrawnSeed>,
-    /// Missing files are errors when they are reached.
+    /// True if missing files are errors when they are reached, and not at the beginning.
     pub lazy: bool,
     spec: StreamSpec,
 }
 
 impl Plan {
-    /// Decides what is read. `draw` gives random bits where a seed is missing.
+    /// Makes a plan. `draw` supplies random bits for each missing seed.
     ///
     /// # Errors
-    /// A split, a read configuration or operations that mean nothing for this dataset.
+    /// [`ConfigError`] for a split, a read configuration or operations that are invalid for this dataset.
     pub fn new(
         dataset: &Dataset,
         reading: &Reading,
@@ -139,7 +140,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What is read as the plan knows it: every shard holds as many records as the dataset says.
+    /// The stream if every shard holds as many records as the dataset declares.
     pub fn spec(&self) -> &StreamSpec {
         &self.spec
     }
@@ -152,10 +153,10 @@ impl Plan {
         self.stream_of(self.spec.clone())
     }
 
-    /// The same, where shards hold as many records as `len_of` says.
+    /// The stream if shards hold as many records as `len_of` returns.
     ///
     /// # Errors
-    /// As [`Plan::stream`].
+    /// The errors of [`Plan::stream`].
     pub fn stream_with(
         &self,
         dataset: &Dataset,
@@ -168,8 +169,8 @@ impl Plan {
         Stream::new(spec).map_err(|error| ConfigError::refused("ops", &error))
     }
 
-    /// What of each file comes, if it holds so many records. Whether takes are applied is decided for all files
-    /// together (spec/tfds.md §8.2).
+    /// The span that is delivered of each file, for the numbers of records that `len_of` returns. Takes are applied
+    /// to all files or to none (spec/tfds.md §8.2).
     fn spans(&self, dataset: &Dataset, len_of: &dyn Fn(&Shard) -> u64) -> Vec<Span> {
         let to_the_end = self.files.iter().all(FileInstruction::reaches_the_end);
         let span = |&place: &usize| {
@@ -236,7 +237,7 @@ fn cycle(dataset: &Dataset, reading: &Reading) -> Result<NonZeroU64, ConfigError
     Ok(cycle)
 }
 
-/// Where seeds come from, in the order in which shuffles are made (spec/tfds.md §8.4).
+/// The source of seeds, in the order in which shuffles are made (spec/tfds.md §8.4).
 struct Seeds<'a> {
     global: Option<GlobalSeeds>,
     draw: &'a mut dyn FnMut() -> u64,
@@ -275,16 +276,17 @@ impl Seeds<'_> {
 }
 
 impl Op {
-    /// As an operation of a stream under a global seed. `draw` gives random bits where a shuffle has no seed.
+    /// Converts the operation for a stream under a global seed. `draw` supplies random bits for a shuffle without a
+    /// seed.
     pub fn stream_op(self, global_seed: Option<i128>, draw: &mut dyn FnMut() -> u64) -> StreamOp {
         Seeds { global: global_seed.map(GlobalSeeds::new), draw, drawn: Vec::new() }.op(0, self)
     }
 
-    /// From its JSON form: an object with one field, such as `{"take": 5}` or
-    /// `{"shuffle": {"buffer_size": 8, "seed": 3}}`.
+    /// Reads the JSON form: an object with one field, such as `{"take": 5}` or `{"shuffle": {"buffer_size": 8,
+    /// "seed": 3}}`.
     ///
     /// # Errors
-    /// Anything else, at `path`.
+    /// [`ConfigError`] at `path` for anything else.
     pub fn from_json(value: &Value, path: &str) -> Result<Op, ConfigError> {
         let wrong = |what: String| ConfigError::new(path, what);
         let entry =

@@ -10,16 +10,16 @@ use crate::info::FileFormat;
 /// Bytes in front of a TFRecord's data.
 const HEAD: u64 = 12;
 
-/// Whether the reference takes a file for ended there: so it does with TFRecords, where less is left than what stands in front of
-/// a record's data. A format that says where its records are is damaged if one of them is not there.
+/// True if the reference treats a file as ended there: it does so with TFRecords if fewer bytes are left than the
+/// head of a record. A format with a table of its records is damaged if one of them is missing.
 pub fn is_cut(format: FileFormat, problem: &Problem) -> bool {
     format == FileFormat::TfRecord && matches!(problem, Problem::Truncated { left, .. } if *left < HEAD)
 }
 
-/// A reader of the shard that a resource is.
+/// Opens the shard in a resource.
 ///
 /// # Errors
-/// A format that is not read, and what to do about it.
+/// [`ConfigError`] for a format that is not supported, with the remedy.
 pub fn open(format: FileFormat, resource: ResourceId) -> Result<Box<dyn RecordFile>, ConfigError> {
     match format {
         FileFormat::TfRecord => Ok(Box::new(TfRecordFile::new(resource))),

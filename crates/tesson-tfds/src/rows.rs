@@ -8,13 +8,13 @@ use tesson_formats::record;
 
 use crate::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
-/// What there is next in a block.
+/// The next part of a block.
 pub enum Step<'a> {
     /// The records from number `at` of the block on are the rows of this batch.
     Rows {
         /// The first one's number.
         at: usize,
-        /// What they hold.
+        /// The decoded records.
         batch: &'a Batch,
     },
     /// Record `at` cannot be read or decoded.
@@ -25,9 +25,9 @@ pub enum Step<'a> {
 pub struct Bad {
     /// Its place in the block.
     pub at: usize,
-    /// Where in the file.
+    /// The offset of the record in the file.
     pub offset: u64,
-    /// What is wrong.
+    /// The fault.
     pub why: Why,
 }
 
@@ -35,18 +35,18 @@ pub struct Bad {
 pub enum Why {
     /// The file is damaged there.
     Record(DataErrorKind),
-    /// It is no example of the schema.
+    /// The record is not an example of the schema.
     Example(FeatureError),
 }
 
-/// Decodes by one schema, in memory of its own.
+/// A decoder for one schema, with its own memory.
 pub struct Reading {
     decoder: Decoder,
     batch: Batch,
 }
 
 impl Reading {
-    /// No value may be larger than what may be read at once.
+    /// A decoder that refuses values larger than the largest read.
     pub fn new(schema: &Arc<Schema>, fetch: &dyn Fetch) -> Reading {
         let most = Limits::default().value_bytes;
         let value_bytes = usize::try_from(fetch.largest()).map_or(most, |largest| largest.min(most));
@@ -56,15 +56,15 @@ impl Reading {
         }
     }
 
-    /// Whether it decodes by this schema.
+    /// True if it decodes by this schema.
     pub fn is_of(&self, schema: &Arc<Schema>) -> bool {
         Arc::ptr_eq(self.decoder.schema(), schema)
     }
 
-    /// All records of a block, in their order.
+    /// Calls `each` for all records of a block, in their order.
     ///
     /// # Errors
-    /// What `each` answers.
+    /// The errors of `each`.
     pub fn each<E>(
         &mut self,
         block: &record::Records,

@@ -1,7 +1,7 @@
-//! Values of a feature to those of a stream.
+//! Conversion of a feature's values to those of a stream.
 //!
-//! A stream's samples all have one shape. Of a feature in a sequence each item is a sample; of one whose first dimension is
-//! unknown each row; anything else is one sample.
+//! All samples of a stream have one shape. In a sequence of features each item is a sample; in a feature with an
+//! unknown first dimension each row is; any other feature is one sample.
 
 use std::ops::Range;
 
@@ -29,18 +29,18 @@ pub(super) struct Stream {
     samples: Samples,
 }
 
-/// How many samples a sequence has.
+/// The number of samples in a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Samples {
-    /// Each so many.
+    /// Every sequence has this number.
     Every(u32),
-    /// As many as the feature has items there.
+    /// As many as the feature has items in the example.
     Items,
-    /// As many as the first dimension says.
+    /// As many as the first dimension of the feature is long.
     Rows,
 }
 
-/// What a stream of a feature would be.
+/// The form that a stream of a feature has: the number of samples, and their shape.
 struct Form {
     samples: Samples,
     shape: Vec<usize>,
@@ -101,7 +101,7 @@ fn values(dims: &[u64]) -> Option<u64> {
     dims.iter().try_fold(1_u64, |n, d| n.checked_mul(*d))
 }
 
-/// Whether a feature is a stream without more being said of it.
+/// True if a feature can be a stream without further options.
 pub(super) fn can_be_one(plan: &Plan) -> bool {
     form(plan, None).is_ok()
 }
@@ -157,7 +157,7 @@ impl Stream {
         Ok(Stream { column, path, dtype, shape, one_hot: of.one_hot, encoded: false, samples })
     }
 
-    /// Whether it is the feature of this column of the schema.
+    /// True if the stream's feature is this column of the schema.
     pub(super) fn is_of(&self, column: usize) -> bool {
         self.column == column
     }
@@ -172,7 +172,7 @@ impl Stream {
         if let Samples::Every(n) = self.samples { n } else { 0 }
     }
 
-    /// The same stream of another schema, which has its feature.
+    /// Finds the stream's feature in another schema; `None` if it has no such feature.
     pub(super) fn in_schema(&self, schema: &Schema) -> Option<Stream> {
         Some(Stream { column: schema.column(&self.path)?, ..self.clone() })
     }
@@ -214,7 +214,7 @@ impl Stream {
         StreamColumn { samples, data }
     }
 
-    /// The first of these rows whose value is none of the stream.
+    /// The first of these rows with a value that does not fit the stream, and its fault.
     pub(super) fn first_fault(
         &self,
         batch: &Batch,
@@ -259,7 +259,7 @@ impl Stream {
         class >= 0.0 && class < self.dim() as f64
     }
 
-    /// Appends these rows of a batch, in which nothing is wrong. `origin` tells where a row comes from.
+    /// Appends these rows of a batch, which are free of faults. `origin` returns the origin of a row.
     pub(super) fn append(
         &self,
         batch: &Batch,
@@ -299,7 +299,7 @@ impl Stream {
                 });
                 *values = Values::Ones(columns.len());
             }
-            // Ones stand for no values yet.
+            // Ones need no values to be stored.
             _ => {}
         }
     }

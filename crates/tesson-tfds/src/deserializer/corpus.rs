@@ -1,4 +1,4 @@
-//! Which records a chunk has, how they are read, and their keys.
+//! The records of a chunk, how they are read, and their keys.
 
 use std::ops::Range;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// Where its records lie in a file of `size` bytes, if all take the same.
+    /// The extent of its records in a file of `size` bytes, if all take the same number of bytes.
     pub(super) fn bytes(&self, size: u64) -> Range<u64> {
         let end = self.first + u64::from(self.n);
         self.place(size, self.first)..self.place(size, end)
@@ -51,23 +51,23 @@ impl Slice {
     }
 }
 
-/// What loading needs to know.
+/// Everything that loading needs before lengths are known.
 pub(super) struct Records {
     pub(super) files: Vec<Box<dyn RecordFile>>,
     pub(super) paths: Vec<Arc<Path>>,
     pub(super) keys: KeyOf,
-    /// Whether keys are numbers.
+    /// `true`: keys are numbers; `false`: texts.
     pub(super) numeric_keys: bool,
     pub(super) ids: Ids,
     pub(super) slices: Vec<Slice>,
     pub(super) schema: Arc<Schema>,
     pub(super) streams: Vec<Stream>,
     pub(super) element: Element,
-    /// What the files are.
+    /// The format of the files.
     pub(super) format: FileFormat,
 }
 
-/// The same, once lengths and the files' sizes are known.
+/// The corpus once lengths and the files' sizes are known.
 pub(super) struct Loading {
     records: Arc<Records>,
     index: Arc<Index>,
@@ -77,11 +77,11 @@ pub(super) struct Loading {
     facts: CorpusFacts,
 }
 
-/// What a worker keeps from one chunk to the next.
+/// The scratch memory that a worker keeps from one chunk to the next.
 struct Work {
     block: record::Records,
     reading: Reading,
-    /// What keys are read by where nothing else is, if a feature holds them.
+    /// The decoder for reading keys alone, if a feature holds them.
     keys: Option<Reading>,
 }
 
@@ -229,10 +229,10 @@ impl Corpus for Loading {
 }
 
 impl Records {
-    /// Reads the first of these rows of a slice, as many as make a block; one at least.
+    /// Reads the first of these rows of a slice, as many as make a block and at least one.
     ///
     /// # Errors
-    /// Unreadable storage; a file that gives nothing for a record, not even what is wrong with it.
+    /// Unreadable storage; a file that returns neither a record nor its fault.
     pub(super) fn read(
         &self,
         slice: &Slice,
@@ -259,8 +259,8 @@ impl Records {
         }
     }
 
-    /// What stands in the file of a slice after the records that the dataset says, if anything does: where, and what is wrong
-    /// with that.
+    /// The fault of a slice's file that continues after the declared records, with its offset; `None` if the file
+    /// ends there.
     fn beyond(
         &self,
         slice: &Slice,
@@ -275,7 +275,7 @@ impl Records {
             End::Damaged(_) | End::File | End::More => return Ok(None),
         };
         let (found, damage) = file.count(fetch)?;
-        // A shorter file has faults of its own, one for each record that is missing.
+        // A shorter file already has one fault for each missing record.
         let found = match damage {
             Some(_) if found < slice.of => return Ok(None),
             Some(fault) => format!("{found} records and damage after them ({})", fault.problem),
@@ -323,7 +323,7 @@ impl Records {
         counted(&self.streams, batch, row)
     }
 
-    /// A file that gives nothing for a record, not even what is wrong with it.
+    /// The error for a file that returns neither a record nor its fault.
     fn unreadable(&self, slice: &Slice, record: u64) -> Error {
         DataError::new(TfdsFault::Unreadable { record }, self.place(slice, 0)).into()
     }

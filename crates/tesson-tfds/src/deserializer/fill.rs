@@ -19,7 +19,7 @@ pub(super) struct Filling<'a> {
     pub(super) keys: &'a mut KeyColumn,
 }
 
-/// Where an encoded sample comes from: the record at `offset` of the slice's file.
+/// The origin of an encoded sample: the record at `offset` of the slice's file.
 fn origin(slice: &Slice, offset: u64) -> Origin {
     Origin { resource: ResourceId(slice.resource), offset, line: None, embedded: true }
 }
@@ -32,10 +32,10 @@ struct Wrong {
 }
 
 impl Filling<'_> {
-    /// Appends the examples of a block, and notes what is wrong with them.
+    /// Appends the examples of a block, and records their faults.
     ///
     /// # Errors
-    /// Records of which one chunk cannot hold so many.
+    /// More samples than one chunk can hold.
     pub(super) fn append(
         &mut self,
         block: &record::Records,
@@ -156,7 +156,7 @@ impl Filling<'_> {
         self.out.n_sequences += 1;
     }
 
-    /// What is wrong where the file has fewer records than the dataset says.
+    /// The fault if the file has fewer records than declared.
     fn missing(&self, block: &record::Records, at: usize) -> Option<DataErrorKind> {
         let Problem::Absent { records } = block.fault(at)?.problem else { return None };
         let found = format!("{records} records");

@@ -11,13 +11,13 @@ use crate::features::{self, Batch, Column, DType, Feature, Schema, Selection, sh
 /// Bytes of a key, at most: keys of a chunk are counted in 32 bits.
 const LONGEST: usize = 1 << 16;
 
-/// What the key of an example is.
+/// The source of an example's key.
 pub(super) enum KeyOf {
     /// Its number in its split.
     Number,
     /// Its `tfds_id`.
     Id,
-    /// What one of its features holds.
+    /// The value of one of its features.
     Feature(KeyFeature),
 }
 
@@ -60,7 +60,7 @@ impl KeyFeature {
         }
     }
 
-    /// The first row of `rows` whose value is no key.
+    /// The first row of `rows` with a value that cannot be a key, and its fault.
     pub(super) fn first_fault(
         &self,
         batch: &Batch,

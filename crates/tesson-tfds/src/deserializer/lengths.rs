@@ -1,4 +1,5 @@
-//! How many samples each example has, where that differs: one pass over the features that say it, and what is kept of it.
+//! The number of samples in each example, if examples differ: found by one pass over the features that decide it, and
+//! kept in an index cache.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,12 +11,12 @@ use super::corpus::{Records, Slice};
 use crate::features::{Batch, Feature, Schema, Selection};
 use crate::rows::{Reading, Step};
 
-/// Chunks that are counted before the next ones are handed out.
+/// The number of chunks that are counted before the next ones are given to workers.
 const AT_ONCE: usize = 4096;
 
-/// What is read to count samples.
+/// The features that are read to count samples.
 pub(super) struct Lengths {
-    /// The features of the streams whose samples differ in number, alone.
+    /// Only the features of streams with a number of samples that differs between examples.
     schema: Arc<Schema>,
     streams: Vec<Stream>,
     /// The most samples of all other streams.
@@ -36,10 +37,10 @@ impl Lengths {
         Ok(Some(Lengths { schema, streams: counted, constant: constant(streams) }))
     }
 
-    /// The lengths of all chunks, several of which are read at a time.
+    /// Counts the lengths of all chunks, several at a time.
     ///
     /// # Errors
-    /// Unreadable storage. What cannot be decoded counts as one sample, and is a fault when it is loaded.
+    /// Unreadable storage. An example that cannot be decoded counts as one sample and is a fault when it is loaded.
     pub(super) fn count(
         &self,
         records: &Records,
@@ -94,7 +95,7 @@ impl Lengths {
     }
 }
 
-/// The version of what is kept.
+/// The version of the kept form.
 const VERSION: u32 = 1;
 
 /// Appends lengths and the sizes of files, little-endian: the version and the sizes; for each chunk 0 and the one length, or
@@ -138,7 +139,7 @@ pub(super) fn restore(saved: &[u8], records: &Records) -> Option<(Vec<CompactLen
     (saved.is_empty() && u32::from_le_bytes(*version) == VERSION).then_some((all, sizes))
 }
 
-/// The most samples that a stream has whose samples do not differ in number; one at least.
+/// The most samples of a stream with the same number in every example; at least one.
 pub(super) fn constant(streams: &[Stream]) -> u32 {
     streams.iter().map(Stream::constant).max().unwrap_or(0).max(1)
 }

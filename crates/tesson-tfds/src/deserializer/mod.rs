@@ -2,15 +2,15 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `mod` | what is delivered, and the index: a chunk is a run of records of a file |
-//! | `corpus` | which records a chunk has, how they are read, and their keys |
+//! | `mod` | the streams, and the index: a chunk is a run of records of a file |
+//! | `corpus` | the records of a chunk, how they are read, and their keys |
 //! | `fill` | appends decoded rows to the columns of a chunk, with their faults |
-//! | `column`, `numbers` | values of a feature to those of a stream |
-//! | `lengths` | how many samples each example has, where that differs |
+//! | `column`, `numbers` | conversion of a feature's values to those of a stream |
+//! | `lengths` | the number of samples in each example, if examples differ |
 //! | `key` | the keys by which examples are joined |
 //!
-//! Streams have samples of a fixed size: a feature of an unknown first dimension, or in a sequence, is a sequence of as many
-//! samples as it has there; what is unknown in two ways is refused. The order is the engine's.
+//! Streams have samples of a fixed size. A feature with an unknown first dimension, or in a sequence, becomes as many
+//! samples as it has rows or items; one that is unknown in both ways is refused. The order is the engine's.
 
 mod column;
 mod corpus;
@@ -53,7 +53,7 @@ pub struct StreamOf {
     pub dim: Option<u64>,
     /// The shape of all samples, where the dataset does not say it.
     pub shape: Option<Vec<u64>>,
-    /// The feature is a picture whose file is delivered, for a transform to decode.
+    /// True if the feature is a picture and its file is delivered, for a transform to decode.
     pub encoded: bool,
     /// The type of its values, if it is not that of all streams. Pictures may be of 8 bits.
     pub element: Option<Element>,
@@ -73,7 +73,7 @@ impl StreamOf {
         }
     }
 
-    /// Writes all that says what is delivered.
+    /// Writes everything that decides what the stream delivers.
     fn write(&self, identity: Identity) -> Identity {
         identity
             .word(Quoted(&self.name))
@@ -87,7 +87,7 @@ impl StreamOf {
     }
 }
 
-/// What a deserializer delivers of a split, and how.
+/// The options of a deserializer of a split.
 pub struct TfdsOptions {
     /// The streams; empty for every feature that can be one, under its own path.
     pub streams: Vec<StreamOf>,
@@ -210,7 +210,7 @@ pub fn picture_channels(features: &Feature, stream: &StreamOf) -> Result<Option<
             );
             Err(ConfigError::new(format!("input.{}.transforms", stream.name), what))
         }
-        // The schema names what is close to it.
+        // The schema's error suggests the nearest name.
         None => Ok(None),
     }
 }

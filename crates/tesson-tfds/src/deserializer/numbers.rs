@@ -2,12 +2,12 @@
 
 use crate::features::{DType, Number, from_bfloat16, from_half};
 
-/// Whether values of a type can be those of a stream.
+/// True if values of a type can be those of a stream.
 pub(super) fn is_number(dtype: DType) -> bool {
     !matches!(dtype, DType::String | DType::Complex64 | DType::Complex128)
 }
 
-/// Whether they are whole numbers.
+/// True if values of a type are whole numbers.
 pub(super) fn is_whole(dtype: DType) -> bool {
     let floats = [DType::Float16, DType::BFloat16, DType::Float32, DType::Float64];
     is_number(dtype) && !floats.contains(&dtype)

@@ -1,4 +1,4 @@
-//! From stored numbers to those of the feature's type (spec/tfds.md §6.2): integers wrap, floats round to nearest even.
+//! Casts of stored numbers to the feature's type (spec/tfds.md §6.2): integers wrap, floats round to nearest even.
 
 use super::dtype::DType;
 
@@ -66,7 +66,7 @@ fn half(value: f32) -> u16 {
         kept + u32::from(dropped > half || dropped == half && kept & 1 == 1)
     };
     let half_bits = match magnitude {
-        // Not a number: quiet, with the upper bits of what it carried.
+        // Not a number: quiet, with the upper bits of its payload.
         0x7f80_0001.. => 0x7e00 | (magnitude >> 13) & 0x1ff,
         // From 65520 on the nearest one is infinite.
         0x477f_f000.. => 0x7c00,

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::dtype::DType;
 
-/// Where the parts of things end: thing `i` has the parts `range(i)`.
+/// The division of a list of parts among things: thing `i` has the parts `range(i)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Splits {
-    /// Each has so many.
+    /// Each thing has this number of parts.
     Every(usize),
-    /// One position more than there are things, ascending from 0.
+    /// The bounds of the things, ascending from 0; one more than there are things.
     At(Vec<usize>),
 }
 
@@ -31,7 +31,7 @@ impl Splits {
         self.start(i)..self.start(i + 1)
     }
 
-    /// Adds a thing of so many parts.
+    /// Adds a thing with `parts` parts.
     pub(super) fn push(&mut self, parts: usize) {
         if let Splits::At(v) = self {
             v.push(v[v.len() - 1] + parts);
@@ -73,7 +73,7 @@ pub enum Shapes {
         rank: usize,
         /// The shapes, one after the other.
         dims: Vec<usize>,
-        /// Where each item's values are.
+        /// The values of each item.
         values: Splits,
     },
 }
@@ -92,7 +92,7 @@ pub enum Data {
     Strings {
         /// The strings, one after the other.
         bytes: Vec<u8>,
-        /// Where each ends.
+        /// The end of each.
         ends: Vec<usize>,
     },
 }
@@ -113,7 +113,7 @@ impl Data {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -159,7 +159,7 @@ pub struct Column {
     pub shapes: Shapes,
     /// The values.
     pub data: Data,
-    /// Rows whose optional feature is absent, ascending; their values stand in its place. `None` if the feature is not
+    /// The rows without the optional feature, ascending; they hold replacement values. `None` if the feature is not
     /// optional.
     pub missing: Option<Vec<usize>>,
     pub(super) rows: usize,
@@ -185,7 +185,7 @@ impl Column {
         self.rows
     }
 
-    /// Number of items in the first so many rows.
+    /// The number of items in the first `rows` rows.
     pub(crate) fn items(&self, rows: usize) -> usize {
         self.levels.iter().fold(rows, |things, level| level.start(things))
     }
@@ -254,7 +254,7 @@ impl Column {
         self.rows += 1;
     }
 
-    /// Adds a row whose feature is absent: the smallest value everywhere, in a shape whose open dimensions are 0.
+    /// Adds a row without the feature: the smallest value everywhere, in a shape with open dimensions of 0.
     pub fn push_absent(&mut self, shape: &[Option<usize>]) {
         let shape: Vec<usize> = shape.iter().map(|dim| dim.unwrap_or(0)).collect();
         let values = self.dtype.smallest().repeat(shape.iter().product());
@@ -312,8 +312,8 @@ impl Batch {
         self.rows += rows.len();
     }
 
-    /// Adds these examples of another batch, but for the columns of which `is_made` is true: rows were pushed to those, and
-    /// what they have too many is forgotten.
+    /// Adds these examples of another batch to all columns for which `is_made` is false. The others have had their
+    /// rows pushed already and lose those that are too many.
     pub fn append_columns(&mut self, other: &Batch, rows: Range<usize>, is_made: impl Fn(usize) -> bool) {
         self.rows += rows.len();
         for (i, (to, from)) in self.columns.iter_mut().zip(&other.columns).enumerate() {

@@ -6,9 +6,9 @@ use super::dtype::DType;
 use super::tree::{Dim, Feature, Leaf};
 
 impl Feature {
-    /// The tree: dicts are `{"fields"}`, leaves `{"shape", "dtype"}` with `sequence_rank` (sequences around it, whose lengths
-    /// stand in front of its shape), `dataset_level` (nested streams around it) and `optional`, where there are any.
-    /// Unknown dimensions are null.
+    /// The tree as JSON: dicts are `{"fields"}`, leaves `{"shape", "dtype"}` with `sequence_rank` (the number of
+    /// sequences around the leaf; their lengths precede its shape), `dataset_level` (the number of nested streams
+    /// around it) and `optional`, where these apply. Unknown dimensions are null.
     pub fn describe(&self) -> Json {
         self.described(&[], 0)
     }
@@ -26,7 +26,7 @@ impl Feature {
         }
     }
 
-    /// Features whose values are classes: the keys from the root to each, and the number of classes.
+    /// The features with classes as values: the keys from the root to each, and the number of classes.
     pub fn classes(&self) -> Vec<(Vec<&str>, u64)> {
         let mut found = Vec::new();
         self.each_leaf(&mut Vec::new(), &mut |keys, leaf| {

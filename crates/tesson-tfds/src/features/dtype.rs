@@ -21,7 +21,7 @@ pub enum DType {
     Float64,
     Complex64,
     Complex128,
-    /// Byte strings; what they hold is not looked at.
+    /// Byte strings with any contents.
     String,
 }
 
@@ -85,7 +85,7 @@ impl DType {
         }
     }
 
-    /// The value that stands for an absent optional one (spec/tfds.md §6.3), in memory: the smallest of the type.
+    /// The bytes of the value that replaces an absent optional one (spec/tfds.md §6.3): the smallest of the type.
     pub(crate) fn smallest(self) -> Vec<u8> {
         match self {
             Int8 => i8::MIN.to_le_bytes().to_vec(),
@@ -94,7 +94,8 @@ impl DType {
             Int64 => i64::MIN.to_le_bytes().to_vec(),
             Float16 => 0xfbff_u16.to_le_bytes().to_vec(),
             Float32 => f32::MIN.to_le_bytes().to_vec(),
-            // The default passes through the list that values are stored in, whose 32 bits do not reach so far.
+            // The default passes through the stored list of 32-bit floats, where the smallest double becomes
+            // infinite.
             Float64 => f64::NEG_INFINITY.to_le_bytes().to_vec(),
             other => vec![0; other.size().unwrap_or(0)],
         }

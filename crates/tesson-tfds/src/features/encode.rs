@@ -1,8 +1,8 @@
 //! Values into records (spec/tfds.md §6.2, §6.3): the reverse of `decode`, for writers.
 //!
-//! An example is encoded column by column, then decoded again: what reading would refuse never reaches a file. On top of
-//! that a writer refuses what reading would silently change: integers that wrap, floats that become infinite, arrays of
-//! another shape, labels that are no class.
+//! An example is encoded column by column, then decoded again, so that no record reaches a file that reading would
+//! refuse. A writer also refuses values that reading would silently change: integers that wrap, floats that become
+//! infinite, arrays of another shape, labels that are no class.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ enum Stored<'a> {
 }
 
 impl Encoder {
-    /// An encoder for a schema; `names` gives the names of classes by path.
+    /// An encoder for a schema; `names` returns the names of a feature's classes by its path.
     pub fn new(schema: Schema, limits: Limits, names: impl Fn(&str) -> Vec<String>) -> Encoder {
         let schema = Arc::new(schema);
         let names: Vec<Vec<String>> = schema.columns.iter().map(|plan| names(&plan.path)).collect();
@@ -105,15 +105,15 @@ impl Encoder {
         }
     }
 
-    /// What is encoded.
+    /// The schema of the examples.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The record of an example. Features that are not given are absent.
+    /// Encodes an example as a record. Features that are missing from the list are absent.
     ///
     /// # Errors
-    /// The first feature that cannot be stored as it is given, or not read as it would be stored.
+    /// [`FeatureError`] for the first feature that cannot be stored, or could not be read back.
     pub fn encode(&mut self, example: &[Given<'_>]) -> Result<Vec<u8>, FeatureError> {
         let mut lists = Vec::with_capacity(example.len());
         for given in example {
@@ -134,16 +134,16 @@ impl Encoder {
         Ok(record)
     }
 
-    /// Whether a record is an example of the schema.
+    /// Checks that a record is an example of the schema.
     ///
     /// # Errors
-    /// Why it cannot be read; a class label that is out of range.
+    /// [`FeatureError`] if the record cannot be read, or has a class label out of range.
     pub fn check(&mut self, record: &[u8]) -> Result<(), FeatureError> {
         self.batch.clear();
         let span = Span { start: 0, len: record.len() };
         match self.decoder.decode(record, [span], &mut self.batch) {
             Ok(()) => self.ranges.check(&self.batch, 0).next().map_or(Ok(()), Err),
-            // A build without this kind of picture cannot tell.
+            // A build without this decoder cannot check the picture.
             Err(failed)
                 if matches!(
                     failed.error.fault,
@@ -207,7 +207,7 @@ impl Encoder {
                     expected: expected(kind),
                 };
                 match kind {
-                    // Without values an array has the type that NumPy gives to nothing.
+                    // NumPy gives an array without values a float type.
                     Kind::Ints if array.bytes.is_empty() => Ok(Stored::Ints(Vec::new())),
                     Kind::Ints => {
                         let whole = |number| match number {
@@ -262,7 +262,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// What a kind of list holds, for people.
+/// The contents of a kind of list, in words.
 fn expected(kind: Kind) -> &'static str {
     match kind {
         Kind::Ints => "whole numbers",
@@ -271,7 +271,7 @@ fn expected(kind: Kind) -> &'static str {
     }
 }
 
-/// Whether an array of all items has the declared shape.
+/// Checks that an array of all items has the declared shape.
 fn fits(plan: &Plan, shape: &[usize]) -> Result<(), FeatureFault> {
     let items: &[Dim] = if plan.levels.is_empty() { &[] } else { &[None] };
     item_fits(&[items, &plan.leaf.shape].concat(), shape)

@@ -1,4 +1,4 @@
-//! What can be wrong with a stored example.
+//! The faults of stored examples.
 
 use std::fmt;
 
@@ -17,12 +17,12 @@ const SHOWN_NAMES: usize = 10;
 pub struct FeatureError {
     /// The path of the feature; `None` where the record itself is at fault.
     pub path: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub fault: FeatureFault,
 }
 
 tesson_core::error_kinds! {
-    /// What is wrong with an example or one of its features.
+    /// A fault of an example or one of its features.
     pub enum FeatureFault {
         /// The record is not a `tf.train.Example`, or a key holds a list of another kind.
         Example { error: ExampleError = ExampleError { offset: 12, fault: Cut } }
@@ -106,7 +106,7 @@ tesson_core::error_kinds! {
 }
 
 impl FeatureFault {
-    /// What a transform answered: that a picture cannot be decoded, or anything else.
+    /// The fault for an error of a transform: a picture that cannot be decoded, or anything else.
     pub fn of_transform(transform: String, error: UserError) -> FeatureFault {
         match error.downcast::<PictureError>() {
             Ok(error) => FeatureFault::Picture { error: *error },

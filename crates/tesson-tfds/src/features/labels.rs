@@ -5,7 +5,7 @@ use super::fault::{FeatureError, FeatureFault};
 use super::schema::Schema;
 use super::tree::Coding;
 
-/// The valid labels of each feature whose values are classes: −1 ("no label") and those below the number of classes.
+/// The valid labels of each feature with classes as values: −1 ("no label") and those below the number of classes.
 pub struct LabelRanges(Vec<Range>);
 
 struct Range {
@@ -15,7 +15,7 @@ struct Range {
 }
 
 impl LabelRanges {
-    /// The ranges of a schema; `classes` gives the number of classes by path, where one is known.
+    /// The ranges of a schema; `classes` returns the number of classes by path, if it is known.
     pub fn new(schema: &Schema, classes: impl Fn(&str) -> Option<u64>) -> LabelRanges {
         let is_label = |plan: &super::Plan| plan.leaf.classes.is_some() && plan.leaf.coding == Coding::Plain;
         let columns = schema.columns.iter().enumerate().filter(|(_, plan)| is_label(plan));

@@ -1,19 +1,19 @@
-//! The tree of features, and what records hold for them (spec/tfds.md §1.3, §6).
+//! The tree of features, and how records store them (spec/tfds.md §1.3, §6).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `json` | features.json, in all its forms |
-//! | `tree`, `dtype` | what it says: a tree of features, their shapes and types |
+//! | `tree`, `dtype` | the tree of features, their shapes and types |
 //! | `describe` | the tree as JSON |
-//! | `schema` | what is read of an example: selected features, and the keys that hold them |
+//! | `schema` | the features that are read of an example, and the keys that hold them |
 //! | `decode` | records into columns |
 //! | `encode` | values into records, checked as they are |
 //! | `labels` | class labels that are out of range |
-//! | `column`, `cast`, `number` | decoded values, flat; from stored numbers to those of a type, and to any number |
-//! | `value` | one example of a batch, as the tree that people see |
+//! | `column`, `cast`, `number` | decoded values, flat; casts of stored numbers to a type, and to any number |
+//! | `value` | one example of a batch, as the tree that users see |
 //! | `pad` | rows of different shapes as one array |
-//! | `node` | the same as JSON |
-//! | `fault` | what can be wrong with an example |
+//! | `node` | one example as JSON |
+//! | `fault` | the faults of an example |
 
 mod cast;
 mod column;

@@ -1,4 +1,4 @@
-//! Examples as JSON: what `tesson read --json` prints of them, and what conformance cases hold.
+//! Examples as JSON, in the form that `tesson read --json` prints and conformance cases use.
 
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use super::dtype::DType;
 use super::number::Number;
 use super::value::{Array, Slice, Value};
 
-/// Arrays of more values are given by their digest and some of the values.
+/// The largest array that is written in full; a larger one is written as a digest and some of its values.
 const LARGE: usize = 4096;
 
 /// A part of an example.

@@ -5,27 +5,27 @@ use std::ops::Range;
 use super::column::{Column, Shapes};
 use super::schema::Plan;
 
-/// How the rows of a column lie in an array that holds them all.
+/// The layout of a column's rows in one padded array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Padding {
     /// The shape of the array; the first dimension counts rows.
     pub shape: Vec<usize>,
-    /// What is copied, in values; all else is padding.
+    /// The runs of values that are copied; everything else is padding.
     pub runs: Vec<Run>,
 }
 
 /// Values that stay together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where they are in the column.
+    /// Their range in the column.
     pub from: Range<usize>,
-    /// Where the first one goes in the array.
+    /// The position of the first one in the array.
     pub to: usize,
 }
 
 impl Padding {
-    /// How the rows of a column become one array, each dimension as long as the longest row's. `None` for ragged features
-    /// and nested streams, whose rows are no arrays.
+    /// The layout of a column as one array, with each dimension as long as that of the longest row. `None` for ragged
+    /// features and nested streams: their rows are no arrays.
     pub fn of(plan: &Plan, column: &Column) -> Option<Padding> {
         let inner = inner_of(plan)?;
         let rows = column.rows();
@@ -54,7 +54,7 @@ impl Padding {
         Some(Padding { shape, runs })
     }
 
-    /// The first row whose shape is not that of the first one, and both shapes: that of row 0 first.
+    /// The first row with another shape than row 0, and both shapes, that of row 0 first.
     pub fn first_difference(&self, plan: &Plan, column: &Column) -> Option<(usize, Vec<usize>, Vec<usize>)> {
         let n: usize = self.shape.iter().product();
         let is_whole = matches!(&self.runs[..], [run] if n > 0 && run.from.len() == n);
@@ -67,7 +67,7 @@ impl Padding {
 }
 
 impl Plan {
-    /// Whether each row is an array, if its items have one shape: it is neither ragged nor a nested stream.
+    /// True if each row is an array when its items have one shape: the feature is neither ragged nor a nested stream.
     pub fn has_array_rows(&self) -> bool {
         inner_of(self).is_some()
     }
@@ -108,7 +108,7 @@ fn dims_of(plan: &Plan, column: &Column, inner: &[usize], row: usize) -> Option<
 
 /// The runs of a row of some dimensions in one of the largest.
 fn runs_of(dims: &[usize], most: &[usize], from: usize, to: usize, runs: &mut Vec<Run>) {
-    // From the last dimension that is not as long as it could be, what lies together stays together.
+    // From the last dimension that is not full on, values are adjacent in both, so they are one run.
     let Some(split) = dims.iter().zip(most).rposition(|(d, m)| d != m) else {
         runs.push(Run { from: from..from + dims.iter().product::<usize>(), to });
         return;
@@ -119,7 +119,7 @@ fn runs_of(dims: &[usize], most: &[usize], from: usize, to: usize, runs: &mut Ve
         return;
     }
     for i in 0..outer {
-        // The place of the run's first value, dimension by dimension from the inside.
+        // The position of the run's first value, dimension by dimension from the innermost.
         let (mut left, mut stride, mut place) = (i, most[split..].iter().product::<usize>(), 0);
         for d in (0..split).rev() {
             place += left % dims[d] * stride;

@@ -1,4 +1,5 @@
-//! What is read of each example: the tree of features, the features that are asked for, and the keys that hold them.
+//! The schema of the values that are read of each example: the selected features as a tree, and the keys that hold
+//! them.
 
 use tesson_core::{ConfigError, did_you_mean};
 use tesson_formats::example::{FeatureSpec, Kind};
@@ -7,39 +8,39 @@ use tesson_image::decode::Scale;
 use super::dtype::DType;
 use super::tree::{Coding, Dim, Feature, Leaf, join, shape_text, unknown};
 
-/// Which features are read, and which of them are not decoded. Names are paths, `objects/bbox`; a path stands for all below
-/// it.
+/// The features that are read, and those of them that are not decoded. Names are paths such as `objects/bbox`; a path
+/// includes everything below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The features that are read; `None`: all of them. What is not read is not even parsed.
+    /// The features that are read; `None`: all of them. Others are not even parsed.
     pub features: Option<Vec<String>>,
-    /// Features whose stored value is handed out: the bytes of a picture's file, say.
+    /// The features that are delivered as they are stored, such as the bytes of a picture's file.
     pub raw: Vec<String>,
 }
 
-/// A place in the tree of what is handed out.
+/// A node in the tree of delivered values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// Named parts.
     Dict(Vec<(String, Node)>),
-    /// A nested stream: an element of it is what the node holds.
+    /// A nested stream; the node inside is that of an element.
     Stream(Box<Node>),
     /// A column, by number.
     Leaf(usize),
 }
 
-/// A column of what is handed out, and where it is stored.
+/// A column of delivered values, and how it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The path of the feature.
     pub path: String,
-    /// What it is.
+    /// The feature's shape, type and coding.
     pub leaf: Leaf,
     /// The lengths of the sequences around it, outermost first.
     pub levels: Vec<Dim>,
-    /// How many of the levels, outermost first, are nested streams.
+    /// The number of levels, outermost first, that are nested streams.
     pub streams: usize,
-    /// For pictures, how large they are decoded.
+    /// For pictures, the scale at which they are decoded.
     pub scale: Scale,
     pub(super) keys: Keys,
 }
@@ -57,7 +58,7 @@ pub(super) struct Keys {
 /// All that is read of an example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
-    /// The tree of what is handed out.
+    /// The tree of delivered values.
     pub root: Node,
     /// Its columns.
     pub columns: Vec<Plan>,
@@ -65,7 +66,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// What is read of examples with these features.
+    /// The schema of a selection from these features.
     ///
     /// # Errors
     /// A selected feature does not exist, or a feature cannot have been stored as it is described.
@@ -76,10 +77,10 @@ impl Schema {
         Ok(Schema { root, columns: builder.columns, wanted: builder.wanted })
     }
 
-    /// The same, with the pictures below a path decoded at a reduced scale: declared heights and widths become smaller, too.
+    /// Decodes the pictures below a path at a reduced scale; their declared heights and widths become smaller, too.
     ///
     /// # Errors
-    /// Nothing that is read below the path is a picture.
+    /// [`ConfigError`] if no feature below the path that is read is a picture.
     pub fn scaled(mut self, path: &str, scale: Scale) -> Result<Schema, ConfigError> {
         let is_picture = |plan: &&mut Plan| covers(path, &plan.path) && plan.leaf.coding == Coding::Picture;
         let mut pictures = self.columns.iter_mut().filter(is_picture).peekable();
@@ -96,10 +97,10 @@ impl Schema {
         Ok(self)
     }
 
-    /// The same, where something else is made of the pictures of a path: values of this type and shape.
+    /// Replaces the pictures of a path by values of this type and shape, which a transform makes of them.
     ///
     /// # Errors
-    /// The path is not that of one feature that is read.
+    /// [`ConfigError`] if the path is not that of a single feature that is read.
     pub fn with_pictures(mut self, path: &str, dtype: DType, shape: Vec<Dim>) -> Result<Schema, ConfigError> {
         let Some(plan) = self.columns.iter_mut().find(|plan| plan.path == path) else {
             let what = format!("`{path}` is not among the features that are read");
@@ -114,7 +115,7 @@ impl Schema {
         &self.wanted
     }
 
-    /// Whether pictures are decoded, which takes much longer than copying what comes of them.
+    /// True if pictures are decoded, which takes much longer than copying the decoded pixels.
     pub fn has_pictures(&self) -> bool {
         self.columns.iter().any(|column| column.leaf.coding == Coding::Picture)
     }
@@ -149,7 +150,7 @@ impl Selection {
     }
 }
 
-/// Whether a path is that of a leaf or of a part of the tree above it.
+/// True if a path is that of a leaf or of a node above it.
 fn covers(path: &str, leaf: &str) -> bool {
     leaf.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -161,10 +162,11 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// A feature below so many levels, of which the outer ones are nested streams. `None` if nothing of it is wanted.
+    /// Builds the node of a feature below `levels`, the outer ones of which are nested streams. `None` if nothing of
+    /// it is selected.
     ///
-    /// A sequence of dicts is a dict of sequences, so levels sink to the leaves; nested streams stay where they are, and
-    /// sequences of nested streams are nested streams, too.
+    /// A sequence of dicts is a dict of sequences, so levels move down to the leaves; nested streams stay where they
+    /// are, and sequences of nested streams are nested streams, too.
     fn node(
         &mut self,
         feature: &Feature,
@@ -230,7 +232,7 @@ impl Builder<'_> {
     }
 }
 
-/// The kind of list that holds a leaf; an error for what no writer can have stored (spec/tfds.md §6.2).
+/// The kind of list that holds a leaf; an error for a leaf that no writer can have stored (spec/tfds.md §6.2).
 fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError> {
     let error = |what: String| Err(ConfigError::new(path, what));
     let known = leaf.shape.iter().flatten().chain(levels.iter().flatten());
@@ -255,7 +257,7 @@ fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError>
     let around = match levels {
         [] => 0,
         [length] => usize::from(length.is_none()),
-        // Row lengths tell where items end, but not how an item's values fall into rows and columns.
+        // Row lengths define where items end, but not how the values of an item are divided into rows and columns.
         _ => 1,
     };
     if around + unknown(&leaf.shape) > 1 && unknown(&leaf.shape) > 0 {

@@ -1,22 +1,22 @@
-//! The tree of features: what an example is made of, and how each leaf of it is stored (spec/tfds.md §1.3, §6).
+//! The tree of features: the parts of an example, and how each leaf is stored (spec/tfds.md §1.3, §6).
 
 use super::dtype::DType;
 
-/// A dimension: its size, or `None` where it differs from example to example.
+/// A dimension: its size, or `None` if that differs from example to example.
 pub type Dim = Option<usize>;
 
-/// What an example, or a part of one, consists of.
+/// A feature: the type of an example or of a part of one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Feature {
     /// Named parts, in the order of the file.
     Dict(Vec<(String, Feature)>),
     /// Any number of the same.
     Sequence {
-        /// What there are several of.
+        /// The feature that is repeated.
         of: Box<Feature>,
-        /// How many there are.
+        /// The number of repetitions.
         length: Dim,
-        /// Whether they are handed out as a stream of their own (the class `Dataset`).
+        /// True if they are delivered as a nested stream (the class `Dataset`).
         dataset: bool,
     },
     /// Values.
@@ -26,26 +26,26 @@ pub enum Feature {
 /// Values of one type and shape, under one key of the stored example (or several, derived from it).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
-    /// The type of the values that are handed out.
+    /// The type of the delivered values.
     pub dtype: DType,
     /// Their shape.
     pub shape: Vec<Dim>,
-    /// How they are stored.
+    /// The way in which the values are stored.
     pub coding: Coding,
-    /// Whether the key may be absent.
+    /// True if the key may be absent.
     pub optional: bool,
-    /// For class labels, also those of pixels: the number of classes, 0 where it is not said.
+    /// For class labels, also those of pixels: the number of classes, or 0 if it is not declared.
     pub classes: Option<u64>,
 }
 
-/// How values are stored.
+/// The way in which values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// One after the other, in the list of their type.
     Plain,
     /// As the memory of the array, little-endian, in one byte string.
     Raw,
-    /// The same through zlib.
+    /// The memory of the array, compressed by zlib.
     Zlib,
     /// As a file of a picture.
     Picture,
@@ -59,8 +59,8 @@ impl Leaf {
         Leaf { dtype, shape, coding: Coding::Plain, optional: false, classes: None }
     }
 
-    /// A leaf whose stored value is handed out as it is: one byte string. What is stored in lists is no different without
-    /// being decoded.
+    /// The leaf for delivering the stored value as it is, one byte string. Values that are stored in lists stay as
+    /// they are.
     #[must_use]
     pub fn undecoded(self) -> Leaf {
         match self.coding {
@@ -69,8 +69,8 @@ impl Leaf {
         }
     }
 
-    /// Whether the shape is stored beside the values, under a key of its own: nothing else tells two unknown dimensions
-    /// apart.
+    /// True if the shape is stored under a key of its own beside the values, because two dimensions are unknown and
+    /// nothing else defines them.
     pub fn stores_shape(&self) -> bool {
         matches!(self.coding, Coding::Raw | Coding::Zlib) && unknown(&self.shape) > 1
     }
@@ -106,7 +106,7 @@ impl Feature {
         leaves
     }
 
-    /// The path where another tree first differs, whatever the order in which names stand.
+    /// The path at which another tree first differs; the order of names is ignored.
     pub fn difference(&self, other: &Feature) -> Option<String> {
         self.differs("", other)
     }

@@ -29,11 +29,11 @@ pub struct Array<'a> {
     pub shape: Vec<usize>,
     /// The values.
     pub values: Slice<'a>,
-    /// Whether an optional feature is absent, and these values stand in its place.
+    /// True if an optional feature is absent and these values replace it.
     pub missing: bool,
 }
 
-/// Values of a column that lie together.
+/// Adjacent values of a column.
 #[derive(Clone, Copy, Debug)]
 pub enum Slice<'a> {
     /// Values of a fixed size, little-endian.
@@ -42,9 +42,9 @@ pub enum Slice<'a> {
     Strings {
         /// The strings of the column, one after the other.
         bytes: &'a [u8],
-        /// Where the first one begins.
+        /// The beginning of the first one.
         start: usize,
-        /// Where each ends.
+        /// The end of each.
         ends: &'a [usize],
     },
 }
@@ -75,7 +75,7 @@ pub struct Stream<'a> {
     batch: &'a Batch,
     schema: &'a Schema,
     node: &'a Node,
-    /// How many levels above its elements.
+    /// The number of levels above its elements.
     depth: usize,
     /// The thing that has the elements as parts, by its number among those of the level above. All columns below the
     /// node agree on their number where the record is in order.
@@ -107,7 +107,7 @@ impl Batch {
         self.part(schema, &schema.root, row)
     }
 
-    /// A part of an example: what a member of the schema's root holds.
+    /// A part of an example: the value of a node of the schema in a row.
     pub fn part<'a>(&'a self, schema: &'a Schema, node: &'a Node, row: usize) -> Value<'a> {
         value(self, schema, node, 0, &Place { row, steps: Vec::new() })
     }
@@ -131,7 +131,7 @@ impl<'a> Stream<'a> {
         self.lengths(self.node)
     }
 
-    /// Whether it has none.
+    /// True if it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -160,7 +160,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// What a column has below one thing.
+/// The values of a column below one thing.
 fn leaf<'a>(plan: &'a Plan, column: &'a Column, depth: usize, at: &Place) -> Value<'a> {
     let missing = column.missing.as_ref().is_some_and(|m| m.binary_search(&at.row).is_ok());
     let levels = &column.levels[depth..];
@@ -185,7 +185,7 @@ fn leaf<'a>(plan: &'a Plan, column: &'a Column, depth: usize, at: &Place) -> Val
     }
 }
 
-/// Items of a column that lie together.
+/// Adjacent items of a column.
 struct Cells<'a> {
     plan: &'a Plan,
     column: &'a Column,

@@ -4,7 +4,8 @@
 #[cfg(not(feature = "compression"))]
 const ABSENT: &str = "this build has no zlib; build it with the feature `codecs`, which is on by default";
 
-/// Appends at most `most` bytes of what `bytes` decompress to; how many, and how many of `bytes` that took.
+/// Decompresses `bytes` and appends at most `most` of the result. Returns the number of bytes appended, and the
+/// number of bytes consumed.
 #[cfg(feature = "compression")]
 pub(super) fn decompress(bytes: &[u8], most: u64, out: &mut Vec<u8>) -> Result<(usize, usize), String> {
     use std::io::Read;

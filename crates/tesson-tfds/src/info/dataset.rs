@@ -11,7 +11,7 @@ use super::{DatasetInfo, FileFormat, shards};
 /// A data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which of the dataset's directories it lies in.
+    /// The number of its directory in the dataset.
     pub directory: usize,
     /// Its path below that.
     pub file: String,
@@ -54,13 +54,13 @@ impl Split {
 /// A prepared dataset. Its records are numbered through: splits and shards in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// What the first directory says of it.
+    /// The description in the first directory.
     pub info: DatasetInfo,
-    /// The directories, as they were named, with `/` between folders.
+    /// The directories, as they were given, with `/` between folders.
     pub directories: Vec<String>,
     /// The format that is read, which file names follow.
     pub file_format: FileFormat,
-    /// The splits, in the order in which `all` goes through them.
+    /// The splits, in the order of the split `all`.
     pub splits: Vec<Split>,
     /// The remark that shuffling files changes nothing.
     pub(crate) idle_shuffle: Once,
@@ -71,10 +71,10 @@ pub struct Dataset {
 #[derive(Clone, Debug, Default)]
 struct LoggedDamage(Arc<Mutex<BTreeSet<String>>>);
 
-/// Damage that is told apart; of a dataset with more, the rest is logged in every pass.
+/// The most entries of damage that are remembered; further ones are logged in every pass.
 const MOST_LOGGED: usize = 1000;
 
-/// What has been logged is no part of a dataset.
+/// Always equal: the log is no part of a dataset.
 impl PartialEq for LoggedDamage {
     fn eq(&self, _: &LoggedDamage) -> bool {
         true
@@ -86,7 +86,7 @@ impl PartialEq for LoggedDamage {
 pub(crate) struct Once(Arc<AtomicBool>);
 
 impl Once {
-    /// Whether it is the first time.
+    /// True at the first call.
     pub(crate) fn is_first(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
     }
@@ -100,18 +100,18 @@ impl PartialEq for Once {
 }
 
 impl Dataset {
-    /// Whether this damage is met for the first time since the dataset was opened, so that it is worth logging.
+    /// True if this damage is met for the first time since the dataset was opened, and so should be logged.
     pub fn is_new_damage(&self, error: &DataError) -> bool {
         let mut logged = self.logged_damage.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = error.to_string();
         logged.len() >= MOST_LOGGED && !logged.contains(&text) || logged.insert(text)
     }
 
-    /// A dataset of one directory, or of several whose splits of the same name are joined. `format` picks among the
-    /// formats that there are.
+    /// A dataset of one directory, or of several: their splits of the same name are joined. `format` selects one of
+    /// the available formats.
     ///
     /// # Errors
-    /// No directory, directories of different datasets, or a format in which there are no shards.
+    /// No directory, directories of different datasets, or a format without shards.
     pub fn new(
         parts: Vec<(String, DatasetInfo)>,
         format: Option<FileFormat>,

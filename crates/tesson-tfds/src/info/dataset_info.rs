@@ -12,7 +12,7 @@ use super::{Template, Version};
 use crate::fault::TfdsFault;
 use crate::json::{Message, parse};
 
-/// What the files of a dataset are.
+/// The format of a dataset's files.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum FileFormat {
     /// TFRecord (spec/tfds.md §2).
@@ -67,13 +67,13 @@ pub struct SplitInfo {
     pub name: String,
     /// Records of each shard.
     pub shard_lengths: Vec<u64>,
-    /// How its files are named.
+    /// The template of its files' names.
     pub template: Template,
-    /// Bytes of all of it, if that is said.
+    /// Its total size in bytes, or 0 if that is not declared.
     pub n_bytes: u64,
 }
 
-/// Features put together: those that `as_supervised` hands out (`supervisedKeys`).
+/// A grouping of features, as `as_supervised` delivers them (`supervisedKeys`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nest {
     /// A feature.
@@ -84,22 +84,22 @@ pub enum Nest {
     Dict(Vec<(String, Nest)>),
 }
 
-/// What dataset_info.json says for people; reading needs none of it.
+/// The texts of dataset_info.json for people; reading needs none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// What the dataset is.
+    /// A description of the dataset.
     pub description: String,
-    /// How to cite it.
+    /// The text to cite it with.
     pub citation: String,
-    /// Where more is said of it.
+    /// The address of its home page.
     pub homepage: String,
-    /// What its data may be used for.
+    /// The licence of its data.
     pub license: String,
-    /// What the variant is.
+    /// A description of the configuration.
     pub config_description: String,
     /// The module of the code that prepared it.
     pub module_name: String,
-    /// What is new, by version.
+    /// The release notes, by version.
     pub release_notes: Vec<(String, String)>,
     /// Bytes that were downloaded to prepare it.
     pub download_bytes: u64,
@@ -128,7 +128,7 @@ impl About {
     }
 }
 
-/// What dataset_info.json says.
+/// The contents of dataset_info.json.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetInfo {
     /// The name that goes into file names.
@@ -137,19 +137,19 @@ pub struct DatasetInfo {
     pub version: Version,
     /// The variant.
     pub config: Option<String>,
-    /// What the files are.
+    /// The format of the files.
     pub file_format: FileFormat,
-    /// The same shards exist in these formats, too.
+    /// Further formats in which all shards exist.
     pub alternative_formats: Vec<FileFormat>,
-    /// The examples were written in an order that means something (`disableShuffling`).
+    /// True if the examples were written in a meaningful order (`disableShuffling`).
     pub disable_shuffling: bool,
     /// The splits, in the order in which `all` goes through them.
     pub splits: Vec<SplitInfo>,
-    /// What `as_supervised` hands out.
+    /// The features that `as_supervised` selects.
     pub supervised_keys: Option<Nest>,
-    /// The features, where they are described here and not in features.json.
+    /// The features, if they are described here and not in features.json.
     pub features: Option<Value>,
-    /// What it says for people.
+    /// The texts for people.
     pub about: About,
 }
 

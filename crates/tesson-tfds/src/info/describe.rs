@@ -1,4 +1,4 @@
-//! What a dataset is, as JSON for other programs.
+//! The description of a dataset as JSON, for other programs.
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Names of classes (spec/tfds.md §1.4).
 
-/// What the names of files that belong to a feature begin with, by the keys from the root to it.
+/// The prefix of the names of files that belong to a feature, made of the keys from the root to it.
 pub fn file_stem<'a>(path: impl IntoIterator<Item = &'a str>) -> String {
     let keys: Vec<String> = path.into_iter().map(|key| key.replace('/', ".")).collect();
     keys.join("-")

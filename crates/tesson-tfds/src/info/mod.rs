@@ -1,4 +1,5 @@
-//! What a dataset says of itself: names and versions, dataset_info.json, shard files, labels (spec/tfds.md §1).
+//! The description of a dataset in its own files: names and versions, dataset_info.json, shard files, labels
+//! (spec/tfds.md §1).
 
 mod dataset;
 mod dataset_info;

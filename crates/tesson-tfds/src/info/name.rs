@@ -7,7 +7,7 @@ use tesson_core::ConfigError;
 
 use super::VersionPattern;
 
-/// A name that stands for a directory below a data directory.
+/// The name of a dataset, which leads to a directory below a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatasetName {
     /// In snake case.

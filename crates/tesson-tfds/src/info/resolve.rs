@@ -1,24 +1,24 @@
-//! Which directory a name stands for (spec/tfds.md §1.1).
+//! Finding the directory of a dataset by its name (spec/tfds.md §1.1).
 
 use std::io;
 
 use super::{DatasetName, Version};
 
-/// What resolving has to know of a data directory. Paths are below it, with `/` between folders.
+/// A view of a data directory for resolving names. Paths are below it, with `/` between folders.
 pub trait Folders {
-    /// Whether there is such a file.
+    /// True if the file exists.
     fn has_file(&self, path: &str) -> bool;
 
-    /// The text of a file; `None` if there is none.
+    /// The text of a file; `None` if the file does not exist.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>>;
 
-    /// Names of the folders in a folder, in any order; none if there is no such folder.
+    /// Names of the folders in a folder, in any order; none if the folder does not exist.
     ///
     /// # Errors
-    /// It cannot be listed.
+    /// The folder cannot be listed.
     fn folders(&self, path: &str) -> io::Result<Vec<String>>;
 }
 
@@ -31,10 +31,10 @@ pub struct Resolved {
     pub incomplete: Vec<String>,
 }
 
-/// Looks for a dataset in one data directory; `None`: it is not there.
+/// Looks for a dataset in one data directory; `None` if it does not exist there.
 ///
 /// # Errors
-/// What [`Folders`] says.
+/// The errors of [`Folders`].
 pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<Resolved>> {
     let exact = name.version.and_then(|version| version.exact());
     let asked = match &name.config {
@@ -77,7 +77,7 @@ pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<R
 /// Names of all datasets in one data directory, in their order.
 ///
 /// # Errors
-/// What [`Folders`] says.
+/// The errors of [`Folders`].
 pub fn names(folders: &dyn Folders) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for name in folders.folders("")? {
@@ -91,10 +91,10 @@ pub fn names(folders: &dyn Folders) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The datasets of a name in one data directory, whatever their configurations and versions, by the names that find them.
+/// All configurations and versions of a dataset in one data directory, as names that resolve to them.
 ///
 /// # Errors
-/// What [`Folders`] says.
+/// The errors of [`Folders`].
 pub fn versions(folders: &dyn Folders, name: &str) -> io::Result<Vec<String>> {
     let of = |base: String| -> io::Result<Vec<(String, Version)>> {
         let versions = folders.folders(&base)?.into_iter().filter_map(|folder| folder.parse().ok());

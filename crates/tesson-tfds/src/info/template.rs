@@ -8,7 +8,7 @@ const DEFAULT: &str = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
 
 const VARIABLES: &[&str] = &["DATASET", "SPLIT", "FILEFORMAT", "SHARD_INDEX", "NUM_SHARDS", "SHARD_X_OF_Y"];
 
-/// How the files of a split are named: text, with variables in braces. The names are paths below the dataset.
+/// The template of a split's file names: text with variables in braces. The names are paths below the dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<Part>);
 
@@ -18,7 +18,7 @@ enum Part {
     Variable(&'static str),
 }
 
-/// What the variables of a template stand for.
+/// The values of a template's variables.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Names<'a> {
     pub dataset: &'a str,
@@ -37,10 +37,10 @@ impl fmt::Display for Template {
 }
 
 impl Template {
-    /// A template from its text; the usual one if that is empty.
+    /// Parses a template; an empty text is the usual one.
     ///
     /// # Errors
-    /// An unknown variable, or a brace that stands alone: a sentence.
+    /// A sentence about an unknown variable or an unmatched brace.
     pub fn parse(text: &str) -> Result<Template, String> {
         let mut rest = if text.is_empty() { DEFAULT } else { text };
         let mut parts = Vec::new();

@@ -23,7 +23,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A version whose parts may be left open: `2.*.*`.
+/// A pattern of versions, any part of which may be left open: `2.*.*`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct VersionPattern([Option<u64>; 3]);
 
@@ -34,7 +34,7 @@ impl VersionPattern {
         Some(Version([x?, y?, z?]))
     }
 
-    /// Whether a version is one of those meant.
+    /// True if a version matches the pattern.
     pub fn matches(self, version: Version) -> bool {
         self.0.iter().zip(version.0).all(|(part, found)| part.is_none_or(|part| part == found))
     }

@@ -1,4 +1,4 @@
-//! From slices to stretches of records (spec/tfds.md §7.2, §7.4).
+//! Converting slices into ranges of records (spec/tfds.md §7.2, §7.4).
 
 use tesson_core::{ConfigError, nearest};
 
@@ -8,7 +8,7 @@ use crate::info::{Dataset, Split};
 /// Records `from … to - 1` of a split; none if `from` is not below `to`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Absolute {
-    /// Which split of the dataset.
+    /// The number of the split in the dataset.
     pub split: usize,
     /// The first record.
     pub from: i64,
@@ -95,7 +95,7 @@ fn sum_below(lengths: &[i64], end: i64) -> i64 {
     lengths[..end as usize].iter().sum()
 }
 
-/// One share of a part. The first ones take what is left over, unless it is dropped.
+/// One share of a part. The first shares take the remainder, unless it is dropped.
 fn even(part: Absolute, n: u64, index: u64, drop_remainder: bool) -> Absolute {
     let (n, index) = (i128::from(n), i128::from(index));
     let m = i128::from(part.to - part.from);

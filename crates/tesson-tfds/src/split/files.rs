@@ -1,16 +1,16 @@
-//! From stretches of records to what is read of each file (spec/tfds.md §7.3).
+//! Converting ranges of records into the records that are read of each file (spec/tfds.md §7.3).
 
 use tesson_core::ConfigError;
 
 use super::{Absolute, wrong};
 use crate::info::{Dataset, Shard};
 
-/// What is read of a file.
+/// The range of records that is read of a file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct FileInstruction {
-    /// Which split of the dataset the file belongs to.
+    /// The number of the file's split in the dataset.
     pub split: usize,
-    /// Which shard of that.
+    /// The number of the shard in that split.
     pub shard: usize,
     /// Records left out at its beginning.
     pub skip: u64,
@@ -26,13 +26,13 @@ impl FileInstruction {
         &dataset.splits[self.split].shards[self.shard]
     }
 
-    /// Whether the file is read to its end.
+    /// True if the file is read to its end.
     pub fn reaches_the_end(&self) -> bool {
         self.skip.checked_add(self.take) == Some(self.examples_in_shard)
     }
 }
 
-/// What is read of which files, part after part.
+/// The ranges that are read of each file, part after part.
 ///
 /// # Errors
 /// A slice that ends before it begins, within one file: TFDS fails on it when it is read.

@@ -6,7 +6,7 @@ use tesson_core::ConfigError;
 
 use super::{Bound, ReadInstruction, Rounding, Selection, Unit, wrong};
 
-/// What a string stands for.
+/// Parses the text of a split.
 pub(super) fn parse(text: &str) -> Result<Selection, ConfigError> {
     let parts: Vec<&str> = text.split('+').collect();
     let n = parts.len();
@@ -89,7 +89,7 @@ fn bound(number: &str, unit: Unit) -> Result<Bound, String> {
     }
     match plain.parse::<i64>() {
         Ok(n) => Ok(Bound::Count(n)),
-        // Beyond 64 bits is beyond every split: what is said of such a bound is said of the furthest one.
+        // A bound beyond 64 bits is beyond every split, as the largest number is.
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(Bound::Count(i64::MAX)),
         Err(error) if *error.kind() == IntErrorKind::NegOverflow => Ok(Bound::Count(i64::MIN)),
         Err(_) => Err(format!("`{number}` is no whole number")),

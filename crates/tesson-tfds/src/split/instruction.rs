@@ -1,10 +1,10 @@
-//! A slice of a split as users give it (spec/tfds.md §7.1).
+//! A slice of a split as users write it (spec/tfds.md §7.1).
 
 use tesson_core::ConfigError;
 
 use super::wrong;
 
-/// What the bounds of a slice count.
+/// The unit of a slice's bounds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Examples.
@@ -15,12 +15,12 @@ pub enum Unit {
     Shards,
 }
 
-/// How hundredths become examples.
+/// The rounding of percentages to examples.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the closest example.
     Closest,
-    /// All of the same size, what is left over in none (`pct1_dropremainder`).
+    /// All percents have the same size, and the remainder belongs to none (`pct1_dropremainder`).
     DropRemainder,
 }
 
@@ -49,7 +49,7 @@ pub enum Range {
 pub struct ReadInstruction {
     /// The split's name.
     pub split: String,
-    /// What of it.
+    /// The part of the split.
     pub range: Range,
 }
 

@@ -1,4 +1,4 @@
-//! Splits as JSON: strings, and objects for what Python writes as objects.
+//! Splits as JSON: strings, and objects for the forms that are objects in Python, too.
 
 use serde_json::{Value, json};
 use tesson_core::ConfigError;

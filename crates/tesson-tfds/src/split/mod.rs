@@ -14,7 +14,7 @@ use tesson_core::ConfigError;
 
 use crate::info::Dataset;
 
-/// Which examples of a dataset: what a user wrote, as a string or as objects.
+/// A selection of a dataset's examples, as a user wrote it in a string or as objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
     /// Every split, in the order of the dataset.
@@ -25,27 +25,27 @@ pub enum Selection {
     Sum(Vec<Selection>),
     /// One of `n` shares of nearly equal size; each part is cut for itself (spec/tfds.md §7.4).
     Even {
-        /// What is cut.
+        /// The selection that is divided.
         of: Box<Selection>,
-        /// Into how many shares.
+        /// The number of shares.
         n: u64,
-        /// Which of them, from 0.
+        /// The number of this share, from 0.
         index: u64,
-        /// All shares have the same size, and what is left over is in none.
+        /// `true`: all shares have the same size, and the remainder is in none; `false`: the first shares take it.
         drop_remainder: bool,
     },
 }
 
 impl Selection {
-    /// What a string stands for.
+    /// Parses the text of a split.
     ///
     /// # Errors
-    /// A string that is no split.
+    /// [`ConfigError`](tesson_core::ConfigError) for a text that is not a split.
     pub fn parse(text: &str) -> Result<Selection, ConfigError> {
         grammar::parse(text)
     }
 
-    /// From a string, or from the JSON form of objects: `{"read_instruction": …}`, `{"even_splits": …}`, `{"add": […]}`.
+    /// Reads a string, or the JSON form of objects: `{"read_instruction": …}`, `{"even_splits": …}`, `{"add": […]}`.
     ///
     /// # Errors
     /// Anything else.

@@ -1,4 +1,4 @@
-//! What is stored as one byte string an item: the memory of arrays, pictures, sound (spec/tfds.md §6.3).
+//! Features that store each item as one byte string: the memory of arrays, pictures, sound (spec/tfds.md §6.3).
 
 use tesson_formats::example::List;
 use tesson_image::decode::{self as picture, Depth};
@@ -191,7 +191,7 @@ impl Item<'_> {
         self.fits()
     }
 
-    /// Whether the item's shape is one that is declared.
+    /// Checks that the item's shape fits the declared one.
     fn fits(&self) -> Result<(), FeatureFault> {
         let declared = &self.plan.leaf.shape;
         let same = |(d, known): (&usize, &Dim)| known.is_none_or(|known| known == *d);

@@ -1,4 +1,5 @@
-//! How many parts, items and values each row has, from the lengths of the stored lists (spec/tfds.md §6.2).
+//! The number of parts, items and values in each row, derived from the lengths of the stored lists (spec/tfds.md
+//! §6.2).
 
 use tesson_formats::example::{self, List};
 
@@ -8,11 +9,11 @@ use super::super::schema::Plan;
 use super::super::tree::{Coding, Dim};
 use super::Lists;
 
-/// Rows one after the other whose values lie together in the stored list.
+/// Consecutive rows with adjacent values in the stored list.
 pub(super) struct Stored {
     pub(super) first: usize,
     pub(super) count: usize,
-    /// What the row after them is.
+    /// The row after them: absent, faulty, or the end.
     pub(super) then: Then,
 }
 
@@ -27,11 +28,11 @@ impl Stored {
 }
 
 pub(super) enum Then {
-    /// There is none.
+    /// No row follows.
     End,
-    /// An optional feature is absent.
+    /// The row lacks an optional feature.
     Missing,
-    /// It cannot be laid out.
+    /// The row cannot be laid out.
     Wrong(FeatureFault),
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Layout<'a> {
     per_item: Option<usize>,
     /// Stored values of an item, but for its one unknown dimension.
     known: usize,
-    /// Whether the key must be there: nothing says that there may be no values.
+    /// True if the key must be present, because nothing allows a row without values.
     required: bool,
 }
 
@@ -82,7 +83,8 @@ impl<'a> Layout<'a> {
         Stored { first, count: self.lists.records - first, then: Then::End }
     }
 
-    /// Whether all rows from `first` on have the one number of values that the shape allows: then nothing is to be laid out.
+    /// True if all rows from `first` on have the only number of values that the shape allows; then the layout needs
+    /// no work.
     fn are_alike(&self, first: usize) -> bool {
         if !self.required || !self.stored.absent.is_empty() || first >= self.lists.records {
             return false;
@@ -138,7 +140,7 @@ impl<'a> Layout<'a> {
                 self.check_length(keys[k], *length, self.plan.levels[k + 1])?;
                 sum = sum.saturating_add(*length as u64);
             }
-            // Items without values are as many as the row lengths say.
+            // Items without values are counted by the row lengths alone.
             let parts = match lengths.get(k + 1) {
                 Some(next) => next.len(),
                 None if each == 0 && sum <= MOST => sum as usize,
@@ -167,7 +169,7 @@ impl<'a> Layout<'a> {
         Err(FeatureFault::RowLength { key: self.key(key), found, expected })
     }
 
-    /// An item whose one unknown dimension has this size.
+    /// Appends the shape of an item with this size in its only unknown dimension.
     fn push_shape(&self, unknown: usize, column: &mut Column) {
         if let Shapes::Each { dims, values, .. } = &mut column.shapes {
             dims.extend(self.plan.leaf.shape.iter().map(|d| d.unwrap_or(unknown)));
@@ -204,7 +206,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// How many times `by` the values are; nothing is any number of times nothing, and counts as none.
+/// `values` divided by `by`, if that leaves no remainder; 0 divided by 0 is 0.
 fn divide(values: usize, by: usize) -> Option<usize> {
     match by {
         0 => (values == 0).then_some(0),

@@ -1,8 +1,9 @@
-//! Records into columns: what is stored of each feature becomes its values (spec/tfds.md §6.2–6.4).
+//! Decoding records into columns of values (spec/tfds.md §6.2–6.4).
 //!
-//! Records are decoded in bulk. The parser makes lists of them; then each column in turn is filled for all records at once,
-//! in two steps: `layout.rs` derives from the lengths of the lists how many parts and items each row has; then values are
-//! cast or copied, or decoded by `encoded.rs` where each byte string is an item: arrays, pictures, sound (`wave.rs`).
+//! Records are decoded in bulk. The parser turns them into lists; then each column in turn is filled for all records
+//! at once, in two steps: `layout.rs` derives from the lengths of the lists how many parts and items each row has;
+//! then values are cast or copied, or decoded by `encoded.rs` if each byte string is an item: arrays, pictures, sound
+//! (`wave.rs`).
 //!
 //! For the next editor: a record that cannot be decoded must leave nothing in any column, and its error must not depend
 //! on the records decoded with it.
@@ -30,7 +31,7 @@ use layout::{Layout, Stored};
 pub struct Failed {
     /// Its place among the records.
     pub record: usize,
-    /// What is wrong with it; boxed, since it is rare.
+    /// The error; boxed, since it is rare.
     pub error: Box<FeatureError>,
 }
 
@@ -63,7 +64,7 @@ impl Decoder {
         Decoder { schema, parser, lists, limits }
     }
 
-    /// What it decodes.
+    /// The schema by which it decodes.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -89,7 +90,7 @@ impl Decoder {
         }
         let before = batch.rows;
         for (plan, column) in self.schema.columns.iter().zip(&mut batch.columns) {
-            // A later column has nothing to say of what comes after an earlier one's failure.
+            // Records after an earlier column's failure are not decoded: their errors must not come first.
             let records = failed.as_ref().map_or(self.lists.rows(), |f| f.record);
             let lists = Lists { schema: &self.schema, lists: &self.lists, block, records };
             if let Err((record, fault)) = fill(plan, &lists, self.limits, column) {
@@ -107,12 +108,12 @@ impl Decoder {
     }
 }
 
-/// What the parser found in the records that are being decoded.
+/// The parsed lists of the records that are being decoded.
 struct Lists<'a> {
     schema: &'a Schema,
     lists: &'a Columns,
     block: &'a [u8],
-    /// Only the first so many records count.
+    /// The number of records, from the first on, that are decoded.
     records: usize,
 }
 
@@ -133,7 +134,7 @@ fn copy(values: &List, range: Range<usize>, block: &[u8], column: &mut Column) {
     }
 }
 
-/// What is wrong with a record, and which one it is.
+/// A result with the number of a faulty record and its fault.
 type Fill<T> = Result<T, (usize, FeatureFault)>;
 
 /// Appends the rows of one column. After an error the column may have rows too many, which the caller takes away.
@@ -153,7 +154,7 @@ fn fill_rows(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column
     let run = |rows: &Stored| stored.row(rows.first).start..stored.row(rows.last()).end;
     let mut next = 0;
     while next < lists.records {
-        // Rows up to one whose layout is wrong are filled nevertheless: their values may be wrong before it.
+        // Rows before one with a faulty layout are filled all the same: their values may hold an earlier fault.
         let rows = layout.rows(next, column);
         if rows.count > 0 {
             match (&stored.values, plan.leaf.coding) {

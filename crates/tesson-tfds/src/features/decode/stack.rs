@@ -8,8 +8,8 @@ use super::super::schema::Plan;
 use super::super::tree::Coding;
 use super::Fill;
 
-/// Whether the items of these rows can be stacked. Elements of nested streams stand by themselves, and tensors that store
-/// their shapes are handed out as ragged where they differ.
+/// Checks that the items of these rows can be stacked. Elements of nested streams are independent, and tensors that
+/// store their shapes are delivered as ragged if they differ.
 pub(super) fn check(plan: &Plan, column: &Column, rows: Range<usize>) -> Fill<()> {
     let Shapes::Each { rank, dims, .. } = &column.shapes else { return Ok(()) };
     let stacked = plan.streams < plan.levels.len() && plan.leaf.coding != Coding::Plain;

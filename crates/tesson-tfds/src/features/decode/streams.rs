@@ -6,7 +6,8 @@ use super::super::column::Column;
 use super::super::fault::{FeatureError, FeatureFault};
 use super::super::schema::{Node, Schema};
 
-/// The first row in which members of a nested stream do not go together.
+/// Checks that the members of a nested stream have the same number of elements in each row; the error names the first
+/// row that differs.
 pub(super) fn check(
     schema: &Schema,
     columns: &[Column],
@@ -57,7 +58,7 @@ fn below(node: &Node, leaves: &mut Vec<usize>) {
     }
 }
 
-/// The numbers of parts in which two columns first differ, down to some level of a row.
+/// The first two different numbers of parts in two columns, down to some level of a row.
 fn unequal(a: &Column, b: &Column, depth: usize, row: usize) -> Option<(usize, usize)> {
     let (mut of_a, mut of_b) = (row..row + 1, row..row + 1);
     for (a, b) in a.levels[..depth].iter().zip(&b.levels[..depth]) {

@@ -3,7 +3,7 @@
 use super::super::cast;
 use super::super::dtype::DType;
 
-/// Appends the samples of a file as values of a type; its channels are mixed or repeated to the number that is asked for.
+/// Appends the samples of a file as values of a type; its channels are mixed or repeated to the requested number.
 /// Returns the number of samples and of channels.
 ///
 /// Samples keep their size: those of 16 bits reach from −32768 to 32767. Samples of 8 bits count from the middle, those of

@@ -1,5 +1,5 @@
-//! The classes of features as features.json names them, with what their constructors take: what front ends make their own
-//! classes of. The tree itself ([`Feature`]) knows only shapes, types and how values are stored.
+//! The classes of features as features.json names them, with the arguments of their constructors, from which front
+//! ends make their own classes. The tree itself ([`Feature`]) has only shapes, types and codings.
 
 use serde_json::{Map, Value, json};
 
@@ -73,7 +73,7 @@ fn dim(dim: Dim) -> Value {
     json!(dim)
 }
 
-/// The arguments of a class whose values are one array.
+/// The constructor arguments of a class with one array as its value.
 fn arguments(class: &str, leaf: &Leaf, node: &mut Map<String, Value>) {
     let mut put = |name: &str, value: Value| node.insert(name.to_owned(), value);
     if matches!(class, "Text" | "ClassLabel" | "BBoxFeature") {

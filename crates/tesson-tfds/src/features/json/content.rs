@@ -49,7 +49,7 @@ impl Reader {
         self.content(plain, content, path)
     }
 
-    /// What a content message of a known class means.
+    /// The feature of a content message of a known class.
     pub(super) fn content(
         &mut self,
         class: &str,
@@ -65,8 +65,8 @@ impl Reader {
         }
     }
 
-    /// What the fields of any other class mean. They have the same names in both forms; a sequence without a `length` has
-    /// this one.
+    /// The feature of any other class, from its fields. They have the same names in both forms; `length` is that of a
+    /// sequence without a field of this name.
     pub(super) fn class(
         &mut self,
         class: &str,
@@ -101,7 +101,7 @@ impl Reader {
     }
 }
 
-/// Classes whose values are one array.
+/// The feature of a class with one array as its value.
 fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigError> {
     let shape = || Ok::<_, ConfigError>(fields.shape()?.unwrap_or_default());
     let leaf = match class {

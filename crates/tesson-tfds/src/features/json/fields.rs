@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// How a tensor is written, under `encoding`, in either case.
+    /// The coding of a tensor, under `encoding`, in upper or lower case.
     pub(super) fn coding(&self) -> Result<Coding, ConfigError> {
         let Some(encoding) = self.text("encoding")? else { return Ok(Coding::Plain) };
         match encoding.to_ascii_lowercase().as_str() {

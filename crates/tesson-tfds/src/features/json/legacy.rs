@@ -8,7 +8,7 @@ use super::classes::Class;
 use super::{Fields, Reader};
 
 impl Reader {
-    /// What the arguments of a class mean.
+    /// The feature of a class in the older form, from its arguments.
     pub(super) fn legacy(
         &mut self,
         class: &str,

@@ -1,8 +1,9 @@
-//! features.json: from its text to the tree of features (spec/tfds.md §1.3).
+//! Parsing features.json into the tree of features (spec/tfds.md §1.3).
 //!
-//! Two forms are in use. In today's, a node names its class and has one content message, in protobuf's JSON
-//! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor (`legacy.rs`).
-//! Of a class only the last component counts; a class that is not TFDS' own is taken for what its content says.
+//! Two forms are in use. In the present one, a node names its class and has one content message, in protobuf's JSON
+//! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor
+//! (`legacy.rs`). Only the last component of a class name counts; a class that is not TFDS' own is read by its
+//! content.
 
 mod classes;
 mod content;
@@ -21,7 +22,7 @@ use fields::{Fields, number};
 pub struct Parsed {
     /// The tree.
     pub root: Feature,
-    /// What was guessed, a sentence each.
+    /// The guesses that were made, a sentence for each.
     pub warnings: Vec<String>,
     /// The classes of the nodes, in the order of the file.
     classes: Vec<Class>,
@@ -45,10 +46,10 @@ pub fn parse(text: &str) -> Result<Parsed, ConfigError> {
     from_value(&value)
 }
 
-/// The same from parsed JSON, such as the `features` of a dataset_info.json.
+/// Reads the tree from parsed JSON, such as the `features` of a dataset_info.json.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn from_value(value: &Value) -> Result<Parsed, ConfigError> {
     let mut reader = Reader { warnings: Vec::new(), classes: Vec::new() };
     let root = reader.node(value, "")?;

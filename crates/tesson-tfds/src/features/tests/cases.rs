@@ -1,5 +1,5 @@
-//! Recorded cases that ask for examples: from the bytes of records to what TFDS gives. Splits, orders and damage of record
-//! files are not looked at here; a case is all its records, one after the other.
+//! Recorded cases of decoding: from the bytes of records to the examples of TFDS. Splits, orders and damage of record
+//! files are not tested here; a case is all its records, one after the other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn records(file: &[u8]) -> Vec<Span> {
     spans
 }
 
-/// What a case with a deviation that changes the answer has to give instead.
+/// Replaces the answer of a case with a deviation; false if it has none that changes the answer.
 fn deviates(case: &str, expected: &mut Vec<Json>) -> bool {
     match case {
         // "Tesson follows the protobuf rule and gives 1, 2, 3, 4."
@@ -35,7 +35,7 @@ fn deviates(case: &str, expected: &mut Vec<Json>) -> bool {
     true
 }
 
-/// Whether two nodes are the same, but for the values that stand beside a digest.
+/// True if two nodes are equal, apart from the values beside a digest.
 fn same(ours: &Json, expected: &Json) -> bool {
     match (ours, expected) {
         (Json::Object(a), Json::Object(b)) => {
@@ -88,7 +88,7 @@ fn run(case: &str, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Cases of whole shards, in order, whose record files are in order.
+/// Cases with whole, undamaged shards in stored order.
 const CASES: &[&str] = &[
     "absent-sequences",
     "damaged-png",

@@ -1,4 +1,4 @@
-//! Rules of storage that no recorded case shows, and what is said of examples that break them.
+//! Rules of storage that no recorded case shows, and the faults of examples that break them.
 
 use serde_json::json;
 use tesson_formats::example::Value::{Bytes, Floats, Ints};

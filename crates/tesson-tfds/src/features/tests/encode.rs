@@ -1,4 +1,4 @@
-//! Values to records, and what is refused on the way.
+//! Encoding values into records, and its refusals.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn array<'a>(dtype: DType, shape: &[usize], bytes: &'a [u8]) -> GivenArray<'a> {
     GivenArray { dtype, shape: shape.to_vec(), bytes }
 }
 
-/// What is read of a feature `x` that was written so, or why it is refused.
+/// Writes a feature `x` and reads it again; returns its value, or the refusal.
 fn written(feature: Json, row_lengths: &[&[i64]], items: Items<'_>) -> Result<Json, String> {
     let members = json!({ "x": feature });
     let names = |_: &str| vec!["cat".to_owned(), "dog".to_owned()];

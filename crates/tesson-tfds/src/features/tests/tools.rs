@@ -5,7 +5,7 @@ use tesson_formats::example::{Span, Value as List, write};
 
 use super::super::{Batch, Decoder, Failed, Limits, Schema, Selection, json, node};
 
-/// A schema of a features.json whose root holds these members.
+/// The schema of a features.json with these members in its root.
 pub(super) fn schema(members: Json) -> Result<Schema, String> {
     selected(members, &Selection::default())
 }
@@ -41,7 +41,7 @@ pub(super) fn dataset(of: Json) -> Json {
     class("Dataset", json!({ "sequence": { "feature": of, "length": "-1" } }))
 }
 
-/// Records of these features, one after the other, and where each lies.
+/// Records of these features, one after the other, and the extent of each.
 pub(super) fn records(examples: &[&[(&str, List<'_>)]]) -> (Vec<u8>, Vec<Span>) {
     let (mut block, mut spans) = (Vec::new(), Vec::new());
     for example in examples {
@@ -52,7 +52,7 @@ pub(super) fn records(examples: &[&[(&str, List<'_>)]]) -> (Vec<u8>, Vec<Span>) 
     (block, spans)
 }
 
-/// What is decoded of records, and the first that cannot be.
+/// The examples decoded from records, and the error of the first that cannot be decoded.
 pub(super) fn decoded(schema: Schema, block: &[u8], spans: &[Span]) -> (Vec<Json>, Result<(), Failed>) {
     let schema = Arc::new(schema);
     let mut batch = Batch::new(&schema);
@@ -67,7 +67,7 @@ pub(super) fn decoded(schema: Schema, block: &[u8], spans: &[Span]) -> (Vec<Json
     ((0..batch.rows()).map(example).collect(), result)
 }
 
-/// One example, or what is said of it.
+/// One decoded example, or its fault.
 pub(super) fn one(members: Json, example: &[(&str, List<'_>)]) -> Result<Json, String> {
     let (block, spans) = records(&[example]);
     let (mut examples, result) = decoded(schema(members)?, &block, &spans);
