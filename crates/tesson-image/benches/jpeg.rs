@@ -1,9 +1,9 @@
-//! How fast JPEG files become pixels, beside the bare library, on one thread: `cargo bench -p tesson-image`.
+//! The speed of decoding JPEG files, compared with the bare library, on one thread: `cargo bench -p tesson-image`.
 //!
-//! Pictures of 500 x 375 pixels with colours at half the resolution, as cameras make them. Prints a line of JSON for each
-//! way: the bare library, into memory that is used again; decoding as datasets do it, into such memory; and that without
-//! SIMD, which is no slower where the assembler `nasm` was missing when the library was built. Ways take turns, and the best
-//! of their rounds counts.
+//! Pictures of 500 x 375 pixels with colours at half the resolution, as cameras make them. Prints a line of JSON for
+//! each way: the bare library, into reused memory; decoding as datasets do it, into reused memory; and the latter
+//! without SIMD, which is no slower if the library was built without the assembler `nasm`. The ways take turns, and
+//! the best round of each counts.
 
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
@@ -16,7 +16,7 @@ use mozjpeg::{ColorSpace, DctMethod, Decompress};
 use pictures::{PICTURES, ROUNDS, SIZE, file};
 use tesson_image::decode::{Depth, Want, decode};
 
-/// What the library itself looks at to leave SIMD out.
+/// The variable by which the library turns SIMD off.
 const WITHOUT_SIMD: &str = "JSIMD_FORCENONE";
 
 fn as_datasets_do(file: &[u8], out: &mut Vec<u8>) {

@@ -1,4 +1,4 @@
-//! From the numbers of pictures to those of the stream.
+//! `Cast`: converts the values of pictures to the element type of the stream.
 
 use tesson_core::identity::Identity;
 use tesson_core::{Error, OpenTransform, OptionTable, Options, ReadFile, Section, TransformFormat};

@@ -26,7 +26,7 @@ static CROPS: Words<CropKind, 4> = Words::new([
     ("MultiView10", CropKind::MultiView10),
 ]);
 
-/// Whether ratios are drawn.
+/// The values of `jitterType`: true if ratios are drawn.
 static JITTERS: Words<bool, 2> = Words::new([("None", false), ("UniRatio", true)]);
 
 static OPTIONS: OptionTable = OptionTable(&[
@@ -74,7 +74,7 @@ static OPTIONS: OptionTable = OptionTable(&[
     SEED,
 ]);
 
-/// The crop that the options stand for.
+/// The crop that the options describe.
 fn crop(options: &Options<'_>) -> Result<Crop, ConfigError> {
     let kind = options.word("cropType", &CROPS)?;
     let (side, area) = (ratio(options, "sideRatio")?, ratio(options, "areaRatio")?);

@@ -21,10 +21,10 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     open: OpenTransform::Single(open),
 };
 
-/// Whether JPEGs are turned as their EXIF data say.
+/// The handling of the EXIF orientation of JPEGs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Orientation {
-    /// Those in files of their own, not those within archives and texts: as CNTK does.
+    /// Applied to pictures in separate files, not to those within archives and texts, as in CNTK.
     Auto,
     Apply,
     Ignore,
@@ -121,7 +121,7 @@ impl Decoder {
 }
 
 impl Decoder {
-    /// Whether a JPEG is turned as its EXIF data say.
+    /// True if the EXIF orientation of a JPEG is applied.
     fn is_turned(&self, input: &Input<'_>) -> bool {
         match self.orientation {
             Orientation::Auto => !input.embedded,

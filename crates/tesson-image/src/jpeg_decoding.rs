@@ -1,8 +1,9 @@
-//! How this build decodes JPEG files.
+//! The JPEG decoder of this build.
 
 use std::fmt;
 
-/// How JPEG files are decoded. Pixels are those of libjpeg-turbo, with SIMD and without, but for those of [`Rust`](Self::Rust).
+/// The decoder of JPEG files. Pixels are those of libjpeg-turbo, with SIMD and without, except for those of
+/// [`Rust`](Self::Rust).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JpegDecoding {
@@ -16,7 +17,7 @@ pub enum JpegDecoding {
     Absent,
 }
 
-/// How this build decodes JPEG files.
+/// The JPEG decoder of this build.
 pub const fn jpeg_decoding() -> JpegDecoding {
     if cfg!(all(feature = "pure-rust", not(feature = "codecs"))) {
         JpegDecoding::Rust
@@ -30,7 +31,7 @@ pub const fn jpeg_decoding() -> JpegDecoding {
 }
 
 impl JpegDecoding {
-    /// The same in words.
+    /// Describes the decoder in words.
     pub const fn describe(self) -> &'static str {
         match self {
             JpegDecoding::Simd => "JPEG is decoded with SIMD",

@@ -1,8 +1,8 @@
-//! Pictures: from files to pixels with TensorFlow's values ([`decode`]) or OpenCV's ([`imdecode`]) and back ([`encode`]), and
-//! transforms of pixels ([`transform`]).
+//! Pictures: decoding files to pixels with TensorFlow's values ([`decode`]) or OpenCV's ([`imdecode`]), encoding
+//! ([`encode`]), and transforms of pixels ([`transform`]).
 //!
-//! The options of a transform and what they mean are a file here and a word of [`TRANSFORMS`]; what it does to pixels is the
-//! file of the same name in [`transform`].
+//! The options of a transform are a file here and a word in [`TRANSFORMS`]; its effect on pixels is the file of the
+//! same name in [`transform`].
 
 #![deny(unsafe_code)]
 

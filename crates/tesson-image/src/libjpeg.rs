@@ -1,8 +1,9 @@
 //! libjpeg-turbo's decoder behind a safe interface: a file in memory, its header, and its lines.
 //!
-//! Nothing is allocated for a picture: [`Decompressor`] holds the library's source, and each thread has a [`Library`] with its
-//! error handler and [memory](Memory) for the pictures that it decodes one after the other. The crate `mozjpeg` allocates for
-//! each, and so does the library if it is left to itself, so its calls are made here instead.
+//! Nothing is allocated for a picture: [`Decompressor`] holds the library's source, and each thread has a [`Library`]
+//! with its error handler and [memory](Memory) for the pictures that it decodes one after the other. The crate
+//! `mozjpeg` allocates for each picture, and so does the library with its own memory manager, so its calls are made
+//! here instead.
 
 #![allow(unsafe_code)]
 
@@ -26,13 +27,15 @@ use crate::decode::PictureError;
 use crate::decode::jpeg::damaged;
 use memory::Memory;
 
-/// What the library is given behind the end of a file: a marker that ends the picture, twice. It paints the rest grey.
+/// The bytes that the library reads after the end of a file: a marker that ends the picture, twice. It paints the
+/// rest grey.
 const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
 
-/// What the library keeps of each column of a component, at most: two groups of rows that are upsampled from blocks.
+/// The most bytes that the library keeps for each column of a component: two groups of rows that are upsampled from
+/// blocks.
 const BYTES_OF_A_COLUMN: u64 = 80;
 
-/// What `jpeg_read_header` returns if the file has a picture.
+/// The result of `jpeg_read_header` if the file has a picture.
 const HAS_PICTURE: c_int = 1;
 
 thread_local! {
@@ -43,7 +46,8 @@ thread_local! {
 /// The library as one thread uses it for one picture after the other: creating it allocates.
 struct Library {
     info: jpeg_decompress_struct,
-    /// The same as it was created: without tables, which the library would keep for files that have none of their own.
+    /// A copy of the structure as it was created: without tables, which the library would keep for files without
+    /// their own.
     created: jpeg_decompress_struct,
     errors: jpeg_error_mgr,
     memory: Memory,
@@ -57,15 +61,15 @@ pub(crate) struct Decompressor<'file> {
     file: PhantomData<&'file [u8]>,
 }
 
-/// Where the library reads: the rest of the file, and whether it asked for more than there is. Its callbacks find this behind
-/// `info.src`, which is why the library's structure comes first.
+/// The source from which the library reads: the rest of the file, and a mark if it has requested more than there is.
+/// The callbacks reach it through `info.src`, which is why the library's structure is the first field.
 #[repr(C)]
 struct Source {
     rest: jpeg_source_mgr,
     ended: bool,
 }
 
-/// How lines are made.
+/// The options by which lines are made.
 #[derive(Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) colors: ColorSpace,
@@ -90,8 +94,8 @@ impl Library {
         let mut library = Box::new(Library { info, created, errors, memory: Memory::default() });
         library.call(ptr::null_mut(), |info| {
             let errors = info.common.err;
-            // SAFETY: `call` has aimed the structure at its callbacks, and creating it is the first call. What it allocates
-            // for good is its own.
+            // SAFETY: `call` has aimed the structure at its callbacks, and creating it is the first call. The library
+            // owns what it allocates permanently.
             unsafe { jpeg_create_decompress(info) };
             info.common.err = errors;
             // SAFETY: it has made that.
@@ -102,7 +106,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Ends a picture, whatever has become of it: the library can read a header.
+    /// Ends a picture in any state, so that the library can read the next header.
     fn reset(&mut self) {
         // SAFETY: as where it was made. The library sets everything else that it keeps when it reads the next header and
         // starts decoding.
@@ -174,14 +178,14 @@ impl<'file> Decompressor<'file> {
         self.info().num_components as usize
     }
 
-    /// Whether more bytes were asked for than the file has. The library looks ahead: all pixels may be there, and the marker
-    /// that ends the file is missing.
+    /// True if the library has requested more bytes than the file has. It reads ahead, so all pixels may be present
+    /// while only the marker that ends the file is missing.
     pub(crate) fn has_no_end(&self) -> bool {
         self.source.ended
     }
 
-    /// Whether pixels are missing at the end of the file, once all lines have been read. Where a file that has no end has
-    /// several scans, only those of a progressive picture tell that they are all there.
+    /// True if pixels are missing at the end of the file, after all lines have been read. If a file without an end
+    /// has several scans, only a progressive picture shows that all of them are present.
     pub(crate) fn is_cut(&self) -> bool {
         if !self.source.ended {
             return false;
@@ -195,7 +199,7 @@ impl<'file> Decompressor<'file> {
         unsafe { jpeg_has_multiple_scans(self.info()) != 0 }
     }
 
-    /// Whether scans have told every bit of every coefficient.
+    /// True if the scans have supplied every bit of every coefficient.
     fn has_all_bits(&self) -> bool {
         let info = self.info();
         if info.coef_bits.is_null() {
@@ -320,7 +324,7 @@ unsafe extern "C-unwind" fn make_up_end(info: &mut jpeg_decompress_struct) -> c_
     1
 }
 
-/// The library leaves out what it has no use for.
+/// Skips bytes that the library does not use.
 unsafe extern "C-unwind" fn skip(info: &mut jpeg_decompress_struct, bytes: c_long) {
     let Ok(bytes) = usize::try_from(bytes) else { return };
     // SAFETY: as above.

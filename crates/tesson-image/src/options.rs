@@ -1,4 +1,4 @@
-//! What the option tables of several transforms have in common.
+//! Options that several transforms have in common.
 
 use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Section, Value};
 
@@ -14,7 +14,7 @@ pub(crate) fn describe_seed(options: &Options<'_>, section: &mut Section) -> Res
     Ok(())
 }
 
-/// The seed of a transform, 0 where none is given or it has no such option.
+/// The seed of a transform; 0 if none is given or the transform has no such option.
 pub(crate) fn seed(options: &Options<'_>) -> Result<u64, ConfigError> {
     match options.table().find("seed") {
         Some(_) => Ok(seed_if_given(options)?.unwrap_or(0)),
@@ -32,7 +32,7 @@ fn seed_if_given(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
     }
 }
 
-/// The first two numbers of an option; one stands for both.
+/// The first two numbers of an option; a single one counts for both.
 pub(crate) fn pair(options: &Options<'_>, name: &str) -> Result<[f64; 2], ConfigError> {
     let numbers = options.numbers(name)?;
     match numbers[..] {

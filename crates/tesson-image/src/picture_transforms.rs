@@ -16,7 +16,7 @@ use crate::transform::random::Random;
 use crate::transform::view::{Size, View};
 use crate::transform::{Real, TransformFault};
 
-/// A step, and everything that changes what it gives.
+/// A step, and the identity of everything that changes its result.
 pub(crate) struct NamedStep {
     pub(crate) step: Step,
     pub(crate) identity: Identity,
@@ -161,7 +161,7 @@ impl PictureTransforms {
     }
 }
 
-/// What a worker keeps from one picture to the next.
+/// The scratch memory that a worker keeps from one picture to the next.
 struct Memory<F: crate::transform::resize::Value> {
     pipeline: PipelineScratch<F>,
     store: StoreScratch<F>,

@@ -20,7 +20,7 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     open: OpenTransform::Chained(picture_transforms::open),
 };
 
-/// Whether pixels are blended.
+/// The values of `interpolation`: true if pixels are blended.
 static INTERPOLATIONS: Words<bool, 2> = Words::new([("nearest", false), ("linear", true)]);
 
 static OPTIONS: OptionTable = OptionTable(&[

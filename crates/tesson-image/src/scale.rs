@@ -74,7 +74,7 @@ fn size(options: &Options<'_>) -> Result<[usize; 3], ConfigError> {
     Ok(size)
 }
 
-/// What padding consists of; `None` for the edge.
+/// The values of padding; `None` for the pixels of the edge.
 fn padding(options: &Options<'_>, channels: usize) -> Result<Option<[u32; 4]>, ConfigError> {
     let given = options.numbers("padValue")?;
     let is_value = |value: &f64| (0.0..=f64::from(i32::MAX)).contains(value) && value.fract() == 0.0;

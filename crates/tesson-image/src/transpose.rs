@@ -1,4 +1,4 @@
-//! From rows, columns, channels to channels, rows, columns.
+//! `Transpose`: reorders rows, columns, channels to channels, rows, columns.
 
 use tesson_core::identity::Identity;
 use tesson_core::{Error, OpenTransform, OptionTable, Options, ReadFile, Section, TransformFormat};

@@ -140,7 +140,7 @@ fn base64(text: &str) -> Vec<u8> {
     bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |n, bit| n << 1 | u8::from(*bit))).collect()
 }
 
-/// How many pictures agreed, and how many could not be tested.
+/// The number of pictures that agreed, and of those that could not be tested.
 #[derive(Debug, Default)]
 struct Tally {
     agree: usize,

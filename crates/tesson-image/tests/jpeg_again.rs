@@ -1,4 +1,4 @@
-//! JPEG: what a thread has decoded before changes nothing of the next picture, damaged ones among them.
+//! JPEG: pictures that a thread has decoded before, even damaged ones, never change the next one.
 
 #![cfg(feature = "codecs")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use mozjpeg::{ColorSpace, Compress};
 use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
 
-/// The pixels of a file, or what is wrong with it.
+/// The pixels of a file, or its fault.
 fn decoded(file: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
     let mut options = ImdecodeOptions::new(Color::Bgr);
     options.accept_truncated = true;
@@ -16,12 +16,12 @@ fn decoded(file: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
     Ok((size.height, size.width, pixels))
 }
 
-/// The same in a thread that has decoded nothing.
+/// Decodes a file in a thread that has decoded nothing before.
 fn decoded_first(file: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
     std::thread::scope(|scope| scope.spawn(|| decoded(file)).join().expect("it does not panic"))
 }
 
-/// Where the segments of a file begin, up to the picture itself, each with its marker.
+/// The segments of a file before the picture itself, each with its marker and range.
 fn segments(file: &[u8]) -> Vec<(u8, std::ops::Range<usize>)> {
     let (mut found, mut at) = (Vec::new(), 2);
     while let [0xff, marker, high, low, ..] = file[at..] {

@@ -1,4 +1,5 @@
-//! How far the pixels of the decoder in Rust (feature `pure-rust`) are from those of libjpeg-turbo, by how colours are sampled.
+//! The distance of the pixels of the decoder in Rust (feature `pure-rust`) from those of libjpeg-turbo, by the
+//! sampling of colours.
 //!
 //! Decision 32 has the figures that the bounds here hold: `cargo test -p tesson-image --features pure-rust --test jpeg_rust`.
 
@@ -13,7 +14,8 @@ use tesson_image::imdecode::{self, Color, ImdecodeOptions};
 
 const SIZE: (usize, usize) = (157, 118);
 
-/// How colours are sampled: a name, pixels in a row and a column for each of their samples, and whether a file is progressive.
+/// The samplings of colours: a name, the pixels in a row and a column for each sample, and true if the file is
+/// progressive.
 const SAMPLINGS: [(&str, (u8, u8), bool); 6] = [
     ("444", (1, 1), false),
     ("422", (2, 1), false),

@@ -1,4 +1,4 @@
-//! JPEG at a reduced scale: sizes, and pixels that are about the means of those that they stand for.
+//! JPEG at a reduced scale: sizes, and pixels that approximate the means of those that they replace.
 
 #![cfg(feature = "codecs")]
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use mozjpeg::{ColorSpace, Compress};
 use tesson_image::decode::{Depth, Want, decode};
 
-/// What the library looks at, once in a process, to leave SIMD out.
+/// The variable by which the library turns SIMD off, read once in a process.
 const WITHOUT_SIMD: &str = "JSIMD_FORCENONE";
 
 /// A file of noise, in which every coefficient of every block differs from 0.
@@ -28,8 +28,8 @@ fn file(width: usize, height: usize, quality: f32, sampling: (u8, u8)) -> Vec<u8
     started.finish().expect("memory takes everything")
 }
 
-/// FNV-1a over the pixels of pictures of many sizes, qualities and samplings of colours. The files are made anew by each
-/// process: the compressor, too, is the same with and without SIMD, or this would differ.
+/// FNV-1a over the pixels of pictures of many sizes, qualities and samplings of colours. Each process makes the files
+/// itself, so the digest also shows that the compressor is the same with and without SIMD.
 fn digest() -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     for (width, height) in [(1, 1), (7, 9), (8, 8), (17, 16), (31, 33), (64, 48), (131, 97), (500, 375)] {

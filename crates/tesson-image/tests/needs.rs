@@ -1,4 +1,4 @@
-//! What decoding a file takes is known before it begins: what is declared is compared with what is allocated.
+//! The memory of decoding is known before it begins: the declared needs are compared with what is allocated.
 
 #![cfg(all(feature = "codecs", feature = "tiff", feature = "webp"))]
 #![allow(unsafe_code, reason = "an allocator that counts")]
@@ -10,7 +10,7 @@ use std::io::Cursor;
 use tesson_image::decode::{self, Depth, PictureError, Scale, Want};
 use tesson_image::imdecode::{self, Color, ImdecodeOptions, imdecode};
 
-/// The system's allocator, which counts what each thread has of it.
+/// The system's allocator, with a count of the bytes that each thread holds.
 struct Counting;
 
 thread_local! {
@@ -51,7 +51,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a call returns, and the most bytes that it had. It has a thread of its own, which keeps nothing of other calls.
+/// The result of a call, and the most bytes that it held. It runs in a new thread, which keeps nothing of other
+/// calls.
 fn measured<T: Send>(call: impl FnOnce() -> T + Send) -> (T, u64) {
     std::thread::scope(|scope| {
         let measure = || {

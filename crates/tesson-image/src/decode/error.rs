@@ -64,7 +64,7 @@ fn channels(kind: &str, wanted: usize) -> String {
 }
 
 impl PictureError {
-    /// A file whose first bytes, if any, are those of none of the expected kinds.
+    /// The error for a file that is empty or begins like none of the expected kinds.
     pub(crate) fn unknown(file: &[u8], expected: &'static str) -> PictureError {
         if file.is_empty() {
             return PictureError::Empty;

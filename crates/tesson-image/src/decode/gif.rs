@@ -33,7 +33,7 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Pictu
     Ok(shape)
 }
 
-/// The headers of all frames tell what they take together.
+/// Adds up the needs that the headers of all frames declare.
 pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
     if !matches!(want.channels, None | Some(3)) {
         return Err(PictureError::Channels { kind: "GIF", wanted: want.channels.unwrap_or(0) });
@@ -67,7 +67,7 @@ fn open(file: &[u8], limit: usize) -> Result<Decoder<&[u8]>, PictureError> {
     options.read_info(file).map_err(damaged)
 }
 
-/// Paints a frame; its transparent pixels leave what is there.
+/// Paints a frame; its transparent pixels leave the pixels below unchanged.
 pub(crate) fn paint(
     frame: &Frame<'_>,
     palette: &[u8],

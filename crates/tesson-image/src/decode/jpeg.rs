@@ -32,7 +32,7 @@ pub(super) fn decode(
     let values = height * width * channels;
     for line in out[start..start + values].chunks_exact_mut((width * channels).max(1)) {
         picture.read_lines(line)?;
-        // TensorFlow refuses a file that has no end, also where all pixels are there.
+        // TensorFlow refuses a file without an end, even if all pixels are present.
         if picture.has_no_end() {
             return Err(cut());
         }

@@ -1,5 +1,5 @@
-//! JPEG without C code, for builds with the feature `pure-rust`. Pixels differ from those of libjpeg-turbo, whose fast transform
-//! TensorFlow uses, by as much as [decision 32](../../../../docs/decisions/0032-images.md) says.
+//! JPEG without C code, for builds with the feature `pure-rust`. TensorFlow uses the fast transform of libjpeg-turbo;
+//! [decision 32](../../../../docs/decisions/0032-images.md) says how far pixels differ from that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,7 +22,7 @@ fn damaged(what: impl ToString) -> PictureError {
 /// Appends the pixels of a file to `out`, as [`decode_at`](super::decode_at) does.
 ///
 /// # Errors
-/// As there; any reduced scale.
+/// The errors of that function; any reduced scale.
 pub fn decode(
     file: &[u8],
     want: Want,
@@ -38,10 +38,10 @@ pub fn decode(
     Ok(shape)
 }
 
-/// What decoding a file will take, as [`needs`](super::needs) says it.
+/// The needs of decoding a file, in the form of [`needs`](super::needs).
 ///
 /// # Errors
-/// As there; any reduced scale.
+/// The errors of that function; any reduced scale.
 pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
     open(file, want, scale).map(|(_, needs)| needs)
 }
@@ -63,7 +63,7 @@ fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Picture<'_>, Needs), P
     Ok((picture, needs))
 }
 
-/// What is read of each pixel.
+/// The values that are read of each pixel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colors {
     Gray,
@@ -72,7 +72,7 @@ pub(crate) enum Colors {
     Stored,
 }
 
-/// A file whose header has been read.
+/// A file after its header has been read.
 pub(crate) struct Picture<'a> {
     decoder: JpegDecoder<ZCursor<&'a [u8]>>,
     pub(crate) components: usize,
@@ -102,7 +102,7 @@ impl Picture<'_> {
         blocks * (2 * self.components as u64 + 3)
     }
 
-    /// Whether four components are brightness, two colours and black, instead of four inks.
+    /// `true`: four components are brightness, two colours and black; `false`: four inks.
     pub(crate) fn is_ycck(&self) -> bool {
         self.stored == ColorSpace::YCCK
     }

@@ -1,7 +1,7 @@
-//! Files of pictures to pixels, with exactly the values that TensorFlow gives (spec/tfds.md §6.4).
+//! Decoding picture files to pixels with exactly TensorFlow's values (spec/tfds.md §6.4).
 //!
-//! PNG, JPEG, GIF and BMP are told apart by their first bytes, one file here for each. `pixels.rs` has what they share:
-//! where pixels are written. Nothing is repaired: a file with a damaged checksum or a missing end is an error.
+//! PNG, JPEG, GIF and BMP are recognized by their first bytes; each has a file here. `pixels.rs` has the code that
+//! they share, for writing pixels. Nothing is repaired: a file with a damaged checksum or a missing end is an error.
 
 mod bmp;
 mod error;
@@ -22,22 +22,22 @@ mod tests;
 pub use error::PictureError;
 pub(crate) use pixels::{grow, zeros};
 
-/// What pixels are wanted.
+/// The requested form of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
     /// Values a pixel: 1 grey, 3 colour, 4 colour and alpha; `None`: as the file has it.
     pub channels: Option<usize>,
     /// Bits of a value.
     pub depth: Depth,
-    /// The largest picture, in bytes when it is decoded. What its decoder has beside it may take as much again, or
+    /// The largest picture, in bytes when it is decoded. The working memory of the decoder may take as much again, or
     /// 16 MiB.
     pub limit: usize,
 }
 
-/// How large a picture is decoded: a part of its size in both directions, rounded up.
+/// The scale at which a picture is decoded: a fraction of its size in both directions, rounded up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// As it is.
+    /// The full size.
     #[default]
     Whole,
     /// Half as high and as wide.
@@ -57,14 +57,14 @@ impl Scale {
             .unwrap_or_default()
     }
 
-    /// The scale of 1 to so many, which is 1, 2, 4 or 8.
+    /// The scale of 1 to `denominator`, which is 1, 2, 4 or 8.
     pub fn one_to(denominator: u64) -> Option<Scale> {
         [Scale::Whole, Scale::Half, Scale::Quarter, Scale::Eighth]
             .into_iter()
             .find(|scale| scale.denominator() as u64 == denominator)
     }
 
-    /// How many pixels in a row become one.
+    /// The number of pixels in a row that become one.
     pub fn denominator(self) -> usize {
         match self {
             Scale::Whole => 1,
@@ -80,12 +80,12 @@ impl Scale {
     }
 }
 
-/// How many bits a value has.
+/// The number of bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// From 0 to 255.
+    /// Values from 0 to 255.
     Eight,
-    /// From 0 to 65535, little-endian.
+    /// Values from 0 to 65535, little-endian.
     Sixteen,
 }
 
@@ -119,21 +119,21 @@ impl PictureShape {
     }
 }
 
-/// What decoding a file takes.
+/// The result and the memory of decoding a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The shape of what comes out.
+    /// The shape of the decoded picture.
     pub shape: PictureShape,
     /// Bytes of the pixels.
     pub(crate) values: usize,
-    /// Bytes of memory at the peak, about: the pixels, and what the decoder has beside them.
+    /// Bytes of memory at the peak, approximately: the pixels and the working memory of the decoder.
     pub bytes: u64,
 }
 
-/// What decoding a file will take. Only its headers are read: nothing is allocated that depends on what they declare.
+/// Finds the needs of decoding a file. Only its headers are read, and no allocation depends on what they declare.
 ///
 /// # Errors
-/// As [`decode_at`], but for pixels that are damaged or missing.
+/// The errors of [`decode_at`], except for damaged or missing pixels.
 pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
     match kind(file, want, scale)? {
         Kind::Png => png::needs(file, want),
@@ -146,16 +146,17 @@ pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureErro
 /// Appends the pixels of a file to `out`, row after row from the top, and returns their shape.
 ///
 /// # Errors
-/// The file is none of the four kinds, is damaged or cut, cannot have so many channels, or is larger than the limit. What
-/// was appended to `out` before that is without meaning.
+/// The file is none of the four kinds, is damaged or cut, cannot have this number of channels, or is larger than the
+/// limit. Bytes that were appended to `out` before the error have no meaning.
 pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
     decode_at(file, want, Scale::Whole, out)
 }
 
-/// The same at a reduced scale. Of a JPEG only so much is computed as is wanted; other kinds of files have no such way.
+/// Appends the pixels of a file like [`decode`], at a reduced scale. A JPEG is decoded at that scale directly; other
+/// kinds of files cannot be.
 ///
 /// # Errors
-/// As [`decode`]; a file of another kind at a reduced scale.
+/// The errors of [`decode`]; a file of another kind at a reduced scale.
 pub fn decode_at(
     file: &[u8],
     want: Want,
@@ -178,7 +179,7 @@ enum Kind {
     Bmp,
 }
 
-/// The kind of a file, which its first bytes tell. It can be decoded as is wanted, as far as the kind decides that.
+/// Recognizes the kind of a file by its first bytes, and refuses requests that the kind does not support.
 fn kind(file: &[u8], want: Want, scale: Scale) -> Result<Kind, PictureError> {
     if !matches!(want.channels, None | Some(1 | 3 | 4)) {
         return Err(PictureError::Channels { kind: "any", wanted: want.channels.unwrap_or(0) });
@@ -196,7 +197,8 @@ fn kind(file: &[u8], want: Want, scale: Scale) -> Result<Kind, PictureError> {
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
 use jpeg_rust as jpeg;
 
-/// Defines what stands in for a decoder that this build does not have: the features that bring it. Errors name the usual one.
+/// Defines a module that refuses all files in the place of a decoder that this build lacks, with the features that
+/// add it. Errors name the usual one.
 macro_rules! absent {
     ($($name:ident $kind:literal, $by:meta, ($($scale:ty)?);)+) => {$(
         #[cfg(not($by))]

@@ -1,14 +1,14 @@
-//! Where decoded pixels go.
+//! Writing decoded pixels, and the memory that they need.
 
 use super::{Depth, Needs, PictureError, PictureShape, Want};
 
-/// What a decoder may have beside the pixels under any limit.
+/// The working memory that a decoder may have under any limit.
 const BESIDE_AT_LEAST: u64 = 16 << 20;
 
 impl Needs {
-    /// What a picture takes of which the decoder has so many bytes beside the pixels, unless it is larger than what is allowed.
-    /// `from_file` is the most that a file of this kind and size can hold, in bytes: what a header declares is not believed beyond
-    /// that.
+    /// The needs of a picture with `beside` bytes of working memory; an error if it is larger than the limit.
+    /// `from_file` is the most bytes that a file of this kind and size can hold; a header that declares more is
+    /// refused.
     pub(super) fn new(
         shape: PictureShape,
         want: Want,
@@ -29,7 +29,7 @@ impl Needs {
         }
     }
 
-    /// Room for the pixels at the end of `out`, zeroed; returns where it begins.
+    /// Appends zeroed room for the pixels to `out` and returns its beginning.
     pub(super) fn room(&self, out: &mut Vec<u8>) -> Result<usize, PictureError> {
         let start = out.len();
         grow(out, start.saturating_add(self.values))?;
@@ -37,14 +37,14 @@ impl Needs {
     }
 }
 
-/// Makes a buffer so many bytes long, if there is memory for them.
+/// Extends a buffer to `bytes` bytes, or fails if memory is short.
 pub(crate) fn grow(out: &mut Vec<u8>, bytes: usize) -> Result<(), PictureError> {
     out.try_reserve_exact(bytes.saturating_sub(out.len())).map_err(|_| PictureError::NoMemory { bytes })?;
     out.resize(bytes, 0);
     Ok(())
 }
 
-/// So many zeros, if there is memory for them.
+/// A buffer of zeros, or an error if memory is short.
 pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, PictureError> {
     let mut zeros = Vec::new();
     grow(&mut zeros, bytes)?;

@@ -10,7 +10,7 @@ use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Reader, Transfo
 use super::pixels::zeros;
 use super::{Depth, Needs, PictureError, PictureShape, Want};
 
-/// No stream of zlib becomes more than so many times its size.
+/// The most times by which zlib can expand a stream.
 pub(crate) const INFLATED: usize = 1032;
 
 pub(crate) fn damaged(what: impl ToString) -> PictureError {
@@ -50,7 +50,8 @@ fn begin(file: &[u8], want: Want) -> Result<(PngReader<'_>, Source, Needs), Pict
     Ok((reader, source, Needs::new(shape, want, from_file, beside)?))
 }
 
-/// What a header and a row take that are no larger than usual: a size that is declared should be refused as such.
+/// The least limit for the library: enough for a header and a row of usual size, so that a size that is too large is
+/// refused by its own error.
 const LEAST_LIMIT: usize = 1 << 20;
 
 /// A file that has been read up to its pixels.
@@ -69,7 +70,7 @@ pub(crate) fn open(file: &[u8], limit: usize) -> Result<PngReader<'_>, PictureEr
     decoder.read_info().map_err(damaged)
 }
 
-/// What the file holds.
+/// The form in which the file stores pixels.
 pub(crate) struct Source {
     pub(crate) height: usize,
     pub(crate) width: usize,
@@ -79,7 +80,7 @@ pub(crate) struct Source {
     palette: Vec<[u16; 4]>,
     /// The one colour that is transparent.
     transparent: Option<[u16; 3]>,
-    /// Whether a palette has transparent colours.
+    /// True if a palette has transparent colours.
     see_through: bool,
 }
 
@@ -136,8 +137,8 @@ impl Source {
         self.row_bytes().saturating_mul(self.height)
     }
 
-    /// Bytes that decoding takes beside the pixels: some rows, what is inflated at a time, and all rows as they are stored, unless
-    /// that is what they are to be.
+    /// The working memory of decoding, in bytes: some rows, the bytes inflated at a time, and all rows as they are
+    /// stored, unless the pixels are wanted in that form.
     pub(crate) fn working_bytes(&self, as_stored: bool) -> u64 {
         const INFLATED_AT_A_TIME: u64 = 128 << 10;
         let stored = self.stored_bytes() as u64;
@@ -145,7 +146,7 @@ impl Source {
         rows.saturating_add(if as_stored { 0 } else { stored })
     }
 
-    /// The channels that a reader gets who does not ask for any number.
+    /// The number of channels if a reader does not request one.
     fn channels(&self) -> usize {
         match self.color {
             ColorType::Grayscale => 1,
@@ -156,7 +157,7 @@ impl Source {
         }
     }
 
-    /// Whether the file's samples are what is wanted.
+    /// True if the file's samples already have the requested form.
     fn is_wanted(&self, depth: Depth, channels: usize) -> bool {
         let plain = matches!(
             (self.color, channels),
@@ -168,7 +169,7 @@ impl Source {
         plain && self.depth == depth.bytes() * 8
     }
 
-    /// What stands for an alpha that the file does not have: the largest sample of the *file's* depth.
+    /// The alpha of a file that has none: the largest sample of the *file's* depth.
     fn filler(&self) -> u16 {
         ((1_u32 << self.depth) - 1) as u16
     }
@@ -260,7 +261,7 @@ impl Source {
     }
 }
 
-/// The colours of a palette. Those without an alpha of their own have `filler`, or are opaque if others have one.
+/// The colours of a palette. A colour without an alpha gets `filler`, or is opaque if others have one.
 fn colors(palette: &[u8], alphas: Option<&[u8]>, filler: u16) -> Vec<[u16; 4]> {
     let alpha = |i: usize| match alphas {
         Some(alphas) => u16::from(alphas.get(i).copied().unwrap_or(255)),

@@ -10,7 +10,7 @@ fn decoded(file: &[u8], want: Want) -> Result<(Vec<usize>, Vec<u8>), PictureErro
     Ok((shape.dims().collect(), out))
 }
 
-/// A file of one kind with this many bits, and what is in it.
+/// A file with this kind of colours, depth and contents.
 fn png(color: ::png::ColorType, depth: ::png::BitDepth, size: (u32, u32), rows: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut file, size.0, size.1);

@@ -8,12 +8,12 @@ fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "BMP", what: what.to_string() }
 }
 
-/// How pixels are stored.
+/// The way in which pixels are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// So many bits, indices into the palette.
+    /// Indices into the palette, of this number of bits.
     Indices(usize),
-    /// Runs of indices of so many bits.
+    /// Runs of indices of this number of bits.
     Runs(usize),
     /// 16 bits, five for each colour.
     Rgb555,

@@ -50,7 +50,7 @@ fn in_segment((marker, contents): (u8, &[u8])) -> Option<u16> {
     short(entry + 8)
 }
 
-/// Whether a turned picture is as wide as the stored one is high.
+/// True if applying the orientation swaps height and width.
 pub(super) fn swaps_sides(orientation: u16) -> bool {
     orientation >= 5
 }

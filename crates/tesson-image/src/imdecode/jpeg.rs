@@ -35,7 +35,7 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
     Ok(Needs::new(size, picture.working_bytes()))
 }
 
-/// A file whose header has been read, and how large its picture is decoded.
+/// A file after its header has been read, and the scale at which it is decoded.
 struct Opened<'a> {
     picture: Decompressor<'a>,
     scale: Scale,

@@ -1,5 +1,5 @@
-//! JPEG without C code, for builds with the feature `pure-rust`. Pixels differ from those of libjpeg-turbo, whose accurate transform
-//! OpenCV uses, by as much as [decision 32](../../../../docs/decisions/0032-images.md) says.
+//! JPEG without C code, for builds with the feature `pure-rust`. OpenCV uses the accurate transform of libjpeg-turbo;
+//! [decision 32](../../../../docs/decisions/0032-images.md) says how far pixels differ from that.
 
 use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
 use crate::decode::jpeg_rust::{Colors, PIXELS_A_BYTE, Picture};
@@ -9,7 +9,7 @@ use crate::transform::view::Size;
 /// Replaces the contents of `out` by the pixels of a file, as [`imdecode`](super::imdecode) does.
 ///
 /// # Errors
-/// As there; a file that is to be decoded smaller.
+/// The errors of that function; a file that is to be decoded at a smaller scale.
 pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
     let (mut picture, size) = open(file, options)?;
     grow(out, size.values())?;
@@ -30,10 +30,10 @@ pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Resu
     Ok(size)
 }
 
-/// What decoding a file will take, as [`needs`](super::needs) says it.
+/// The needs of decoding a file, in the form of [`needs`](super::needs).
 ///
 /// # Errors
-/// As there; a file that is to be decoded smaller.
+/// The errors of that function; a file that is to be decoded at a smaller scale.
 pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
     let (picture, size) = open(file, options)?;
     let pixels = (size.height * size.width) as u64;

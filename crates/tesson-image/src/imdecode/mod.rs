@@ -1,7 +1,8 @@
-//! Files of pictures to 8-bit pixels, with the values of OpenCV's `imdecode` (spec/image.md §4).
+//! Decoding picture files to 8-bit pixels with the values of OpenCV's `imdecode` (spec/image.md §4).
 //!
-//! The first bytes of a file tell its kind; each kind has a file here. Alpha is dropped, 16 bits become 8, palettes are
-//! looked up; colour comes in either order. [`crate::decode`] has TensorFlow's values, which differ.
+//! The kind of a file is recognized by its first bytes; each kind has a file here. Alpha is dropped, 16 bits become
+//! 8, palettes are looked up; colours are delivered in either order. [`crate::decode`] has TensorFlow's values, which
+//! differ.
 
 mod bmp;
 mod exif;
@@ -28,7 +29,7 @@ use crate::decode::PictureError;
 use crate::decode::Scale;
 use crate::transform::view::Size;
 
-/// What a pixel consists of.
+/// The values of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// One value.
@@ -49,22 +50,22 @@ impl Color {
     }
 }
 
-/// How files are decoded.
+/// The options for decoding files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImdecodeOptions {
-    /// What a pixel consists of.
+    /// The values of a pixel.
     pub color: Color,
     /// The largest picture, in pixels as the file declares them.
     pub max_pixels: u64,
-    /// Whether a JPEG file is turned as its EXIF orientation says.
+    /// True if the EXIF orientation of a JPEG file is applied.
     pub apply_orientation: bool,
-    /// Whether the missing part of a truncated JPEG file is grey; it is an error otherwise, as for all other kinds.
+    /// `true`: the missing part of a truncated JPEG file is grey; `false`: it is an error, as for all other kinds.
     pub accept_truncated: bool,
     /// JPEG files are decoded to the smallest of a half, a quarter and an eighth of their size that has this height and width
     /// at least, once they are turned. Other kinds are decoded at their whole size.
     pub jpeg_at_least: Option<(usize, usize)>,
-    /// Whether the first picture of a GIF file is decoded; OpenCV 3.1 refuses such files.
+    /// `true`: the first picture of a GIF file is decoded; `false`: such files are refused, as by OpenCV 3.1.
     pub accept_gif: bool,
 }
 
@@ -90,26 +91,26 @@ impl ImdecodeOptions {
     }
 }
 
-/// What decoding a file takes.
+/// The result and the memory of decoding a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The size of the picture that comes out.
+    /// The size of the decoded picture.
     pub size: Size,
-    /// Bytes of memory at the peak, about: the pixels, and what the decoder has beside them.
+    /// Bytes of memory at the peak, approximately: the pixels and the working memory of the decoder.
     pub bytes: u64,
 }
 
 impl Needs {
-    /// The pixels, and so many bytes beside them.
+    /// The needs of a picture with `beside` bytes of working memory.
     fn new(size: Size, beside: u64) -> Needs {
         Needs { size, bytes: (size.values() as u64).saturating_add(beside) }
     }
 }
 
-/// What decoding a file will take. Only its header is read: nothing is allocated that depends on what it declares.
+/// Finds the needs of decoding a file. Only its header is read, and no allocation depends on what it declares.
 ///
 /// # Errors
-/// The file is of no supported kind, its header is damaged, or it declares too many pixels.
+/// The kind of the file is not supported, its header is damaged, or it declares too many pixels.
 pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
     match kind(file, options)? {
         Kind::Jpeg => {
@@ -119,7 +120,7 @@ pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureErr
                 return Ok(needs);
             }
             let size = exif::turned(orientation, needs.size);
-            // The stored picture and the turned one are there at the same time.
+            // The stored and the turned picture are in memory at the same time.
             Ok(Needs { size, bytes: needs.bytes.max(2 * size.values() as u64) })
         }
         Kind::Png => png::needs(file, options),
@@ -134,7 +135,8 @@ pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureErr
 /// Replaces the contents of `out` by the pixels of a file, row after row from the top.
 ///
 /// # Errors
-/// The file is of no supported kind, damaged, truncated or too large. What is in `out` then is without meaning.
+/// The kind of the file is not supported, or the file is damaged, truncated or too large. The contents of `out` then
+/// have no meaning.
 pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
     match kind(file, options)? {
         Kind::Jpeg => {
@@ -162,7 +164,7 @@ enum Kind {
     Gif,
 }
 
-/// The kind of a file, which its first bytes tell.
+/// Recognizes the kind of a file by its first bytes.
 fn kind(file: &[u8], options: &ImdecodeOptions) -> Result<Kind, PictureError> {
     Ok(match file {
         [0xff, 0xd8, 0xff, ..] => Kind::Jpeg,
@@ -176,7 +178,7 @@ fn kind(file: &[u8], options: &ImdecodeOptions) -> Result<Kind, PictureError> {
     })
 }
 
-/// How a JPEG file is to be turned, and how its pixels are decoded before that.
+/// The orientation to apply to a JPEG file, and the options for decoding its pixels before that.
 fn oriented(file: &[u8], options: &ImdecodeOptions) -> (u16, ImdecodeOptions) {
     let orientation = if options.apply_orientation { exif::orientation(file) } else { exif::UPRIGHT };
     let mut stored = *options;
@@ -189,7 +191,8 @@ fn oriented(file: &[u8], options: &ImdecodeOptions) -> (u16, ImdecodeOptions) {
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
 use jpeg_rust as jpeg;
 
-/// Defines what stands in for a decoder that this build does not have: the features that bring it, and the one that errors name.
+/// Defines a module that refuses all files in the place of a decoder that this build lacks, with the features that
+/// add it and the one that errors name.
 macro_rules! absent {
     ($($by:meta, $feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
         #[cfg(not($by))]
@@ -216,14 +219,14 @@ absent! {
     feature = "webp", "webp": webp "WebP";
 }
 
-/// The size of a picture, unless it has no pixels, or declares more than the limit. `most` is the number of pixels that a file of
-/// this kind and length can hold: what a header declares is not believed beyond that.
+/// The size of a picture; an error if it has no pixels or declares more than the limit. `most` is the number of
+/// pixels that a file of this kind and length can hold; a header that declares more is refused.
 fn declared(
     (height, width): (usize, usize),
     options: &ImdecodeOptions,
     most: usize,
 ) -> Result<Size, PictureError> {
-    // What a decoder needs of a pixel has less than 32 bytes: their number fits a `usize`, too.
+    // A decoder needs less than 32 bytes for a pixel, so all sizes in bytes fit a `usize`, too.
     let limit = options.max_pixels.min(most.min(isize::MAX as usize / 32) as u64);
     match (height as u64).checked_mul(width as u64) {
         Some(0) => Err(PictureError::NoPixels { width, height }),
@@ -232,7 +235,7 @@ fn declared(
     }
 }
 
-/// Writes a pixel that is given as red, green, blue; grey ones by OpenCV's weights.
+/// Writes a pixel of red, green and blue; a grey one by OpenCV's weights.
 #[inline(always)]
 fn store(color: Color, [r, g, b]: [u8; 3], to: &mut [u8]) {
     match color {

@@ -38,12 +38,12 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
     Ok(Needs::new(size, source.working_bytes(as_stored)))
 }
 
-/// A file whose header has been read.
+/// A file after its header has been read.
 struct Opened<'a> {
     reader: PngReader<'a>,
     source: Source,
     size: Size,
-    /// Whether the samples of the file are the values of the picture, but for the order of colours.
+    /// True if the samples of the file are the values of the picture, except for the order of colours.
     as_stored: bool,
 }
 

@@ -61,13 +61,13 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
     Ok(Needs::new(size, (size.width * stored(kind)) as u64))
 }
 
-/// What a file declares.
+/// The header of a file.
 struct Header<'a> {
-    /// From 1 to 6.
+    /// The number in the file's first bytes, from 1 to 6.
     kind: u8,
     size: Size,
     largest: usize,
-    /// What follows.
+    /// The rest of the file.
     text: Text<'a>,
 }
 

@@ -1,8 +1,9 @@
-//! What is worth knowing of a file that can be decoded: what its pixels leave out, or where they differ from the reference's.
+//! Remarks on files that can be decoded: properties that the pixels leave out, and differences from the reference's
+//! pixels.
 
 use super::exif;
 
-/// What is worth knowing of a file, which is turned as its EXIF data say or not.
+/// The remarks on a file. `is_turned`: its EXIF orientation is applied.
 pub(crate) fn remarks(file: &[u8], is_turned: bool) -> Vec<&'static str> {
     let mut found = Vec::new();
     if file.starts_with(&[0xff, 0xd8, 0xff]) {
@@ -33,7 +34,7 @@ pub(crate) fn remarks(file: &[u8], is_turned: bool) -> Vec<&'static str> {
     found
 }
 
-/// What PNG files begin with.
+/// The first bytes of PNG files.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 const PROFILE: &str = "it has a colour profile, which is ignored";
@@ -45,17 +46,17 @@ const END_OF_IMAGE: u8 = 0xd9;
 const BASELINE: u8 = 0xc0;
 const PROGRESSIVE: u8 = 0xc2;
 
-/// Where a frame says how many components it has, behind the precision of 8 bits and two sides of 16.
+/// The offset of the number of components in a frame, after 8 bits of precision and two sides of 16.
 const COMPONENTS: usize = 5;
 
-/// Whether a marker ends the picture. Previews lie before the first scan, and no pixels are coded as a marker.
+/// True if a marker ends the picture. Previews lie before the first scan, and no pixels are coded as a marker.
 fn has_end(file: &[u8]) -> bool {
     let before: usize = exif::segments(file).map(|(_, contents)| 4 + contents.len()).sum();
     let scans = file.get(2 + before..).unwrap_or_default();
     scans.windows(2).rev().any(|marker| marker == [0xff, END_OF_IMAGE])
 }
 
-/// Whether the colours of a frame have half as many rows as the luma, and as many columns.
+/// True if the colours of a frame have half as many rows as the luma, and the same number of columns.
 fn is_vertically_subsampled(frame: &[u8]) -> bool {
     // Each component has three bytes, of which the second is its columns and rows.
     let factors = |component: usize| frame.get(COMPONENTS + 2 + 3 * component).copied();

@@ -13,7 +13,7 @@ fn pixels(file: &[u8], color: Color) -> Vec<u8> {
     decoded(file, color).expect("a whole file").1
 }
 
-/// A BMP file with a header of 40 bytes and what follows it.
+/// A BMP file with a header of 40 bytes, followed by `after_header`.
 fn bmp(bits: u16, compression: u32, [width, height]: [i32; 2], after_header: &[&[u8]]) -> Vec<u8> {
     let data = 54 + after_header[..after_header.len() - 1].concat().len() as u32;
     let mut file = b"BM\0\0\0\0\0\0\0\0".to_vec();
@@ -72,7 +72,7 @@ fn files() -> Vec<Vec<u8>> {
     files
 }
 
-/// A JPEG file and PNG files, where the build has what makes them.
+/// A JPEG file and PNG files, if the build has their encoders.
 fn with_codecs() -> Vec<Vec<u8>> {
     #[cfg(not(feature = "codecs"))]
     return Vec::new();
@@ -342,7 +342,7 @@ fn a_jpeg_file_may_lack_the_marker_that_ends_it_if_no_pixel_is_missing() {
             assert!(decoded(&file[..end], BGR).is_err(), "{end} of {}", file.len());
         }
     }
-    // Whole scans are missing: all pixels are there, but not all of their bits.
+    // Whole scans are missing: all pixels are present, but not all of their bits.
     for &end in &scans[1..] {
         assert!(decoded(&progressive[..end], BGR).is_err(), "{end} of {scans:?}");
     }

@@ -9,7 +9,7 @@ use super::{Color, ImdecodeOptions, Needs, declared, gray, store};
 use crate::decode::{PictureError, grow};
 use crate::transform::view::Size;
 
-/// No stream of zlib becomes more than so many times its size, and LZW becomes less.
+/// The most times by which zlib can expand a stream; LZW expands less.
 const INFLATED: usize = 1032 * 8;
 
 fn damaged(what: impl ToString) -> PictureError {
@@ -39,7 +39,7 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
     Ok(Needs::new(size, stored_bytes as u64))
 }
 
-/// A file whose directory has been read.
+/// A file after its directory has been read.
 struct Opened<'a> {
     decoder: Decoder<Cursor<&'a [u8]>>,
     size: Size,
@@ -75,7 +75,7 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, Pic
     let values = pixels.row_bytes(width).saturating_mul(height);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = values.max(file.len());
-    // What is stored is in memory already.
+    // The stored bytes are in memory already.
     limits.intermediate_buffer_size = file.len();
     let stored_bytes = values.saturating_add(pixels.row_bytes(tile_width));
     Ok(Opened { decoder: decoder.with_limits(limits), size, pixels, stored_bytes })
@@ -84,7 +84,8 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, Pic
 /// Tiles may be as wide in any case.
 const LARGEST_TILE: usize = 4096;
 
-/// Refuses a file whose first directory declares values that are larger than the file: the library reserves memory for them.
+/// Refuses a file if its first directory declares values that are larger than the file: the library reserves memory
+/// for them.
 fn check_directory(file: &[u8]) -> Result<(), PictureError> {
     let is_little = file.starts_with(b"II");
     let short = |at: usize| {

@@ -11,7 +11,7 @@ use crate::transform::view::Size;
 /// A pixel may take no bits at all where a file has one colour: only the limit bounds its size.
 const MOST: usize = usize::MAX;
 
-/// Bytes of a file before its first chunk, of a chunk's name and length, and of what describes a frame of an animation.
+/// Bytes of a file before its first chunk, of a chunk's name and length, and of the header of an animation's frame.
 const BEFORE_CHUNKS: usize = 12;
 const CHUNK_HEADER: usize = 8;
 const FRAME_HEADER: usize = 16;
@@ -45,7 +45,8 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
     // A lossy frame has luma for each pixel and two colours for every fourth, of whole blocks.
     let blocks = (size.height.next_multiple_of(16) * size.width.next_multiple_of(16)) as u64;
     let lossy = blocks * 3 / 2;
-    // A lossless one has four values for each pixel, and what its transforms need, for blocks of at least four by four pixels.
+    // A lossless one has four values for each pixel, and the data of its transforms, for blocks of at least four by
+    // four pixels.
     let lossless = 4 * pixels + 4 * ((size.height.div_ceil(4) * size.width.div_ceil(4)) as u64) * 4;
     let alpha = if decoder.has_alpha() { pixels + lossless } else { 0 };
     let library = match (decoder.is_animated(), decoder.is_lossy()) {

@@ -1,5 +1,5 @@
-//! Memory of libjpeg-turbo: what one picture has taken serves the next one, where the library itself would allocate and free
-//! it for each.
+//! Memory of libjpeg-turbo: the memory of one picture is reused for the next one, while the library itself would
+//! allocate and free it for each.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::{c_int, c_void};
@@ -11,7 +11,8 @@ use mozjpeg_sys::{
     jvirt_barray_control, jvirt_sarray_control,
 };
 
-/// What memory is given out in: the library's vector instructions want 32 bytes aligned, and may write the rest of 64.
+/// The unit of allocation: the library's vector instructions need an alignment of 32 bytes, and may write the rest of
+/// 64.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
@@ -27,14 +28,14 @@ const LEAST: usize = (64 << 10) / LINE;
 /// Lines that are kept for the next picture, at most: those of a large progressive picture are freed.
 const KEPT: usize = (16 << 20) / LINE;
 
-/// What the library has for the picture that it decodes.
+/// The memory of the library for the picture that it decodes.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Room for lines; those of the last one are given out in turn.
+    /// Blocks of lines; those of the last one are allocated in turn.
     blocks: Vec<Vec<Line>>,
-    /// Lines of the last block that are given out.
+    /// The number of lines of the last block that are allocated.
     used: usize,
-    /// Lines of the next block, at least.
+    /// The least number of lines in the next block.
     next: usize,
     /// Many zeros each, for this picture alone.
     zeros: Vec<Vec<u8>>,
@@ -48,7 +49,7 @@ struct VirtualArray {
 }
 
 impl Memory {
-    /// Has a library ask here for memory. Before each call of it `client_data` has to point here.
+    /// Makes a library allocate here. Before each call of it `client_data` must point here.
     pub(super) fn serve(library: &mut jpeg_memory_mgr) {
         library.alloc_small = Some(allocate);
         library.alloc_large = Some(allocate);
@@ -61,7 +62,7 @@ impl Memory {
         library.access_virt_barray = Some(access_blocks);
     }
 
-    /// Takes everything back: what was given out must not be used again.
+    /// Frees everything for reuse; memory that was allocated before must not be used again.
     pub(super) fn reset(&mut self) {
         let lines = self.blocks.iter().map(Vec::capacity).sum::<usize>();
         if self.blocks.len() > 1 || lines > KEPT {
@@ -73,7 +74,8 @@ impl Memory {
         self.zeros.clear();
     }
 
-    /// So many bytes of any contents, beginning with a line. Unwinds as errors of the library do if there are none.
+    /// Allocates `bytes` bytes of any contents, aligned to a line. Unwinds like an error of the library if memory is
+    /// short.
     fn take(&mut self, bytes: usize) -> *mut u8 {
         let lines = bytes.div_ceil(LINE);
         if lines > self.left() {
@@ -87,12 +89,12 @@ impl Memory {
         self.take_lines(lines)
     }
 
-    /// So many bytes of zeros. Where they are many they come from the system, which makes them when they are used: a damaged
-    /// file of a few bytes may declare a large picture.
+    /// Allocates `bytes` zeros. Many of them are taken from the system, which makes pages when they are used: a
+    /// damaged file of a few bytes may declare a large picture.
     fn take_zeros(&mut self, bytes: usize) -> *mut u8 {
         if bytes <= KEPT * LINE {
             let first = self.take(bytes);
-            // SAFETY: so many bytes were taken there.
+            // SAFETY: `bytes` bytes were allocated there.
             unsafe { first.write_bytes(0, bytes) };
             return first;
         }
@@ -103,9 +105,9 @@ impl Memory {
         if first.is_null() {
             fail("there is not enough memory");
         }
-        // SAFETY: it was allocated by this layout, which is that of so many bytes.
+        // SAFETY: it was allocated by this layout, which is that of a vector with this capacity.
         let mut zeros = unsafe { Vec::from_raw_parts(first, 0, layout.size()) };
-        // SAFETY: there are `LINE` bytes more than are asked for.
+        // SAFETY: `LINE` bytes more than requested were allocated.
         let aligned = unsafe { zeros.as_mut_ptr().add(first.align_offset(LINE).min(LINE)) };
         self.zeros.push(zeros);
         aligned
@@ -119,13 +121,13 @@ impl Memory {
     /// The next lines of the last block, which has as many.
     fn take_lines(&mut self, lines: usize) -> *mut u8 {
         let Some(block) = self.blocks.last_mut() else { fail("there is not enough memory") };
-        // SAFETY: they lie within its capacity. No reference is made to lines that have been given out.
+        // SAFETY: they lie within its capacity. No reference is made to lines that have been allocated.
         let first = unsafe { block.as_mut_ptr().add(self.used) };
         self.used += lines;
         first.cast()
     }
 
-    /// Where rows of so many bytes each begin, whose memory `take` takes.
+    /// Allocates rows of `bytes` bytes each by `take`, and returns the pointers to them.
     fn take_rows(
         &mut self,
         bytes: usize,
@@ -162,7 +164,7 @@ fn fail(what: &str) -> ! {
     resume_unwind(Box::new(what.to_owned()))
 }
 
-/// Where a library's memory is.
+/// The memory of a library.
 fn memory(info: &mut jpeg_common_struct) -> &mut Memory {
     // SAFETY: `Library::call` sets it to the address of a `Memory`, which nothing else uses during the call.
     unsafe { &mut *info.client_data.cast() }
@@ -213,7 +215,7 @@ extern "C-unwind" fn request_blocks(
     memory(info).take_array((blocks as usize).saturating_mul(COEFFICIENTS), rows).cast()
 }
 
-/// Arrays are there as soon as they are requested.
+/// Does nothing: arrays exist as soon as they are requested.
 extern "C-unwind" fn realize(_: &mut jpeg_common_struct) {}
 
 extern "C-unwind" fn access_samples(
@@ -264,7 +266,7 @@ mod tests {
             (memory.blocks.len(), memory.blocks.iter().map(Vec::capacity).sum::<usize>() * LINE)
         };
         assert_eq!(pass(&[1, 100, 64]), (1, LEAST * LINE));
-        // More than there is: in blocks of their own first, in one from then on.
+        // More than one block holds: in separate blocks at first, in one from then on.
         assert_eq!(pass(&[60 << 10, 60 << 10, 60 << 10]).0, 3);
         let whole = pass(&[60 << 10, 60 << 10, 60 << 10]);
         assert_eq!(whole, (1, 256 << 10));
@@ -279,7 +281,7 @@ mod tests {
         let mut memory = Memory::default();
         for bytes in [100, 100, 200 << 10, 200 << 10, 100, KEPT * LINE + 1, KEPT * LINE + 1, 100] {
             let first = memory.take_zeros(bytes);
-            // SAFETY: so many bytes were taken.
+            // SAFETY: `bytes` bytes were allocated.
             let taken = unsafe { std::slice::from_raw_parts_mut(first, bytes) };
             assert!(first.addr().is_multiple_of(LINE));
             assert!(taken.iter().step_by(1013).all(|&byte| byte == 0) && taken[bytes - 1] == 0);

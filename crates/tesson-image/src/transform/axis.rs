@@ -1,4 +1,4 @@
-//! Where the values of a resized row or column come from (spec/image.md §6.1).
+//! The source positions and weights of the values in a resized row or column (spec/image.md §6.1).
 //!
 //! The reference is OpenCV 3.1: half-pixel centres, no low-pass filter when shrinking, positions and weights in single
 //! precision. Every rounding here is part of the result.
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 pub use super::resize::Filter;
 
-/// How pixels between pixels are worked out.
+/// The way in which values between pixels are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// The pixel at the rounded-down position.
@@ -23,7 +23,7 @@ pub enum Interpolation {
     Antialiased(Filter),
 }
 
-/// Which part of a resized axis is wanted.
+/// The requested part of a resized axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     /// The length of the source.
@@ -49,7 +49,7 @@ impl Span {
 /// The sources and weights of the wanted positions, the same number of taps for each.
 #[derive(Debug, Default)]
 pub struct Axis {
-    /// What the tables were made for.
+    /// The request for which the tables were made.
     made_for: Option<(Span, Interpolation, bool)>,
     /// Source positions, within the source.
     pub(super) sources: Vec<usize>,

@@ -4,7 +4,7 @@ use super::random::Random;
 use super::real::{Real, clamped};
 use super::view::Size;
 
-/// How far each property may change, from 0 to 1.
+/// The range of a random change of colours, from 0 to 1 for each property.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Color {
     /// Added, as a share of the mean of all values.
@@ -16,7 +16,7 @@ pub struct Color {
 }
 
 impl Color {
-    /// Whether it changes anything.
+    /// True if it changes anything.
     pub fn has_effect(&self) -> bool {
         self.brightness > 0.0 || self.contrast > 0.0 || self.saturation > 0.0
     }
@@ -48,7 +48,7 @@ impl Color {
     }
 }
 
-/// A pixel whose saturation is multiplied: to HSV and back, with OpenCV's arithmetic.
+/// Multiplies the saturation of a pixel: to HSV and back, with OpenCV's arithmetic.
 fn saturated<F: Real>([b, g, r]: [F; 3], ratio: f64) -> [F; 3] {
     let (zero, one) = (F::from(0u8), F::from(1u8));
     let epsilon = F::from(f32::EPSILON);
@@ -100,8 +100,8 @@ mod tests {
         assert_eq!(saturated([10.0f64, 20.0, 30.0], 0.0), [30.0; 3]);
     }
 
-    /// Worked out by hand from the specification in NumPy's `float32`, the ratio being a double. A ratio that is rounded first
-    /// gives other values of each pixel but the largest.
+    /// Computed by hand from the specification in NumPy's `float32`, with the ratio as a double. A ratio that is
+    /// rounded first gives other values for all but the largest value of a pixel.
     #[test]
     fn the_ratio_of_the_saturation_is_in_double_precision() {
         let color = Color { brightness: 0.0, contrast: 0.0, saturation: 0.4 };

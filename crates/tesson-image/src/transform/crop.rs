@@ -1,20 +1,20 @@
-//! Which rectangle of a picture is cut out (spec/image.md §5).
+//! `Crop`: cuts a rectangle out of a picture (spec/image.md §5).
 
 use super::random::Random;
 use super::view::Rect;
 
-/// Where the rectangle lies.
+/// The position of the rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CropKind {
     /// In the middle.
     Center,
     /// Anywhere.
     Random,
-    /// In one of the four corners or the middle, mirrored or not: the copy of a picture tells which.
+    /// In one of the four corners or the middle, mirrored or not; the number of the copy selects one of these.
     MultiView10,
 }
 
-/// How large the rectangle is.
+/// The size of the rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CropSize {
     /// As large as the picture.
@@ -30,15 +30,15 @@ pub enum CropSize {
 /// Cuts a rectangle out of a picture, as CNTK 2.7 does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crop {
-    /// Where the rectangle lies.
+    /// The position of the rectangle.
     pub kind: CropKind,
-    /// How large it is.
+    /// The size of the rectangle.
     pub size: CropSize,
     /// The smallest and largest ratio of width to height, or of height to width.
     pub aspect_ratio: [f32; 2],
-    /// Whether ratios are drawn evenly from the smallest to the largest; they are the smallest otherwise.
+    /// `true`: ratios are drawn evenly from the smallest to the largest; `false`: they are the smallest.
     pub jitter: bool,
-    /// Whether every other picture is mirrored.
+    /// True if half of the pictures, chosen at random, are mirrored.
     pub hflip: bool,
 }
 
@@ -74,14 +74,14 @@ impl Crop {
         (Rect { x, y, width: w, height: h }, mirrored)
     }
 
-    /// Whether random numbers may be drawn.
+    /// True if random numbers may be drawn.
     pub(super) fn draws(&self) -> bool {
         let has_ratio = !matches!(self.size, CropSize::Pixels(..));
         let is_upright = self.aspect_ratio == [1.0; 2];
         self.kind == CropKind::Random || self.hflip || has_ratio && (self.jitter || !is_upright)
     }
 
-    /// Width and height by the ratios. Where ten tries give none that fit, the whole picture is taken.
+    /// Width and height by the ratios. If none of ten tries fits, the whole picture is taken.
     fn sides(&self, (width, height): (f64, f64), random: &mut dyn Random) -> (usize, usize) {
         let (mut w, mut h) = (width, height);
         for _ in 0..10 {
@@ -115,7 +115,7 @@ impl Crop {
         if self.jitter { random.real(least, most) } else { least }
     }
 
-    /// Width and height of the result where all pictures of this size give the same.
+    /// Width and height of the result, if they are the same for all pictures of this size.
     pub fn output(&self, width: Option<usize>, height: Option<usize>) -> [Option<usize>; 2] {
         let fixed = |[least, most]: [f32; 2]| !self.jitter || least == most;
         let ratio = match self.size {

@@ -1,4 +1,4 @@
-//! What parts of pictures are filled with: a value of each channel.
+//! The fill of parts of pictures: a value for each channel.
 
 use super::fault::TransformFault;
 
@@ -34,7 +34,7 @@ impl Fill {
         }
     }
 
-    /// Whether 8-bit pictures can hold the values.
+    /// True if 8-bit pictures can hold the values.
     pub fn is_of_bytes(&self) -> bool {
         self.0.iter().all(|value| (0.0..=255.0).contains(value) && value.fract() == 0.0)
     }

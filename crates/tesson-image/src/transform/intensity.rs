@@ -33,7 +33,7 @@ impl Intensity {
         Ok(Intensity { std_dev, eigenvalues, eigenvectors })
     }
 
-    /// Whether it changes anything.
+    /// True if it changes anything.
     pub fn has_effect(&self) -> bool {
         self.std_dev != 0.0
     }
@@ -65,7 +65,8 @@ mod tests {
     use super::super::random::CntkRandom;
     use super::*;
 
-    /// Worked out from the specification in NumPy's types. Sums in single precision give 126.290344, 2.3082275, 148.20352.
+    /// Computed from the specification in NumPy's types. Sums in single precision give 126.290344, 2.3082275,
+    /// 148.20352.
     #[test]
     fn sums_are_in_double_precision_and_rounded_once() {
         let intensity = Intensity {

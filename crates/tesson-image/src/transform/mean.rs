@@ -50,10 +50,10 @@ impl Mean {
         Err(TransformFault::MeanSize { mean, found })
     }
 
-    /// Subtracts it.
+    /// Subtracts the mean from a picture.
     ///
     /// # Errors
-    /// As [`Mean::check`].
+    /// The errors of [`Mean::check`].
     pub fn apply<F: Real>(&self, size: Size, values: &mut [F]) -> Result<(), TransformFault> {
         self.check([size.height, size.width, size.channels].map(Some))?;
         for values in values.chunks_exact_mut(self.values.len()) {

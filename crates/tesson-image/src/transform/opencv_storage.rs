@@ -12,7 +12,7 @@ pub struct Node {
     pub contents: Contents,
 }
 
-/// What a node holds.
+/// The contents of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contents {
     /// Text, such as a number.
@@ -43,7 +43,7 @@ pub fn parse(file: &[u8]) -> Result<Vec<Node>, TransformFault> {
     nodes.into_iter().map(|(name, fields)| Ok(Node { contents: contents(&name, fields)?, name })).collect()
 }
 
-/// The number of a scalar node; 0 where it is missing, as in the reference.
+/// The number of a scalar node; 0 if it is missing, as in the reference.
 pub(super) fn number(nodes: &[Node], name: &str) -> usize {
     let scalar = nodes.iter().find_map(|node| match &node.contents {
         Contents::Scalar(text) if node.name == name => Some(text),
@@ -143,12 +143,12 @@ fn elements(mut text: &str) -> Result<Vec<(&str, &str)>, TransformFault> {
     Ok(found)
 }
 
-/// Whether a text has no elements, only comments.
+/// True if a text has no elements, only comments.
 fn markup_only(text: &str) -> bool {
     text.split('<').skip(1).all(|markup| markup.starts_with(['!', '?']))
 }
 
-/// The first element: name, attributes, content, and what follows it.
+/// The first element: name, attributes, content, and the text after it.
 fn element(text: &str) -> Option<(&str, &str, &str, &str)> {
     let mut rest = text;
     loop {
@@ -167,7 +167,7 @@ fn element(text: &str) -> Option<(&str, &str, &str, &str)> {
     if let Some(name) = tag.strip_suffix('/') {
         return Some((name.split_whitespace().next()?, "", "", content));
     }
-    // No element contains one of its own name in these files.
+    // In these files no element contains another of its name.
     let end = format!("</{name}");
     let at = content.find(&end)?;
     let after = &content[at..];

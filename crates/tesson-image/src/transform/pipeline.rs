@@ -71,7 +71,7 @@ impl Step {
         }
     }
 
-    /// What comes out of pictures of this size.
+    /// The size of the result for pictures of this size.
     fn output(
         &self,
         [height, width, channels]: [Option<usize>; 3],
@@ -107,7 +107,7 @@ impl Step {
         })
     }
 
-    /// Whether random numbers may be drawn.
+    /// True if random numbers may be drawn.
     fn draws(&self) -> bool {
         match self {
             Step::Crop(crop) => crop.draws(),
@@ -122,7 +122,7 @@ impl Step {
         }
     }
 
-    /// Whether floating-point numbers come out, whatever went in.
+    /// True if the results are floating-point numbers for any input.
     fn makes_reals(&self) -> bool {
         match self {
             Step::Mean(_) | Step::Normalize(_) => true,
@@ -184,14 +184,14 @@ impl Frame {
         Frame { size, rect: Rect { x: 0, y: 0, width: size.width, height: size.height }, mirrored: false }
     }
 
-    /// A part of what is seen.
+    /// Restricts the view to a part of it.
     fn cut(&mut self, rect: Rect, mirrored: bool) {
         let x = if self.mirrored { self.rect.width - rect.x - rect.width } else { rect.x };
         self.rect = Rect { x: self.rect.x + x, y: self.rect.y + rect.y, ..rect };
         self.mirrored ^= mirrored;
     }
 
-    /// What is seen of a whole picture.
+    /// The visible part of a whole picture.
     fn of<T: Value>(self, whole: View<'_, T>) -> View<'_, T> {
         let view = whole.cut(self.rect);
         if self.mirrored { view.mirrored() } else { view }
@@ -211,7 +211,7 @@ impl Frame {
 pub struct AtStep {
     /// The step, counted from 0.
     pub step: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: TransformFault,
 }
 
@@ -251,12 +251,12 @@ impl Pipeline {
         Ok(SampleType::dense(values, dims))
     }
 
-    /// Whether random numbers may be drawn.
+    /// True if random numbers may be drawn.
     pub fn draws(&self) -> bool {
         self.steps.iter().any(Step::draws)
     }
 
-    /// Bytes that the buffers take for a picture of this size, at most, where a floating-point number has so many.
+    /// The most bytes that the buffers take for a picture of this size; a floating-point number has `real` bytes.
     pub fn working_bytes(&self, size: Size, real: u64) -> u64 {
         let values = |size: Size| [size.height, size.width, size.channels].map(|n| n as u64);
         let values = |size: Size| values(size).into_iter().fold(1, u64::saturating_mul);
@@ -279,16 +279,16 @@ impl Pipeline {
         sum(bytes).saturating_add(sum(reals).saturating_mul(real))
     }
 
-    /// Whether channels come first in the results.
+    /// True if channels come first in the results.
     pub fn is_transposed(&self) -> bool {
         self.transposed
     }
 
-    /// Transforms a picture. `copy` tells which of several copies of the sequence it is, for crops of several views.
-    /// Nothing is allocated once the scratch memory has served pictures of the size.
+    /// Transforms a picture. `copy` is the number of the copy among several of the sequence, for crops of several
+    /// views. Nothing is allocated after the scratch memory has served pictures of this size.
     ///
     /// # Errors
-    /// A picture of no pixels, or one that a transform does not fit.
+    /// A picture without pixels, or one that a transform does not support.
     pub fn apply<'a, F: Real>(
         &'a self,
         picture: View<'a, u8>,
@@ -323,7 +323,7 @@ impl Pipeline {
     }
 }
 
-/// Where the current picture is.
+/// The buffer that holds the current picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Given,
@@ -473,7 +473,7 @@ impl<F: Real> Work<'_, F> {
 }
 
 impl Stage {
-    /// What is seen of a picture in 8 bits: the given one or the held one.
+    /// The visible part of a picture in 8 bits: of the input or of the buffer.
     fn bytes<'v>(self, frame: Frame, given: View<'v, u8>, held: &'v [u8]) -> View<'v, u8> {
         frame.of(if self == Stage::Given { given } else { View::new(held, frame.size) })
     }

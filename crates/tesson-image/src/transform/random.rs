@@ -2,9 +2,9 @@
 
 use tesson_core::{CntkWords, Draw};
 
-/// What transforms draw. Ranges of one value draw nothing.
+/// The random draws of transforms. Ranges of one value draw nothing.
 pub trait Random {
-    /// The numbers that follow are for this step of a pipeline.
+    /// Begins a step of a pipeline: the following numbers are for it.
     fn begin(&mut self, step: usize);
 
     /// An evenly distributed number from `from` to, and without, `to`.

@@ -4,7 +4,7 @@ use super::fill::Fill;
 use super::random::Random;
 use super::view::{Rect, Size};
 
-/// Which rectangle is covered, and with what.
+/// Covers a random rectangle of a picture with a fill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomErasing {
     probability: f64,
@@ -14,12 +14,13 @@ pub struct RandomErasing {
 }
 
 impl RandomErasing {
-    /// Covers so many of the pictures, a share of the area and with a ratio of width to height between two limits each.
+    /// Covers pictures with this probability. The share of the area and the ratio of width to height each lie between
+    /// two limits.
     pub fn new(probability: f64, area_ratio: [f64; 2], aspect_ratio: [f64; 2], fill: Fill) -> RandomErasing {
         RandomErasing { probability, area_ratio, aspect_ratio, fill }
     }
 
-    /// What rectangles are filled with.
+    /// The fill of rectangles.
     pub fn fill(&self) -> &Fill {
         &self.fill
     }

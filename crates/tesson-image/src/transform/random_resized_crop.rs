@@ -3,7 +3,7 @@
 use super::random::Random;
 use super::view::Rect;
 
-/// Which rectangle is cut out. A [`Scale`](super::scale::Scale) after it makes all of one size.
+/// Cuts out a random rectangle. A [`Scale`](super::scale::Scale) after it gives all of them one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomResizedCrop {
     /// The smallest and largest share of the area; torchvision's default is 0.08 to 1.
@@ -29,7 +29,7 @@ impl RandomResizedCrop {
                 return Rect { x, y, width: w, height: h };
             }
         }
-        // The largest rectangle in the middle whose ratio is allowed.
+        // The largest rectangle in the middle with an allowed ratio.
         let ratio = width as f64 / height as f64;
         let (w, h) = match ratio {
             _ if ratio < narrowest => (width, (width as f64 / narrowest).round_ties_even() as usize),

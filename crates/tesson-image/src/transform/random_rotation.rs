@@ -7,14 +7,14 @@ use super::fill::Fill;
 use super::random::Random;
 use super::view::Size;
 
-/// Which angles are drawn, and how pixels are made.
+/// Turns a picture by a random angle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomRotation {
     /// The smallest and the largest angle, in degrees counterclockwise.
     pub degrees: [f64; 2],
-    /// Whether the four pixels around a position are blended, or the nearest one is taken.
+    /// `true`: the four pixels around a position are blended; `false`: the nearest one is taken.
     pub blends: bool,
-    /// What lies outside of the picture.
+    /// The fill for pixels outside of the picture.
     pub fill: Fill,
 }
 
@@ -25,11 +25,11 @@ pub struct Turn {
     sin: i64,
 }
 
-/// Bits of a position behind the point.
+/// The fractional bits of a position.
 const BITS: u32 = 25;
 
 impl Turn {
-    /// A turn by so many degrees counterclockwise.
+    /// A turn by `degrees` counterclockwise.
     pub fn new(degrees: f64) -> Turn {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let fixed = |x: f64| (x * f64::from(1 << (BITS - 1))).round() as i64;
@@ -52,7 +52,7 @@ impl Turn {
     }
 }
 
-/// How values of pixels are blended.
+/// A type of pixel values that can be blended.
 pub trait Blend: Copy + Default {
     /// The mean of two rows of two values; the weights of the second column and of the second row are of 256.
     fn blend(values: [[Self; 2]; 2], weights: [i64; 2]) -> Self;
@@ -143,7 +143,7 @@ mod tests {
             assert_eq!(turned(-180.0, blends, size, &square), [7, 8, 5, 6, 3, 4, 1, 2]);
             assert_eq!(turned(360.0, blends, size, &square), square);
         }
-        // What leaves the picture is lost.
+        // Pixels that leave the picture are lost.
         assert_eq!(turned(90.0, false, Size::new(1, 3, 1), &[1, 2, 3]), [9, 2, 9]);
     }
 

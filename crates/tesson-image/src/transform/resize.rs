@@ -14,7 +14,7 @@ mod floats;
 
 pub use antialiased::Filter;
 
-/// What a picture is resized to.
+/// The size to which a picture is resized, and the part of it that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Columns of the whole resized picture.
@@ -37,7 +37,7 @@ impl Target {
 pub struct ResizeScratch<T: Value> {
     x: Axis,
     y: Axis,
-    /// Where the pixels of a row of the nearest ones are stored.
+    /// For nearest pixels: the offset of each pixel of a row in the source.
     offsets: Vec<usize>,
     rings: T::Rings,
     row: Vec<T>,
@@ -88,7 +88,7 @@ mod sealed {
     }
 }
 
-/// What kernels read.
+/// The input of the kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a, T> {
     view: View<'a, T>,
@@ -98,7 +98,7 @@ pub struct Source<'a, T> {
 /// Rows that are written: `stride` values from one to the next.
 #[derive(Debug)]
 pub struct RowsMut<'a, T> {
-    /// From the first value of the first row on.
+    /// The values, beginning with the first one of the first row.
     pub values: &'a mut [T],
     /// Values from one row to the next.
     pub stride: usize,
@@ -169,8 +169,8 @@ fn copy_pixels<T: Copy, const C: usize>(row: &[T], offsets: &[usize], to: &mut [
     }
 }
 
-/// A ring of horizontally resized rows: row `s` of the source lies in slot `s mod K`. The taps of a row are adjacent, so
-/// none of them takes the slot of another.
+/// A ring of horizontally resized rows: row `s` of the source lies in slot `s mod K`. The taps of a row are adjacent,
+/// so each has its own slot.
 #[derive(Debug, Default)]
 struct Ring<R> {
     values: Vec<R>,
@@ -211,7 +211,7 @@ impl<T: Copy + Default> Source<'_, T> {
         self.target.window.width * self.view.size().channels
     }
 
-    /// Where a source column is stored, in values from the start of a row.
+    /// The offset of a source column, in values from the start of a row.
     fn offset(&self, column: usize) -> usize {
         let size = self.view.size();
         let column = if self.view.is_mirrored() { size.width - 1 - column } else { column };

@@ -6,15 +6,15 @@ use super::random::Random;
 use super::resize::{ResizeScratch, RowsMut, Target, Value, resize};
 use super::view::{Rect, Size, View};
 
-/// What happens to the shape of a picture.
+/// The treatment of a picture with another ratio of width to height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleMode {
-    /// It changes.
+    /// The ratio changes.
     Fill,
-    /// What is too much is cut off on both sides.
+    /// The excess is cut off on both sides.
     Crop,
-    /// What is missing is added on both sides: the pixels of the edge, or a value of each channel; further channels have the
-    /// last one. Pictures in 8 bits have at most 255.
+    /// The missing part is added on both sides: the pixels of the edge, or a value for each channel; further channels
+    /// have the last one. Pictures in 8 bits have at most 255.
     Pad(Option<[u32; 4]>),
 }
 
@@ -33,7 +33,7 @@ pub struct Scale {
 const MOST_VALUES: usize = i32::MAX as usize;
 
 impl Scale {
-    /// Scales pictures of so many channels, each with one of these interpolations.
+    /// Scales pictures of `channels` channels, each picture with one of these interpolations.
     ///
     /// # Errors
     /// A size of no pixels, or beyond 2^31 values; no interpolation.
@@ -71,7 +71,7 @@ impl Scale {
     /// Checks the number of channels of a picture.
     ///
     /// # Errors
-    /// Another number than what was declared.
+    /// Another number than declared.
     pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
         match channels == self.channels {
             true => Ok(()),
@@ -81,7 +81,7 @@ impl Scale {
         }
     }
 
-    /// Whether random numbers are drawn.
+    /// True if random numbers are drawn.
     pub(super) fn draws(&self) -> bool {
         self.interpolations.len() > 1
     }
@@ -153,7 +153,7 @@ impl Scale {
         if succeeds(first) { first } else { second }
     }
 
-    /// Fills what lies around the picture.
+    /// Fills the area around the picture.
     fn pad<T: Value>(&self, place: Rect, pixel: Option<&[T; 4]>, out: &mut [T]) {
         let (channels, stride) = (self.channels, self.width * self.channels);
         let (left, right) = (place.x * channels, (place.x + place.width) * channels);

@@ -39,7 +39,7 @@ pub struct Rect {
 /// A rectangle of a picture in memory, possibly mirrored: cutting and mirroring copy nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, T> {
-    /// From the first value of the rectangle on.
+    /// The values, beginning with the first one of the rectangle.
     values: &'a [T],
     size: Size,
     /// Values from one row to the next.
@@ -80,18 +80,18 @@ impl<'a, T: Copy + Default> View<'a, T> {
         View { values: &self.values[first..], size, ..self }
     }
 
-    /// The same pixels, right to left.
+    /// Mirrors the view, so that rows run from right to left.
     #[must_use]
     pub fn mirrored(self) -> View<'a, T> {
         View { mirrored: !self.mirrored, ..self }
     }
 
-    /// Whether the pixels of [`View::stored_row`] are to be taken from right to left.
+    /// True if the pixels of [`View::stored_row`] are to be read from right to left.
     pub(super) fn is_mirrored(&self) -> bool {
         self.mirrored
     }
 
-    /// The values of a row as they are stored. What follows them in memory belongs to the slice as well.
+    /// The values of a row as they are stored. The slice extends beyond the row to the end of the picture.
     pub(super) fn stored_row(&self, y: usize) -> &'a [T] {
         &self.values[y * self.stride..]
     }
@@ -125,7 +125,7 @@ impl<'a, T: Copy + Default> View<'a, T> {
         self.each_row(buffer, |_, row| out.extend(row.iter().map(|&value| convert(value))));
     }
 
-    /// Appends the values to `out` with channels first, each converted by what is told of its channel.
+    /// Appends the values to `out` with channels first, each converted by the function for its channel.
     pub(super) fn append_transposed_to<U>(
         &self,
         line: &mut Vec<T>,

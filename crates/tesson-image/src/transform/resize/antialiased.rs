@@ -1,7 +1,7 @@
-//! Resizing with Pillow's arithmetic, to its values in every bit: where pictures shrink, all pixels of the source count.
+//! Resizing with Pillow's arithmetic, bit for bit: when a picture shrinks, all pixels of the source count.
 //!
-//! Rows are resized horizontally into a picture of the wanted columns, whose values have the type of the source's, and that
-//! vertically. Weights are worked out in double precision; for 8 bits they become whole numbers of 1/2^22.
+//! Rows are resized horizontally into a picture of the wanted columns, with values of the source's type, and that
+//! picture vertically. Weights are computed in double precision; for 8 bits they become multiples of 1/2^22.
 
 use std::f64::consts::PI;
 use std::fmt::Debug;
@@ -10,7 +10,7 @@ use super::super::axis::Span;
 use super::super::view::View;
 use super::{RowsMut, Target, Value};
 
-/// How far from a pixel others count, and how much.
+/// A filter: the distance up to which other pixels count, and their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// A triangle.
@@ -56,11 +56,11 @@ pub trait Weighted: Copy + Default {
     fn to_weight(weight: f64) -> Self::Weight;
     /// Adds a weighted value.
     fn add_weighted(sum: &mut Self::Sum, value: Self, weight: Self::Weight);
-    /// The value that a sum stands for.
+    /// Converts a sum to a value.
     fn from_sum(sum: Self::Sum) -> Self;
 }
 
-/// Bits of a weight behind the point.
+/// The fractional bits of a weight.
 const BITS: u32 = 22;
 
 impl Weighted for u8 {
@@ -108,13 +108,13 @@ macro_rules! weighted {
 weighted!(f32);
 weighted!(f64);
 
-/// Of each wanted position the first source and the weights of the sources from it on.
+/// For each wanted position the first source, and the weights of the sources from it on.
 #[derive(Debug)]
 struct Taps<W> {
-    /// What the table was made for.
+    /// The request for which the table was made.
     made_for: Option<(Span, Filter)>,
     firsts: Vec<usize>,
-    /// Where the weights of each position end.
+    /// The end of each position's weights.
     ends: Vec<usize>,
     weights: Vec<W>,
 }
@@ -274,7 +274,7 @@ mod tests {
         out
     }
 
-    /// The picture that Pillow was given for the values below.
+    /// The picture that Pillow resized to the values below.
     fn picture(width: usize, height: usize, channels: usize) -> Vec<u8> {
         let value = |i: usize| (i * i * 7 + i * 13 + (i >> 3) * 29) % 256;
         (0..width * height * channels).map(|i| value(i) as u8).collect()

@@ -6,9 +6,9 @@ use super::{Axis, Interpolation, Ring, RowsMut, Source};
 /// Rows of 8-bit pictures that have been resized horizontally.
 #[derive(Debug, Default)]
 pub struct Rings {
-    /// Of linear interpolation: sums divided by 16, which is all that the vertical pass looks at.
+    /// For linear interpolation: sums divided by 16, which is all that the vertical pass reads.
     halves: Ring<i16>,
-    /// Of the other interpolations: sums.
+    /// For the other interpolations: sums.
     wholes: Ring<i32>,
     pairs: Pairs,
     /// The weights of the vertical pass of linear interpolation, repeated.
@@ -41,10 +41,11 @@ impl Kernels for u8 {
     }
 }
 
-/// How the horizontal pass of linear interpolation computes with 16-bit numbers.
+/// The tables with which the horizontal pass of linear interpolation computes in 16-bit numbers.
 ///
-/// A value is `(a·(2048 - w) + b·w) / 16` rounded down, where `a` is the source of the larger weight. That is
-/// `128·a + (((a - b)·128)·(-32·w) / 2^16)` rounded down: all products and factors fit 16 bits, as `w` is at most 1024.
+/// A value is `(a·(2048 - w) + b·w) / 16` rounded down, where `a` is the source with the larger weight. That equals
+/// `128·a + (((a - b)·128)·(-32·w) / 2^16)` rounded down: all products and factors fit 16 bits, as `w` is at most
+/// 1024.
 #[derive(Debug, Default)]
 struct Pairs {
     /// Offsets of the sources of the larger and the smaller weight.
