@@ -9,16 +9,20 @@
 
 mod pictures;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use mozjpeg::{ColorSpace, Decompress};
 use pictures::{PICTURES, ROUNDS, SIZE, file};
 use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
 use tesson_image::transform::Interpolation;
+use tesson_image::transform::canvas::PipelineScratch;
 use tesson_image::transform::crop::{Crop, CropKind, CropSize};
-use tesson_image::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
+use tesson_image::transform::pipeline::{Pipeline, StoreScratch};
 use tesson_image::transform::random::CntkRandom;
 use tesson_image::transform::scale::{Scale, ScaleMode};
+use tesson_image::transform::step::Step;
+use tesson_image::transform::transpose::Transpose;
 use tesson_image::transform::view::{Size, View};
 
 #[derive(Default)]
@@ -53,25 +57,28 @@ fn transform(pipeline: &Pipeline, size: Size, random: &mut CntkRandom, memory: &
     }
 }
 
-fn scale(interpolation: Interpolation) -> Step {
-    Step::Scale(Scale::new([224, 224], 3, ScaleMode::Fill, [interpolation]).expect("a usable size"))
+fn scale(interpolation: Interpolation) -> Arc<dyn Step> {
+    Arc::new(Scale::new([224, 224], 3, ScaleMode::Fill, [interpolation]).expect("a usable size"))
 }
 
-fn random_crop() -> Step {
+fn random_crop() -> Arc<dyn Step> {
     let size = CropSize::AreaRatio([0.3, 1.0]);
     let aspect_ratio = [0.75, 1.333];
-    Step::Crop(Crop { kind: CropKind::Random, size, aspect_ratio, jitter: true, hflip: true })
+    Arc::new(Crop { kind: CropKind::Random, size, aspect_ratio, jitter: true, hflip: true })
 }
+
+/// Its name, whether decoding is timed with it, and its steps.
+type Way = (&'static str, bool, Vec<Arc<dyn Step>>);
 
 fn main() {
     let files: Vec<Vec<u8>> = (0..PICTURES).map(file).collect();
-    let ways: Vec<(&str, bool, Vec<Step>)> = vec![
+    let ways: Vec<Way> = vec![
         ("decode, resize, uint8", true, vec![scale(Interpolation::Linear)]),
         ("decode, random crop, resize, uint8", true, vec![random_crop(), scale(Interpolation::Linear)]),
         (
             "decode, random crop, resize, float32 channels first",
             true,
-            vec![random_crop(), scale(Interpolation::Linear), Step::Transpose],
+            vec![random_crop(), scale(Interpolation::Linear), Arc::new(Transpose)],
         ),
         ("resize alone, nearest", false, vec![scale(Interpolation::Nearest)]),
         ("resize alone, linear", false, vec![scale(Interpolation::Linear)]),

@@ -11,7 +11,7 @@ use tesson_core::{
 use crate::imdecode::remarks::remarks;
 use crate::imdecode::{Color, ImdecodeOptions, Needs, imdecode, needs};
 use crate::jpeg_decoding::note_jpeg;
-use crate::options::pair;
+use crate::transform::options::pair;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Decode",

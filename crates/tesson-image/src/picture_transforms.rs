@@ -10,15 +10,17 @@ use tesson_core::{
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::options::seed;
-use crate::transform::pipeline::{AtStep, Pipeline, PipelineScratch, Step, StoreScratch};
+use crate::transform::canvas::PipelineScratch;
+use crate::transform::options::seed;
+use crate::transform::pipeline::{AtStep, Pipeline, StoreScratch};
 use crate::transform::random::Random;
+use crate::transform::step::Step;
 use crate::transform::view::{Size, View};
 use crate::transform::{Real, TransformFault};
 
 /// A step, and the identity of everything that changes its result.
 pub(crate) struct NamedStep {
-    pub(crate) step: Step,
+    pub(crate) step: Arc<dyn Step>,
     pub(crate) identity: Identity,
 }
 
@@ -32,7 +34,7 @@ pub(crate) fn open(
 ) -> Result<Arc<dyn Transform>, Error> {
     let (mut steps, mut seeds, mut identities) = (Vec::new(), Vec::new(), Vec::new());
     for (format, options) in transforms {
-        let (_, step) = crate::STEPS
+        let (_, step) = crate::transform::STEPS
             .iter()
             .find(|(known, _)| known.name == format.name)
             .expect("every format has a step");

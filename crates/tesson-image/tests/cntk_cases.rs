@@ -6,18 +6,22 @@
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use tesson_core::{SampleType, ValueType};
 use tesson_image::imdecode::{Color as Channels, ImdecodeOptions, imdecode};
 use tesson_image::transform::Interpolation;
+use tesson_image::transform::canvas::PipelineScratch;
 use tesson_image::transform::color::Color;
 use tesson_image::transform::crop::{Crop, CropKind, CropSize};
 use tesson_image::transform::intensity::Intensity;
 use tesson_image::transform::mean::Mean;
-use tesson_image::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
+use tesson_image::transform::pipeline::{Pipeline, StoreScratch};
 use tesson_image::transform::random::CntkRandom;
 use tesson_image::transform::scale::{Scale, ScaleMode};
+use tesson_image::transform::step::Step;
+use tesson_image::transform::transpose::Transpose;
 use tesson_image::transform::view::View;
 
 /// Cases that other parts decide: maps, labels, options.
@@ -80,23 +84,23 @@ fn scale(options: &Value) -> Scale {
         .expect("a usable size")
 }
 
-fn step(folder: &Path, options: &Value) -> Step {
+fn step(folder: &Path, options: &Value) -> Arc<dyn Step> {
     let real = |name: &str| options[name].as_f64().unwrap_or(0.0);
     let file =
         |name: &str| std::fs::read(folder.join(options[name].as_str().expect("a path"))).expect("a file");
     match options["type"].as_str().expect("a type") {
-        "Crop" => Step::Crop(crop(options)),
-        "Scale" => Step::Scale(scale(options)),
-        "Mean" => Step::Mean(Mean::from_file(&file("meanFile")).expect("a mean")),
-        "Color" => Step::Color(Color {
+        "Crop" => Arc::new(crop(options)),
+        "Scale" => Arc::new(scale(options)),
+        "Mean" => Arc::new(Mean::from_file(&file("meanFile")).expect("a mean")),
+        "Color" => Arc::new(Color {
             brightness: real("brightnessRadius"),
             contrast: real("contrastRadius"),
             saturation: real("saturationRadius"),
         }),
-        "Intensity" => Step::Intensity(
+        "Intensity" => Arc::new(
             Intensity::from_file(real("intensityStdDev"), &file("intensityFile")).expect("axes of colour"),
         ),
-        "Transpose" => Step::Transpose,
+        "Transpose" => Arc::new(Transpose),
         other => panic!("transform {other}"),
     }
 }

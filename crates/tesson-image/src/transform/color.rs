@@ -1,8 +1,72 @@
 //! Random changes of brightness, contrast and saturation (spec/image.md §8).
 
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value,
+};
+
+use super::canvas::Canvas;
+use super::fault::TransformFault;
+use super::options::{SEED, describe_seed, share};
 use super::random::Random;
 use super::real::{Real, clamped};
+use super::step::{ApplyStep, StepFacts};
 use super::view::Size;
+use crate::picture_transforms::{self, NamedStep};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Color",
+    help: "Changes brightness, contrast and saturation at random.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::with_default(
+        "brightnessRadius",
+        OptionKind::Real,
+        "0",
+        "How far brightness may change, from 0 to 1.",
+    ),
+    OptionSpec::with_default(
+        "contrastRadius",
+        OptionKind::Real,
+        "0",
+        "How far contrast may change, from 0 to 1.",
+    ),
+    OptionSpec::with_default(
+        "saturationRadius",
+        OptionKind::Real,
+        "0",
+        "How far saturation may change, from 0 to 1.",
+    ),
+    SEED,
+]);
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let color = Color {
+        brightness: share(options, "brightnessRadius")?,
+        contrast: share(options, "contrastRadius")?,
+        saturation: share(options, "saturationRadius")?,
+    };
+    let identity = Identity::new("color", 1)
+        .field("brightness", color.brightness)
+        .field("contrast", color.contrast)
+        .field("saturation", color.saturation);
+    Ok(NamedStep { step: Arc::new(color), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let names = ["brightnessRadius", "contrastRadius", "saturationRadius"];
+    let described = names.map(|name| Ok((name, Value::Real(share(options, name)?))));
+    let mut section = described.into_iter().collect::<Result<Section, ConfigError>>()?;
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}
 
 /// The range of a random change of colours, from 0 to 1 for each property.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +86,7 @@ impl Color {
     }
 
     /// Changes a picture.
-    pub fn apply<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
+    pub fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
         let mut about = |radius: f64| random.real(-radius, radius);
         if self.brightness > 0.0 || self.contrast > 0.0 {
             let beta = if self.brightness > 0.0 {
@@ -83,6 +147,34 @@ fn saturated<F: Real>([b, g, r]: [F; 3], ratio: f64) -> [F; 3] {
     }
 }
 
+impl StepFacts for Color {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn draws(&self) -> bool {
+        self.has_effect()
+    }
+
+    fn makes_reals(&self) -> bool {
+        self.has_effect()
+    }
+}
+
+impl ApplyStep for Color {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        if self.has_effect() {
+            let (size, values) = canvas.reals();
+            self.apply_to(size, values, random);
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::random::CntkRandom;
@@ -113,7 +205,7 @@ mod tests {
             ([210.0, 77.0, 10.0], [210.0, 71.806_206, 2.189_844_8]),
         ] {
             let mut found = pixel;
-            color.apply(Size::new(1, 1, 3), &mut found, &mut CntkRandom::new(vec![0]));
+            color.apply_to(Size::new(1, 1, 3), &mut found, &mut CntkRandom::new(vec![0]));
             assert_eq!(found, expected, "{pixel:?}");
         }
     }
@@ -123,7 +215,7 @@ mod tests {
         let color = Color { brightness: 0.0, contrast: 0.5, saturation: 0.0 };
         let (mut one, mut other) = (CntkRandom::new(vec![0]), CntkRandom::new(vec![0]));
         let mut values = [100.0f32, 200.0];
-        color.apply(Size::new(1, 2, 1), &mut values, &mut one);
+        color.apply_to(Size::new(1, 2, 1), &mut values, &mut one);
         let alpha = (1.0 + other.real(-0.5, 0.5)) as f32;
         assert_eq!(values, [100.0 * alpha, (200.0 * alpha).min(255.0)]);
     }

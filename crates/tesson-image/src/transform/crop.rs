@@ -1,7 +1,178 @@
-//! `Crop`: cuts a rectangle out of a picture (spec/image.md §5).
+//! Cutting a rectangle out of a picture, at random or not (spec/image.md §5).
 
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value, Words,
+};
+
+use super::canvas::Canvas;
+use super::fault::TransformFault;
+use super::options::{SEED, describe_seed, pair, reals};
 use super::random::Random;
-use super::view::Rect;
+use super::real::Real;
+use super::step::{ApplyStep, OpenSize, StepFacts};
+use super::view::{Rect, Size};
+use crate::picture_transforms::{self, NamedStep};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Crop",
+    help: "Cuts a rectangle out of the picture.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static CROPS: Words<CropKind, 4> = Words::new([
+    ("Center", CropKind::Center),
+    ("RandomSide", CropKind::Random),
+    ("RandomArea", CropKind::Random),
+    ("MultiView10", CropKind::MultiView10),
+]);
+
+/// The values of `jitterType`: true if ratios are drawn.
+static JITTERS: Words<bool, 2> = Words::new([("None", false), ("UniRatio", true)]);
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::with_default(
+        "cropType",
+        CROPS.kind(),
+        "Center",
+        "Where the rectangle lies: in the middle, at random, or in each of ten views.",
+    ),
+    OptionSpec::with_default(
+        "cropSize",
+        OptionKind::Numbers,
+        "0",
+        "Width and height in pixels; 0 leaves it to the ratios.",
+    ),
+    OptionSpec::with_default(
+        "sideRatio",
+        OptionKind::Numbers,
+        "0",
+        "Smallest and largest share of the shorter side.",
+    ),
+    OptionSpec::with_default(
+        "areaRatio",
+        OptionKind::Numbers,
+        "0",
+        "Smallest and largest share of the area.",
+    ),
+    OptionSpec::with_default(
+        "aspectRatio",
+        OptionKind::Numbers,
+        "1",
+        "Smallest and largest ratio of width to height.",
+    ),
+    OptionSpec::with_default(
+        "jitterType",
+        JITTERS.kind(),
+        "None",
+        "Whether the ratios are the smallest ones, or drawn evenly from smallest to largest.",
+    ),
+    OptionSpec::optional(
+        "hflip",
+        OptionKind::Bool,
+        "Whether every other picture is mirrored; the default is yes for crops at random.",
+    ),
+    SEED,
+]);
+
+/// The crop that the options describe.
+fn crop(options: &Options<'_>) -> Result<Crop, ConfigError> {
+    let kind = options.word("cropType", &CROPS)?;
+    let (side, area) = (ratio(options, "sideRatio")?, ratio(options, "areaRatio")?);
+    if side != [0.0; 2] && area != [0.0; 2] {
+        let what = "`sideRatio` is given too, only one of the two may be";
+        return Err(ConfigError::new(options.path("areaRatio"), what));
+    }
+    // Ratios are stored in single precision.
+    let single = |ratio: [f64; 2]| ratio.map(|x| x as f32);
+    let [width, height] = size(options)?;
+    let size = match (width, height) {
+        (1.., 1..) => CropSize::Pixels(width, height),
+        _ if side != [0.0; 2] => CropSize::SideRatio(single(side)),
+        _ if area != [0.0; 2] => CropSize::AreaRatio(single(area)),
+        _ => CropSize::Whole,
+    };
+    let hflip = match kind {
+        CropKind::MultiView10 => false,
+        CropKind::Center => options.bool_if_given("hflip")?.unwrap_or(false),
+        CropKind::Random => options.bool_if_given("hflip")?.unwrap_or(true),
+    };
+    let jitter = options.word("jitterType", &JITTERS)?;
+    Ok(Crop { kind, size, aspect_ratio: single(aspect(options)?), jitter, hflip })
+}
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let crop = crop(options)?;
+    let kind = match crop.kind {
+        CropKind::Center => "center",
+        CropKind::Random => "random",
+        CropKind::MultiView10 => "views",
+    };
+    let identity = Identity::new("crop", 1).word(kind);
+    let ratio = |identity: Identity, name: &str, [least, most]: [f32; 2]| {
+        identity.field(name, format_args!("{least}:{most}"))
+    };
+    let identity = match crop.size {
+        CropSize::Whole => identity,
+        CropSize::Pixels(width, height) => identity.field("size", format_args!("{width}:{height}")),
+        CropSize::SideRatio(side) => ratio(identity, "side", side),
+        CropSize::AreaRatio(area) => ratio(identity, "area", area),
+    };
+    let identity = ratio(identity, "aspect", crop.aspect_ratio);
+    let identity = identity.flag("jitter", crop.jitter).flag("hflip", crop.hflip);
+    Ok(NamedStep { step: Arc::new(crop), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let word = |name: &str| Ok(options.text(name)?.to_ascii_lowercase());
+    let crop = crop(options)?;
+    let pixels = size(options)?.map(|n| Value::Whole(n as i128));
+    let mut section = Section::from_iter([
+        ("cropType", Value::Text(word("cropType")?)),
+        ("cropSize", Value::List(pixels.into())),
+        ("sideRatio", reals(ratio(options, "sideRatio")?)),
+        ("areaRatio", reals(ratio(options, "areaRatio")?)),
+        ("aspectRatio", reals(aspect(options)?)),
+        ("jitterType", Value::Text(word("jitterType")?)),
+        ("hflip", Value::Bool(crop.hflip)),
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}
+
+/// Width and height in pixels; 0 where ratios say them.
+fn size(options: &Options<'_>) -> Result<[usize; 2], ConfigError> {
+    let size = pair(options, "cropSize")?;
+    let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x <= f64::from(i32::MAX);
+    if !size.into_iter().all(whole) {
+        let what = "expected whole numbers of pixels from 0";
+        return Err(ConfigError::new(options.path("cropSize"), what));
+    }
+    Ok(size.map(|x| x as usize))
+}
+
+fn ratio(options: &Options<'_>, name: &str) -> Result<[f64; 2], ConfigError> {
+    let [least, most] = pair(options, name)?;
+    if [least, most] == [0.0; 2] || (0.0 < least && least <= most && most <= 1.0) {
+        return Ok([least, most]);
+    }
+    let what = format!("found `{least}:{most}`, expected 0 < smallest ≤ largest ≤ 1");
+    Err(ConfigError::new(options.path(name), what))
+}
+
+fn aspect(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
+    let [least, most] = pair(options, "aspectRatio")?;
+    if 0.0 < least && least <= most {
+        return Ok([least, most]);
+    }
+    let what = format!("found `{least}:{most}`, expected 0 < smallest ≤ largest");
+    Err(ConfigError::new(options.path("aspectRatio"), what))
+}
 
 /// The position of the rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +245,6 @@ impl Crop {
         (Rect { x, y, width: w, height: h }, mirrored)
     }
 
-    /// True if random numbers may be drawn.
-    pub(super) fn draws(&self) -> bool {
-        let has_ratio = !matches!(self.size, CropSize::Pixels(..));
-        let is_upright = self.aspect_ratio == [1.0; 2];
-        self.kind == CropKind::Random || self.hflip || has_ratio && (self.jitter || !is_upright)
-    }
-
     /// Width and height by the ratios. If none of ten tries fits, the whole picture is taken.
     fn sides(&self, (width, height): (f64, f64), random: &mut dyn Random) -> (usize, usize) {
         let (mut w, mut h) = (width, height);
@@ -116,7 +280,7 @@ impl Crop {
     }
 
     /// Width and height of the result, if they are the same for all pictures of this size.
-    pub fn output(&self, width: Option<usize>, height: Option<usize>) -> [Option<usize>; 2] {
+    pub fn output_size(&self, width: Option<usize>, height: Option<usize>) -> [Option<usize>; 2] {
         let fixed = |[least, most]: [f32; 2]| !self.jitter || least == most;
         let ratio = match self.size {
             CropSize::Pixels(w, h) => return [width.map(|n| n.min(w)), height.map(|n| n.min(h))],
@@ -132,6 +296,39 @@ impl Crop {
             }
             _ => [None, None],
         }
+    }
+}
+
+impl StepFacts for Crop {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn output(&self, [height, width, channels]: OpenSize) -> Result<OpenSize, TransformFault> {
+        let [width, height] = self.output_size(width, height);
+        Ok([height, width, channels])
+    }
+
+    fn draws(&self) -> bool {
+        let has_ratio = !matches!(self.size, CropSize::Pixels(..));
+        let is_upright = self.aspect_ratio == [1.0; 2];
+        self.kind == CropKind::Random || self.hflip || has_ratio && (self.jitter || !is_upright)
+    }
+}
+
+impl ApplyStep for Crop {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        let Size { height, width, .. } = canvas.size();
+        let (rect, mirrored) = self.rectangle((width, height), canvas.copy(), random);
+        canvas.cut(rect);
+        if mirrored {
+            canvas.mirror();
+        }
+        Ok(())
     }
 }
 
@@ -176,8 +373,8 @@ mod tests {
         let crop = Crop { size: CropSize::SideRatio([0.7; 2]), ..CROP };
         let (rect, _) = crop.rectangle((30, 25), 0, &mut CntkRandom::new(vec![0]));
         assert_eq!(rect, Rect { x: 6, y: 4, width: 17, height: 17 });
-        assert_eq!(crop.output(Some(30), Some(25)), [Some(17); 2]);
-        assert_eq!(crop.output(None, Some(25)), [None; 2]);
+        assert_eq!(crop.output_size(Some(30), Some(25)), [Some(17); 2]);
+        assert_eq!(crop.output_size(None, Some(25)), [None; 2]);
     }
 
     #[test]

@@ -1,10 +1,64 @@
 //! Random noise along the principal axes of colour (spec/image.md §8).
 
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value,
+};
+
+use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, parse};
+use super::options::{SEED, describe_seed};
 use super::random::Random;
 use super::real::{Real, clamped};
+use super::step::{ApplyStep, StepFacts, Unchanged};
 use super::view::Size;
+use crate::picture_transforms::{self, NamedStep, content, refused};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Intensity",
+    help: "Adds noise to a picture along the principal axes of its colours.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::optional("intensityFile", OptionKind::Path, "The axes, as OpenCV stores matrices."),
+    OptionSpec::with_default(
+        "intensityStdDev",
+        OptionKind::Numbers,
+        "0",
+        "Standard deviation of the noise, one for each epoch.",
+    ),
+    SEED,
+]);
+
+pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let deviation = options.numbers("intensityStdDev")?.first().copied().unwrap_or(0.0);
+    let identity = Identity::new("intensity", 1).field("deviation", deviation);
+    let Some(path) = options.text_if_given("intensityFile")? else {
+        return Ok(NamedStep { step: Arc::new(Unchanged), identity });
+    };
+    let file = read(path.as_ref())?;
+    let intensity =
+        Intensity::from_file(deviation, &file).map_err(|fault| refused(options, "intensityFile", &fault))?;
+    Ok(NamedStep { step: Arc::new(intensity), identity: identity.field("file", content(&file)) })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let file = options.text_if_given("intensityFile")?.unwrap_or_default();
+    let deviations = options.numbers("intensityStdDev")?;
+    let mut section = Section::from_iter([
+        ("intensityFile", Value::Text(file)),
+        ("intensityStdDev", Value::List(deviations.into_iter().map(Value::Real).collect())),
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}
 
 /// The axes, and how strong the noise is.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +93,7 @@ impl Intensity {
     }
 
     /// Changes a picture of one channel, or of blue, green and red.
-    pub fn apply<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
+    pub fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
         if !self.has_effect() {
             return;
         }
@@ -60,6 +114,34 @@ impl Intensity {
     }
 }
 
+impl StepFacts for Intensity {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn draws(&self) -> bool {
+        self.has_effect()
+    }
+
+    fn makes_reals(&self) -> bool {
+        self.has_effect()
+    }
+}
+
+impl ApplyStep for Intensity {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        if self.has_effect() {
+            let (size, values) = canvas.reals();
+            self.apply_to(size, values, random);
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::random::CntkRandom;
@@ -75,7 +157,7 @@ mod tests {
             eigenvectors: [[0.23, 0.49, -0.1], [-0.44, -0.58, -0.27], [-0.62, -0.41, 0.38]],
         };
         let mut values = [100.0f32; 3];
-        intensity.apply(Size::new(1, 1, 3), &mut values, &mut CntkRandom::new(vec![0]));
+        intensity.apply_to(Size::new(1, 1, 3), &mut values, &mut CntkRandom::new(vec![0]));
         assert_eq!(values, [148.203_5, 2.308_22, 126.290_34]);
     }
 
@@ -85,9 +167,9 @@ mod tests {
         let intensity = Intensity { std_dev: 2.0, eigenvalues: [3.0, 1.0, 1.0], eigenvectors: vectors };
         let shift = -0.678_141_06f32 * 2.0 * 3.0;
         let mut values = [100.0f32; 3];
-        intensity.apply(Size::new(1, 1, 3), &mut values, &mut CntkRandom::new(vec![0]));
+        intensity.apply_to(Size::new(1, 1, 3), &mut values, &mut CntkRandom::new(vec![0]));
         assert_eq!(values, [100.0, 100.0, 100.0 + shift]);
-        intensity.apply(Size::new(3, 1, 1), &mut values, &mut CntkRandom::new(vec![0]));
+        intensity.apply_to(Size::new(3, 1, 1), &mut values, &mut CntkRandom::new(vec![0]));
         assert_eq!(values[0], 100.0 + shift);
     }
 }

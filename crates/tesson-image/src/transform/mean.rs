@@ -1,9 +1,50 @@
 //! Subtracting a mean picture (spec/image.md §7).
 
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value,
+};
+
+use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, number, parse};
+use super::random::Random;
 use super::real::Real;
+use super::step::{ApplyStep, OpenSize, StepFacts, Unchanged};
 use super::view::Size;
+use crate::picture_transforms::{self, NamedStep, content, refused};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Mean",
+    help: "Subtracts a mean picture.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[OptionSpec::optional(
+    "meanFile",
+    OptionKind::Path,
+    "The mean picture, as OpenCV stores matrices; nothing is subtracted without it.",
+)]);
+
+pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let identity = Identity::new("mean", 1);
+    let Some(path) = options.text_if_given("meanFile")? else {
+        return Ok(NamedStep { step: Arc::new(Unchanged), identity });
+    };
+    let file = read(path.as_ref())?;
+    let mean = Mean::from_file(&file).map_err(|fault| refused(options, "meanFile", &fault))?;
+    Ok(NamedStep { step: Arc::new(mean), identity: identity.field("file", content(&file)) })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let file = options.text_if_given("meanFile")?.unwrap_or_default();
+    Ok(Section::from_iter([("meanFile", Value::Text(file))]))
+}
 
 /// A mean picture, or one mean for each channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +95,7 @@ impl Mean {
     ///
     /// # Errors
     /// The errors of [`Mean::check`].
-    pub fn apply<F: Real>(&self, size: Size, values: &mut [F]) -> Result<(), TransformFault> {
+    pub fn apply_to<F: Real>(&self, size: Size, values: &mut [F]) -> Result<(), TransformFault> {
         self.check([size.height, size.width, size.channels].map(Some))?;
         for values in values.chunks_exact_mut(self.values.len()) {
             for (value, &mean) in values.iter_mut().zip(&self.values) {
@@ -62,6 +103,28 @@ impl Mean {
             }
         }
         Ok(())
+    }
+}
+
+impl StepFacts for Mean {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
+        self.check(size)?;
+        Ok(size)
+    }
+
+    fn makes_reals(&self) -> bool {
+        true
+    }
+}
+
+impl ApplyStep for Mean {
+    fn apply<F: Real>(&self, canvas: &mut Canvas<'_, F>, _: &mut dyn Random) -> Result<(), TransformFault> {
+        let (size, values) = canvas.reals();
+        self.apply_to(size, values)
     }
 }
 
@@ -83,9 +146,9 @@ mod tests {
     fn a_mean_is_subtracted_from_pictures_of_its_size() {
         let mean = Mean::from_file(file([1, 2, 1], "1.5 300").as_bytes()).expect("a mean");
         let mut values = [1.0f32, 2.0];
-        assert_eq!(mean.apply(Size::new(1, 2, 1), &mut values), Ok(()));
+        assert_eq!(mean.apply_to(Size::new(1, 2, 1), &mut values), Ok(()));
         assert_eq!(values, [-0.5, -298.0]);
-        let error = mean.apply(Size::new(2, 1, 1), &mut values).unwrap_err();
+        let error = mean.apply_to(Size::new(2, 1, 1), &mut values).unwrap_err();
         assert_eq!(error.to_string(), "the mean picture has 2x1 pixels, the picture 1x2");
         assert!(mean.check([None, None, Some(3)]).is_err() && mean.check([None, Some(2), None]).is_ok());
     }
@@ -94,7 +157,7 @@ mod tests {
     fn a_mean_of_one_pixel_is_for_each_channel() {
         let mean = Mean::from_file(file([1, 1, 3], "1 2 3").as_bytes()).expect("a mean");
         let mut values = [5.0f64; 6];
-        assert_eq!(mean.apply(Size::new(2, 1, 3), &mut values), Ok(()));
+        assert_eq!(mean.apply_to(Size::new(2, 1, 3), &mut values), Ok(()));
         assert_eq!(values, [4.0, 3.0, 2.0, 4.0, 3.0, 2.0]);
     }
 

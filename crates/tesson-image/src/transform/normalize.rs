@@ -1,8 +1,61 @@
 //! Values to zero mean and unit deviation, channel by channel.
 
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value,
+};
+
+use super::canvas::Canvas;
 use super::fault::TransformFault;
+use super::random::Random;
 use super::real::Real;
+use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::View;
+use crate::picture_transforms::{self, NamedStep, refused};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Normalize",
+    help: "Divides values, subtracts the mean and divides by the standard deviation, channel by channel.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::required(
+        "mean",
+        OptionKind::Numbers,
+        "The mean of each channel, in the order of the channels, of values that have been divided by `divisor`; one number is for all \
+         channels.",
+    ),
+    OptionSpec::required("std", OptionKind::Numbers, "The standard deviation of each channel, likewise."),
+    OptionSpec::with_default("divisor", OptionKind::Real, "255", "What values are divided by first."),
+]);
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let single = |name: &str| -> Result<Vec<f32>, ConfigError> {
+        Ok(options.numbers(name)?.into_iter().map(|x| x as f32).collect())
+    };
+    let (mean, std, divisor) = (single("mean")?, single("std")?, options.real("divisor")? as f32);
+    let normalize = Normalize::new(divisor, &mean, &std).map_err(|fault| refused(options, "std", &fault))?;
+    let identity = Identity::new("normalize", 1)
+        .field("divisor", divisor)
+        .field("mean", tesson_core::identity::List(&mean))
+        .field("std", tesson_core::identity::List(&std));
+    Ok(NamedStep { step: Arc::new(normalize), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let reals = |name| Ok(Value::List(options.numbers(name)?.into_iter().map(Value::Real).collect()));
+    Ok(Section::from_iter([
+        ("mean", reals("mean")?),
+        ("std", reals("std")?),
+        ("divisor", Value::Real(options.real("divisor")?)),
+    ]))
+}
 
 /// `(value / divisor - mean) / std`, rounded at each step, as torchvision's `ToTensor` and `Normalize` compute it with a
 /// divisor of 255.
@@ -77,7 +130,7 @@ impl Normalize {
     ///
     /// # Errors
     /// Another number of channels.
-    pub fn apply<F: Real>(&self, channels: usize, values: &mut [F]) -> Result<(), TransformFault> {
+    pub fn apply_to<F: Real>(&self, channels: usize, values: &mut [F]) -> Result<(), TransformFault> {
         self.check(channels)?;
         let divisor = F::from(self.divisor);
         for pixel in values.chunks_exact_mut(self.channels.len()) {
@@ -86,6 +139,31 @@ impl Normalize {
             }
         }
         Ok(())
+    }
+}
+
+impl StepFacts for Normalize {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
+        size[2].map_or(Ok(()), |channels| self.check(channels))?;
+        Ok(size)
+    }
+
+    fn makes_reals(&self) -> bool {
+        true
+    }
+
+    fn as_normalize(&self) -> Option<&Normalize> {
+        Some(self)
+    }
+}
+
+impl ApplyStep for Normalize {
+    fn apply<F: Real>(&self, canvas: &mut Canvas<'_, F>, _: &mut dyn Random) -> Result<(), TransformFault> {
+        canvas.normalize(self)
     }
 }
 
@@ -103,10 +181,10 @@ mod tests {
         let mut found: Vec<f32> = Vec::new();
         let view = View::new(&bytes, Size::new(5, 17, 3));
         normalize.append_to(view, &mut Vec::new(), &mut found);
-        normalize.apply(3, &mut floats).expect("three channels");
+        normalize.apply_to(3, &mut floats).expect("three channels");
         assert_eq!(found, floats);
         assert_eq!(found[0], (0.0 - 0.485) / 0.229);
-        assert!(normalize.apply(1, &mut floats).is_err());
+        assert!(normalize.apply_to(1, &mut floats).is_err());
     }
 
     #[test]
@@ -114,7 +192,7 @@ mod tests {
         let values = |mean: &[f32], std: &[f32], channels: usize| {
             let mut values: Vec<f32> = (0..12).map(|v| v as f32).collect();
             let normalize = Normalize::new(1.0, mean, std).expect("usable");
-            normalize.apply(channels, &mut values).expect("any number of channels");
+            normalize.apply_to(channels, &mut values).expect("any number of channels");
             let mut of_bytes: Vec<f32> = Vec::new();
             let bytes: Vec<u8> = (0..12).collect();
             let view = View::new(&bytes, Size::new(1, 12 / channels, channels));

@@ -1,144 +1,24 @@
 //! Several transforms, one after another (spec/image.md §5).
 //!
-//! Pictures stay in 8 bits until a transform needs floating-point numbers, and cutting and mirroring copy nothing: they
-//! are applied where the next transform reads. Each step writes into one of two buffers that the scratch memory keeps.
+//! Each step is a [`Step`]; the picture on its way is a [`Canvas`]. Nothing here knows a step by name but `Normalize`: the last one
+//! is applied where 8-bit pictures are stored, which saves writing them in floating-point numbers.
+
+use std::sync::Arc;
 
 use tesson_core::{SampleType, ValueType};
 
-use super::axis::Interpolation;
-use super::color::Color;
-use super::crop::Crop;
+use super::canvas::{Canvas, Made, PipelineScratch};
 use super::fault::TransformFault;
-use super::intensity::Intensity;
-use super::mean::Mean;
 use super::normalize::Normalize;
 use super::random::Random;
-use super::random_erasing::RandomErasing;
-use super::random_resized_crop::RandomResizedCrop;
-use super::random_rotation::RandomRotation;
 use super::real::Real;
-use super::resize::{ResizeScratch, Value};
-use super::scale::Scale;
-use super::view::{Rect, Size, View};
-
-/// A transform of a pipeline.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// CNTK's crop.
-    Crop(Crop),
-    /// torchvision's crop, to be followed by a `Scale`.
-    RandomResizedCrop(RandomResizedCrop),
-    /// Mirrors pictures with this probability.
-    HorizontalFlip(f64),
-    /// Covers a random rectangle.
-    RandomErasing(RandomErasing),
-    /// Turns.
-    RandomRotation(RandomRotation),
-    /// Resizes.
-    Scale(Scale),
-    /// Subtracts a mean picture.
-    Mean(Mean),
-    /// Changes brightness, contrast and saturation.
-    Color(Color),
-    /// Adds noise along the axes of colour.
-    Intensity(Intensity),
-    /// Normalizes channels.
-    Normalize(Normalize),
-    /// Puts channels first.
-    Transpose,
-    /// Changes nothing: a transform without the file that it would take its values from.
-    Identity,
-    /// Converts to the stream's type, which happens at the end anyhow.
-    Cast,
-}
-
-impl Step {
-    fn name(&self) -> &'static str {
-        match self {
-            Step::Crop(_) => "Crop",
-            Step::RandomResizedCrop(_) => "RandomResizedCrop",
-            Step::HorizontalFlip(_) => "HorizontalFlip",
-            Step::RandomErasing(_) => "RandomErasing",
-            Step::RandomRotation(_) => "RandomRotation",
-            Step::Scale(_) => "Scale",
-            Step::Mean(_) => "Mean",
-            Step::Color(_) => "Color",
-            Step::Intensity(_) => "Intensity",
-            Step::Normalize(_) => "Normalize",
-            Step::Transpose => "Transpose",
-            Step::Identity => "Identity",
-            Step::Cast => "Cast",
-        }
-    }
-
-    /// The size of the result for pictures of this size.
-    fn output(
-        &self,
-        [height, width, channels]: [Option<usize>; 3],
-    ) -> Result<[Option<usize>; 3], TransformFault> {
-        Ok(match self {
-            Step::Crop(crop) => {
-                let [w, h] = crop.output(width, height);
-                [h, w, channels]
-            }
-            Step::RandomResizedCrop(_) => [None, None, channels],
-            Step::Scale(scale) => {
-                channels.map_or(Ok(()), |n| scale.check(n))?;
-                let (w, h) = scale.size();
-                [Some(h), Some(w), channels]
-            }
-            Step::Mean(mean) => {
-                mean.check([height, width, channels])?;
-                [height, width, channels]
-            }
-            Step::RandomErasing(erasing) => {
-                channels.map_or(Ok(()), |n| erasing.fill().check(self.name(), n))?;
-                [height, width, channels]
-            }
-            Step::RandomRotation(rotation) => {
-                channels.map_or(Ok(()), |n| rotation.fill.check(self.name(), n))?;
-                [height, width, channels]
-            }
-            Step::Normalize(normalize) => {
-                channels.map_or(Ok(()), |n| normalize.check(n))?;
-                [height, width, channels]
-            }
-            _ => [height, width, channels],
-        })
-    }
-
-    /// True if random numbers may be drawn.
-    fn draws(&self) -> bool {
-        match self {
-            Step::Crop(crop) => crop.draws(),
-            Step::RandomResizedCrop(_)
-            | Step::HorizontalFlip(_)
-            | Step::RandomErasing(_)
-            | Step::RandomRotation(_) => true,
-            Step::Scale(scale) => scale.draws(),
-            Step::Color(color) => color.has_effect(),
-            Step::Intensity(intensity) => intensity.has_effect(),
-            Step::Mean(_) | Step::Normalize(_) | Step::Transpose | Step::Identity | Step::Cast => false,
-        }
-    }
-
-    /// True if the results are floating-point numbers for any input.
-    fn makes_reals(&self) -> bool {
-        match self {
-            Step::Mean(_) | Step::Normalize(_) => true,
-            Step::RandomErasing(erasing) => !erasing.fill().is_of_bytes(),
-            Step::RandomRotation(rotation) => !rotation.fill.is_of_bytes(),
-            Step::Color(color) => color.has_effect(),
-            Step::Intensity(intensity) => intensity.has_effect(),
-            _ => false,
-        }
-    }
-}
+use super::step::{Effect, Step};
+use super::view::{Size, View};
 
 /// Transforms that are applied one after another.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Pipeline {
-    steps: Vec<Step>,
+    steps: Vec<Arc<dyn Step>>,
     transposed: bool,
     /// The number of a `Normalize` after which no step changes values: those in 8 bits are normalized where they are stored.
     normalized_last: Option<usize>,
@@ -155,57 +35,6 @@ pub enum Transformed<'a, F> {
     Reals(View<'a, F>),
 }
 
-/// Memory that pipelines reuse from one picture to the next.
-#[derive(Debug, Default)]
-pub struct PipelineScratch<F: Value> {
-    bytes: Buffers<u8>,
-    reals: Buffers<F>,
-}
-
-/// A picture, another one that is made of it, and a row.
-#[derive(Debug, Default)]
-struct Buffers<T: Value> {
-    picture: Vec<T>,
-    next: Vec<T>,
-    row: Vec<T>,
-    resize: ResizeScratch<T>,
-}
-
-/// The part of the current picture that is seen.
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    size: Size,
-    rect: Rect,
-    mirrored: bool,
-}
-
-impl Frame {
-    fn whole(size: Size) -> Frame {
-        Frame { size, rect: Rect { x: 0, y: 0, width: size.width, height: size.height }, mirrored: false }
-    }
-
-    /// Restricts the view to a part of it.
-    fn cut(&mut self, rect: Rect, mirrored: bool) {
-        let x = if self.mirrored { self.rect.width - rect.x - rect.width } else { rect.x };
-        self.rect = Rect { x: self.rect.x + x, y: self.rect.y + rect.y, ..rect };
-        self.mirrored ^= mirrored;
-    }
-
-    /// The visible part of a whole picture.
-    fn of<T: Value>(self, whole: View<'_, T>) -> View<'_, T> {
-        let view = whole.cut(self.rect);
-        if self.mirrored { view.mirrored() } else { view }
-    }
-
-    fn is_whole(self) -> bool {
-        !self.mirrored && self.seen() == self.size
-    }
-
-    fn seen(self) -> Size {
-        Size::new(self.rect.height, self.rect.width, self.size.channels)
-    }
-}
-
 /// A fault of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtStep {
@@ -220,18 +49,16 @@ impl Pipeline {
     ///
     /// # Errors
     /// A transform after `Transpose` or `Cast` that is not `Cast`.
-    pub fn new(steps: Vec<Step>) -> Result<Pipeline, AtStep> {
-        let is_last = |step: &Step| matches!(step, Step::Transpose | Step::Cast);
+    pub fn new(steps: Vec<Arc<dyn Step>>) -> Result<Pipeline, AtStep> {
         for (before, pair) in steps.windows(2).enumerate() {
-            if is_last(&pair[0]) && pair[1] != Step::Cast {
+            if pair[0].effect().comes_last() && pair[1].effect() != Effect::Converted {
                 let fault = TransformFault::Order { found: pair[1].name(), after: pair[0].name() };
                 return Err(AtStep { step: before + 1, fault });
             }
         }
-        let transposed = steps.contains(&Step::Transpose);
-        let stays = |step: &Step| matches!(step, Step::Transpose | Step::Cast | Step::Identity);
-        let last = steps.iter().rposition(|step| !stays(step));
-        let normalized_last = last.filter(|&last| matches!(steps[last], Step::Normalize(_)));
+        let transposed = steps.iter().any(|step| step.effect() == Effect::Transposed);
+        let last = steps.iter().rposition(|step| step.effect() == Effect::Pixels);
+        let normalized_last = last.filter(|&last| steps[last].as_normalize().is_some());
         Ok(Pipeline { steps, transposed, normalized_last })
     }
 
@@ -245,7 +72,7 @@ impl Pipeline {
         for (number, step) in self.steps.iter().enumerate() {
             dims = step.output(dims).map_err(|fault| AtStep { step: number, fault })?;
         }
-        let values = if self.steps.iter().any(Step::makes_reals) { reals } else { input.values };
+        let values = if self.steps.iter().any(|step| step.makes_reals()) { reals } else { input.values };
         let [height, width, channels] = dims;
         let dims = if self.transposed { [channels, height, width] } else { dims };
         Ok(SampleType::dense(values, dims))
@@ -253,7 +80,7 @@ impl Pipeline {
 
     /// True if random numbers may be drawn.
     pub fn draws(&self) -> bool {
-        self.steps.iter().any(Step::draws)
+        self.steps.iter().any(|step| step.draws())
     }
 
     /// The most bytes that the buffers take for a picture of this size; a floating-point number has `real` bytes.
@@ -265,12 +92,8 @@ impl Pipeline {
         let (mut size, mut is_real) = (size, false);
         for step in &self.steps {
             is_real |= step.makes_reals();
-            match step {
-                Step::Scale(scale) => (size.width, size.height) = scale.size(),
-                Step::RandomErasing(_) | Step::RandomRotation(_) => {}
-                step if step.makes_reals() => {}
-                _ => continue,
-            }
+            let Some(written_size) = step.written(size) else { continue };
+            size = written_size;
             let written = if is_real { &mut reals } else { &mut bytes };
             written[0] = written[0].max(values(size));
             written.sort_unstable();
@@ -300,182 +123,23 @@ impl Pipeline {
         if size.values() == 0 {
             return Err(TransformFault::NoPixels { width: size.width, height: size.height });
         }
-        let mut work = Work { scratch, picture, stage: Stage::Given, frame: Frame::whole(size) };
+        let mut canvas = Canvas::new(picture, copy, scratch);
         let mut last = None;
         for (i, step) in self.steps.iter().enumerate() {
             random.begin(i);
-            match step {
-                Step::Normalize(normalize)
-                    if self.normalized_last == Some(i) && work.stage != Stage::Reals =>
-                {
-                    normalize.check(work.frame.size.channels)?;
+            match step.as_normalize().filter(|_| self.normalized_last == Some(i) && !canvas.is_real()) {
+                Some(normalize) => {
+                    normalize.check(canvas.size().channels)?;
                     last = Some(normalize);
                 }
-                step => work.apply(step, copy, random)?,
+                None => F::apply(&**step, &mut canvas, random)?,
             }
         }
-        let Work { scratch, picture, stage, frame } = work;
-        if stage == Stage::Reals {
-            return Ok(Transformed::Reals(frame.of(View::new(&scratch.reals.picture, frame.size))));
-        }
-        let view = stage.bytes(frame, picture, &scratch.bytes.picture);
-        Ok(last.map_or(Transformed::Bytes(view), |normalize| Transformed::Normalized(view, normalize)))
-    }
-}
-
-/// The buffer that holds the current picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Given,
-    Bytes,
-    Reals,
-}
-
-/// A picture on its way through a pipeline.
-struct Work<'a, F: Value> {
-    scratch: &'a mut PipelineScratch<F>,
-    picture: View<'a, u8>,
-    stage: Stage,
-    frame: Frame,
-}
-
-impl<F: Real> Work<'_, F> {
-    fn apply(&mut self, step: &Step, copy: u32, random: &mut dyn Random) -> Result<(), TransformFault> {
-        let Size { height, width, .. } = self.frame.seen();
-        match step {
-            Step::Crop(crop) => {
-                let (rect, mirrored) = crop.rectangle((width, height), copy, random);
-                self.frame.cut(rect, mirrored);
-            }
-            Step::RandomResizedCrop(crop) => {
-                self.frame.cut(crop.rectangle((width, height), random), false);
-            }
-            Step::HorizontalFlip(probability) => {
-                self.frame.mirrored ^= random.real(0.0, 1.0) < *probability;
-            }
-            Step::RandomErasing(erasing) => {
-                erasing.fill().check(step.name(), self.frame.size.channels)?;
-                // The type of the values is the same whether a rectangle is covered or not.
-                if !erasing.fill().is_of_bytes() {
-                    self.reals();
-                }
-                match erasing.rectangle((width, height), random) {
-                    Some(rect) if self.stage == Stage::Reals => {
-                        let (size, values) = self.reals();
-                        erasing.cover(size, values, rect, F::from);
-                    }
-                    Some(rect) => {
-                        let (size, values) = self.bytes();
-                        erasing.cover(size, values, rect, |value| value as u8);
-                    }
-                    None => {}
-                }
-            }
-            Step::RandomRotation(rotation) => self.rotate(rotation, random)?,
-            Step::Scale(scale) => self.scale(scale, scale.interpolation(random))?,
-            Step::Mean(mean) => {
-                let (size, values) = self.reals();
-                mean.apply(size, values)?;
-            }
-            Step::Color(color) if color.has_effect() => {
-                let (size, values) = self.reals();
-                color.apply(size, values, random);
-            }
-            Step::Intensity(intensity) if intensity.has_effect() => {
-                let (size, values) = self.reals();
-                intensity.apply(size, values, random);
-            }
-            Step::Normalize(normalize) if self.stage == Stage::Reals => {
-                let (size, values) = self.reals();
-                normalize.apply(size.channels, values)?;
-            }
-            Step::Normalize(normalize) => {
-                let PipelineScratch { bytes, reals } = &mut *self.scratch;
-                reals.picture.clear();
-                let Buffers { picture, row, .. } = bytes;
-                let view = self.stage.bytes(self.frame, self.picture, picture);
-                normalize.check(view.size().channels)?;
-                normalize.append_to(view, row, &mut reals.picture);
-                (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
-            }
-            Step::Color(_) | Step::Intensity(_) | Step::Transpose | Step::Identity | Step::Cast => {}
-        }
-        Ok(())
-    }
-
-    fn rotate(&mut self, rotation: &RandomRotation, random: &mut dyn Random) -> Result<(), TransformFault> {
-        rotation.fill.check("RandomRotation", self.frame.size.channels)?;
-        let turn = rotation.turn(random);
-        if self.stage == Stage::Reals || !rotation.fill.is_of_bytes() {
-            let (size, _) = self.reals();
-            let Buffers { picture, next, .. } = &mut self.scratch.reals;
-            rotation.apply(turn, size, picture, next, F::from);
-            std::mem::swap(picture, next);
-        } else {
-            let (size, _) = self.bytes();
-            let Buffers { picture, next, .. } = &mut self.scratch.bytes;
-            rotation.apply(turn, size, picture, next, |value| value as u8);
-            std::mem::swap(picture, next);
-        }
-        Ok(())
-    }
-
-    fn scale(&mut self, scale: &Scale, how: Interpolation) -> Result<(), TransformFault> {
-        let PipelineScratch { bytes, reals } = &mut *self.scratch;
-        let size = match self.stage {
-            Stage::Reals => {
-                let Buffers { picture, next, resize, .. } = reals;
-                let size =
-                    scale.apply(self.frame.of(View::new(picture, self.frame.size)), how, resize, next)?;
-                std::mem::swap(picture, next);
-                size
-            }
-            stage => {
-                let Buffers { picture, next, resize, .. } = bytes;
-                let size = scale.apply(stage.bytes(self.frame, self.picture, picture), how, resize, next)?;
-                std::mem::swap(picture, next);
-                self.stage = Stage::Bytes;
-                size
-            }
-        };
-        self.frame = Frame::whole(size);
-        Ok(())
-    }
-
-    /// The current picture in 8 bits, which is not in floating-point numbers yet; all of it is seen.
-    fn bytes(&mut self) -> (Size, &mut [u8]) {
-        let Buffers { picture, next, row, .. } = &mut self.scratch.bytes;
-        if self.stage == Stage::Given || !self.frame.is_whole() {
-            next.clear();
-            self.stage.bytes(self.frame, self.picture, picture).append_to(row, next, |value| value);
-            std::mem::swap(picture, next);
-        }
-        (self.stage, self.frame) = (Stage::Bytes, Frame::whole(self.frame.seen()));
-        (self.frame.size, picture)
-    }
-
-    /// The current picture in floating-point numbers, all of which are seen.
-    fn reals(&mut self) -> (Size, &mut [F]) {
-        let PipelineScratch { bytes, reals } = &mut *self.scratch;
-        let Buffers { picture, next, row, .. } = reals;
-        if self.stage != Stage::Reals {
-            picture.clear();
-            let Buffers { picture: held, row, .. } = bytes;
-            self.stage.bytes(self.frame, self.picture, held).append_to(row, picture, F::from);
-        } else if !self.frame.is_whole() {
-            next.clear();
-            self.frame.of(View::new(picture, self.frame.size)).append_to(row, next, |value| value);
-            std::mem::swap(picture, next);
-        }
-        (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
-        (self.frame.size, picture)
-    }
-}
-
-impl Stage {
-    /// The visible part of a picture in 8 bits: of the input or of the buffer.
-    fn bytes<'v>(self, frame: Frame, given: View<'v, u8>, held: &'v [u8]) -> View<'v, u8> {
-        frame.of(if self == Stage::Given { given } else { View::new(held, frame.size) })
+        Ok(match (canvas.finish(), last) {
+            (Made::Reals(view), _) => Transformed::Reals(view),
+            (Made::Bytes(view), None) => Transformed::Bytes(view),
+            (Made::Bytes(view), Some(normalize)) => Transformed::Normalized(view, normalize),
+        })
     }
 }
 
@@ -533,26 +197,43 @@ mod tests {
     use tesson_core::Draw;
 
     use super::super::axis::Interpolation;
-    use super::super::crop::{CropKind, CropSize};
+    use super::super::cast::Cast;
+    use super::super::color::Color;
+    use super::super::crop::{Crop, CropKind, CropSize};
     use super::super::fill::Fill;
-    use super::super::scale::ScaleMode;
+    use super::super::horizontal_flip::HorizontalFlip;
+    use super::super::random_erasing::RandomErasing;
+    use super::super::scale::{Scale, ScaleMode};
+    use super::super::transpose::Transpose;
     use super::*;
 
-    fn center(width: usize, height: usize) -> Step {
+    fn flip(probability: f64) -> Arc<dyn Step> {
+        Arc::new(HorizontalFlip(probability))
+    }
+
+    fn transpose() -> Arc<dyn Step> {
+        Arc::new(Transpose)
+    }
+
+    fn cast() -> Arc<dyn Step> {
+        Arc::new(Cast)
+    }
+
+    fn center(width: usize, height: usize) -> Arc<dyn Step> {
         let size = CropSize::Pixels(width, height);
-        Step::Crop(Crop { kind: CropKind::Center, size, aspect_ratio: [1.0; 2], jitter: false, hflip: false })
+        Arc::new(Crop { kind: CropKind::Center, size, aspect_ratio: [1.0; 2], jitter: false, hflip: false })
     }
 
-    fn scale(width: usize, height: usize) -> Step {
+    fn scale(width: usize, height: usize) -> Arc<dyn Step> {
         let mode = ScaleMode::Fill;
-        Step::Scale(Scale::new([width, height], 3, mode, [Interpolation::Linear]).expect("a usable size"))
+        Arc::new(Scale::new([width, height], 3, mode, [Interpolation::Linear]).expect("a usable size"))
     }
 
-    fn normalize() -> Step {
-        Step::Normalize(Normalize::new(255.0, &[0.5; 3], &[0.25; 3]).expect("usable"))
+    fn normalize() -> Arc<dyn Step> {
+        Arc::new(Normalize::new(255.0, &[0.5; 3], &[0.25; 3]).expect("usable"))
     }
 
-    fn transformed(steps: &[Step], pixels: &[u8], size: Size) -> Vec<f32> {
+    fn transformed(steps: &[Arc<dyn Step>], pixels: &[u8], size: Size) -> Vec<f32> {
         let pipeline = Pipeline::new(steps.to_vec()).expect("an order");
         let (mut scratch, mut store) = (PipelineScratch::default(), StoreScratch::default());
         let mut out = Vec::new();
@@ -570,16 +251,16 @@ mod tests {
     fn steps_together_give_what_they_give_apart() {
         let size = Size::new(11, 13, 3);
         let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 37 % 251) as u8).collect();
-        let flip = Step::HorizontalFlip(1.0);
+
         let steps = [
-            flip,
+            flip(1.0),
             center(9, 8),
             scale(6, 5),
             center(4, 4),
             normalize(),
             center(3, 2),
-            Step::Transpose,
-            Step::Cast,
+            transpose(),
+            cast(),
         ];
         let (mut current, mut at) = (pixels.clone(), size);
         for (step, after) in
@@ -596,8 +277,8 @@ mod tests {
     fn normalizing_where_pictures_are_stored_gives_what_normalizing_before_gives() {
         let size = Size::new(3, 5, 3);
         let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 53 % 251) as u8).collect();
-        for last in [vec![], vec![Step::Transpose], vec![Step::Transpose, Step::Cast]] {
-            let steps = |middle: &[Step]| [&[Step::HorizontalFlip(1.0)], middle, &last].concat();
+        for last in [vec![], vec![transpose()], vec![transpose(), cast()]] {
+            let steps = |middle: &[Arc<dyn Step>]| [&[flip(1.0)], middle, &last].concat();
             let stored = steps(&[center(4, 3), normalize()]);
             assert_eq!(Pipeline::new(stored.clone()).expect("an order").normalized_last, Some(2));
             let before = steps(&[normalize(), center(4, 3)]);
@@ -611,14 +292,9 @@ mod tests {
         let size = Size::new(6, 7, 3);
         let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 53 % 251) as u8).collect();
         let erasing = |value: f32| {
-            Step::RandomErasing(RandomErasing::new(
-                1.0,
-                [0.3; 2],
-                [1.0; 2],
-                Fill::new([value]).expect("a value"),
-            ))
+            Arc::new(RandomErasing::new(1.0, [0.3; 2], [1.0; 2], Fill::new([value]).expect("a value")))
         };
-        let before = [Step::HorizontalFlip(1.0), center(5, 4)];
+        let before = [flip(1.0), center(5, 4)];
         let plain = transformed(&before, &pixels, size);
         let with = |value: f32| transformed(&[&before[..], &[erasing(value)]].concat(), &pixels, size);
         // 0.3 of 20 pixels: 2 by 2 of them, three channels each.
@@ -634,39 +310,39 @@ mod tests {
     #[test]
     fn shapes_are_known_as_far_as_they_can_be() {
         let open = SampleType::dense(ValueType::U8, [None, None, Some(3)]);
-        let output = |steps: &[Step]| {
+        let output = |steps: &[Arc<dyn Step>]| {
             let pipeline = Pipeline::new(steps.to_vec()).expect("an order");
             pipeline.output(&open, ValueType::F32).map(|output| output.to_string())
         };
         assert_eq!(output(&[]), Ok("uint8 ?x?x3".into()));
         assert_eq!(output(&[scale(6, 5), center(9, 4)]), Ok("uint8 4x6x3".into()));
-        assert_eq!(output(&[scale(6, 5), normalize(), Step::Transpose]), Ok("float32 3x5x6".into()));
-        assert_eq!(output(&[center(9, 4), Step::HorizontalFlip(0.5)]), Ok("uint8 ?x?x3".into()));
+        assert_eq!(output(&[scale(6, 5), normalize(), transpose()]), Ok("float32 3x5x6".into()));
+        assert_eq!(output(&[center(9, 4), flip(0.5)]), Ok("uint8 ?x?x3".into()));
         let two = Normalize::new(1.0, &[0.0; 2], &[1.0]).expect("usable");
-        assert_eq!(output(&[scale(6, 5), Step::Normalize(two)]).map_err(|refused| refused.step), Err(1));
+        assert_eq!(output(&[scale(6, 5), Arc::new(two)]).map_err(|refused| refused.step), Err(1));
     }
 
     #[test]
     fn the_buffers_of_a_picture_are_those_that_its_steps_write() {
-        let bytes = |steps: &[Step]| {
+        let bytes = |steps: &[Arc<dyn Step>]| {
             Pipeline::new(steps.to_vec()).expect("an order").working_bytes(Size::new(100, 200, 3), 4)
         };
-        assert_eq!(bytes(&[center(9, 9), Step::HorizontalFlip(0.5), Step::Transpose]), 0);
-        assert_eq!(bytes(&[center(9, 9), scale(6, 5), Step::Transpose]), 90);
+        assert_eq!(bytes(&[center(9, 9), flip(0.5), transpose()]), 0);
+        assert_eq!(bytes(&[center(9, 9), scale(6, 5), transpose()]), 90);
         assert_eq!(bytes(&[scale(6, 5), scale(7, 5), scale(2, 2)]), 105 + 90);
         assert_eq!(bytes(&[normalize(), scale(6, 5)]), 4 * (60_000 + 90));
-        let color = Step::Color(Color { brightness: 0.5, contrast: 0.0, saturation: 0.0 });
+        let color = Arc::new(Color { brightness: 0.5, contrast: 0.0, saturation: 0.0 });
         assert_eq!(bytes(&[scale(6, 5), color.clone(), color]), 90 + 2 * 4 * 90);
     }
 
     #[test]
     fn transforms_after_the_last_ones_are_refused() {
-        let order = |steps: &[Step]| Pipeline::new(steps.to_vec()).map(|_| ());
-        assert_eq!(order(&[Step::Transpose, Step::Cast, Step::Cast]), Ok(()));
-        for after in [Step::Transpose, scale(1, 1)] {
-            let at = |steps: &[Step]| order(steps).map_err(|refused| refused.step);
-            assert_eq!(at(&[Step::Transpose, after.clone()]), Err(1));
-            assert_eq!(at(&[scale(1, 1), Step::Cast, after]), Err(2));
+        let order = |steps: &[Arc<dyn Step>]| Pipeline::new(steps.to_vec()).map(|_| ());
+        assert_eq!(order(&[transpose(), cast(), cast()]), Ok(()));
+        for after in [transpose(), scale(1, 1)] {
+            let at = |steps: &[Arc<dyn Step>]| order(steps).map_err(|refused| refused.step);
+            assert_eq!(at(&[transpose(), after.clone()]), Err(1));
+            assert_eq!(at(&[scale(1, 1), cast(), after]), Err(2));
         }
     }
 

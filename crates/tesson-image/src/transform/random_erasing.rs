@@ -1,8 +1,90 @@
 //! Covering a random rectangle of a picture, in torchvision's sense.
 
+use std::sync::Arc;
+
+use tesson_core::identity::{Identity, List};
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value,
+};
+
+use super::canvas::Canvas;
+use super::fault::TransformFault;
 use super::fill::Fill;
+use super::options::{SEED, describe_seed, range, reals, share};
 use super::random::Random;
+use super::real::Real;
+use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Size};
+use crate::picture_transforms::{self, NamedStep, refused};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "RandomErasing",
+    help: "Covers a random rectangle of the picture, as torchvision does.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::with_default(
+        "probability",
+        OptionKind::Real,
+        "0.5",
+        "The share of pictures that have such a rectangle, from 0 to 1.",
+    ),
+    OptionSpec::with_default(
+        "areaRatio",
+        OptionKind::Numbers,
+        "0.02:0.33",
+        "Smallest and largest share of the area.",
+    ),
+    OptionSpec::with_default(
+        "aspectRatio",
+        OptionKind::Numbers,
+        "0.3:3.3",
+        "Smallest and largest ratio of width to height.",
+    ),
+    OptionSpec::with_default(
+        "value",
+        OptionKind::Numbers,
+        "0",
+        "What the rectangle is filled with, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits.",
+    ),
+    SEED,
+]);
+
+/// Smallest and largest share and ratio.
+fn ranges(options: &Options<'_>) -> Result<[[f64; 2]; 2], ConfigError> {
+    Ok([range(options, "areaRatio", 1.0)?, range(options, "aspectRatio", f64::INFINITY)?])
+}
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let (probability, [area, aspect]) = (share(options, "probability")?, ranges(options)?);
+    let value: Vec<f32> = options.numbers("value")?.into_iter().map(|x| x as f32).collect();
+    let ([small, large], [narrow, wide]) = (area, aspect);
+    let identity = Identity::new("random erasing", 1)
+        .field("probability", probability)
+        .field("area", format_args!("{small}:{large}"))
+        .field("aspect", format_args!("{narrow}:{wide}"))
+        .field("value", List(&value));
+    let fill = Fill::new(value).map_err(|fault| refused(options, "value", &fault))?;
+    let erasing = RandomErasing::new(probability, area, aspect, fill);
+    Ok(NamedStep { step: Arc::new(erasing), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let [area, aspect] = ranges(options)?;
+    let value = options.numbers("value")?.into_iter().map(Value::Real).collect();
+    let mut section = Section::from_iter([
+        ("probability", Value::Real(share(options, "probability")?)),
+        ("areaRatio", reals(area)),
+        ("aspectRatio", reals(aspect)),
+        ("value", Value::List(value)),
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}
 
 /// Covers a random rectangle of a picture with a fill.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,11 +100,6 @@ impl RandomErasing {
     /// two limits.
     pub fn new(probability: f64, area_ratio: [f64; 2], aspect_ratio: [f64; 2], fill: Fill) -> RandomErasing {
         RandomErasing { probability, area_ratio, aspect_ratio, fill }
-    }
-
-    /// The fill of rectangles.
-    pub fn fill(&self) -> &Fill {
-        &self.fill
     }
 
     /// The rectangle of a picture of this size; `None` where nothing is covered: by the probability, or because ten drawn
@@ -57,6 +134,56 @@ impl RandomErasing {
                 }
             }
         }
+    }
+}
+
+impl StepFacts for RandomErasing {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
+        size[2].map_or(Ok(()), |channels| self.fill.check(FORMAT.name, channels))?;
+        Ok(size)
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn makes_reals(&self) -> bool {
+        !self.fill.is_of_bytes()
+    }
+
+    fn written(&self, size: Size) -> Option<Size> {
+        Some(size)
+    }
+}
+
+impl ApplyStep for RandomErasing {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        let Size { height, width, channels } = canvas.size();
+        self.fill.check(FORMAT.name, channels)?;
+        // The type of the values is the same whether a rectangle is covered or not.
+        if self.makes_reals() {
+            canvas.reals();
+        }
+        match self.rectangle((width, height), random) {
+            Some(rect) if canvas.is_real() => {
+                let (size, values) = canvas.reals();
+                self.cover(size, values, rect, F::from);
+            }
+            Some(rect) => {
+                let (size, values) = canvas.bytes();
+                self.cover(size, values, rect, |value| value as u8);
+            }
+            None => {}
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,71 @@
 //! A random rectangle in torchvision's sense: an evenly drawn share of the area, an aspect ratio drawn evenly in its logarithm.
 
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat,
+};
+
+use super::canvas::Canvas;
+use super::fault::TransformFault;
+use super::options::{SEED, describe_seed, range, reals};
 use super::random::Random;
-use super::view::Rect;
+use super::real::Real;
+use super::step::{ApplyStep, OpenSize, StepFacts};
+use super::view::{Rect, Size};
+use crate::picture_transforms::{self, NamedStep};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "RandomResizedCrop",
+    help: "Cuts out a random rectangle as torchvision does, to be followed by a `Scale`.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::with_default(
+        "areaRatio",
+        OptionKind::Numbers,
+        "0.08:1",
+        "Smallest and largest share of the area.",
+    ),
+    OptionSpec::with_default(
+        "aspectRatio",
+        OptionKind::Numbers,
+        "0.75:1.3333333333333333",
+        "Smallest and largest ratio of width to height.",
+    ),
+    SEED,
+]);
+
+fn crop(options: &Options<'_>) -> Result<RandomResizedCrop, ConfigError> {
+    Ok(RandomResizedCrop {
+        area_ratio: range(options, "areaRatio", 1.0)?,
+        aspect_ratio: range(options, "aspectRatio", f64::INFINITY)?,
+    })
+}
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let crop = crop(options)?;
+    let RandomResizedCrop { area_ratio: [small, large], aspect_ratio: [narrow, wide] } = crop;
+    let identity = Identity::new("random resized crop", 1)
+        .field("area", format_args!("{small}:{large}"))
+        .field("aspect", format_args!("{narrow}:{wide}"));
+    Ok(NamedStep { step: Arc::new(crop), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let crop = crop(options)?;
+    let mut section = Section::from_iter([
+        ("areaRatio", reals(crop.area_ratio)),
+        ("aspectRatio", reals(crop.aspect_ratio)),
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}
 
 /// Cuts out a random rectangle. A [`Scale`](super::scale::Scale) after it gives all of them one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +102,32 @@ impl RandomResizedCrop {
         };
         let (w, h) = (w.clamp(1, width), h.clamp(1, height));
         Rect { x: (width - w) / 2, y: (height - h) / 2, width: w, height: h }
+    }
+}
+
+impl StepFacts for RandomResizedCrop {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn output(&self, [_, _, channels]: OpenSize) -> Result<OpenSize, TransformFault> {
+        Ok([None, None, channels])
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+}
+
+impl ApplyStep for RandomResizedCrop {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        let Size { height, width, .. } = canvas.size();
+        canvas.cut(self.rectangle((width, height), random));
+        Ok(())
     }
 }
 

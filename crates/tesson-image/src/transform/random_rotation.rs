@@ -3,9 +3,95 @@
 //! The picture keeps its size. Positions are whole numbers of 1/2^25 of a pixel, and 8-bit pictures are blended in whole numbers,
 //! so results do not depend on how a processor rounds.
 
+use std::sync::Arc;
+
+use tesson_core::identity::{Identity, List};
+use tesson_core::{
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value, Words,
+};
+
+use super::canvas::Canvas;
+use super::fault::TransformFault;
 use super::fill::Fill;
+use super::options::{SEED, describe_seed, reals};
 use super::random::Random;
+use super::real::Real;
+use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::Size;
+use crate::picture_transforms::{self, NamedStep, refused};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "RandomRotation",
+    help: "Turns the picture about its centre by a random angle; its size stays.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Chained(picture_transforms::open),
+};
+
+/// The values of `interpolation`: true if pixels are blended.
+static INTERPOLATIONS: Words<bool, 2> = Words::new([("nearest", false), ("linear", true)]);
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::required(
+        "degrees",
+        OptionKind::Numbers,
+        "Smallest and largest angle, counterclockwise; one number is the largest to either side.",
+    ),
+    OptionSpec::with_default(
+        "interpolation",
+        INTERPOLATIONS.kind(),
+        "nearest",
+        "Whether the nearest pixel is taken, or the four around a position are blended.",
+    ),
+    OptionSpec::with_default(
+        "value",
+        OptionKind::Numbers,
+        "0",
+        "What lies outside of the picture, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits.",
+    ),
+    SEED,
+]);
+
+fn degrees(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
+    let given = options.numbers("degrees")?;
+    let range = match given[..] {
+        [most] => [-most, most],
+        [smallest, largest] => [smallest, largest],
+        _ => [f64::NAN; 2],
+    };
+    if range.iter().all(|angle| angle.is_finite()) && range[0] <= range[1] {
+        return Ok(range);
+    }
+    let found: Vec<String> = given.iter().map(f64::to_string).collect();
+    let what = format!(
+        "found `{}`, expected an angle from 0, or the smallest angle and the largest one",
+        found.join(":")
+    );
+    Err(ConfigError::new(options.path("degrees"), what))
+}
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let (degrees, blends) = (degrees(options)?, options.word("interpolation", &INTERPOLATIONS)?);
+    let value: Vec<f32> = options.numbers("value")?.into_iter().map(|x| x as f32).collect();
+    let identity = Identity::new("random rotation", 1)
+        .field("degrees", format_args!("{}:{}", degrees[0], degrees[1]))
+        .flag("linear", blends)
+        .field("value", List(&value));
+    let fill = Fill::new(value).map_err(|fault| refused(options, "value", &fault))?;
+    Ok(NamedStep { step: Arc::new(RandomRotation { degrees, blends, fill }), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let value = options.numbers("value")?.into_iter().map(Value::Real).collect();
+    let mut section = Section::from_iter([
+        ("degrees", reals(degrees(options)?)),
+        ("interpolation", Value::Text(options.text("interpolation")?)),
+        ("value", Value::List(value)),
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}
 
 /// Turns a picture by a random angle.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +173,7 @@ impl RandomRotation {
     }
 
     /// Replaces the contents of `out` by the turned picture.
-    pub(super) fn apply<T: Blend>(
+    pub(super) fn rotate<T: Blend>(
         &self,
         turn: Turn,
         size: Size,
@@ -123,6 +209,47 @@ impl RandomRotation {
     }
 }
 
+impl StepFacts for RandomRotation {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
+        size[2].map_or(Ok(()), |channels| self.fill.check(FORMAT.name, channels))?;
+        Ok(size)
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn makes_reals(&self) -> bool {
+        !self.fill.is_of_bytes()
+    }
+
+    fn written(&self, size: Size) -> Option<Size> {
+        Some(size)
+    }
+}
+
+impl ApplyStep for RandomRotation {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        self.fill.check(FORMAT.name, canvas.size().channels)?;
+        let turn = self.turn(random);
+        if canvas.is_real() || self.makes_reals() {
+            canvas.replace_reals(|size, values, out| self.rotate(turn, size, values, out, F::from));
+        } else {
+            canvas
+                .replace_bytes(|size, values, out| self.rotate(turn, size, values, out, |value| value as u8));
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +257,7 @@ mod tests {
     fn turned(degrees: f64, blends: bool, size: Size, values: &[u8]) -> Vec<u8> {
         let rotation = RandomRotation { degrees: [degrees; 2], blends, fill: Fill::new([9.0]).unwrap() };
         let mut out = Vec::new();
-        rotation.apply(Turn::new(degrees), size, values, &mut out, |x| x as u8);
+        rotation.rotate(Turn::new(degrees), size, values, &mut out, |x| x as u8);
         out
     }
 
@@ -157,7 +284,7 @@ mod tests {
         assert_eq!(turned(45.0, false, size, &[1, 2, 3, 4, 5, 6, 7, 8, 9])[4], 5);
         let (floats, mut out) = ([100.0f32; 9], Vec::new());
         let rotation = RandomRotation { degrees: [45.0; 2], blends: true, fill: Fill::new([9.0]).unwrap() };
-        rotation.apply(Turn::new(45.0), size, &floats, &mut out, |x| x);
+        rotation.rotate(Turn::new(45.0), size, &floats, &mut out, |x| x);
         assert!(out.iter().zip(found).all(|(float, byte)| (float - f32::from(byte)).abs() <= 0.5));
     }
 }

@@ -2,8 +2,12 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
+use super::canvas::Canvas;
+use super::fault::TransformFault;
+use super::random::Random;
 use super::random_rotation::Blend;
 use super::resize::Value;
+use super::step::Step;
 
 /// 32- or 64-bit floats.
 pub trait Real:
@@ -19,17 +23,43 @@ pub trait Real:
 {
     /// The nearest number of the type.
     fn rounded(x: f64) -> Self;
+
+    /// Applies a step to a picture whose floating-point numbers are of the type.
+    ///
+    /// # Errors
+    /// The picture does not fit the step.
+    fn apply(
+        step: &dyn Step,
+        canvas: &mut Canvas<'_, Self>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault>;
 }
 
 impl Real for f32 {
     fn rounded(x: f64) -> f32 {
         x as f32
     }
+
+    fn apply(
+        step: &dyn Step,
+        canvas: &mut Canvas<'_, f32>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        step.apply_f32(canvas, random)
+    }
 }
 
 impl Real for f64 {
     fn rounded(x: f64) -> f64 {
         x
+    }
+
+    fn apply(
+        step: &dyn Step,
+        canvas: &mut Canvas<'_, f64>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        step.apply_f64(canvas, random)
     }
 }
 

@@ -1,14 +1,20 @@
 //! Mirroring pictures left to right, at random.
 
+use std::sync::Arc;
+
 use tesson_core::identity::Identity;
 use tesson_core::{
     ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
     TransformFormat, Value,
 };
 
-use crate::options::{SEED, describe_seed, share};
+use super::canvas::Canvas;
+use super::fault::TransformFault;
+use super::options::{SEED, describe_seed, share};
+use super::random::Random;
+use super::real::Real;
+use super::step::{ApplyStep, StepFacts};
 use crate::picture_transforms::{self, NamedStep};
-use crate::transform::pipeline::Step;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "HorizontalFlip",
@@ -31,11 +37,38 @@ static OPTIONS: OptionTable = OptionTable(&[
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
     let probability = share(options, "probability")?;
     let identity = Identity::new("horizontal flip", 1).field("probability", probability);
-    Ok(NamedStep { step: Step::HorizontalFlip(probability), identity })
+    Ok(NamedStep { step: Arc::new(HorizontalFlip(probability)), identity })
 }
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
     let mut section = Section::from_iter([("probability", Value::Real(share(options, "probability")?))]);
     describe_seed(options, &mut section)?;
     Ok(section)
+}
+
+/// Mirrors pictures left to right with this probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HorizontalFlip(pub f64);
+
+impl StepFacts for HorizontalFlip {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+}
+
+impl ApplyStep for HorizontalFlip {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        if random.real(0.0, 1.0) < self.0 {
+            canvas.mirror();
+        }
+        Ok(())
+    }
 }

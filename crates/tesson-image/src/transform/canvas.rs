@@ -1,0 +1,233 @@
+//! A picture on its way through a pipeline, and the memory that it uses.
+//!
+//! A picture stays in 8 bits until a step needs floating-point numbers. Cutting and mirroring copy nothing: a [`Frame`] says
+//! which part is seen, and the next step that reads pixels reads only that. Whatever writes pixels leaves a whole frame.
+
+use super::axis::Interpolation;
+use super::fault::TransformFault;
+use super::normalize::Normalize;
+use super::real::Real;
+use super::resize::{ResizeScratch, Value};
+use super::scale::Scale;
+use super::view::{Rect, Size, View};
+
+/// Memory that pipelines reuse from one picture to the next.
+#[derive(Debug, Default)]
+pub struct PipelineScratch<F: Value> {
+    bytes: Buffers<u8>,
+    reals: Buffers<F>,
+}
+
+/// A picture, another one that is made of it, and a row.
+#[derive(Debug, Default)]
+struct Buffers<T: Value> {
+    picture: Vec<T>,
+    next: Vec<T>,
+    row: Vec<T>,
+    resize: ResizeScratch<T>,
+}
+
+/// The part of the current picture that is seen.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    size: Size,
+    rect: Rect,
+    mirrored: bool,
+}
+
+impl Frame {
+    fn whole(size: Size) -> Frame {
+        Frame { size, rect: Rect { x: 0, y: 0, width: size.width, height: size.height }, mirrored: false }
+    }
+
+    /// Cuts out a part of what is seen.
+    fn cut(&mut self, rect: Rect) {
+        let x = if self.mirrored { self.rect.width - rect.x - rect.width } else { rect.x };
+        self.rect = Rect { x: self.rect.x + x, y: self.rect.y + rect.y, ..rect };
+    }
+
+    /// The part of a whole picture that is seen.
+    fn of<T: Value>(self, whole: View<'_, T>) -> View<'_, T> {
+        let view = whole.cut(self.rect);
+        if self.mirrored { view.mirrored() } else { view }
+    }
+
+    fn is_whole(self) -> bool {
+        !self.mirrored && self.seen() == self.size
+    }
+
+    fn seen(self) -> Size {
+        Size::new(self.rect.height, self.rect.width, self.size.channels)
+    }
+}
+
+/// The buffer that holds the current picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The caller's.
+    Given,
+    /// The one of 8-bit values.
+    Bytes,
+    /// The one of floating-point numbers.
+    Reals,
+}
+
+impl Stage {
+    /// The seen part of a picture in 8 bits: of the given one or the held one.
+    fn bytes<'v>(self, frame: Frame, given: View<'v, u8>, held: &'v [u8]) -> View<'v, u8> {
+        frame.of(if self == Stage::Given { given } else { View::new(held, frame.size) })
+    }
+}
+
+/// A picture on its way through a pipeline.
+pub struct Canvas<'a, F: Value> {
+    scratch: &'a mut PipelineScratch<F>,
+    picture: View<'a, u8>,
+    copy: u32,
+    stage: Stage,
+    frame: Frame,
+}
+
+/// The picture that steps have made.
+pub(super) enum Made<'a, F> {
+    /// In 8 bits.
+    Bytes(View<'a, u8>),
+    /// In floating-point numbers.
+    Reals(View<'a, F>),
+}
+
+impl<'a, F: Real> Canvas<'a, F> {
+    /// Starts with a picture in 8 bits, which is one of several copies.
+    pub(super) fn new(
+        picture: View<'a, u8>,
+        copy: u32,
+        scratch: &'a mut PipelineScratch<F>,
+    ) -> Canvas<'a, F> {
+        Canvas { scratch, picture, copy, stage: Stage::Given, frame: Frame::whole(picture.size()) }
+    }
+
+    /// The result of the steps applied so far.
+    pub(super) fn finish(self) -> Made<'a, F> {
+        let Canvas { scratch, picture, stage, frame, .. } = self;
+        match stage {
+            Stage::Reals => Made::Reals(frame.of(View::new(&scratch.reals.picture, frame.size))),
+            _ => Made::Bytes(stage.bytes(frame, picture, &scratch.bytes.picture)),
+        }
+    }
+
+    /// The number of the picture among the copies of its sequence, for crops of several views.
+    pub(super) fn copy(&self) -> u32 {
+        self.copy
+    }
+
+    /// The size of what is seen.
+    pub(super) fn size(&self) -> Size {
+        self.frame.seen()
+    }
+
+    /// True where the picture has floating-point numbers.
+    pub(super) fn is_real(&self) -> bool {
+        self.stage == Stage::Reals
+    }
+
+    /// Leaves a rectangle of what is seen.
+    pub(super) fn cut(&mut self, rect: Rect) {
+        self.frame.cut(rect);
+    }
+
+    /// Mirrors what is seen, left to right.
+    pub(super) fn mirror(&mut self) {
+        self.frame.mirrored ^= true;
+    }
+
+    /// Normalizes the picture.
+    ///
+    /// # Errors
+    /// Another number of channels than there are means.
+    pub(super) fn normalize(&mut self, normalize: &Normalize) -> Result<(), TransformFault> {
+        if self.stage == Stage::Reals {
+            let (size, values) = self.reals();
+            return normalize.apply_to(size.channels, values);
+        }
+        let PipelineScratch { bytes, reals } = &mut *self.scratch;
+        reals.picture.clear();
+        let Buffers { picture, row, .. } = bytes;
+        let view = self.stage.bytes(self.frame, self.picture, picture);
+        normalize.check(view.size().channels)?;
+        normalize.append_to(view, row, &mut reals.picture);
+        (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
+        Ok(())
+    }
+
+    /// Resizes the picture.
+    ///
+    /// # Errors
+    /// Another number of channels than declared.
+    pub(super) fn resize(&mut self, scale: &Scale, how: Interpolation) -> Result<(), TransformFault> {
+        let PipelineScratch { bytes, reals } = &mut *self.scratch;
+        let size = match self.stage {
+            Stage::Reals => {
+                let Buffers { picture, next, resize, .. } = reals;
+                let view = self.frame.of(View::new(picture, self.frame.size));
+                let size = scale.resize(view, how, resize, next)?;
+                std::mem::swap(picture, next);
+                size
+            }
+            stage => {
+                let Buffers { picture, next, resize, .. } = bytes;
+                let view = stage.bytes(self.frame, self.picture, picture);
+                let size = scale.resize(view, how, resize, next)?;
+                std::mem::swap(picture, next);
+                self.stage = Stage::Bytes;
+                size
+            }
+        };
+        self.frame = Frame::whole(size);
+        Ok(())
+    }
+
+    /// Replaces the picture in 8 bits by one of the same size; `make` is given the old values and the vector to fill.
+    pub(super) fn replace_bytes(&mut self, make: impl FnOnce(Size, &[u8], &mut Vec<u8>)) {
+        let (size, _) = self.bytes();
+        let Buffers { picture, next, .. } = &mut self.scratch.bytes;
+        make(size, picture, next);
+        std::mem::swap(picture, next);
+    }
+
+    /// Replaces the picture in floating-point numbers, as [`Canvas::replace_bytes`] does.
+    pub(super) fn replace_reals(&mut self, make: impl FnOnce(Size, &[F], &mut Vec<F>)) {
+        let (size, _) = self.reals();
+        let Buffers { picture, next, .. } = &mut self.scratch.reals;
+        make(size, picture, next);
+        std::mem::swap(picture, next);
+    }
+
+    /// The current picture in 8 bits, which is not in floating-point numbers yet; all of it is seen.
+    pub(super) fn bytes(&mut self) -> (Size, &mut [u8]) {
+        let Buffers { picture, next, row, .. } = &mut self.scratch.bytes;
+        if self.stage == Stage::Given || !self.frame.is_whole() {
+            next.clear();
+            self.stage.bytes(self.frame, self.picture, picture).append_to(row, next, |value| value);
+            std::mem::swap(picture, next);
+        }
+        (self.stage, self.frame) = (Stage::Bytes, Frame::whole(self.frame.seen()));
+        (self.frame.size, picture)
+    }
+
+    /// The current picture in floating-point numbers, all of which are seen.
+    pub(super) fn reals(&mut self) -> (Size, &mut [F]) {
+        let PipelineScratch { bytes, reals } = &mut *self.scratch;
+        let Buffers { picture, next, row, .. } = reals;
+        if self.stage != Stage::Reals {
+            picture.clear();
+            let Buffers { picture: held, row, .. } = bytes;
+            self.stage.bytes(self.frame, self.picture, held).append_to(row, picture, F::from);
+        } else if !self.frame.is_whole() {
+            next.clear();
+            self.frame.of(View::new(picture, self.frame.size)).append_to(row, next, |value| value);
+            std::mem::swap(picture, next);
+        }
+        (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
+        (self.frame.size, picture)
+    }
+}
