@@ -1,7 +1,7 @@
 //! Cutting minibatches (spec/engine.md §6, §7): the rules for what a minibatch may hold. Each order loops over its
 //! own sequences and calls [`Cut::put`] for each.
 //!
-//! Advice for the next editor: the order of the tests in `put` is the specification's (§6.2). The size comes first,
+//! Advice for the next editor: the order of the tests in `put` is the specification's (spec/engine.md §6.2). The size comes first,
 //! so a minibatch that is full ends without touching the end of the data; a forced sequence skips that test and no
 //! other. `planner/count.rs` counts by the same rules and `planner/seek_step.rs` computes with them: change all
 //! three. `put` runs for every sequence of every rank, so it is inlined, and the rare endings are in `ends_in`, which

@@ -96,8 +96,8 @@ impl Planner {
         self.seek(index, 0, Some(demand))
     }
 
-    /// Goes to the first sequence that starts at or after a position, in samples since the start (spec/engine.md
-    /// §10.1), even beyond the end of the data. Without a demand no rule of ranks is applied. `None`: more of the
+    /// Goes to the first sequence that starts at or after a position, in samples since the start
+    /// (spec/engine.md §10.1), even beyond the end of the data. Without a demand no rule of ranks is applied. `None`: more of the
     /// index is needed.
     ///
     /// Reads through the lengths of the sweep up to there, unless the order is as stored or all lengths are equal.
@@ -357,8 +357,8 @@ impl Planner {
         if index.n_samples() == 0 {
             return Err(PlanRefusal::NoSamples);
         }
-        // Such a rank would never fill a window: the reference hangs, or reads other ranks' sequences (spec/engine.md
-        // §8.2).
+        // Such a rank would never fill a window: the reference hangs, or reads other ranks' sequences
+        // (spec/engine.md §8.2).
         if let (true, Some(demand), Sharing::Chunk) = (self.info.is_local, demand, self.spec.sharing)
             && demand.rank >= self.info.n_shared(index)
         {

@@ -1,9 +1,9 @@
 //! How ranks share the sequences: the demand of a call, and which sequences belong to a rank (spec/engine.md §6.3,
-//! §6.4).
+//! spec/engine.md §6.4).
 //!
 //! A sequence belongs to the rank `home mod workers`; what `home` is, the order defines (`Next::home`). The limits of
 //! a demand are those of the exact range, not of the reference, which takes the size as a signed 32-bit number
-//! (§6.1).
+//! (spec/engine.md §6.1).
 
 use crate::PlanRefusal;
 

@@ -6,9 +6,9 @@
 //! the cursor in the first of each.
 //!
 //! Advice for the next editor. A slot asks for another sequence while it holds no *more* samples than a minibatch
-//! takes (`T ≥ waiting` in §9.3), so it always reads ahead by one sequence: the recorded sweep ends and the end of
+//! takes (`T ≥ waiting` in spec/engine.md §9.3), so it always reads ahead by one sequence: the recorded sweep ends and the end of
 //! the data depend on that. The right splice goes back before the end of the sequence is tested, so that a full slot
-//! of one sequence repeats samples even of its end (§9.4). `planner/count.rs` fills slots in the same way to count
+//! of one sequence repeats samples even of its end (spec/engine.md §9.4). `planner/count.rs` fills slots in the same way to count
 //! equal steps: change both.
 
 use std::collections::VecDeque;

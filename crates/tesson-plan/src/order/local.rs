@@ -5,7 +5,7 @@
 //! delivered.
 //!
 //! Advice for the next editor: the end of a sweep is an entry of the window and is consumed only while the minibatch
-//! has room (§8), so the last minibatch of the data may not report it. A cursor names a window by its start and an
+//! has room (spec/engine.md §8), so the last minibatch of the data may not report it. A cursor names a window by its start and an
 //! entry by its number, since a window can be filled again from its start alone. After a minibatch the cursor is
 //! moved to an entry that exists, so that states equal those of the reference.
 

@@ -85,7 +85,7 @@ pub(crate) struct OrderInfo {
     /// True if it can plan while the index still grows.
     pub(crate) plans_while_indexing: bool,
     /// `true`: a minibatch ends as soon as it is full (spec/engine.md §7); `false`: it ends before the next sequence
-    /// that does not fit (§6.2).
+    /// that does not fit (spec/engine.md §6.2).
     pub(crate) stops_when_full: bool,
     pub(crate) shared_unit: SharedUnit,
     /// True if the shares of ranks are drawn again in each sweep. If not, they repeat after as many sweeps as there

@@ -5,7 +5,7 @@
 //! sweep ends; the sequences of each sweep in it are shuffled together.
 //!
 //! Advice for the next editor: the seed of each shuffle is the sum of the place at which the window began (0 after a
-//! sweep end), the sweep and the seed, and the shuffle is the tail swap (§4), not the full swap of `shuffle.rs`. Both
+//! sweep end), the sweep and the seed, and the shuffle is the tail swap (spec/engine.md §4), not the full swap of `shuffle.rs`. Both
 //! are CNTK's. With several workers the reference crashes or hangs in cases that are listed there; this file follows
 //! the rules of the text in them.
 

@@ -1,7 +1,7 @@
 //! The shuffle of examples, in a buffer (spec/tfds.md §8.5).
 //!
 //! Advice for the next editor: a shuffle begins its own pass with the traversal, and its input only with the first
-//! example (§8.4). What is below it then still stands where the traversal before ended, which `passes`, `buffers` and
+//! example (spec/tfds.md §8.4). What is below it then still stands where the traversal before ended, which `passes`, `buffers` and
 //! states must not mistake for the present one. A pass is drawn again from its start to reach a position; a saved
 //! buffer shortens that and is no second kind of state: one that is not reached, does not fit or disagrees with the
 //! input is refused.

@@ -1,5 +1,5 @@
-//! The number of parts, items and values in each row, derived from the lengths of the stored lists (spec/tfds.md
-//! §6.2).
+//! The number of parts, items and values in each row, derived from the lengths of the stored lists
+//! (spec/tfds.md §6.2).
 
 use tesson_formats::example::{self, List};
 
