@@ -7,7 +7,7 @@ use claxon::{FlacReader, FlacReaderOptions};
 use crate::fault::AudioFault;
 use crate::wav::{Wav, unreadable};
 
-/// What the beginning of a file says.
+/// The format that the header of a file declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Samples of each channel in a second.
@@ -16,14 +16,14 @@ pub(crate) struct Header {
     pub(crate) n_samples: u64,
 }
 
-/// A file whose beginning has been read.
+/// A file after its header has been read.
 enum Opened<R: Read> {
     Wav(Wav),
     Flac(FlacReader<R>),
 }
 
 impl<R: BufRead + Seek> Opened<R> {
-    /// Reads the beginning of a file of so many bytes.
+    /// Reads the header of a file of `size` bytes.
     fn new(mut file: R, size: u64) -> Result<Opened<R>, AudioFault> {
         skip_id3(&mut file)?;
         let start = file.fill_buf().map_err(unreadable)?;
@@ -66,7 +66,7 @@ fn skip_id3(file: &mut (impl BufRead + Seek)) -> Result<(), AudioFault> {
     file.seek_relative(10 + length + footer).map_err(unreadable)
 }
 
-/// Reads what the beginning of a file of so many bytes says.
+/// Reads the format that the header of a file of `size` bytes declares.
 pub(crate) fn header(file: impl Read + Seek, size: u64) -> Result<Header, AudioFault> {
     Opened::new(io::BufReader::with_capacity(HEADER_BYTES, file), size)?.header()
 }
@@ -118,7 +118,7 @@ impl Decoded {
     }
 }
 
-/// What a whole number of so many bits is multiplied by, to lie between -1 and 1.
+/// The factor that scales an integer of `bits` bits to between -1 and 1.
 fn scale(bits: u32) -> f32 {
     1.0 / (1_u64 << bits.saturating_sub(1).min(32)) as f32
 }

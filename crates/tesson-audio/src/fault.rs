@@ -1,9 +1,9 @@
-//! What can be wrong with lists of recordings and the files that they list.
+//! The faults of lists of recordings and of the files that they list.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What can be wrong with recordings.
+    /// A fault of recordings or of their list.
     pub enum AudioFault {
         /// A line of a list has a key alone.
         NoPath { found: String = "u1".into() }

@@ -1,14 +1,15 @@
 //! Logarithmic energies of mel filters, as Kaldi's `compute-fbank-feats` computes them without dither.
 //!
-//! A frame of `W` samples begins every `S` samples, as long as all of it is there: `1 + (N − W) / S` frames of `N` samples,
-//! which lie between -1 and 1. Of each frame
+//! A frame of `W` samples begins every `S` samples while a whole frame is left: `N` samples, which lie between -1 and
+//! 1, have `1 + (N − W) / S` frames. For each frame
 //!
 //! 1. the mean is subtracted;
 //! 2. each sample loses `preemphasis` times the one before it, the first one of itself;
 //! 3. sample `i` is multiplied by `(0.5 − 0.5 cos(2πi / (W − 1)))^0.85`;
 //! 4. zeros make it as long as the next power of two, `P`, of which the squared magnitudes of the Fourier transform are the
 //!    powers at the frequencies `k · rate / P`, `k < P / 2`;
-//! 5. filter `m` of `M` weighs these: a triangle in mel, `1127 ln(1 + f / 700)`, from corner `m` over corner `m + 1`, where
+//! 5. filter `m` of `M` weights these: a triangle in mel, `1127 ln(1 + f / 700)`, from corner `m` over corner `m +
+//!    1`, where
 //!    it is 1, to corner `m + 2`, of `M + 2` corners evenly spaced from the lowest to the highest frequency;
 //! 6. the natural logarithm of the sum is the value, of at least `2^-23`.
 
@@ -52,7 +53,7 @@ struct Workspace {
 impl LogMel {
     pub(crate) fn new(spec: LogMelSpec) -> LogMel {
         let padded = (spec.window as usize).next_power_of_two();
-        // Without the kernels of some processors: all of them give the same bits.
+        // The library is built without its kernels for particular processors, so all processors give the same bits.
         let fft = FftPlanner::new().plan_fft_forward(padded);
         let last = f64::from(spec.window.max(2) - 1);
         let taper = |i: u32| {

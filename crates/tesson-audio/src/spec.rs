@@ -1,8 +1,8 @@
-//! What energies of mel filters are computed of.
+//! The parameters of mel energies.
 
 use tesson_core::identity::Identity;
 
-/// What energies are computed of, and how.
+/// The parameters of mel energies: the frames, and the filters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogMelSpec {
     /// Samples in a second.
@@ -12,14 +12,14 @@ pub(crate) struct LogMelSpec {
     pub(crate) window: u32,
     /// Samples from the beginning of a frame to that of the next.
     pub(crate) shift: u32,
-    /// The frequencies that filters lie between, in hertz.
+    /// The frequencies between which the filters lie, in hertz.
     pub(crate) lowest: f64,
     pub(crate) highest: f64,
     pub(crate) preemphasis: f64,
 }
 
 impl LogMelSpec {
-    /// The number of frames in so many samples.
+    /// The number of frames in `n_samples` samples.
     pub(crate) fn n_frames(&self, n_samples: u64) -> u64 {
         match n_samples.checked_sub(self.window.into()) {
             Some(more) => 1 + more / u64::from(self.shift),

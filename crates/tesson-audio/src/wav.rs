@@ -1,14 +1,14 @@
-//! WAV files: the chunks at their beginning, and samples of every form that is not compressed.
+//! WAV files: the chunks before the samples, and samples of every uncompressed encoding.
 //!
-//! Numbers lie in the high bits of their containers, whatever the number of bits that count: so says the format, for plain
-//! headers and extensible ones alike. The lower bits are zeros then, and a sample is the container's value.
+//! The format puts numbers into the high bits of their containers, for any number of valid bits, with plain and with
+//! extensible headers. The lower bits are then zeros, and a sample is the container's value.
 
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 use crate::fault::AudioFault;
 
-/// A WAV file's header: rate, channels, encoding, and where the samples lie.
+/// A WAV file's header: rate, channels, encoding, and the extent of the samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wav {
     /// Samples of each channel in a second.
@@ -19,10 +19,10 @@ pub(crate) struct Wav {
     data: Range<u64>,
 }
 
-/// How a sample is written.
+/// The encoding of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    /// Whole numbers in containers of so many bytes, 1 to 8. Those of one byte have no sign.
+    /// Whole numbers in containers of this number of bytes, 1 to 8. Those of one byte have no sign.
     Whole(u16),
     Float32,
     Float64,
@@ -33,7 +33,7 @@ enum Encoding {
 /// Sizes that programs declare which write to a pipe and cannot come back: the chunk reaches to the end of the file.
 const OPEN_SIZES: [u32; 3] = [u32::MAX, 0x7fff_ffff, 0x7fff_f000];
 
-/// Where the format of an extensible header stands, after the plain header.
+/// The offset of the format in an extensible header, after the plain header.
 const SUB_FORMAT: usize = 24;
 
 /// Bytes of a sub-format that follow the two of the format.
@@ -60,7 +60,7 @@ const COMPRESSED: [(u16, &str); 10] = [
 ];
 
 impl Wav {
-    /// Reads the chunks of a file of so many bytes up to its samples.
+    /// Reads the chunks of a file of `size` bytes up to its samples.
     pub(crate) fn read(file: &mut (impl Read + Seek), size: u64) -> Result<Wav, AudioFault> {
         let mut start = [0; 12];
         read_exact(file, &mut start)?;

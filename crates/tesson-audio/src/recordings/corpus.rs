@@ -27,7 +27,7 @@ impl Recording {
     }
 }
 
-/// About what a fault takes, with its text.
+/// The approximate memory of a fault with its text, in bytes.
 const FAULTY_BYTES: usize = 256;
 
 pub(super) struct AudioCorpus {

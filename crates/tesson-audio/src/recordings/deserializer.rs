@@ -1,4 +1,4 @@
-//! A list, read when a source is opened, and what the headers of its recordings say.
+//! A list, read when a source is opened, and the headers of its recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) struct Recordings {
     options: AudioOptions,
     facts: DeserializerFacts,
     keys: Arc<Keys>,
-    /// What is wrong with the list.
+    /// The faults of the list.
     defects: Vec<DataError>,
 }
 
@@ -61,7 +61,7 @@ impl Recordings {
         DataError::new(fault, at).within(None, Some(self.keys.get(i))).listed(Some(listing))
     }
 
-    /// What a recording says of itself.
+    /// Reads the header of a recording, and the size of its file.
     fn look(&self, i: usize, fetch: &dyn Fetch) -> Result<Result<(Header, u64), AudioFault>, Error> {
         let resource = ResourceId(1 + i as u32);
         let size = match fetch.size(resource) {
@@ -78,8 +78,9 @@ impl Recordings {
         }
     }
 
-    /// The recordings that are read, with their frames, and what is wrong with some of these by their numbers in the list. A
-    /// recording that cannot be read keeps its place, one frame long, where faults may be forgiven or are listed.
+    /// The recordings that are read, with their frames, and the faults of some by their numbers in the list. If
+    /// faults may be forgiven or are listed, a recording that cannot be read stays in the corpus with a length of one
+    /// frame.
     fn looked_at(
         &self,
         fetch: &dyn Fetch,
@@ -146,7 +147,7 @@ impl Recordings {
     }
 }
 
-/// The results of a job one by one, or what ended it.
+/// The results of a job one by one, or the error that ended it.
 fn flatten<T>(results: Result<Vec<T>, Error>) -> Vec<Result<T, Error>> {
     match results {
         Ok(results) => results.into_iter().map(Ok).collect(),

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use crate::fault::AudioFault;
 
-/// Where a line begins, and its number from 1.
+/// The offset of a line, and its number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineStart {
     pub(super) offset: u64,
     pub(super) number: u32,
 }
 
-/// What a line names.
+/// The parts of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) key: &'a str,

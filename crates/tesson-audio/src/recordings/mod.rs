@@ -1,10 +1,10 @@
-//! Recordings that a list names, a key and a file in each line.
+//! Recordings of a list, which has a key and a file in each line.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `options` | the options, resolved |
-//! | `list` | lines of lists, and what their paths start from |
-//! | `source_file` | a listed file, read as far as a decoder asks for it |
+//! | `list` | lines of lists, and the folder of their relative paths |
+//! | `source_file` | a listed file, read as far as a decoder needs |
 //! | `deserializer` | the list read when a source is opened, and the headers of all recordings |
 //! | `corpus` | recordings read when minibatches need them |
 

@@ -1,4 +1,4 @@
-//! The options of recordings, and what they mean.
+//! The options of recordings, resolved.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ pub(super) struct AudioOptions {
     pub(super) forgives: bool,
 }
 
-/// Samples in a second, at most: what recordings have is far below.
+/// The most samples in a second, far above those of any recording.
 const MOST_RATE: u64 = 1 << 20;
 
 /// Seconds of a frame, at most.
@@ -120,7 +120,7 @@ impl AudioOptions {
     }
 }
 
-/// What energies are computed of.
+/// The parameters of mel energies.
 fn mel(stream: &Options<'_>) -> Result<LogMelSpec, ConfigError> {
     let whole = |option: &str, most: u64| match stream.whole(option)? {
         n if (1..=most).contains(&n) => Ok(n as u32),

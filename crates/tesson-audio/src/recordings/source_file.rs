@@ -12,7 +12,7 @@ pub(super) struct SourceFile<'a> {
     size: u64,
     at: u64,
     buffer: Vec<u8>,
-    /// What kept bytes from being read: a decoder passes on its text alone.
+    /// The error that stopped a read; a decoder passes on only its text.
     error: &'a Mutex<Option<Error>>,
 }
 
