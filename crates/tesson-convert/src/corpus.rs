@@ -9,17 +9,18 @@ use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, Stre
 
 use crate::{ConvertError, Encoder, Sequences, TakeEncoded};
 
-/// Samples that are asked for at a time, at most.
+/// The most samples that are requested at a time.
 const MINIBATCH: u64 = 1024;
 
-/// Bytes of dense samples that are asked for at a time, about: what has been decoded is to be in the cache still.
+/// The approximate bytes of dense samples that are requested at a time, so that decoded values are still in the
+/// processor's cache.
 const MINIBATCH_BYTES: u64 = 256 << 10;
 
 /// Everything that a source delivers.
 pub struct Corpus {
     source: Source,
     streams: Vec<StreamSpec>,
-    /// Samples that are asked for at a time.
+    /// The number of samples that are requested at a time.
     size: u64,
     minibatch: Option<Minibatch>,
     /// The sequence in the minibatch, and of each stream its first sample.
@@ -28,8 +29,8 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The sequences of a source that reads its data once, in order. `element` says in which type each stream is
-    /// written. The façade's `Source::into_sequences`.
+    /// The sequences of a source that reads its data once, in order. `element` returns the type in which each stream
+    /// is written. The façade's `Source::into_sequences` calls this.
     #[doc(hidden)]
     pub fn new(source: Source, element: impl Fn(&StreamInfo) -> Element) -> Corpus {
         let spec = |info: &StreamInfo| StreamSpec {
@@ -69,7 +70,7 @@ impl Sequences for Corpus {
             self.at += 1;
         }
         while self.minibatch.as_ref().is_none_or(|m| self.at == m.n_sequences()) {
-            // The memory of the one before is given back first.
+            // The memory of the previous minibatch is freed first.
             self.minibatch = None;
             let Some(minibatch) = self.source.next_minibatch(self.size)? else { return Ok(false) };
             if let Some(ragged) = minibatch.streams().iter().find(|batch| batch.info().ragged) {
@@ -99,10 +100,10 @@ impl Sequences for Corpus {
         });
         let columns = columns.collect();
         let n_sequences = minibatch.n_sequences() - at;
-        // What is delivered has been brought in order where it was read.
+        // Delivered samples were already put in order when they were read.
         let key = &|i| minibatch.keys().get(at + i);
         to(&Batch { n_sequences, columns, ordered: true, numbers_are_lines: true, key })?;
-        // Where the last one begins is of no use: what comes next is another minibatch.
+        // The beginning of the last one is not needed: the next sequence is in another minibatch.
         self.at += n_sequences - 1;
         Ok(())
     }

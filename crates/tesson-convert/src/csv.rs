@@ -21,7 +21,7 @@ pub struct Csv {
     record: ByteRecord,
     waiting: bool,
     n_columns: usize,
-    /// Of each stream its columns; the label is the first one if there is one.
+    /// The columns of each stream; with a label that is the first stream.
     columns: Vec<Vec<usize>>,
     label: bool,
     key: Option<usize>,
@@ -128,7 +128,7 @@ impl Csv {
             }
             for (place, &column) in columns.iter().enumerate() {
                 let field = &self.record[column];
-                // What is no UTF-8 is no number.
+                // A field that is not UTF-8 is not a number.
                 let value =
                     stream.number(std::str::from_utf8(field).unwrap_or_default()).map_err(|what| {
                         let hint = hint(&self.record, column, row.line);
@@ -143,7 +143,7 @@ impl Csv {
     }
 }
 
-/// What may help with a field that is no number.
+/// A hint on a field that is not a number.
 fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
     let field = shown(&record[column]);
     let is_value = |part: &str| Value::parse(part).is_some();
@@ -174,7 +174,7 @@ fn features(name: &str, n: usize, options: &TableOptions) -> StreamSpec {
     }
 }
 
-/// A field for messages, and for what is a number or nothing.
+/// A field as text, for messages and for the test whether it is a number or empty.
 fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim().to_owned()
 }

@@ -10,34 +10,34 @@ use tesson_formats::write::WriteError;
 /// A conversion that could not be done.
 #[derive(Debug)]
 pub enum ConvertError {
-    /// The input cannot be read as what it is said to be.
+    /// The input cannot be read in the declared format.
     Input(Error),
-    /// A row of a table that means nothing.
+    /// A row of a table is invalid.
     Row {
         /// The file.
         file: PathBuf,
         /// The line it begins in, from 1.
         line: u64,
-        /// What was found and what was expected.
+        /// The found and the expected.
         what: String,
     },
-    /// Options that mean nothing for this input, with the repair.
+    /// Options are invalid for this input; the text has the remedy.
     Usage(String),
     /// A file that cannot be opened, read or written.
     File {
         /// The file.
         file: PathBuf,
-        /// What the system answers.
+        /// The system's error.
         source: io::Error,
     },
     /// The output's format cannot hold this.
     Refused {
         /// The file that was to be written.
         file: PathBuf,
-        /// What, and the repair.
+        /// The value that cannot be held, and the remedy.
         what: String,
     },
-    /// What was written is not what was read.
+    /// The output differs from the input.
     Differs(String),
 }
 

@@ -1,5 +1,5 @@
-//! JSON lines: an object a line, a sequence each. Where a field has the key, lines of one key that follow each other are one
-//! sequence.
+//! JSON lines: an object in each line, which is a sequence. If a field has the key, consecutive lines with the same
+//! key are one sequence.
 //!
 //! | a field | is |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `{"3": 0.5}` | a sparse sample: columns and values |
 //! | `[{"3": 0.5}, {}]` | sparse samples |
 //!
-//! What a field is in the first line it is in all. Objects without entries and empty lists say nothing: they are sparse
-//! samples or none.
+//! A field has the same form in all lines as in the first one. Objects without entries and empty lists fit any form:
+//! they are empty sparse samples, or none.
 
 use std::fmt;
 use std::fs::File;
@@ -47,10 +47,10 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Opens a file and looks at its first line.
+    /// Opens a file and reads its first line.
     ///
     /// # Errors
-    /// A file that cannot be read, has no line, or whose first one is no object with the fields asked for.
+    /// A file that cannot be read, has no line, or does not begin with an object that has the requested fields.
     pub fn open(file: &Path, options: &TableOptions) -> Result<JsonLines, ConvertError> {
         check(options)?;
         let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
@@ -129,7 +129,7 @@ impl JsonLines {
     }
 }
 
-/// JSON in which no object has two values of one name: the first would be lost.
+/// JSON that is refused if an object has two values of one name, since the first would be lost.
 struct Unambiguous(Json);
 
 impl<'de> Deserialize<'de> for Unambiguous {
@@ -196,7 +196,7 @@ fn missing(row: &Row<'_>, field: &str, object: &Map<String, Json>) -> ConvertErr
     row.error(format!("there is no field `{field}`{hint}"))
 }
 
-/// What a stream is, by its first value.
+/// The specification of a stream, derived from its first value.
 fn spec(name: &str, value: &Json, options: &TableOptions, row: &Row<'_>) -> Result<StreamSpec, ConvertError> {
     let (sparse, dim) = match value {
         Json::Number(_) => (false, Some(1)),
@@ -212,7 +212,7 @@ fn spec(name: &str, value: &Json, options: &TableOptions, row: &Row<'_>) -> Resu
     Ok(StreamSpec { name: name.into(), sparse, dim, element: options.element, classes: Arc::default() })
 }
 
-/// A value as it stands in the file, texts without their quotes.
+/// A value as it is written in the file, but texts without quotes.
 fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

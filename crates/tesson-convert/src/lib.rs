@@ -1,16 +1,17 @@
-//! Conversions: sequences from anything that can be read, to CNTK's text and binary formats.
+//! Conversions of sequences from any input to CNTK's text and binary formats.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `corpus` | the sequences of a source, one after the other |
-//! | `table` | what tables of fields have in common: which fields make which stream |
-//! | `csv`, `svm`, `jsonl` | the tables there are |
-//! | `output` | the file that is written, under a temporary name until it is whole |
-//! | `verify` | comparing what was written with what it was made of |
+//! | `table` | the common part of tables: which fields make which stream |
+//! | `csv`, `svm`, `jsonl` | the kinds of tables |
+//! | `output` | the output file, under a temporary name until it is complete |
+//! | `verify` | comparing the output with the input |
 //! | `records` | files of records: read, checked, indexed, converted |
 //!
-//! Sequences stream: what is held is a minibatch or a row, and the open chunk of a binary file. To that a corpus goes without
-//! minibatches where it can ([`Sequences::encode`]). What is written depends on the sequences alone, never on threads and memory.
+//! Sequences are streamed: memory holds a minibatch or a row, and the open chunk of a binary file. A corpus is
+//! written to a binary file without minibatches where possible ([`Sequences::encode`]). The output depends on the
+//! sequences alone, never on threads and memory.
 //!
 //! This crate follows the `tesson` façade and has no stability promise of its own.
 
@@ -49,20 +50,20 @@ pub trait Sequences: Sequence {
     /// The streams of each sequence.
     fn streams(&self) -> Vec<StreamSpec>;
 
-    /// Whether keys that are numbers may be those of lines, which mean nothing in another file.
+    /// True if numeric keys may be line numbers, which have no meaning in another file.
     fn numbers_are_lines(&self) -> bool;
 
-    /// Goes to the next sequence, at first to the first one; false at the end.
+    /// Advances to the next sequence, at the first call to the first one. False at the end.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// [`ConvertError`] if the input cannot be read.
     fn advance(&mut self) -> Result<bool, ConvertError>;
 
-    /// Passes on the sequence that [`Sequences::advance`] came to and those after it that are loaded, and advances to the last
-    /// of them. There are `n_streams` streams.
+    /// Passes on the sequence that [`Sequences::advance`] reached and those after it that are loaded, and advances to
+    /// the last of them. There are `n_streams` streams.
     ///
     /// # Errors
-    /// What `to` answers.
+    /// The errors of `to`.
     fn hand_over(
         &mut self,
         n_streams: usize,
@@ -80,11 +81,12 @@ pub trait Sequences: Sequence {
         })
     }
 
-    /// Hands over all sequences, encoded by the threads that decode them, in order, each time with the bytes of the input
-    /// that have been read so far; false, and nothing done, where that cannot be. [`Sequences::advance`] has not been called.
+    /// Passes on all sequences in order, encoded by the threads that decode them, each time with the number of input
+    /// bytes read so far. Returns false, and does nothing, if the input does not support this. [`Sequences::advance`]
+    /// has not been called.
     ///
     /// # Errors
-    /// What cannot be read, and what `to` answers.
+    /// [`ConvertError`] if the input cannot be read; the errors of `to`.
     fn encode(&mut self, _encoder: &Encoder, _to: &mut TakeEncoded<'_>) -> Result<bool, ConvertError> {
         Ok(false)
     }
@@ -96,7 +98,7 @@ pub trait Sequences: Sequence {
 /// Takes encoded sequences, or why they could not be encoded, and the bytes of the input that have been read so far.
 pub type TakeEncoded<'a> = dyn FnMut(Result<Encoded, WriteError>, u64) -> Result<(), ConvertError> + 'a;
 
-/// What was written.
+/// A summary of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Number of sequences.
@@ -117,11 +119,12 @@ pub struct Written {
 /// Sequences between two calls of `progress`.
 const PROGRESS: u64 = 1 << 10;
 
-/// Writes sequences to a file, which appears under its name when it is complete. `progress` receives, now and then, the bytes
-/// of the input that have been read.
+/// Writes sequences to a file, which appears under its name when it is complete. `progress` is called from time to
+/// time with the number of input bytes read.
 ///
 /// # Errors
-/// What cannot be read, held by the format, or written. An old file of the name is then as it was.
+/// [`ConvertError`] if the input cannot be read, or the output not be written or not hold the values. An old file of
+/// that name is then unchanged.
 pub fn write(
     input: &mut dyn Sequences,
     output: &Path,

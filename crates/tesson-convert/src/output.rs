@@ -13,12 +13,12 @@ use tesson_formats::{cbf, ctf, mlf};
 
 use crate::ConvertError;
 
-/// Which format is written.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// CNTK's text format.
     Text,
-    /// CNTK's binary format, a chunk being closed when it has so many bytes.
+    /// CNTK's binary format; a chunk is closed when it has `chunk_bytes` bytes.
     Binary {
         /// The size.
         chunk_bytes: u64,
@@ -27,7 +27,7 @@ pub enum Form {
     Labels {
         /// As text or in binary.
         form: LabelForm,
-        /// Whether the beginnings of phones are marked in the input.
+        /// True if the beginnings of phones are marked in the input.
         boundaries: bool,
     },
 }
@@ -36,9 +36,9 @@ impl Form {
     /// The binary format with chunks as large as those of the text format are by default.
     pub const BINARY: Form = Form::Binary { chunk_bytes: cbf::write::CHUNK_BYTES };
 
-    /// The binary format for an input of so many bytes: about 64 chunks, fewer only where they would be smaller than a page,
-    /// more where they would be larger than [`Form::BINARY`]'s. Workers share whole chunks, and a window of the default size
-    /// covers them all.
+    /// The binary format for an input of `input_bytes` bytes: about 64 chunks, fewer if they would be smaller than a
+    /// page, more if they would be larger than those of [`Form::BINARY`]. Workers share whole chunks, and a window of
+    /// the default size covers them all.
     pub fn binary_of(input_bytes: u64) -> Form {
         Form::Binary {
             chunk_bytes: (input_bytes / SHARED_CHUNKS).clamp(LEAST_CHUNK, cbf::write::CHUNK_BYTES),
@@ -50,8 +50,8 @@ impl Form {
 const SHARED_CHUNKS: u64 = 64;
 const LEAST_CHUNK: u64 = 4 << 10;
 
-/// Refuses an output that is one of the inputs, whatever it is called, and one that exists and is to be kept: before hours of
-/// conversion, at whose end the same holds.
+/// Refuses an output that is one of the inputs, under any name, and one that exists and is to be kept. The end of a
+/// conversion checks the same; here it is found before hours of work.
 ///
 /// # Errors
 /// [`ConvertError::Usage`] with the file.
@@ -73,7 +73,7 @@ pub fn check_output(output: &Path, inputs: &[PathBuf], existing: Existing) -> Re
     }
 }
 
-/// Whether two names, links followed, are one file.
+/// True if two names lead to one file after links are followed.
 #[cfg(unix)]
 fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -81,7 +81,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|one| Some(one) == id(other))
 }
 
-/// Whether two names, links followed, are one file.
+/// True if two names lead to one file after links are followed.
 #[cfg(not(unix))]
 fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
@@ -98,14 +98,14 @@ pub(super) struct Output {
     guard: AtomicFile,
 }
 
-/// A finished file: its size, its streams with what was found of them, and the first key that it does not keep.
+/// A finished file: its size, its streams as they were found, and the first key that it does not keep.
 pub(super) struct Finished {
     pub(super) bytes: u64,
     pub(super) streams: Vec<StreamSpec>,
     pub(super) lost_key: Option<Key>,
 }
 
-/// What writes it.
+/// The writer of a format.
 enum Writer {
     Text(ctf::write::Writer<BufWriter<NewFile>>),
     Binary(cbf::write::Writer<BufWriter<NewFile>>),
@@ -120,7 +120,7 @@ impl Output {
         form: Form,
         streams: &[StreamSpec],
     ) -> Result<Output, ConvertError> {
-        // Named as the caller did, who knows nothing of another file.
+        // The error has the caller's name, not that of the temporary file.
         let (guard, file) = AtomicFile::create(path).map_err(|e| ConvertError::file(path, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);
         let writer = match form {
@@ -142,7 +142,7 @@ impl Output {
         }
     }
 
-    /// What encodes sequences on any thread, if the format has that.
+    /// The encoder of sequences for any thread, if the format has one.
     pub(super) fn encoder(&self) -> Option<Encoder> {
         match &self.writer {
             Writer::Text(_) | Writer::Labels(_) => None,
@@ -150,7 +150,7 @@ impl Output {
         }
     }
 
-    /// Appends what [`Output::encoder`] has made.
+    /// Appends bytes that [`Output::encoder`] has made.
     pub(super) fn append(&mut self, encoded: Encoded) -> Result<(), ConvertError> {
         match &mut self.writer {
             Writer::Text(_) | Writer::Labels(_) => unreachable!("nothing encodes these"),
@@ -162,7 +162,7 @@ impl Output {
         ConvertError::write(&self.path, e)
     }
 
-    /// Ends the file and gives it its name.
+    /// Completes the file and renames it to its name.
     pub(super) fn finish(mut self) -> Result<Finished, ConvertError> {
         self.writer().finish().map_err(|e| self.error(e))?;
         let streams = self.writer().streams();

@@ -16,7 +16,7 @@ use crate::table::{Building, Row, TableOptions, Value, check, label_stream, put_
 pub struct Svm {
     file: PathBuf,
     reader: BufReader<File>,
-    /// What the first index is called.
+    /// The number of the first index.
     base: i64,
     by_query: bool,
     /// The next row, without its line feed; empty at the end.

@@ -1,4 +1,4 @@
-//! What tables have in common: options, which fields make which stream, and the sequence that rows become.
+//! The common part of tables: options, the fields of each stream, and the sequence that rows become.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
 
 use crate::ConvertError;
 
-/// How a table is read.
+/// The options for reading a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TableOptions {
     /// The first row of a CSV file has the names of its columns.
     pub header: bool,
-    /// What stands between the fields of a CSV file.
+    /// The character between the fields of a CSV file.
     pub delimiter: u8,
     /// The column that is the stream `labels`; in JSON lines, the field that `one_hot` is for.
     pub label: Option<String>,
@@ -26,7 +26,7 @@ pub struct TableOptions {
     pub key: Option<String>,
     /// The streams and their columns; by default all columns that are not the label or the key are `features`.
     pub streams: Vec<StreamColumns>,
-    /// Columns of sparse features, by default as many as occur.
+    /// The number of columns of sparse features; by default as many as occur.
     pub dim: Option<u64>,
     /// The type of values.
     pub element: Element,
@@ -51,7 +51,7 @@ impl Default for TableOptions {
     }
 }
 
-/// A stream and what it is made of.
+/// A stream and its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamColumns {
     /// Its name.
@@ -60,12 +60,12 @@ pub struct StreamColumns {
     pub columns: Columns,
 }
 
-/// Columns as they are given: `3`, `1-784`, `a,b,c`; numbers from 0.
+/// Columns as they are written: `3`, `1-784`, `a,b,c`; numbers count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(pub String);
 
 impl StreamColumns {
-    /// A stream as it is given on a command line: `features=1-784`.
+    /// Parses a stream as it is written on a command line: `features=1-784`.
     ///
     /// # Errors
     /// A text without `=`, a name or columns.
@@ -83,7 +83,7 @@ impl StreamColumns {
 const MOST_COLUMNS: usize = 1 << 24;
 
 impl Columns {
-    /// Their numbers in a table of `n` columns, whose names are `names` if it has a header.
+    /// Their numbers in a table of `n` columns; `names` are those of its header, if it has one.
     pub(super) fn resolve(&self, n: usize, names: Option<&[String]>) -> Result<Vec<usize>, ConvertError> {
         let mut columns = Vec::new();
         for word in self.0.split(',') {
@@ -151,7 +151,7 @@ pub(super) fn key_of(text: &str, numbers: bool, row: &Row<'_>) -> Result<Key, Co
     }
 }
 
-/// Whether a table's first key makes all of them numbers.
+/// True if a table with this first key has numbers as keys.
 pub(super) fn is_number(key: &str) -> bool {
     key_number(key).is_some()
 }
@@ -161,8 +161,9 @@ fn key_number(key: &str) -> Option<u64> {
     key.parse().ok().filter(|n: &u64| n.to_string() == key)
 }
 
-/// Makes sequences of a table's rows, those of one key that follow each other being one. A table has a `building`, the key
-/// of its next row (`key_here`), and `take_row`, which appends that row; whether there is one, and the bytes read, are given.
+/// Implements [`crate::Sequences`] for a table: consecutive rows with one key are a sequence. A table has a
+/// `building`, the key of its next row (`key_here`), and `take_row`, which appends that row; the arguments say if
+/// there is a row, and how many bytes were read.
 macro_rules! sequences_of_rows {
     ($table:ident, |$rows:ident| $has_row:expr, |$reader:ident| $bytes_read:expr) => {
         impl crate::Sequences for $table {
@@ -218,7 +219,7 @@ pub(super) struct Building {
 /// One stream of it.
 pub(super) struct Stream {
     pub(super) spec: StreamSpec,
-    /// Whether numbers that the type cannot hold become the nearest that it can.
+    /// `true`: numbers that the type cannot hold are rounded to the nearest; `false`: they are refused.
     rounded: bool,
     n_samples: u32,
     values: Values,
@@ -296,7 +297,7 @@ impl Stream {
     /// Reads a number for this stream.
     ///
     /// # Errors
-    /// What is expected instead, or why the stream's type cannot hold the number; with the repair.
+    /// The expected value, or why the stream's type cannot hold the number; with the remedy.
     pub(super) fn number(&self, text: &str) -> Result<Value, String> {
         let value = Value::parse(text).ok_or("expected a number")?;
         let double = Held::of(value.double, text, f64::DIGITS);
@@ -344,7 +345,7 @@ impl Stream {
         self.value(value);
     }
 
-    /// Appends a value that is left out where it is 0 and the stream is sparse.
+    /// Appends a value; in a sparse stream a 0 is left out.
     pub(super) fn at(&mut self, column: usize, value: Value) {
         if !self.spec.sparse {
             self.value(value);
@@ -399,14 +400,14 @@ fn sort<T: Copy + std::ops::AddAssign>(columns: &mut Vec<i32>, values: &mut Vec<
     }
 }
 
-/// How a floating-point type holds a decimal number.
+/// The way in which a floating-point type holds a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
-    /// It gives back all digits that were written.
+    /// All digits that were written can be recovered.
     Exactly,
-    /// Its nearest number gives back others.
+    /// The nearest number has other digits.
     Rounded,
-    /// Its nearest number is infinite.
+    /// The nearest number is infinite.
     Beyond,
 }
 
@@ -414,11 +415,12 @@ enum Held {
 const MOST_DIGITS: usize = 800;
 
 impl Held {
-    /// How `number`, the nearest to `text`, holds it. Any number of `digits` digits comes back if it is neither tiny nor huge.
+    /// The way in which `number`, the nearest to `text`, holds it. A text of up to `digits` digits is recovered if it
+    /// is neither tiny nor huge.
     ///
-    /// Most decimal numbers lie between two of a type. What counts is the digits that were written: `0.1` is the nearest
-    /// number of either type to as many digits, and `16777217` is not in 32 bits. So whatever a program has written of a
-    /// number of the type, to however many digits, is held.
+    /// Most decimal numbers lie between two numbers of a type, so the digits that were written decide: `0.1` is
+    /// recovered from both types with as many digits, and `16777217` is not in 32 bits. So every text that a program
+    /// writes for a number of the type is held, however many digits it has.
     fn of(number: f64, text: &str, digits: u32) -> Held {
         let text = text.trim().trim_start_matches(['+', '-']);
         if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -488,7 +490,7 @@ pub(super) fn put_label(stream: &mut Stream, text: &str, row: &Row<'_>) -> Resul
     Ok(())
 }
 
-/// Checks what all tables ask of their options.
+/// Checks the options that all tables have in common.
 pub(super) fn check(options: &TableOptions) -> Result<(), ConvertError> {
     if options.one_hot.is_some_and(|n| n == 0 || n > i32::MAX as u64) {
         return Err(ConvertError::Usage(format!("the number of classes must be from 1 to {}", i32::MAX)));

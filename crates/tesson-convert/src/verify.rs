@@ -1,4 +1,4 @@
-//! Comparing what was written with what it was made of.
+//! Comparing the output of a conversion with its input.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
 
 use crate::{ConvertError, Corpus, Form, PROGRESS, Sequences, Written};
 
-/// Reads what was written and compares it with the input, which must be at its beginning again: sequence by sequence, bit
-/// by bit. Keys are compared where the format keeps them. `open` opens a source by its configuration.
+/// Reads the output and compares it with the input, which must be at its beginning again, sequence by sequence and
+/// bit by bit. Keys are compared if the format keeps them. `open` opens a source by its configuration.
 ///
 /// # Errors
-/// The first difference ([`ConvertError::Differs`]), and what cannot be read.
+/// [`ConvertError::Differs`] for the first difference; other errors if either cannot be read.
 pub fn verify(
     input: &mut dyn Sequences,
     output: &Path,
@@ -45,7 +45,7 @@ pub fn verify(
     Ok(())
 }
 
-/// A configuration that reads what was written.
+/// A configuration that reads the output.
 fn configuration(
     output: &Path,
     form: Form,
@@ -118,7 +118,7 @@ fn compare(
     Ok(())
 }
 
-/// Whether two hold the same in this type.
+/// True if two sequences hold the same values in this type.
 fn same(expected: SequenceData<'_>, found: SequenceData<'_>, element: Element) -> bool {
     match (expected, found) {
         (SequenceData::Dense { n_samples: n, values }, SequenceData::Dense { n_samples, values: other }) => {

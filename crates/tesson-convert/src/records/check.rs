@@ -5,7 +5,7 @@ use tesson_formats::record::End;
 
 use super::RecordsFile;
 
-/// What a check has seen.
+/// A summary of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckedRecords {
     /// Records, the damaged ones included.
@@ -16,7 +16,8 @@ pub struct CheckedRecords {
     pub faults: u64,
 }
 
-/// Reads all of a file and calls `each` with what is damaged, in order; `progress` receives the number of records checked.
+/// Reads a whole file and calls `each` for every damage, in order; `progress` is called with the number of records
+/// checked.
 ///
 /// # Errors
 /// Unreadable storage.

@@ -1,4 +1,4 @@
-//! From one format to another, record by record.
+//! Converting a file of records to another format, record by record.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -11,7 +11,7 @@ use tesson_formats::{array_record, tfrecord};
 use super::{Records, RecordsFile};
 use crate::ConvertError;
 
-/// How records are written.
+/// The format in which records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordForm {
     /// TFRecord.
@@ -20,7 +20,7 @@ pub enum RecordForm {
     ArrayRecord(array_record::write::Options),
 }
 
-/// What was written.
+/// A summary of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvertedRecords {
     /// Number of records.
@@ -63,7 +63,7 @@ impl RecordOutput {
     /// Writes the next record.
     ///
     /// # Errors
-    /// What the system answers; records that the format cannot hold.
+    /// The system's errors; a record that the format cannot hold.
     pub fn record(&mut self, data: &[u8]) -> io::Result<()> {
         match &mut self.writer {
             Writer::TfRecord(writer) => writer.record(data),
@@ -71,10 +71,10 @@ impl RecordOutput {
         }
     }
 
-    /// Ends the file, makes sure that it is kept, and gives it its name; returns its size.
+    /// Completes the file, flushes it to storage, and renames it to its name; returns its size.
     ///
     /// # Errors
-    /// What the system answers.
+    /// The system's errors.
     pub fn finish(self, existing: Existing) -> io::Result<u64> {
         let file = match self.writer {
             Writer::TfRecord(writer) => writer.finish()?,
@@ -88,11 +88,11 @@ impl RecordOutput {
     }
 }
 
-/// Writes the records of a file to another one, which appears under its name when it is complete. `progress` receives the number of
-/// records read.
+/// Writes the records of a file to another one, which appears under its name when it is complete. `progress` is
+/// called with the number of records read.
 ///
 /// # Errors
-/// Damaged records, unreadable storage, what cannot be written. An old file of the name is then as it was.
+/// Damaged records, unreadable storage, an output that cannot be written. An old file of that name is then unchanged.
 pub fn convert(
     input: &RecordsFile,
     output: &Path,

@@ -32,10 +32,10 @@ impl RecordsFile {
         RecordsFile::open_with(path, kind, memory_limit, &Canceller::new())
     }
 
-    /// The same; `canceller` ends a call from another thread.
+    /// Opens a file like [`RecordsFile::open`]; `canceller` ends calls from another thread.
     ///
     /// # Errors
-    /// As [`RecordsFile::open`].
+    /// The errors of [`RecordsFile::open`].
     pub fn open_with(
         path: &Path,
         kind: RecordKind,
@@ -47,10 +47,10 @@ impl RecordsFile {
         Ok(RecordsFile { path: path.into(), kind, bytes, reader: kind.reader(FILE) })
     }
 
-    /// Opens several files; those that are missing are named in one error.
+    /// Opens several files; one error names all missing ones.
     ///
     /// # Errors
-    /// As [`RecordsFile::open`].
+    /// The errors of [`RecordsFile::open`].
     pub fn open_all<P: AsRef<Path>>(
         paths: &[P],
         kind: RecordKind,
@@ -75,26 +75,26 @@ impl RecordsFile {
         self.bytes.size(FILE)
     }
 
-    /// Reads the next records from `first` on, at most so many, and no more than make a block of a good size.
+    /// Reads the next records from `first` on: at most `most`, and no more than a block of a good size.
     ///
     /// # Errors
-    /// Unreadable storage; damage is in the block.
+    /// Unreadable storage. Damage is reported in the block.
     pub fn read(&self, first: u64, most: u64, into: &mut Records) -> Result<(), Error> {
         self.reader.read(Want { first, most, bytes: BLOCK }, self.bytes.fetch(), into)
     }
 
-    /// Reads these records, each by itself.
+    /// Reads these records one by one.
     ///
     /// # Errors
-    /// As [`RecordsFile::read`].
+    /// The errors of [`RecordsFile::read`].
     pub fn read_rows(&self, rows: &[u64], into: &mut Records) -> Result<(), Error> {
         self.reader.read_rows(rows, self.bytes.fetch(), into)
     }
 
-    /// How many records there are, and what is wrong after the last one.
+    /// Counts the records; also returns the fault after the last one, if there is one.
     ///
     /// # Errors
-    /// As [`RecordsFile::read`].
+    /// The errors of [`RecordsFile::read`].
     pub fn count(&self) -> Result<(u64, Option<Fault>), Error> {
         self.reader.count(self.bytes.fetch())
     }
@@ -123,10 +123,10 @@ impl RecordsFile {
         Ok(Some(written.map_err(|e| StoreError::new(path().into(), None, e))?))
     }
 
-    /// All records in order: `each` gets a block at a time.
+    /// Reads all records in order and calls `each` with one block at a time.
     ///
     /// # Errors
-    /// Unreadable storage, and what `each` answers.
+    /// Unreadable storage; the errors of `each`.
     pub fn for_each_block<E: From<Error>>(
         &self,
         mut each: impl FnMut(&Records) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! The format of a file of records.
 
 use std::fs::File;
 use std::io::Read;
@@ -30,7 +30,7 @@ impl RecordKind {
         }
     }
 
-    /// The format that a name or suffix stands for.
+    /// The format with a name or suffix.
     pub fn parse(name: &str) -> Option<RecordKind> {
         RecordKind::ALL.into_iter().find(|kind| kind.name() == name || Some(*kind) == short(name))
     }
@@ -45,7 +45,7 @@ impl RecordKind {
     pub fn of(path: &Path) -> Option<RecordKind> {
         let mut begin = [0; array_record::SIGNATURE.len()];
         let mut is_signed = || {
-            // What is read of a pipe is gone.
+            // Bytes that are read from a pipe cannot be read again.
             let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut begin));
             path.is_file() && read().is_ok() && begin == array_record::SIGNATURE
         };

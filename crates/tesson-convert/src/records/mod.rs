@@ -1,13 +1,13 @@
-//! Files of records as files: read from one end to the other, checked, indexed, converted.
+//! Tools for files of records: reading, checking, indexing and converting them.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `kind` | which format a file has |
+//! | `kind` | the format of a file |
 //! | `file` | an open file |
 //! | `check` | every checksum of a file |
-//! | `convert` | from one format to another |
+//! | `convert` | conversion to another format |
 //!
-//! What TFDS datasets are made of; what the records mean is another matter.
+//! TFDS datasets consist of such files; the contents of the records are not interpreted here.
 
 mod check;
 mod convert;
