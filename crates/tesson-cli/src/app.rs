@@ -17,13 +17,13 @@ use crate::{
     bench, check, config, convert, dataset, index, info, interrupt, option_rules, plan, read, records, show,
 };
 
-/// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
-/// storage) or 2 (an error of usage or configuration).
+/// Runs the command. `args` begin with the program's name. Returns the exit code: 0, 1 (an error of data or storage)
+/// or 2 (an error of usage or configuration).
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     main_with(&NoExtensions, args)
 }
 
-/// The same in a program that adds custom formats.
+/// Runs the command in a program that adds custom formats, like [`main`].
 pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsString>) -> i32 {
     let declared = option_rules::declaration();
     let parsed = declared.clone().try_get_matches_from(args);
@@ -31,7 +31,7 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
     let (mut cli, given) = match parsed {
         Ok(parsed) => parsed,
         Err(e) => {
-            // Help is asked for with pipes that close early, too.
+            // The pipe that reads help may close early, too.
             let _ = e.print();
             return e.exit_code();
         }
@@ -49,7 +49,7 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
     }
 }
 
-/// Finds out what the input is, and refuses options that it does not use.
+/// Finds the kind of the input, and refuses options that it does not use.
 fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMatches) -> Result<(), Failure> {
     let (name, given) = given.subcommand().expect("a command is required");
     let spare = usize::from(matches!(command, Command::Convert(_)));
@@ -84,14 +84,14 @@ fn check_worker(worker: WorkerArgs) -> Result<(), Failure> {
     if rank < workers { Ok(()) } else { Err(Failure::Usage(format!("--rank: found {rank}, {expected}"))) }
 }
 
-/// Whether a path could be the name of a dataset.
+/// True if a path could be the name of a dataset.
 fn is_plain(path: &Path) -> bool {
     let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     path.to_str().is_some_and(is_name)
 }
 
-/// Reports what a missing input was probably meant to be: a dataset by its name, or the output. Anything else is reported
-/// when it is opened.
+/// Reports a missing input that was probably meant as something else: the name of a dataset, or the output. Any other
+/// missing input is reported when it is opened.
 fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Failure> {
     if let Command::Convert(args) = command
         && let Some(output) = args.common.input.arguments.last().filter(|output| Path::new(output).is_file())

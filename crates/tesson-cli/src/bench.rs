@@ -25,13 +25,13 @@ pub(crate) fn run(args: &BenchArgs, extensions: &dyn Extensions, out: &mut Outpu
     Ok(())
 }
 
-/// What was measured in one run.
+/// The measurements of one run.
 struct Figures {
-    /// From nothing to a source.
+    /// The time to open the source.
     opening: Duration,
-    /// From there to the first minibatch.
+    /// The time from there to the first minibatch.
     first: Duration,
-    /// From there to the last one.
+    /// The time from there to the last one.
     rest: Duration,
     /// Minibatches, sequences and samples after the first minibatch.
     counts: [u64; 3],
@@ -76,7 +76,7 @@ fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand) -> Result<Fi
     })
 }
 
-/// Reads until the data end, or as far as was asked for.
+/// Reads until the data end or the requested number is reached.
 fn read_on(args: &BenchArgs, source: &mut Source, demand: Demand, since: Instant) -> Result<(), Failure> {
     let mut left = args.common.order.take.unwrap_or(u64::MAX).saturating_sub(1);
     while left > 0 && args.seconds.is_none_or(|seconds| since.elapsed().as_secs_f64() < seconds) {

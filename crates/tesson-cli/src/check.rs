@@ -14,7 +14,7 @@ use crate::{input, log};
 
 pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.common, extensions)?;
-    // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
+    // Stored order opens at once; the check makes the index itself and reports its faults.
     config.randomize = Randomize::Off;
     log::show(config.trace_level);
     let Some(checked) = check(&config, args, out)? else { return Err(Failure::FaultsFound) };
@@ -34,13 +34,13 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
     if checked.faults + checked.notes > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
 }
 
-/// What has been found; `None` if the data allow no index, which is then the only fault listed.
+/// The result of the check; `None` if no index can be made, which is then the only fault listed.
 fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
     let opened = tesson::Source::open_to_check(config);
     if let Ok(source) = &opened {
-        // Samples of another size are what is to be listed.
+        // Samples of another size are among the faults to be listed.
         input::expect_streams(source, &args.common.input, false)?;
     }
     let checked =

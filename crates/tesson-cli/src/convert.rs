@@ -69,7 +69,7 @@ struct Opened {
     sequences: Box<dyn Sequences>,
     files: Vec<PathBuf>,
     bytes: u64,
-    /// Whether the beginnings of phones are marked in labels.
+    /// True if the beginnings of phones are marked in labels.
     boundaries: bool,
 }
 
@@ -117,7 +117,7 @@ fn kind_of_output(args: &ConvertArgs) -> Result<OutputKind, Failure> {
     }
 }
 
-/// How the output is written.
+/// The form of the output.
 fn form(args: &ConvertArgs, kind: OutputKind, opened: &Opened) -> Result<Form, Failure> {
     match (kind, &args.chunk_size) {
         (OutputKind::Text, _) => Ok(Form::Text),
@@ -177,13 +177,13 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
     options.key = args.key_column.clone();
     options.streams = streams.map_err(|e| Failure::Usage(format!("--streams: {e}")))?;
     options.dim = args.dim;
-    // Who names a type asks for its nearest numbers.
+    // An explicit type requests rounding to its nearest numbers.
     options.rounded = args.precision.is_some();
     options.element = if args.precision.as_deref() == Some("double") { Element::F64 } else { Element::F32 };
     Ok(options)
 }
 
-/// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.
+/// Opens an input that the other commands read, too: a configuration, a text file with its streams, a binary file.
 fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> Result<Opened, Failure> {
     let mut config = input::config(&args.common, extensions)?;
     let mut boundaries = false;
@@ -207,8 +207,8 @@ fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> 
     Ok(Opened { boundaries, ..Opened::new(Box::new(corpus), files)? })
 }
 
-/// Reads a binary file in double precision if any of its streams has it, and returns the names of those that do; `None`
-/// where the precision is given, and for everything else.
+/// Reads a binary file in double precision if any of its streams has it, and returns the names of those streams.
+/// `None` if the precision is given, and for all other inputs.
 fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<String>>, Failure> {
     match args.precision.as_deref() {
         Some("double") => config.precision = Element::F64,

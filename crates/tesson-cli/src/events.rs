@@ -7,8 +7,8 @@ use tracing::metadata::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Calls `take` with each event up to a level: its message, then its other fields as `name=value`. A subscriber that this
-/// process already has, from an earlier call or of its own, stays.
+/// Calls `take` with each event up to a level: its message, then its other fields as `name=value`. If the process
+/// already has a subscriber, from an earlier call or its own, that one stays.
 pub fn listen(most: Level, take: impl Fn(Level, String) + Send + Sync + 'static) {
     let _ = tracing::subscriber::set_global_default(Listener { most, take });
 }

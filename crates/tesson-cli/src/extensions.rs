@@ -1,22 +1,22 @@
-//! What a program that embeds the command adds to it: custom formats, and types that configurations name.
+//! Extensions of a program that embeds the command: custom formats, and types that configurations name.
 
 use std::path::Path;
 
 use tesson::deserializer::Section;
 use tesson::{ConfigError, Registry};
 
-/// What a program adds to the command that it embeds.
+/// The additions of a program to the command that it embeds.
 pub trait Extensions {
     /// The formats and transforms that configurations may name.
     fn registry(&self) -> Registry {
         tesson::registry()
     }
 
-    /// Replaces the program's own types of deserializers in a reader's section by the objects that they stand for. `base_dir`
+    /// Replaces the program's types of deserializers in a reader's section by the objects that they name. `base_dir`
     /// is the folder of relative names, if they do not start from the working directory.
     ///
     /// # Errors
-    /// What cannot be made, with the path of the option.
+    /// [`ConfigError`] with the path of the option if an object cannot be made.
     fn resolve(&self, reader: &mut Section, base_dir: Option<&Path>) -> Result<(), ConfigError>;
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tesson::{ConfigError, Error, ResumeError};
 
-/// A command that could not do what was asked.
+/// The error of a command.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The engine's or the configuration's own error.
@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// The stable code of what is wrong, where there is one.
+    /// The stable code of the error, if it has one.
     pub(crate) fn code(&self) -> Option<&'static str> {
         match self {
             Failure::Tesson(e) => Some(e.code()),

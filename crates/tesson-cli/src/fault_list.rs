@@ -5,7 +5,7 @@ use tesson::{Severity, fault_facts};
 
 use crate::output::{Output, count};
 
-/// Lists what is wrong, up to a number.
+/// Lists faults, up to a number.
 pub(crate) struct FaultList<'a> {
     left: u64,
     unlisted: u64,
@@ -39,7 +39,7 @@ impl FaultList<'_> {
     }
 }
 
-/// Writes what is wrong, and how bad it is.
+/// Writes a fault with its severity.
 pub(crate) fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
     if out.is_json() {
         return out.json(&json(error, severity));

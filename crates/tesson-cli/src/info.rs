@@ -1,4 +1,4 @@
-//! `tesson info`: what a dataset holds.
+//! `tesson info`: the contents of a dataset.
 
 use std::sync::Arc;
 
@@ -40,9 +40,9 @@ struct Info<'a> {
     index: &'a Index,
     /// Bytes of memory that the index takes.
     memory: u64,
-    /// What each deserializer leaves out.
+    /// The sequences that each deserializer leaves out.
     left_out: Vec<Vec<LeftOut>>,
-    /// What could not be joined, where there are several deserializers.
+    /// The sequences that could not be joined, if there are several deserializers.
     join: Option<JoinReport>,
     labels: Option<LabelCounts>,
     lengths: Lengths,
@@ -163,7 +163,7 @@ impl Info<'_> {
         info
     }
 
-    /// How long recordings are, if samples are frames of some.
+    /// The length of the recordings, if samples are frames of some.
     fn speech(&self, source: &Source) -> Option<Speech> {
         let period_ms = f64::from(source.frame_period()?) / 1e4;
         Some(Speech { hours: self.index.n_samples() as f64 * period_ms / 3.6e6, period_ms })
@@ -173,7 +173,7 @@ impl Info<'_> {
 /// Recordings of a sweep.
 struct Speech {
     hours: f64,
-    /// From one frame to the next.
+    /// The time from one frame to the next.
     period_ms: f64,
 }
 
@@ -205,7 +205,7 @@ fn describe(stream: &StreamInfo) -> String {
     format!("{} {form} {} {}", stream.name, stream.shape, stream.element.name())
 }
 
-/// The size of the data in storage, where it is known.
+/// The size of the data in storage, if it is known.
 fn bytes(index: &Index) -> Option<u64> {
     (!index.assumes_bytes()).then(|| (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum())
 }
@@ -228,15 +228,15 @@ impl Lengths {
     }
 }
 
-/// What is padding, in the order that is configured, and with and without buckets.
+/// The shares of padding in the configured order, with and without buckets.
 struct Paddings {
     /// Samples of a minibatch, and sequences where they are limited.
     samples: u64,
     sequences: Option<u64>,
-    /// Whether the configuration has buckets.
+    /// True if the configuration has buckets.
     is_on: bool,
     without: Padding,
-    /// Samples of a bucket and what is padding then, in orders that can have buckets.
+    /// The samples of a bucket and the padding with buckets, in orders that can have them.
     with: Option<(u64, Padding)>,
 }
 
@@ -294,9 +294,9 @@ impl Paddings {
 /// Share of cells without a sample, in minibatches cut by counted lengths.
 #[derive(Clone, Copy)]
 struct Padding {
-    /// Each sequence in a row of its own, filled up to the longest of its minibatch.
+    /// With each sequence in its own slot, padded to the longest of its minibatch.
     padded: f64,
-    /// Short sequences side by side in a row.
+    /// With several short sequences in one slot.
     packed: f64,
 }
 

@@ -1,4 +1,4 @@
-//! From arguments to the description of a source.
+//! Turning arguments into the configuration of a source.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -66,7 +66,7 @@ pub(crate) fn end_after_a_sweep(config: &mut SourceConfig, has_end: bool) {
     }
 }
 
-/// An error of a configuration, which names the file where it has no place in it.
+/// The failure for an error of a configuration; names the file if the error has no location in it.
 fn named(e: ConfigError, path: &Path) -> Failure {
     match e.at {
         None if is_configuration(path) => Failure::Usage(format!("{}: {e}", path.display())),
@@ -74,8 +74,8 @@ fn named(e: ConfigError, path: &Path) -> Failure {
     }
 }
 
-/// Refuses streams that occur nowhere in the data, and `sizes` given on the command line that no sample has: they make
-/// empty minibatches, or zeros.
+/// Refuses streams that occur nowhere in the data, and with `sizes` also dimensions on the command line that no
+/// sample has: they make empty minibatches, or zeros.
 pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) -> Result<(), Failure> {
     if input.allow_empty {
         return Ok(());
@@ -107,7 +107,7 @@ pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) ->
     Ok(())
 }
 
-/// The error of a stream whose name occurs nowhere in the data; it shows the names that do.
+/// The error for a stream with a name that occurs nowhere in the data; shows the names that occur.
 fn absent(stream: &str, name: &str, (declared, others): (&[String], &[String]), input: &InputArgs) -> String {
     let there: Vec<String> = declared.iter().chain(others).map(|name| format!("`|{name}`")).collect();
     let there = if there.is_empty() { "no inputs".to_string() } else { there.join(", ") };
@@ -176,7 +176,7 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
     Ok(source)
 }
 
-/// Opens what is to be converted and need not be a source of minibatches.
+/// Opens an input for a conversion, which need not be a source of minibatches.
 pub(crate) fn open_to_convert(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
     Source::open_to_convert(config).map_err(|e| explained(e, input))
@@ -195,7 +195,7 @@ pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
     }
 }
 
-/// The same error with a remedy, if the missing file lies beside the configuration.
+/// Adds a remedy to an error if the missing file lies beside the configuration.
 fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     let Error::Store(missing) = e else { return None };
     let folder = input.input.parent().filter(|p| !p.as_os_str().is_empty())?;
@@ -211,7 +211,7 @@ fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     is_beside.then_some(Failure::File(hint))
 }
 
-/// The reader in a configuration, and what relative names in it start from.
+/// The reader in a configuration, and the folder of its relative names.
 fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> {
     let loaded = load(input)?;
     let section = input.section.as_deref();
@@ -256,7 +256,7 @@ fn reader(deserializer: &str, file: &Path, streams: Section) -> Result<Section, 
     Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
 }
 
-/// The files that the input stands for, of which there is at least one: a pattern has several.
+/// The files that match the input, at least one; a pattern may match several.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<PathBuf>, Failure> {
     Ok(tesson::files::matching(utf8(&input.input)?, "file")?)
 }
@@ -301,7 +301,8 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     reader("CNTKTextFormatDeserializer", path, streams)
 }
 
-/// A stream as it is given on the command line: `features:784`, `labels:10:sparse`, or `x` with the size of its first sample.
+/// Parses a stream as it is written on the command line: `features:784`, `labels:10:sparse`, or `x` with the size of
+/// its first sample.
 fn stream(given: &str) -> Result<(String, Section), Failure> {
     let wrong = |what: &str| {
         let expected = "expected NAME:DIM or NAME:DIM:sparse such as `labels:10:sparse`";
@@ -413,7 +414,7 @@ fn remove(tree: &mut Section, names: &[&str]) {
     tree.0.retain(|(name, _)| !names.iter().any(|n| n.eq_ignore_ascii_case(name)));
 }
 
-/// Puts the value of an option of the command line, if it was given, where it belongs in the configuration.
+/// Sets an option of the configuration to the value of an option of the command line, if that was given.
 fn put(tree: &mut Section, option: &str, path: &str, value: Option<Value>) -> Result<(), Failure> {
     if let Some(value) = value {
         set_value(tree, path, value, Some(&ConfigSpan::argument(format!("--{option}"))))?;

@@ -1,4 +1,4 @@
-//! What the input of a command is: known from its name and its first bytes, before anything is opened.
+//! The kind of a command's input, found from its name and its first bytes before anything is opened.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +8,7 @@ use tesson::records::RecordKind;
 
 use crate::failure::Failure;
 
-/// What an input is.
+/// The kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputKind {
     /// A configuration in CNTK's language.
@@ -116,17 +116,17 @@ pub(crate) fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// Files whose names say that they are configurations; others hold data.
+/// True if a file has the extension of a configuration; other files hold data.
 pub(crate) fn is_configuration(path: &Path) -> bool {
     ["cntk", "bs", "ndl", "cfg", "config", "json", "toml"].contains(&extension(path).as_str())
 }
 
-/// Whether a file is in CNTK's binary format, by its name or its first bytes.
+/// True if a file is in CNTK's binary format, by its name or its first bytes.
 fn is_binary(path: &Path, extension: &str) -> bool {
     extension == "cbf" || read_up_to(path, 8) == b"nib_ktnc"
 }
 
-/// What a file's first bytes say it is, and what to do with it, where Tesson does not read it.
+/// The format of a file that Tesson does not read, recognized by its first bytes, and the remedy.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const ARRAYS: &str = "in Python read arrays as they are with `MinibatchSource.from_data`, or write them as text with `tesson.sequence_to_cntk_text_format`";
     const TABLE: &str = "export the table as CSV and convert that with `tesson convert`";
@@ -151,7 +151,7 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What the extension of a file of speech says it is, and the part of a configuration that names it.
+/// The kind of a file of speech, by its extension, and the part of a configuration that names it.
 fn of_speech(extension: &str) -> Option<(&'static str, &'static str)> {
     match extension {
         "scp" => Some((
@@ -173,7 +173,7 @@ fn of_speech(extension: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Whether the text's beginning has an input, `|name`, at the start of a row or after a blank.
+/// True if the beginning of the text has an input, `|name`, at the start of a row or after a blank.
 fn has_inputs(path: &Path) -> bool {
     let text = read_up_to(path, 4096);
     let starts = |at: usize| at == 0 || text[at - 1].is_ascii_whitespace();
@@ -181,8 +181,8 @@ fn has_inputs(path: &Path) -> bool {
     text.iter().enumerate().any(|(at, &b)| b == b'|' && starts(at) && names(at))
 }
 
-/// The beginning of a regular file, as what is read of a pipe is gone; nothing of what cannot be read, which is reported
-/// when it is opened.
+/// The beginning of a regular file. Empty for a pipe, since its bytes could not be read again, and for a file that
+/// cannot be read, which is reported when it is opened.
 fn read_up_to(path: &Path, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if path.is_file()

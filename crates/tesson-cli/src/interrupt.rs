@@ -1,10 +1,11 @@
-//! Signals: what ends the command removes unfinished files first, a file that grows too large is an error of writing it.
+//! Signals: one that ends the command removes unfinished files first; a file that grows too large is an error of
+//! writing it.
 
 /// Removes unfinished files when a signal ends the process (Ctrl-C, `kill`, a closed terminal), which then ends by that
 /// signal as it would without this.
 ///
 /// # Errors
-/// What the system answers.
+/// The system's error.
 #[cfg(unix)]
 pub(crate) fn remove_unfinished_files() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -22,11 +23,11 @@ pub(crate) fn remove_unfinished_files() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a file beyond the limit of the process (`ulimit -f`) an error of writing it, where the signal would end the process at
-/// once: a system call fails where the signal has a handler.
+/// Makes a file beyond the limit of the process (`ulimit -f`) an error of writing it. By default the signal would end
+/// the process at once; if it has a handler, the system call fails instead.
 ///
 /// # Errors
-/// What the system answers.
+/// The system's error.
 #[cfg(unix)]
 pub(crate) fn outlive_large_files() -> std::io::Result<()> {
     use std::sync::Arc;

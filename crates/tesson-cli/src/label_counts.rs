@@ -1,4 +1,4 @@
-//! How often labels of speech have each class.
+//! The number of frames that labels of speech have in each class.
 
 use serde_json::{Value, json};
 use tesson::config::Randomize;
@@ -17,14 +17,14 @@ pub(crate) struct LabelCounts {
     frames: Vec<u64>,
 }
 
-/// Frames that are asked for at a time.
+/// The number of frames that are requested at a time.
 const MINIBATCH: u64 = 1 << 16;
 
 /// Classes that a line of text lists.
 const LISTED: usize = 5;
 
 impl LabelCounts {
-    /// Counts the labels of a configuration; `None` where it has no labels of speech, or several.
+    /// Counts the labels of a configuration; `None` if it has no labels of speech, or several.
     pub(crate) fn of(config: &SourceConfig) -> Result<Option<LabelCounts>, Failure> {
         let Ok((mut labels, _)) = config.labels_config() else { return Ok(None) };
         labels.randomize = Randomize::Off;

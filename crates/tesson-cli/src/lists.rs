@@ -99,7 +99,7 @@ fn first_rows(path: &Path) -> Vec<String> {
     rows
 }
 
-/// Whether a row names a file of one of these extensions.
+/// True if a row names a file with one of these extensions.
 fn names(row: &str, extensions: &[&str]) -> bool {
     let words = row.split(['\t', ',', '"', ' ']);
     words.filter_map(|word| word.rsplit_once('.')).any(|(stem, extension)| {
@@ -107,7 +107,7 @@ fn names(row: &str, extensions: &[&str]) -> bool {
     })
 }
 
-/// Whether a row is `name=archive[first,last]`, or without the name.
+/// True if a row is `name=archive[first,last]`, or the same without the name.
 fn is_range_of_archive(row: &str) -> bool {
     let range = row
         .strip_suffix(']')
@@ -116,7 +116,7 @@ fn is_range_of_archive(row: &str) -> bool {
     range.is_some_and(|(first, last)| [first, last].iter().all(|n| n.trim().parse::<u64>().is_ok()))
 }
 
-/// Whether a row is `key archive:offset`.
+/// True if a row is `key archive:offset`.
 fn is_offset_in_archive(row: &str) -> bool {
     let mut words = row.split_ascii_whitespace();
     let [Some(_), Some(place), None] = [words.next(), words.next(), words.next()] else { return false };
@@ -125,7 +125,7 @@ fn is_offset_in_archive(row: &str) -> bool {
         .is_some_and(|(file, offset)| file.ends_with(".ark") && offset.parse::<u64>().is_ok())
 }
 
-/// Whether a row holds a JPEG or a PNG in Base64, by its first bytes.
+/// True if a row holds a JPEG or a PNG in Base64, by its first bytes.
 fn holds_base64(row: &str) -> bool {
     row.split('\t').any(|field| field.starts_with("/9j/") || field.starts_with("iVBORw0KGgo"))
 }

@@ -9,7 +9,7 @@ pub(crate) fn end() -> serde_json::Value {
     json!({"end": true})
 }
 
-/// A line about a minibatch: whether a sweep ends, and its streams; with `layout` also how their sequences lie side by side.
+/// A line about a minibatch: if a sweep ends, and its streams; with `layout` also the slots of their sequences.
 pub(crate) struct Line<'a> {
     pub(crate) minibatch: &'a Minibatch,
     pub(crate) layout: bool,
@@ -67,7 +67,7 @@ fn layout(layout: &Layout) -> serde_json::Value {
     json!({"steps": layout.steps, "rows": layout.rows, "places": places.collect::<Vec<_>>()})
 }
 
-/// What an iterator gives, as a list.
+/// The items of an iterator, as a list.
 struct List<I>(I);
 
 impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
@@ -113,8 +113,8 @@ impl Serialize for Numbers<'_> {
     }
 }
 
-/// A value with the fewest digits that give every bit back. Infinities and NaN are the texts `"inf"`, `"-inf"` and `"nan"`,
-/// which JSON numbers are not.
+/// A value with the fewest digits that preserve every bit. Infinities and NaN, which JSON numbers cannot express, are
+/// the texts `"inf"`, `"-inf"` and `"nan"`.
 enum Number {
     F32(f32),
     F64(f64),

@@ -1,5 +1,5 @@
-//! Which options mean something for which inputs and commands: one table. The command line is checked against it before
-//! anything is opened, help shows it, and a test looks every option up in it.
+//! A table of the inputs and commands that each option is for. The command line is checked against it before anything
+//! is opened, help shows it, and a test looks up every option in it.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -63,7 +63,7 @@ const CONFIGURATION: Kinds = Kinds::of(&[InputKind::BrainScript, InputKind::Dict
 const TEXT: Kinds = Kinds::of(&[InputKind::Text]);
 const BINARY: Kinds = Kinds::of(&[InputKind::Binary]);
 const DATA: Kinds = TEXT.and(BINARY);
-/// What becomes a source of minibatches.
+/// The inputs that become a source of minibatches.
 const CORPUS: Kinds = CONFIGURATION.and(DATA);
 const RECORDS: Kinds = Kinds::of(&[InputKind::Records]);
 const DATASET: Kinds = Kinds::of(&[InputKind::Dataset]);
@@ -88,7 +88,7 @@ const GROUPS: &[(Kinds, &str)] = &[
     (DATASET, "prepared datasets"),
 ];
 
-/// What each command takes.
+/// The inputs that each command takes.
 const COMMANDS: &[(&str, Kinds)] = &[
     ("read", CORPUS.and(DATASET)),
     ("info", CORPUS.and(DATASET).and(RECORDS)),
@@ -107,7 +107,7 @@ type Rule = (&'static [&'static str], &'static [&'static str], Kinds);
 
 /// Commands that read or plan in an order.
 const ORDERED: &[&str] = &["read", "info", "plan", "show", "bench"];
-/// Commands that give minibatches, or say what is in them.
+/// The commands that read minibatches, or show their contents.
 const BATCHED: &[&str] = &["read", "plan", "bench"];
 /// Commands that take a corpus.
 const OPENING: &[&str] = &["read", "info", "plan", "show", "check", "index", "convert", "bench"];
@@ -165,7 +165,7 @@ const RULES: &[Rule] = &[
     (&["zero_based"], &["convert"], LIBSVM),
 ];
 
-/// What to write instead of an option, for inputs that lack it.
+/// The replacement for an option, for inputs that lack it.
 const INSTEAD: &[(&str, Kinds, &str)] = &[
     ("streams", CONFIGURATION, "a configuration has its streams in `input`, change them with `--set`"),
     ("streams", BINARY, "a binary file declares its streams, rename them with `--alias`"),
@@ -215,7 +215,7 @@ const INSTEAD: &[(&str, Kinds, &str)] = &[
     ("delimiter", CORPUS, "declare a table with `--from csv`"),
 ];
 
-/// The declaration of the command line, with the inputs that an option is for in its help where it is not for all.
+/// The declaration of the command line. The help of an option that is not for all inputs names those that it is for.
 pub(crate) fn declaration() -> Command {
     let mut declared = Cli::command();
     for (name, takes) in COMMANDS {
@@ -256,8 +256,8 @@ fn kinds(command: &str, option: &str) -> Kinds {
     RULES.iter().filter(applies).fold(Kinds::NONE, |all, rule| all.and(rule.2))
 }
 
-/// Refuses an input that the command does not take, and the first option given that the input does not use. `spare`: words
-/// after the input that are not its own, such as the output.
+/// Refuses an input that the command does not take, and the first option given that the input does not use. `spare`:
+/// words after the input that do not belong to it, such as the output.
 pub(crate) fn check(
     command: &str,
     declared: &Command,
@@ -320,7 +320,7 @@ fn refuse_lists(path: &Path, kind: InputKind) -> Result<(), Failure> {
     }
 }
 
-/// What to do with an input that a command does not take.
+/// The remedy for an input that a command does not take.
 fn way_to(command: &str, kind: InputKind, path: &Path) -> String {
     let path = path.display();
     match kind {
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
     use crate::input;
 
-    /// Arguments that give an option of a command, and whatever else the command requires or the option does.
+    /// Arguments with an option of a command, and everything that the command or the option requires.
     fn with(command: &Command, option: &clap::Arg) -> Vec<String> {
         let mut words = vec!["tesson".to_owned(), command.get_name().to_owned(), "input".to_owned()];
         let id = option.get_id().as_str();
@@ -394,7 +394,7 @@ mod tests {
                 for kind in InputKind::ALL.into_iter().filter(|kind| takes.has(*kind)) {
                     let found = check(name, &declared, given, (Path::new("input"), kind), 0);
                     let uses = kinds(name, id).has(kind);
-                    // What an option requires may be refused before it.
+                    // Another option that this one requires may be refused before it.
                     if uses && id != "layout" {
                         assert!(found.is_ok(), "{words:?} of {kind:?}: {found:?}");
                     }

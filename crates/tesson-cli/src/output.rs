@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
 
-/// Where answers go.
+/// The writer of answers.
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     json: bool,
@@ -16,7 +16,7 @@ impl Output {
         Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), json }
     }
 
-    /// Whether answers are JSON.
+    /// True if answers are JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -43,7 +43,7 @@ impl Output {
         Ok(serde_json::to_writer(&mut self.out, value)?)
     }
 
-    /// Writes two columns: what, and its value.
+    /// Writes two columns: a name and its value.
     pub(crate) fn pair(&mut self, name: &str, value: &str) -> io::Result<()> {
         writeln!(self.out, "{name:<12}{value}")
     }
@@ -108,7 +108,7 @@ pub(crate) fn counted(n: u64, noun: &str) -> String {
     format!("{} {}", count(n), inflected(n, noun))
 }
 
-/// The noun for so many things.
+/// The noun in the singular for 1, or else in the plural.
 pub(crate) fn inflected(n: u64, noun: &str) -> String {
     let ending = match n {
         1 => "",

@@ -56,7 +56,7 @@ pub(crate) fn write(path: &Path, minibatch: &Minibatch, config: &SourceConfig) -
     tesson::files::replace(path, &file).map_err(|e| Failure::file(path, e))
 }
 
-/// The class of each sample of a stream whose samples have one entry each.
+/// The class of each sample of a stream, if all samples have one entry.
 fn classes(stream: &StreamBatch) -> Option<Vec<i32>> {
     let Samples::Sparse { indptr, indices, .. } = stream.samples() else { return None };
     indptr.windows(2).all(|w| w[1] - w[0] == 1).then(|| indices.to_vec())
@@ -75,11 +75,11 @@ struct Pictures<'a> {
     is_transposed: bool,
     /// Blue comes first.
     is_bgr: bool,
-    /// What becomes black and what white.
+    /// The values that become black and white.
     range: (f64, f64),
 }
 
-/// Where the values of a picture lie.
+/// The position of a picture's values, and its shape.
 struct Place {
     first: usize,
     height: usize,
@@ -138,7 +138,7 @@ impl<'a> Pictures<'a> {
     }
 }
 
-/// Which values are black and white: 0 and 255, if all values lie between them and do not all lie within 0 to 1; else the
+/// The values for black and white: 0 and 255, if all values lie between them and not all within 0 to 1; otherwise the
 /// smallest and the largest.
 fn range(values: &SampleValues, n: usize) -> (f64, f64) {
     let finite = (0..n).map(|i| values.get(i)).filter(|value| value.is_finite());

@@ -48,7 +48,7 @@ impl Progress {
         Progress::show(bar, what)
     }
 
-    /// So many are done.
+    /// Sets the position.
     pub(crate) fn at(&self, done: u64) {
         self.0.set_position(done);
     }

@@ -51,7 +51,7 @@ fn configure(args: &ReadArgs, config: &mut SourceConfig) {
     config.cross_sweep_ends = false;
 }
 
-/// What has been read.
+/// The counts of what has been read.
 #[derive(Default)]
 struct Read {
     minibatches: u64,
@@ -107,7 +107,7 @@ fn read(
 fn total(config: &SourceConfig, source: &mut Source) -> Result<Option<u64>, Failure> {
     Ok(match config.limit {
         Limit::Samples(n) => Some(n),
-        // In stored order the index is not needed, and making it would cost a pass of its own.
+        // In stored order the index is not needed, and making it would cost another pass.
         Limit::Sweeps(n) if config.randomize != Randomize::Off => {
             Some(source.num_samples_per_sweep()?.saturating_mul(n))
         }

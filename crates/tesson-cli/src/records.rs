@@ -46,7 +46,7 @@ pub(crate) fn check(files: &[RecordsFile], most: u64, out: &mut Output) -> Resul
     summary(files.len() as u64, &sum, out)
 }
 
-/// Says what has been seen of so many files. Faults are an error, which has been shown.
+/// Shows the summary of `n_files` files. Faults make it an error; they have been shown already.
 pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> Result<(), Failure> {
     if out.is_json() {
         let summary = serde_json::json!({
@@ -60,7 +60,7 @@ pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> R
     if sum.faults > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
 }
 
-/// Says what the files are.
+/// Describes the files.
 pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failure> {
     for file in files {
         file.take_index(None);

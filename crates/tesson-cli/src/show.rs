@@ -51,7 +51,8 @@ fn json(args: &ShowArgs, shown: &Shown, occurrences: u64, out: &mut Output) -> s
     out.json(&Line { head: &head, streams: Streams { minibatch: &shown.minibatch, layout: false } })
 }
 
-/// The facts of a sequence and its streams, whose values a tree of JSON would round.
+/// The facts of a sequence and its streams. Streams are written directly, since a tree of JSON would round their
+/// values.
 struct Line<'a> {
     head: &'a serde_json::Value,
     streams: Streams<'a>,
@@ -68,7 +69,7 @@ impl Serialize for Line<'_> {
     }
 }
 
-/// Shows a sequence, the first number of so many of its key.
+/// Shows a sequence, which is number `number` of the `occurrences` of its key.
 fn text(
     args: &ShowArgs,
     shown: &Shown,

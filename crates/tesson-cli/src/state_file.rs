@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// The state in the file that `--state` names. `read` returns it, or what shows that the JSON is no state.
+/// Loads the state in the file of `--state`. `read` returns it, or the reason why the JSON is not a state.
 pub(crate) fn load<T>(path: &Path, read: impl FnOnce(Value) -> Result<T, String>) -> Result<T, Failure> {
     let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
     let json = serde_json::from_str(&text).map_err(|e| format!("it is no JSON ({e})"));

@@ -1,4 +1,4 @@
-//! `tesson plan --step` and `--key`: which sequences a minibatch holds, and in which minibatches a key comes.
+//! `tesson plan --step` and `--key`: the sequences of a minibatch, and the minibatches that deliver a key.
 
 use tesson::{KeyDelivery, RunCalls, Source, SourceConfig, StepSequence, StepSizes};
 
@@ -36,7 +36,7 @@ pub(crate) fn step(
     Ok(())
 }
 
-/// Shows the minibatches in which the sequences of a key come.
+/// Shows the minibatches that deliver the sequences of a key.
 pub(crate) fn key(
     args: &PlanArgs,
     key: &str,
@@ -64,8 +64,8 @@ pub(crate) fn key(
     Ok(())
 }
 
-/// Asks a source about the minibatches of a run: that of the ranks on the command line, with the sizes that the
-/// configuration gives unless the command line does.
+/// Asks a source about the minibatches of a run by the ranks on the command line, with sizes from the command line or
+/// else from the configuration.
 fn asked<T>(
     args: &PlanArgs,
     extensions: &dyn Extensions,

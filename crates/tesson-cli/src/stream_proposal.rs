@@ -7,10 +7,11 @@ use std::path::Path;
 use crate::lists;
 use crate::output::{count, counted};
 
-/// Bytes of the file that are looked at; the row in which they end, and the first one, as far as so many again.
+/// The number of bytes of the file that are read; the first row, and the row in which they end, may have as many
+/// again.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
-/// What an input of the file looks like so far.
+/// The properties of an input in the rows read so far.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     name: String,
@@ -24,9 +25,9 @@ struct Seen {
 struct FirstRows {
     inputs: Vec<Seen>,
     n: u64,
-    /// Whether these are all rows, and whole ones.
+    /// True if these are all rows, and complete.
     all: bool,
-    /// Whether the row that ends them was cut.
+    /// True if the last of these rows was cut.
     cut: bool,
     is_blank: bool,
     is_text: bool,
@@ -83,7 +84,7 @@ impl FirstRows {
         ))
     }
 
-    /// What the proposal is made of.
+    /// The basis of the proposal, in words.
     fn describe(&self) -> String {
         match (self.n, self.cut) {
             (1, true) => format!("by the first {} bytes of its first row", count(SAMPLE_BYTES)),
@@ -93,7 +94,7 @@ impl FirstRows {
         }
     }
 
-    /// What may be other than proposed.
+    /// The uncertainty of the proposal, in words.
     fn doubt(&self) -> &'static str {
         match (self.all, self.inputs.iter().any(|input| input.sparse)) {
             (true, false) => "",
@@ -158,7 +159,7 @@ fn rows_of(mut file: impl BufRead, most: u64) -> std::io::Result<FirstRows> {
         read += n;
         rows.cut = n == most && row.last() != Some(&b'\n');
         if rows.cut {
-            // The last word may go on.
+            // The last word may be incomplete.
             row.truncate(row.iter().rposition(u8::is_ascii_whitespace).unwrap_or(row.len()));
         }
         rows.take(&row);

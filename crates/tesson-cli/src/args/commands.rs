@@ -11,7 +11,7 @@ use super::common::Common;
 use super::examples::*;
 use super::values::{positive, schedule, seconds, start, whole};
 
-/// What `--version` prints after the name; `-V` prints the number alone.
+/// The text that `--version` prints after the name; `-V` prints the number alone.
 const LONG_VERSION: &str = match tesson::kernels::jpeg_decoding() {
     JpegDecoding::Simd => concat!(env!("CARGO_PKG_VERSION"), "\nJPEG is decoded with SIMD"),
     JpegDecoding::Plain => {
@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
 }
 
-// Options of a command's own come before the shared ones, whose last heading would be theirs otherwise.
+// The command's own options come before the shared ones; otherwise they would get the last heading of those.
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
@@ -323,7 +323,7 @@ impl Command {
 }
 
 impl ConvertArgs {
-    /// Whether an output that exists is replaced.
+    /// Replaces or keeps an output that exists.
     pub(crate) fn existing(&self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Keep }
     }

@@ -10,7 +10,7 @@ use super::dataset::DatasetArgs;
 use super::values::{positive, whole};
 use crate::input_kind::InputKind;
 
-/// What is read, in which order, and by which worker.
+/// The arguments of all commands that read: the input, its order, and the worker.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Common {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct Common {
     pub(crate) dataset: DatasetArgs,
 }
 
-/// What is read.
+/// The arguments about the input.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
     /// A configuration (*.cntk, *.bs, *.json, *.toml), a file in CNTK's binary format, or one in its text format with its
@@ -34,7 +34,7 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
 
-    /// What the input is, looked at once.
+    /// The kind of the input, found once.
     #[arg(skip = InputKind::Text)]
     pub(crate) kind: InputKind,
 
@@ -99,7 +99,7 @@ pub(crate) struct InputArgs {
     pub(crate) json: bool,
 }
 
-/// In which order it is read, and how far.
+/// The arguments about the order, and how far to read.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Order")]
 pub(crate) struct OrderArgs {
@@ -144,7 +144,7 @@ pub(crate) struct OrderArgs {
     pub(crate) sharing: Option<String>,
 }
 
-/// Whose share is read.
+/// The arguments about workers.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Workers")]
 pub(crate) struct WorkerArgs {
@@ -165,12 +165,12 @@ impl InputArgs {
 }
 
 impl WorkerArgs {
-    /// Whose share it is.
+    /// The worker's rank.
     pub(crate) fn rank(self) -> u64 {
         self.rank.unwrap_or(0)
     }
 
-    /// This worker's share of minibatches of so many samples.
+    /// The demand of this worker for minibatches of `samples` samples.
     pub(crate) fn demand(self, samples: u64) -> Demand {
         Demand { samples, workers: self.workers, rank: self.rank() }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// How a dataset prepared by TensorFlow Datasets is read.
+/// The arguments for a dataset prepared by TensorFlow Datasets.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Prepared datasets")]
 pub(crate) struct DatasetArgs {

@@ -1,4 +1,4 @@
-//! What help says after the options: examples, which a test parses.
+//! The text of help after the options: examples, which a test parses.
 
 pub(super) const EXIT_CODES: &str = "\
 Exit code: 0, or 1 for an error of data or storage, or 2 for an error of usage or configuration.

@@ -1,4 +1,4 @@
-//! Values of options: parsed where they are given, so that an error names the option.
+//! Values of options, parsed with the command line so that an error names the option.
 
 use tesson::config::Schedule;
 

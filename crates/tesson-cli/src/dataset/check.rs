@@ -28,7 +28,7 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
     Ok(RecordsFile::open_all(&paths, kind, limit)?)
 }
 
-/// Looks at every checksum and decodes every example, and whether the files hold what the dataset says.
+/// Verifies every checksum, decodes every example, and compares the files with what the dataset declares.
 pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     let dataset = open(&args.common.input)?;
     let limit = memory_limit(&args.common.input)?;

@@ -19,7 +19,7 @@ pub(crate) use read::run as read;
 use crate::args::Common;
 use crate::failure::Failure;
 
-/// Opens what the arguments name.
+/// Opens the dataset that the arguments name.
 fn open(Common { input, dataset: args, .. }: &Common) -> Result<Dataset, Failure> {
     let format = args.config()?.file_format;
     if let (Some(data_dir), Some(other)) = (&args.data_dir, input.arguments.first()) {

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is read of each file, split by split.
+/// Shows the records that are read of each file, split by split.
 fn files(args: &DatasetArgs, dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
     for (split, selection) in args.selections() {
         let planned = selection

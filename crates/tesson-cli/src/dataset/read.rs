@@ -1,4 +1,4 @@
-//! `tesson read` on a prepared dataset: its examples, in the order in which TFDS gives them.
+//! `tesson read` on a prepared dataset: its examples, in the order of TFDS.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -159,7 +159,7 @@ fn traversals(
 /// Writes the examples of a traversal as they are read: a line each for people, one list in all as JSON.
 struct Shown {
     list: Option<JsonList>,
-    /// Whether `tfds_id` is one of their features (`add_tfds_id`).
+    /// True if `tfds_id` is one of their features (`add_tfds_id`).
     with_ids: bool,
 }
 

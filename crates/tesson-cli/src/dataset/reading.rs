@@ -1,4 +1,4 @@
-//! From options to what is read of a prepared dataset, and how.
+//! Turning options into the plan for a prepared dataset.
 
 use serde_json::{Value, json};
 use tesson::ConfigError;
@@ -20,7 +20,7 @@ impl DatasetArgs {
         })
     }
 
-    /// How damaged records are handled.
+    /// The handling of damaged records.
     pub(crate) fn on_damage(&self) -> OnDamage {
         match self.on_damage.as_str() {
             "skip" => OnDamage::Skip,
@@ -29,7 +29,7 @@ impl DatasetArgs {
         }
     }
 
-    /// How files are read.
+    /// The options for reading files.
     pub(crate) fn config(&self) -> Result<ReadConfig, Failure> {
         let mut config = ReadConfig::default();
         for field in &self.read_config {
@@ -40,7 +40,7 @@ impl DatasetArgs {
         Ok(config)
     }
 
-    /// The plan of what is read; seeds that it draws are shown.
+    /// Makes the plan and shows the seeds that it draws.
     pub(crate) fn plan(&self, dataset: &Dataset) -> Result<Plan, Failure> {
         let plan = Plan::new(dataset, &self.reading()?, &mut tfds::random_seed).map_err(of_split)?;
         for drawn in &plan.drawn {
@@ -49,7 +49,7 @@ impl DatasetArgs {
         Ok(plan)
     }
 
-    /// What is read, and how. Several splits are read one after the other.
+    /// The request that the options describe. Several splits are read one after the other.
     fn reading(&self) -> Result<Reading, Failure> {
         let mut selections: Vec<Selection> =
             self.selections().map(|(_, selection)| selection.map_err(of_split)).collect::<Result<_, _>>()?;

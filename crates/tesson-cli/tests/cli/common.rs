@@ -1,4 +1,4 @@
-//! What the tests of the command share: folders with small inputs, and running the command in them.
+//! Shared by the tests of the command: folders with small inputs, and running the command in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

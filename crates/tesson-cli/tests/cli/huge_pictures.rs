@@ -1,4 +1,4 @@
-//! Small files that declare large pictures: what decoding takes is compared with the memory limit before it begins.
+//! Small files that declare large pictures: the memory for decoding is compared with the limit before it begins.
 
 use std::fs;
 use std::path::Path;

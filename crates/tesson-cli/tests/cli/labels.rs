@@ -10,7 +10,7 @@ use crate::common::{answers, folder, refused, tesson};
 const LABELS: &str =
     "#!MLF!#\n\"*/a.lab\"\n0 200000 sil\n200000 400000 aa\n400000 600000 aa\n.\n\"b.lab\"\n0 3 bb\n.\n";
 
-/// A folder with these labels and a configuration that reads them behind a text file.
+/// A folder with these labels and a configuration that joins them to a text file.
 fn speech(test: &str, labels: &str) -> std::path::PathBuf {
     let folder = folder(test);
     fs::write(folder.join("l.mlf"), labels).expect("the folder can be written");

@@ -743,7 +743,7 @@ fn check_goes_on_behind_a_damaged_chunk_and_notes_other_lengths() {
     assert!(e.contains("two.cbf (byte 20): stream `a`, sequence 0: chunk 0 is damaged"), "{e}");
 }
 
-/// Converts, and returns what `read --json` says of the output, in order and with further arguments.
+/// Converts, and returns the answers of `read --json` on the output, in order and with further arguments.
 fn converted(folder: &Path, args: &str, output: &str, read: &str) -> Vec<Value> {
     let answer = answers(folder, &format!("convert {args} --verify --json"));
     assert_eq!(answer[0]["verified"], true, "{args}");
@@ -780,7 +780,7 @@ fn text_becomes_binary_and_text_again() {
     }
     answers(&folder, "convert two.cbf double.cbf --precision double --chunk-size 1 --json");
     assert_eq!(answers(&folder, "info double.cbf --json")[0]["chunks"], 2);
-    // Without a word on precision, double values stay what they are.
+    // Without `--precision`, double values stay unchanged.
     answers(&folder, "convert double.cbf copy.cbf --chunk-size 1 --json");
     assert_eq!(fs::read(folder.join("double.cbf")).unwrap(), fs::read(folder.join("copy.cbf")).unwrap());
 }
@@ -882,7 +882,7 @@ fn files_of_records_are_converted_to_each_other_and_back() {
     answers(&folder, "convert b.array_record-00000-of-00001 c.tfrecord --json");
     assert_eq!(fs::read(folder.join("a.tfrecord")).unwrap(), fs::read(folder.join("c.tfrecord")).unwrap());
     answers(&folder, "convert a.tfrecord d --to array_record --group-size 2 --uncompressed --verify --json");
-    // Nothing but its first bytes says what it is.
+    // Only its first bytes show the format.
     assert_eq!(answers(&folder, "info d --json")[0]["format"], "array_record");
     let e = refused(&folder, "convert a.tfrecord a.tfrecord", 2);
     assert!(e.contains("a.tfrecord: this is the input, which is never replaced"), "{e}");
@@ -1064,7 +1064,7 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     shares(3, 2, "--state one --take 16 --save-state three");
     shares(2, 3, "--state three");
     assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank: found 2"));
-    // With what waits in the shuffle, and files that have moved.
+    // With the contents of the shuffle's buffer, and with files that have moved.
     read("--take 16 --save-state rings --include-buffers");
     assert_eq!(read("--state rings"), whole[16..]);
     let state = fs::read_to_string(folder.join("rings")).expect("a state");
@@ -1079,7 +1079,7 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     assert!(refused(&folder, "read . --start-at 51", 2).contains("place 51"));
     fs::write(folder.join("two.ctf"), TWO).expect("a file");
     assert!(refused(&folder, "read two.ctf --start-at 1", 2).contains("--start-at"));
-    // What each is called, as TFDS adds it.
+    // The name of each example, as TFDS adds it.
     let named = answers(&folder, "read . --read-config add_tfds_id=true --at 31 --json").remove(0);
     let id = json!({"dtype": "string", "shape": [], "data": ["d-train.tfrecord-00001-of-00002__1"]});
     assert_eq!(named["examples"][0]["tfds_id"], id);

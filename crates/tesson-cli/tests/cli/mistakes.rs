@@ -1,4 +1,4 @@
-//! Common mistakes, and their messages: the place, what was found, what is expected, and the remedy.
+//! Common mistakes and their messages: the location, the found, the expected, and the remedy.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn a_value_is_blamed_where_it_was_given() {
         let e = refused(&folder, &format!("read set.json {options}"), 2);
         assert!(e.starts_with(expected), "{options}: {e}");
     }
-    // What stands in the file is blamed there, also if only its format looks at it.
+    // An error in the file has its location there, even if only the format finds it.
     let text = reader.replace("\"dim\":1", "\"dim\":\"three\"");
     fs::write(folder.join("dim.json"), text).unwrap();
     let e = refused(&folder, "read dim.json", 2);
@@ -123,7 +123,7 @@ fn a_configuration_that_is_none_is_told_with_what_it_lacks() {
     fs::write(folder.join("utf16.json"), [0xff, 0xfe, b'{', 0]).unwrap();
     let e = refused(&folder, "read utf16.json", 1);
     assert!(e.contains("utf16.json: ") && e.contains("save the file in that encoding"), "{e}");
-    // What editors of Windows write.
+    // As editors of Windows write it.
     let text = serde_json::to_string_pretty(&json!({"deserializers": [part]})).unwrap();
     fs::write(folder.join("bom.json"), format!("\u{feff}{}", text.replace('\n', "\r\n"))).unwrap();
     assert_eq!(answers(&folder, "read bom.json --json").len(), 2);

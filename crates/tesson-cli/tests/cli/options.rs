@@ -190,7 +190,7 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
         let e = refused(&folder, &format!("read {name} --stream x:1"), 2);
         assert!(e.contains(expected), "{name}: {e}");
     }
-    // Text with inputs in it is what it is, whatever its name.
+    // Text with inputs in it is recognized under any name.
     fs::write(folder.join("odd.csv"), "0 |x 1\n").unwrap();
     assert_eq!(answers(&folder, "read odd.csv --stream x:1 --json").len(), 2);
 }

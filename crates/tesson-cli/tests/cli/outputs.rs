@@ -1,4 +1,4 @@
-//! What `tesson convert` writes, and what it leaves alone.
+//! The files that `tesson convert` writes, and those that it leaves alone.
 
 use std::fs;
 #[cfg(unix)]
@@ -109,7 +109,7 @@ fn a_rank_without_data_is_told_what_helps_in_its_format() {
     assert!(binary.contains("`sharing = \"position\"`"), "{binary}");
 }
 
-/// The names of what is in a folder.
+/// The names of the entries of a folder.
 #[cfg(unix)]
 fn names(folder: &Path) -> Vec<String> {
     let name =
@@ -137,7 +137,7 @@ fn waiting(folder: &Path) -> (Child, fs::File) {
     (child, input)
 }
 
-/// What is left in the folder of a conversion that a signal ended.
+/// The files left in the folder of a conversion that a signal ended.
 #[cfg(unix)]
 fn left_after(signal: &str) -> (Option<i32>, Vec<String>) {
     use std::os::unix::process::ExitStatusExt;

@@ -38,7 +38,7 @@ fn a_sheet_has_the_pictures_with_their_classes() {
         let places = [(8, 2), (9, 5), (8, 12), (18, 5), (0, 0), (8, 6), (18, 12)];
         let expected = [[250, 10, 20], [250, 10, 20], [0, 200, 0], [1, 2, 3], [48; 3], [48; 3], [48; 3]];
         assert_eq!(places.map(|(y, x)| pixel(y, x)), expected.map(Vec::from), "{name}");
-        // A 0 is hollow; a 7 has its upper row and no lower left corner; a 12 has its 2 behind its 1.
+        // A 0 is hollow; a 7 has its upper row and no lower left corner; a 12 has its 2 after its 1.
         let ink = [(2, 2), (3, 2), (2, 12), (2, 14), (12, 3), (12, 6), (16, 8)];
         let paper = [(3, 3), (6, 12), (12, 2), (14, 2), (13, 6)];
         assert!(ink.iter().all(|&(y, x)| pixel(y, x) == [255; 3]), "{name}");

@@ -1,4 +1,4 @@
-//! Streams as they are typed against what the data have.
+//! Streams as they are typed, compared with those in the data.
 
 use std::fs;
 
