@@ -1,4 +1,4 @@
-//! Corpora in CNTK's binary format, made byte by byte: no writer of ours is asked.
+//! Corpora in CNTK's binary format, made byte by byte without the product's writer.
 
 /// A sequence: the dense samples of `x`, and the sparse ones of `y`.
 #[derive(Default)]
@@ -7,7 +7,8 @@ struct Sequence {
     y: Vec<Vec<(i32, f32)>>,
 }
 
-/// The sequences of a text of [`crate::corpus`], in chunks of about so many bytes. A sequence's key is its number.
+/// The sequences of a text of [`crate::corpus`], in chunks of about `chunk_bytes` bytes. A sequence's key is its
+/// number.
 ///
 /// # Panics
 /// If the text is another one.

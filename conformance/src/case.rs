@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-/// Which rules a text deserializer is asked to follow.
+/// The rules that text deserializers follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// Those that the case names.
@@ -14,7 +14,7 @@ pub enum Rules {
     Lenient,
 }
 
-/// One minibatch that is asked for.
+/// A request for one minibatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Its size in samples, over all workers.
@@ -23,20 +23,20 @@ pub struct Request {
     pub sequences: Option<u64>,
     /// Number of workers.
     pub workers: u64,
-    /// Whose share is wanted.
+    /// The worker that gets its share.
     pub rank: u64,
 }
 
-/// How often a minibatch is asked for.
+/// The number of requests for a minibatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
-    /// So many times, whatever is answered.
+    /// This number of times, whatever the answers are.
     Repeat(u64),
     /// Until the answer is the end or an error.
     UntilEnd,
 }
 
-/// Which state is restored.
+/// The state that is restored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum From {
     /// The one that the checkpoint of this label saved in the same run.
@@ -45,29 +45,29 @@ pub enum From {
     State(Value),
 }
 
-/// What is done with a reader.
+/// A call to a reader.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Asks for minibatches.
+    /// Requests minibatches.
     Next(Request, Times),
     /// Saves the state under a label.
     Checkpoint(String),
     /// Restores a state.
     Restore(From),
-    /// Goes on with a fresh source on the same files.
+    /// Continues with a fresh source on the same files.
     Reopen,
 }
 
-/// A case: what to read, what to ask for.
+/// A case: the configuration of a source, and the calls to it.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Its folder, to which file names are relative.
     pub dir: PathBuf,
-    /// How Tesson is meant to differ from the reference.
+    /// The intended difference of Tesson from the reference.
     pub deviation: Option<String>,
     /// The configuration of the source.
     pub source: Map<String, Value>,
-    /// What is asked for, in order.
+    /// The calls, in order.
     pub steps: Vec<Step>,
 }
 
@@ -75,7 +75,7 @@ impl Case {
     /// Reads `case.json` in a folder.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with the file: unreadable, no JSON, a step of an unknown kind.
+    /// A sentence about the fault of the file: unreadable, no JSON, a step of an unknown kind.
     pub fn load(dir: &Path) -> Result<Case, String> {
         let path = dir.join("case.json");
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -85,7 +85,7 @@ impl Case {
     /// A case from the text of its `case.json`.
     ///
     /// # Errors
-    /// As [`Case::load`].
+    /// The errors of [`Case::load`].
     pub fn parse(dir: &Path, text: &str) -> Result<Case, String> {
         let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
         let steps = json["steps"].as_array().ok_or("`steps` is no list")?;
@@ -100,8 +100,8 @@ impl Case {
         Ok(case)
     }
 
-    /// Pictures lie in the case's folder, which was the working directory, a truncated JPEG was accepted, and random draws
-    /// that were recorded are the reference's.
+    /// Adds what was implied when cases of pictures were recorded: pictures lie in the case's folder, which was the
+    /// working directory, a truncated JPEG was accepted, and recorded random draws are the reference's.
     fn complete_pictures(&mut self) {
         let root = self.dir.display().to_string();
         let accepts =
@@ -120,7 +120,7 @@ impl Case {
         }
     }
 
-    /// Files that script files list lie in the case's folder, which was the working directory.
+    /// Adds the folder of the files that script files list: the case's, which was the working directory.
     fn complete_speech(&mut self) {
         let root = self.dir.display().to_string();
         let deserializers = self.deserializers_mut().iter_mut();
@@ -129,7 +129,7 @@ impl Case {
         }
     }
 
-    /// The same case under other rules.
+    /// Changes the rules of the case.
     #[must_use]
     pub fn under(mut self, rules: Rules) -> Case {
         if rules == Rules::Lenient {
@@ -142,7 +142,7 @@ impl Case {
         self
     }
 
-    /// Whether a deserializer names the reference's rules, so that the case has an answer under lenient ones too.
+    /// True if a deserializer names the reference's rules, so that the case has an answer under lenient ones, too.
     pub fn names_rules(&self) -> bool {
         self.deserializers().iter().any(|d| d.get("rules").is_some_and(|r| r == "cntk"))
     }
@@ -156,7 +156,7 @@ impl Case {
         self.source.get_mut("deserializers").and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
     }
 
-    /// What Tesson would have to have, and has not yet, to answer the case; `None` if it must answer.
+    /// The name of a missing format without which Tesson cannot answer the case; `None` if it must answer.
     pub fn needs(&self) -> Option<String> {
         let registry = crate::registry();
         let unknown = self.types().find(|name| registry.find(name, "").is_err())?;

@@ -1,8 +1,8 @@
 //! The program as a reader of cases: `tesson read --json`, a process for each step or minibatch.
 //!
-//! A state file is all that one process leaves to the next, so that a case with several steps is also a test of
-//! going on in a fresh process. What lives in a process only is not shown: a minibatch that could not be packed is
-//! tried again by the next process instead of being left behind.
+//! Only a state file passes from one process to the next, so a case with several steps also tests resuming in a fresh
+//! process. Anything that exists in one process alone is not shown: a minibatch that could not be packed is tried
+//! again by the next process and not skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,9 +18,9 @@ pub struct Cli {
     program: PathBuf,
     config: Value,
     dir: PathBuf,
-    /// Where the configuration and states lie.
+    /// The folder of the configuration and states.
     folder: PathBuf,
-    /// Whether the state file belongs to a source that is open.
+    /// True if the state file belongs to a source that is open.
     open: bool,
     stopped: bool,
 }
@@ -29,10 +29,10 @@ pub struct Cli {
 const DATA_ERROR: i32 = 1;
 
 impl Cli {
-    /// A reader of what a case reads, with a folder for its files, which is emptied.
+    /// A reader for a case, with a folder for its files, which is emptied.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// The file system's error.
     pub fn new(program: &Path, case: &Case, folder: &Path) -> io::Result<Cli> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
@@ -50,8 +50,8 @@ impl Cli {
         Ok(cli)
     }
 
-    /// Whether an error of data has ended a process, behind which there is nothing to go on from. Later requests were
-    /// not answered.
+    /// True if an error of data has ended a process, after which there is no state to resume from. Later requests
+    /// were not answered.
     pub fn stopped(&self) -> bool {
         self.stopped
     }
@@ -141,7 +141,7 @@ impl Reader for Cli {
     }
 }
 
-/// What a process printed, and its exit code. Errors that it only told on standard error are answers too.
+/// The answers that a process printed, and its exit code. An error on standard error alone is an answer, too.
 fn answers(command: &mut Command) -> Result<(Vec<Value>, Option<i32>), String> {
     let Output { status, stdout, stderr } = command.output().map_err(|e| e.to_string())?;
     let text = String::from_utf8(stdout).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! Whether an answer is the one that is asked for.
+//! Comparing an answer with the expected one.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub fn compare_all(expected: &[Value], found: &[Value], element: Element) -> Res
 /// further fields make no difference.
 ///
 /// # Errors
-/// What differs, and where.
+/// The difference, and where it is.
 pub fn compare(expected: &Value, found: &Value, element: Element) -> Result<(), String> {
     if expected.get("error").is_some() {
         return match found.get("error") {

@@ -11,74 +11,75 @@ use crate::{binary, marked, pictures, prepared, speech, user};
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
 
-/// A file with the same sequences in reverse order, and one more: what [`JOINED`] joins to the first.
+/// A file with the same sequences in reverse order, and one more, which [`JOINED`] joins to the first.
 pub const OTHER: &str = "other.ctf";
 
-/// As an option among others: one stream of each of the two files, in place of both streams of [`FILE`].
+/// An option to be added to others: one stream of each of the two files, in place of both streams of [`FILE`].
 pub const JOINED: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
         "input": {"x": {"dim": 2, "format": "dense"}}},
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
         "input": {"y": {"dim": 10, "format": "sparse"}}}]"#;
 
-/// As an option among others: both files, one behind the other, as one corpus.
+/// An option to be added to others: both files, one after the other, as one corpus.
 pub const SEVERAL: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": ["corpus.ctf", "other.ctf"], "chunkSizeInBytes": 1024,
         "input": {"x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
 
-/// As [`JOINED`]: both streams of the rows without ids, of which many are faulty and left out.
+/// An option to be added to others: both streams of the rows without ids, many of which are faulty and left out.
 pub const FAULTY_ROWS: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "rows.ctf", "chunkSizeInBytes": 1024, "maxErrors": 100000,
         "input": {"x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
 
-/// As [`FAULTY_ROWS`], each stream by a deserializer of its own: what is left out of one is left out of both.
+/// [`FAULTY_ROWS`] with a deserializer for each stream: a sequence that is left out of one is left out of both.
 pub const FAULTY_ROWS_JOINED: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "rows.ctf", "chunkSizeInBytes": 1024, "maxErrors": 100000,
         "input": {"x": {"dim": 2, "format": "dense"}}},
     {"type": "CNTKTextFormatDeserializer", "file": "rows.ctf", "chunkSizeInBytes": 700, "maxErrors": 100000,
         "input": {"y": {"dim": 10, "format": "sparse"}}}]"#;
 
-/// As [`JOINED`]: the dense stream alone, whose sequences can be truncated, and with it the sparse one of the other file
-/// that has as many samples.
+/// An option to be added to others: the dense stream, with sequences that can be truncated, and the sparse one of the
+/// other file, which has the same number of samples.
 pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
         "input": {"x": {"dim": 2, "format": "dense"}}},
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
         "input": {"x2": {"alias": "x", "dim": 2, "format": "dense"}}}]"#;
 
-/// As [`JOINED`]: the dense stream by a custom deserializer, which has a timeline of its own.
+/// An option to be added to others: the dense stream by a custom deserializer, which has its own timeline.
 pub const LOCAL: &str = r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json"}]"#;
 
-/// As [`JOINED`]: both streams of the same sequences in CNTK's binary format, where a sequence's key is its number.
+/// An option to be added to others: both streams of the same sequences in CNTK's binary format, where a sequence's
+/// key is its number.
 pub const BINARY: &str =
     r#""deserializers": [{"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf"}]"#;
 
-/// As [`TRUNCATED`], of the binary file, whose sparse stream is left out.
+/// [`TRUNCATED`] for the binary file without its sparse stream.
 pub const BINARY_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf", "input": {"y": {"skip": true}}}]"#;
 
-/// As [`JOINED`], the sparse stream being that of the binary file.
+/// [`JOINED`] with the sparse stream of the binary file.
 pub const BINARY_JOINED: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
         "input": {"x": {"dim": 2, "format": "dense"}}},
     {"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf", "input": {"x": {"skip": true}}}]"#;
 
-/// As [`BINARY`], in the records of a prepared dataset, whose examples have the keys of the text's sequences. The sparse
-/// stream has one entry a sample.
+/// [`BINARY`] in the records of a prepared dataset, with examples that have the keys of the text's sequences. The
+/// sparse stream has one entry in each sample.
 pub const PREPARED: &str = concat!(
     r#""deserializers": [{"type": "TFDSDeserializer", "split": "train", "key": "id", "directory": ""#,
     env!("CARGO_MANIFEST_DIR"),
     r#"/data/prepared", "input": {"x": {}, "y": {"format": "sparse"}}}]"#
 );
 
-/// As [`TRUNCATED`], of the dense stream of the prepared dataset.
+/// [`TRUNCATED`] for the dense stream of the prepared dataset.
 pub const PREPARED_TRUNCATED: &str = concat!(
     r#""truncationLength": 5, "deserializers": [{"type": "TFDSDeserializer", "split": "train", "directory": ""#,
     env!("CARGO_MANIFEST_DIR"),
     r#"/data/prepared", "input": {"x": {}}}]"#
 );
 
-/// As [`JOINED`], the sparse stream being that of the prepared dataset.
+/// [`JOINED`] with the sparse stream of the prepared dataset.
 pub const PREPARED_JOINED: &str = concat!(
     r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
@@ -99,21 +100,21 @@ macro_rules! transforms {
     };
 }
 
-/// As [`JOINED`]: pictures that a map lists, cut, mirrored and coloured at random.
+/// An option to be added to others: pictures of a map, cut, mirrored and coloured at random.
 pub const MAP: &str = concat!(
     r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": "#,
     transforms!(),
     "}]"
 );
 
-/// As [`MAP`], of a map that lists some files that cannot be decoded, which are left out.
+/// [`MAP`] with some files in the map that cannot be decoded, which are left out.
 pub const BAD_MAP: &str = concat!(
     r#""deserializers": [{"type": "ImageDeserializer", "file": "bad-map.txt", "onCorruptImage": "skip", "input": "#,
     transforms!(),
     "}]"
 );
 
-/// As [`MAP`], with pictures that stay in 8 bits.
+/// [`MAP`] with pictures that stay in 8 bits.
 pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
     "x": {"dtype": "uint8", "transforms": [{"type": "RandomResizedCrop"}, {"type": "HorizontalFlip"},
         {"type": "Scale", "width": 4, "height": 3, "channels": 3, "interpolations": "linear-aa:nearest:cubic", "seed": 2},
@@ -121,74 +122,74 @@ pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file
         {"type": "RandomErasing", "areaRatio": "0.1:0.5"}, {"type": "Transpose"}]},
     "y": {"labelDim": 10}}}]"#;
 
-/// As [`MAP`], with pictures that each have a size of their own.
+/// [`MAP`] with pictures of different sizes.
 pub const RAGGED: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
     "x": {"ragged": true, "transforms": [{"type": "Crop", "cropType": "RandomArea", "areaRatio": "0.2:1"},
         {"type": "Color", "brightnessRadius": 0.4},
         {"type": "Intensity", "intensityFile": "axes.xml", "intensityStdDev": 0.5}]},
     "y": {"labelDim": 10}}}]"#;
 
-/// As [`MAP`], of pictures in Base64.
+/// [`MAP`] with pictures in Base64.
 pub const BASE64: &str = concat!(
     r#""deserializers": [{"type": "Base64ImageDeserializer", "file": "pictures.txt", "input": "#,
     transforms!(),
     "}]"
 );
 
-/// As [`MAP`], of two tar archives.
+/// [`MAP`] with pictures in two tar archives.
 pub const ARCHIVES: &str = concat!(
     r#""deserializers": [{"type": "TarImageDeserializer", "file": ["0.tar", "1.tar"], "input": "#,
     transforms!(),
     "}]"
 );
 
-/// As [`JOINED`]: features of speech, the dense stream of the text with frames on either side.
+/// An option to be added to others: features of speech, the dense stream of the text with frames on either side.
 pub const FEATURES: &str = r#""deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
 
-/// As [`FEATURES`], each frame a sequence.
+/// [`FEATURES`] with each frame as a sequence.
 pub const FRAMES: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
 
-/// As [`FEATURES`], joined to the same from the last to the first, without frames on either side.
+/// [`FEATURES`] joined to the same sequences in reverse order, without frames on either side.
 pub const FEATURES_JOINED: &str = r#""deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
     {"type": "HTKFeatureDeserializer", "input": {
     "x2": {"scpFile": "reversed.scp", "dim": 2, "chunkSizeInFrames": 70}}}]"#;
 
-/// As [`FEATURES_JOINED`], frame by frame.
+/// [`FEATURES_JOINED`] frame by frame.
 pub const FRAMES_JOINED: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
     {"type": "HTKFeatureDeserializer", "input": {
     "x2": {"scpFile": "reversed.scp", "dim": 2, "chunkSizeInFrames": 70}}}]"#;
 
-/// As [`FEATURES`], with labels.
+/// [`FEATURES`] with labels.
 pub const LABELLED: &str = r#""deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
     {"type": "HTKMLFDeserializer", "chunkSizeInBytes": 500, "input": {
     "y": {"mlfFile": "labels.mlf", "dim": 10, "phoneBoundaries": true}}}]"#;
 
-/// As [`FRAMES`], with labels in CNTK's binary form.
+/// [`FRAMES`] with labels in CNTK's binary form.
 pub const FRAMES_LABELLED: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
     {"type": "HTKMLFBinaryDeserializer", "chunkSizeInBytes": 500, "input": {
     "y": {"mlfFile": "labels.bin", "dim": 10}}}]"#;
 
-/// As [`FRAMES`], without frames on either side, each beside its row of the text, from the last sequence to the first.
+/// [`FRAMES`] without frames on either side, each joined to its row of the text, from the last sequence to the first.
 pub const FRAMES_OF_TEXT: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
     "x": {"scpFile": "features.scp", "dim": 2, "chunkSizeInFrames": 60}}},
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700, "input": {
     "x2": {"alias": "x", "dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
 
-/// As [`FEATURES`], in archives of Kaldi's, some of them compressed.
+/// [`FEATURES`] in Kaldi's archives, some of them compressed.
 pub const MATRICES: &str = r#""deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
     "x": {"arkFile": ["1.ark", "2.ark"], "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
 
-/// As [`MATRICES`], frame by frame, from a script file that begins with the second archive.
+/// [`MATRICES`] frame by frame, from a script file that begins with the second archive.
 pub const ROWS: &str = r#""frameMode": true, "deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
     "x": {"scpFile": "matrices.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
 
-/// As [`TRUNCATED`], of features.
+/// [`TRUNCATED`] for features.
 pub const FEATURES_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "HTKFeatureDeserializer", "input": {
         "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
@@ -228,8 +229,8 @@ pub fn reversed(text: &str) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
-/// The rows of a text without their ids, and with what goes wrong in such files: rows that lack a stream or have a bad value
-/// in one, text, blank lines and comments.
+/// The rows of a text without their ids, and with the usual faults of such files: rows that lack a stream or have a
+/// bad value in one, text, blank lines and comments.
 fn faulty_rows(text: &str) -> String {
     let row = |(i, line): (usize, &str)| {
         let row = line.split_once(' ').unwrap_or_default().1;
@@ -259,10 +260,11 @@ pub fn config_text(options: &str) -> String {
     )
 }
 
-/// The same, understood. A number among the `transforms` of a stream is a [`Marked`](marked::Marked) of that seed.
+/// The configuration of a source with these options. A number among the `transforms` of a stream is a
+/// [`Marked`](marked::Marked) of that seed.
 ///
 /// # Panics
-/// If the options mean nothing.
+/// If the options are invalid.
 pub fn config(options: &str) -> SourceConfig {
     let mut tree = config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
     marked::put_into(&mut tree);
@@ -302,8 +304,8 @@ pub fn store(text: &str) -> Arc<dyn Store> {
     Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 
-/// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`
-/// chooses.
+/// Wraps a store so that reads come in short pieces, wait for others, and have to be tried again, by a schedule that
+/// `seed` chooses.
 pub fn dawdling(inner: Arc<dyn Store>, seed: u64) -> FakeStore {
     FakeStore::new(inner, move |n| {
         let dice = (n + 1)
@@ -320,11 +322,11 @@ pub fn dawdling(inner: Arc<dyn Store>, seed: u64) -> FakeStore {
     })
 }
 
-/// A minibatch, down to the bits: whether a sweep ends, the keys, how truncated sequences lie, and of each stream the lengths
-/// and all entries.
+/// A minibatch, down to the bits: a mark for the end of a sweep, the keys, the slots of truncated sequences, and for
+/// each stream the lengths and all entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivered {
-    /// Whether a sweep ends in or with it.
+    /// True if a sweep ends in or with it.
     pub sweep_end: bool,
     /// The keys of its sequences.
     pub keys: Vec<String>,
@@ -339,7 +341,7 @@ pub struct Delivered {
 pub struct Entries {
     /// Samples of each sequence.
     pub lengths: Vec<u32>,
-    /// Where each sparse sample's entries begin, and behind the last where they end; nothing for dense streams.
+    /// The beginning of each sparse sample's entries, and at last their end; empty for dense streams.
     pub indptr: Vec<i32>,
     /// The columns of sparse entries; the shapes of ragged samples.
     pub indices: Vec<i32>,
@@ -348,7 +350,7 @@ pub struct Entries {
 }
 
 impl Delivered {
-    /// What a minibatch holds.
+    /// The contents of a minibatch.
     pub fn of(minibatch: &Minibatch) -> Delivered {
         let streams = minibatch.streams().iter().map(|stream| {
             let (indptr, indices, values) = match stream.samples() {

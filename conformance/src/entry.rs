@@ -1,7 +1,7 @@
-//! Where bytes from outside come in: one function for each, which panics if something does not hold for them.
+//! The entry points for bytes from outside: one function for each, which panics if a property is violated.
 //!
-//! Fuzz targets call these with what they make up; the tests call them with what was kept of that, and with what
-//! proptest makes up. An error is always a good answer.
+//! Fuzz targets call these with generated inputs; the tests call them with inputs that were kept, and with those of
+//! proptest. An error is always a good answer.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub fn config_json(bytes: &[u8]) {
     for deserializer in &config.deserializers {
         let options =
             Options::new(deserializer.format.options, &deserializer.options, deserializer.path.clone());
-        // Only what the options mean is looked at; nothing is read.
+        // Only the options are interpreted; nothing is read.
         let opened =
             options.and_then(|options| (deserializer.format.open)(&options, &config.reader_defaults()));
         drop(opened);
@@ -65,7 +65,7 @@ pub fn brainscript(bytes: &[u8]) {
     assert!(told.is_ok() || refused > 0, "what was understood can be told: {told:?}");
 }
 
-/// Whether BrainScript has a spelling for all names and texts of a tree.
+/// True if BrainScript can spell all names and texts of a tree.
 fn spellable(section: &Section) -> bool {
     fn is(value: &Value) -> bool {
         match value {
@@ -82,8 +82,8 @@ fn spellable(section: &Section) -> bool {
     })
 }
 
-/// A saved state in either form: what is understood comes back the same by both forms, and a source takes or refuses
-/// it and can still be read.
+/// Checks a saved state in either form: one that is accepted is the same after writing and reading both forms, and a
+/// source accepts or refuses it and can still be read.
 pub fn resume_state(bytes: &[u8]) {
     let from_json = |text: &str| ResumeState::from_json(&serde_json::from_str(text).ok()?).ok();
     let by_json = std::str::from_utf8(bytes).ok().and_then(from_json);
@@ -112,8 +112,8 @@ fn go_on_from(state: &ResumeState, randomize: bool) {
     }
 }
 
-/// A text file, its first byte choosing options: the index is the same however it is made, is consistent, and comes
-/// back from what is saved of it.
+/// Checks a text file, with options chosen by the first byte: the index is the same for every way to make it, is
+/// consistent, and can be saved and loaded.
 pub fn ctf_index(bytes: &[u8]) {
     let Some((deserializer, file)) = open(bytes) else { return };
     let one = deserializer.index(&file, &Cores(1), &mut Defects::Refuse);
@@ -135,7 +135,7 @@ pub fn ctf_index(bytes: &[u8]) {
     }
 }
 
-/// What an index says: of each chunk the bytes, and the counted lengths and spans of its sequences.
+/// The contents of an index: for each chunk the bytes, and the counted lengths and extents of its sequences.
 fn shape(indexed: &Indexed) -> Vec<(u64, Vec<u32>)> {
     let chunk = |c: usize| {
         let span = indexed.index.chunk(c);
@@ -171,7 +171,7 @@ pub fn cbf_decode(bytes: &[u8]) {
     read_otherwise(&*deserializer, &indexed, &file, &in_chunks);
 }
 
-/// Reads a file sequence by sequence, and in pieces, which give what it gives in chunks.
+/// Reads a file sequence by sequence and in pieces, and compares both with its chunks.
 fn read_otherwise(
     deserializer: &dyn Deserializer,
     indexed: &Indexed,
@@ -192,7 +192,7 @@ type Memory<'a> = InMemory<&'a [u8]>;
 /// A deserializer, and the file that it reads.
 type Opened<'a> = (Box<dyn Deserializer>, Memory<'a>);
 
-/// So many cores, that take their jobs from behind.
+/// A number of cores, which take their jobs in reverse order.
 struct Cores(usize);
 
 impl Parallelism for Cores {

@@ -1,4 +1,4 @@
-//! What Tesson must answer to a case.
+//! The answers that Tesson must give to a case.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::oracle::Dealing;
 use crate::speech::{plainly_read, with_first_values};
 use crate::{Case, From, Rules, Step, Times, run};
 
-/// The answers that Tesson must give to a case: the recorded ones, or, where it is meant to differ, those of
-/// `tesson.jsonl` or `lenient.jsonl`, or what the sentence of the deviation makes of the recorded ones.
+/// The answers that Tesson must give to a case: the recorded ones, or, if it is meant to differ, those of
+/// `tesson.jsonl` or `lenient.jsonl`, or the recorded ones changed as the sentence of the deviation says.
 ///
 /// # Errors
-/// Files that cannot be read, and a deviation without answers whose sentence is not known here.
+/// Files that cannot be read, and a deviation without answers and with a sentence that is not known here.
 pub fn expected(case: &Case, rules: Rules) -> Result<Vec<Value>, String> {
     let own = match rules {
         Rules::Lenient => ["lenient.jsonl", "tesson.jsonl"].as_slice(),
@@ -133,7 +133,7 @@ fn lines(file: &Path) -> Result<Vec<Value>, String> {
     full.map(|line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", file.display()))).collect()
 }
 
-/// Sentences that say what Tesson does instead of what was recorded.
+/// The sentences about what Tesson does instead of the recorded behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deviation {
     /// "Tesson restores exactly: the four minibatches after the restore are the four recorded right after the
@@ -145,7 +145,7 @@ enum Deviation {
     /// "Tesson keeps the dealing of an unchanged size: by running number since the start of the data; every sequence
     /// goes to exactly one rank."
     DealsByRunningNumber,
-    /// Options and messages that the reference lacks; what was recorded is what their defaults give.
+    /// Options and messages that the reference lacks; the recorded answers are those of their defaults.
     AsRecorded,
     /// "A value may differ by at most 1 from the reference."
     OneOff,
@@ -227,7 +227,7 @@ fn number(word: &str) -> Option<usize> {
     words.iter().position(|w| *w == word).map(|i| i + 1).or_else(|| word.parse().ok())
 }
 
-/// Puts what was recorded after a checkpoint in the place of what was recorded after its restore.
+/// Replaces the answers recorded after a restore by those recorded after its checkpoint.
 fn restores_exactly(case: &Case, mut lines: Vec<Value>, minibatches: usize) -> Result<Vec<Value>, String> {
     let steps = lines_of_steps(case, &lines);
     for (at, step) in case.steps.iter().enumerate() {
@@ -246,7 +246,7 @@ fn restores_exactly(case: &Case, mut lines: Vec<Value>, minibatches: usize) -> R
     Ok(lines)
 }
 
-/// Which lines answer each step.
+/// The range of lines that answers each step.
 fn lines_of_steps(case: &Case, lines: &[Value]) -> Vec<std::ops::Range<usize>> {
     let mut at = 0;
     let is_last = |line: &Value| line.get("end").is_some() || line.get("error").is_some();
@@ -263,8 +263,8 @@ fn lines_of_steps(case: &Case, lines: &[Value]) -> Vec<std::ops::Range<usize>> {
     case.steps.iter().map(range).collect()
 }
 
-/// An empty minibatch in the place of an error. A round without own sequences ends only with its sweep, so that
-/// the end of a sweep is what is computed for it.
+/// Replaces an error by an empty minibatch. A round without own sequences ends only with its sweep, so it has the end
+/// of a sweep.
 fn no_error(case: &Case, line: Value) -> Value {
     if line.get("error").is_none() {
         return line;

@@ -7,7 +7,7 @@ use tesson::tfds::example::Span;
 use tesson::tfds::features::{Batch, Decoder, Failed, Limits, Padding, Schema, Selection, json, node};
 use tesson::tfds::pictures::{self, Depth, Want};
 
-/// A features.json: it is understood, and what is read of it is known, or it is refused.
+/// Checks a features.json: it is parsed and has a schema, or it is refused.
 pub fn features_json(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(parsed) = json::parse(text) else { return };
@@ -19,7 +19,7 @@ pub fn features_json(bytes: &[u8]) {
     }
 }
 
-/// Records, each behind its length in a byte, as examples of one schema with a feature of every kind.
+/// Checks records, each after its length in a byte, as examples of one schema with a feature of every kind.
 pub fn example_decode(bytes: &[u8]) {
     let mut records = Vec::new();
     let mut at = 0;
@@ -86,7 +86,7 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
     Arc::new(Schema::new(&parsed.root, &Selection::default()).expect("they can have been stored"))
 });
 
-/// A file of a picture, behind a byte that says what is wanted of it.
+/// Checks a file of a picture, after a byte that chooses how it is decoded.
 pub fn picture_decode(bytes: &[u8]) {
     let Some((wanted, file)) = bytes.split_first() else { return };
     let channels = Some(usize::from(wanted & 7)).filter(|n| *n > 0);

@@ -1,8 +1,8 @@
 //! Conformance cases as data, and how they are run.
 //!
-//! A case is a folder: what to read, what to ask for, and what is to be answered ([`Case`]). [`run`] asks anything that
-//! implements [`Reader`]: the Rust API ([`RustApi`]) or the program ([`Cli`]). [`expected`] says what Tesson must
-//! answer, and [`compare`] whether it did.
+//! A case is a folder with a configuration, calls, and answers ([`Case`]). [`run`] makes the calls on anything that
+//! implements [`Reader`]: the Rust API ([`RustApi`]) or the program ([`Cli`]). [`expected`] returns the answers that
+//! Tesson must give, and [`compare`] compares them with those that it gave.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A transform that shows what was drawn for a sequence.
+//! A transform that shows the random draws of a sequence.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tesson::deserializer::transform::{
 use tesson::deserializer::user::UserError;
 use tesson::deserializer::{Object, Scratch, Section, Value};
 
-/// Puts a number that is drawn behind the values of each sample; the last of a sequence is drawn last.
+/// Appends a random number to the values of each sample; the last sample of a sequence draws last.
 #[derive(Debug)]
 pub struct Marked {
     /// Its own seed.

@@ -12,12 +12,12 @@ struct Sequence {
     streams: Map<String, Value>,
 }
 
-/// Deals sequences to workers by their running number since the start of the data, whatever is asked for.
+/// Deals sequences to workers by their running number since the start of the data, for any requests.
 pub(crate) struct Dealing {
     sequences: Vec<Sequence>,
     /// Samples in a sweep.
     sweep: u64,
-    /// Where the data end.
+    /// The position at which the data end.
     end: u64,
     local_timeline: bool,
     position: u64,
@@ -131,8 +131,8 @@ impl Reader for Dealing {
     }
 }
 
-/// The sequences of one sweep, in stored order. A minibatch of one sample holds one sequence, and the position behind
-/// it says how many samples that counts.
+/// The sequences of one sweep, in stored order. A minibatch of one sample holds one sequence, and the position after
+/// it shows how many samples the sequence counts.
 fn read_one_by_one(case: &Case) -> Result<Vec<Sequence>, String> {
     let mut one_sweep = case.clone();
     one_sweep.source.remove("maxSamples");

@@ -1,4 +1,4 @@
-//! Deserializers without a source: what is indexed of files in memory is loaded in different ways, to the same sequences.
+//! Deserializers without a source: files in memory are indexed and loaded in different ways, with the same sequences.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ impl Fetch for Files<'_> {
     }
 
     /// # Panics
-    /// Where the range is beyond the bytes.
+    /// If the range is beyond the bytes.
     fn read_after(
         &self,
         resource: ResourceId,

@@ -24,10 +24,11 @@ fn transform(name: &str, options: Section, file: &[u8]) -> Result<Arc<dyn Transf
     }
 }
 
-/// Any bytes as a picture, behind a byte of options: decoded to as many values as its shape says, or refused.
+/// Checks any bytes as a picture, after a byte of options: it is decoded to as many values as its shape has, or
+/// refused.
 ///
 /// # Panics
-/// If the values are not as many as the shape says, or more than the limit allows.
+/// If the number of values differs from the shape, or exceeds the limit.
 pub fn imdecode(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
     let flag = |bit: u8| Value::Bool(choice & bit != 0);

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Pictures of a corpus, as many as other corpora have sequences.
+/// The number of pictures in a corpus, that of sequences in the other corpora.
 const PICTURES: usize = 240;
 
-/// Files that the map lists, again and again.
+/// The number of files, which the map lists repeatedly.
 const FILES: usize = 7;
 
-/// A picture of its own size, as a file.
+/// The file of picture `i`, with a size that depends on `i`.
 fn picture(i: usize) -> Vec<u8> {
     let (width, height) = (6 + i % 3, 5 + i % 2);
     let mut file = format!("P6 {width} {height} 255\n").into_bytes();

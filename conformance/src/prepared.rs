@@ -3,10 +3,10 @@
 use tesson::records::{ArrayRecordOptions, ArrayRecordWriter, TfRecordWriter};
 use tesson::tfds::example::{Value, write};
 
-/// Where the description of the dataset in TFRecord files lies.
+/// The folder with the description of the dataset in TFRecord files.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/prepared");
 
-/// The same in ArrayRecord files.
+/// The folder with the description of the dataset in ArrayRecord files.
 pub const ARRAY_RECORD_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/prepared-array-record");
 
 /// Shards of the split `train`, which both descriptions speak of; `whole` has one with the same examples.

@@ -1,4 +1,4 @@
-//! What answers a case, and how it is asked.
+//! Readers, which answer cases, and how they are called.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::{Case, From, Request, Step, Times};
 ///
 /// Answers and states are JSON as in the files of cases. An error is a sentence in any words.
 pub trait Reader {
-    /// Opens a source afresh, in place of the one that is open.
+    /// Opens a fresh source, in place of the one that is open.
     ///
     /// # Errors
-    /// What the opening was refused for.
+    /// The reason why opening was refused.
     fn open(&mut self) -> Result<(), String>;
 
-    /// The answers to one step that asks for minibatches: a minibatch, the end or an error each.
+    /// The answers to one step that requests minibatches: each is a minibatch, the end or an error.
     fn next(&mut self, request: &Request, times: Times) -> Vec<Value>;
 
-    /// The state behind the last minibatch.
+    /// The state after the last minibatch.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     fn state(&mut self) -> Result<Value, String>;
 
     /// Restores a state.
@@ -32,7 +32,7 @@ pub trait Reader {
     fn restore(&mut self, state: &Value) -> Result<(), String>;
 }
 
-/// Asks for one minibatch after the other, for readers whose calls give one each.
+/// Requests one minibatch after the other, for readers that return one in each call.
 pub(crate) fn one_by_one(times: Times, mut next: impl FnMut() -> Value) -> Vec<Value> {
     match times {
         Times::Repeat(n) => (0..n).map(|_| next()).collect(),

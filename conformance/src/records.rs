@@ -3,7 +3,7 @@
 use tesson::deserializer::{InMemory, ResourceId};
 use tesson::records::{End, Fault, RecordFile, RecordKind, Records, Want};
 
-/// From one block header of an ArrayRecord file to the next.
+/// The distance from one block header of an ArrayRecord file to the next.
 const BLOCK: usize = 1 << 16;
 
 /// A TFRecord file.
@@ -11,8 +11,8 @@ pub fn tfrecord_read(bytes: &[u8]) {
     read_every_way(RecordKind::TfRecord, bytes);
 }
 
-/// An ArrayRecord file, without what such files are filled up with: the size of its front in two bytes, the front, and
-/// what its last 64 KiB begin with.
+/// Checks an ArrayRecord file in a short form without padding: the size of its front in two bytes, the front, and the
+/// beginning of its last 64 KiB.
 pub fn array_record_read(bytes: &[u8]) {
     let Some((size, rest)) = bytes.split_first_chunk::<2>() else { return };
     let (front, back) = rest.split_at(rest.len().min(u16::from_le_bytes(*size).into()));

@@ -19,7 +19,7 @@ pub struct RustApi {
 }
 
 impl RustApi {
-    /// A reader of what a case reads; nothing is opened yet.
+    /// A reader for a case; nothing is opened yet.
     pub fn new(case: &Case) -> RustApi {
         RustApi { config: case.source.clone(), dir: case.dir.clone(), source: None }
     }

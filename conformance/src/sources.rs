@@ -1,5 +1,6 @@
-//! Lists, maps, labels and archives from outside. A fuzz target indexes and loads what its deserializers find ([`parts`]); the tests
-//! also read all of it as a source: however large the minibatches are, the same sequences come out, or an error does.
+//! Lists, maps, labels and archives from outside. A fuzz target indexes and loads the data that its deserializers
+//! find ([`parts`]); the tests also read all of it as a source: minibatches of any size deliver the same sequences,
+//! or an error.
 
 use serde_json::{Value, json};
 use tesson::store::MemoryStore;

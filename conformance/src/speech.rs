@@ -1,5 +1,5 @@
-//! Features of speech: as a corpus of archives, and read plainly, for cases whose sentences say that Tesson reads what the
-//! reference refuses: whole utterances of big-endian files without qualifiers, in one minibatch.
+//! Features of speech: as a corpus of archives, and read plainly for the cases with a deviation by which Tesson reads
+//! files that the reference refuses: whole utterances of big-endian files without qualifiers, in one minibatch.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::Case;
 /// The answers to a case of features, and perhaps of labels, that is read to the end in one minibatch.
 ///
 /// # Errors
-/// What is not read here.
+/// A case with properties that this plain reader does not support.
 pub(crate) fn plainly_read(case: &Case) -> Result<Vec<Value>, String> {
     let stream_of = |d: &Value| {
         let (name, stream) = d["input"].as_object()?.iter().next()?;
@@ -84,7 +84,7 @@ fn utterance(case: &Case, line: &str) -> Result<Vec<Vec<f32>>, String> {
     Ok(frames[number(first)?..=number(last)?].to_vec())
 }
 
-/// Recorded answers whose samples keep their first values alone.
+/// Recorded answers with only the first values of each sample.
 pub(crate) fn with_first_values(mut lines: Vec<Value>, n: usize) -> Vec<Value> {
     let streams = lines.iter_mut().filter_map(|line| line.get_mut("streams")?.as_object_mut());
     let sequences =
@@ -103,12 +103,12 @@ const IN_ARCHIVE: usize = 12;
 /// The list of the corpus.
 pub const LIST: &str = "features.scp";
 
-/// How the values of an archive are stored.
+/// The storage of an archive's values.
 #[derive(Clone, Copy)]
 enum Form {
     Big,
     Little,
-    /// As 16-bit numbers and what scales them.
+    /// 16-bit numbers with their scale.
     Compressed,
 }
 
@@ -219,7 +219,7 @@ pub fn labels(lengths: &[u32], step: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The same in CNTK's binary form.
+/// Labels in CNTK's binary form.
 pub fn binary_labels(lengths: &[u32], step: usize) -> Vec<u8> {
     let mut bytes = b"MLF\x02\0".to_vec();
     for (i, &length) in lengths.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tables from outside: converted to what reads back as the same, or refused.
+//! Tables from outside: converted to a file that reads back with the same values, or refused.
 
 use std::path::Path;
 use std::{env, fs, process, thread};

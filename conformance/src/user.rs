@@ -17,7 +17,7 @@ pub fn registry() -> Registry {
     tesson::registry().with(&FORMAT)
 }
 
-/// What `UserDeserializer` names in the cases.
+/// The format with the name `UserDeserializer` in the cases.
 static FORMAT: Format = Format::new(
     "UserDeserializer",
     "Chunks of sequences in a file of JSON, as the conformance cases have them.",

@@ -69,8 +69,7 @@ pub static DRAWS_OF_CNTK: LazyLock<Vec<String>> = LazyLock::new(|| {
     [MAP, BAD_MAP, BASE64, ARCHIVES].iter().map(|pictures| format!("{pictures}, {draws}")).collect()
 });
 
-/// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
-/// ranks.
+/// All ways to read a source, as options: the orders, truncation, and local timelines.
 pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let truncated = [
         r#""randomize": false"#,
@@ -219,7 +218,7 @@ pub fn open(options: &str, store: &dyn Store) -> Source {
     Source::open_in(&config(options), store).expect("the data are right")
 }
 
-/// An order until the data end: after so many sweeps, unless it says something else.
+/// An order with an end of the data: after `sweeps` sweeps, unless it has its own.
 pub fn ending(order: &str, sweeps: u32) -> String {
     match order.contains("maxSamples") {
         true => order.into(),
@@ -243,7 +242,7 @@ pub fn keys(all: &[Delivered]) -> Vec<String> {
     all.iter().flat_map(|m| m.keys.iter().cloned()).collect()
 }
 
-/// The same keys in ascending order.
+/// The keys in ascending order.
 pub fn sorted(mut keys: Vec<String>) -> Vec<String> {
     keys.sort();
     keys

@@ -100,7 +100,7 @@ fn dictionary(folder: &Path, readers: &[String]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whether two values agree; names keep their order, and numbers are numbers.
+/// Checks that two values agree; names keep their order, and numbers are compared as numbers.
 fn same(path: &str, expected: &Value, found: &Value) -> Result<(), String> {
     match (expected, found) {
         (Value::Object(a), Value::Object(b)) => {

@@ -58,7 +58,7 @@ fn cli(case: &Case, rules: Rules, folder: &Path) -> Result<(), Failed> {
     let found = run(case, &mut reader);
     let mut expected = with_allowed_pictures(case, with_later_fault(expected(case, rules)?, &found), &found)?;
     if reader.stopped() {
-        // Nothing goes on behind an error of data in a process that has ended.
+        // After an error of data the process has ended, so no more answers follow.
         expected.truncate(found.len());
     }
     Ok(compare_all(&expected, &found, element(case))?)

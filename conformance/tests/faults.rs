@@ -1,4 +1,4 @@
-//! Every fault of the text format says what is wrong and where: file, line, byte, stream and key.
+//! Every fault of the text format names its location: file, line, byte, stream and key.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use tesson_conformance::{binary, corpus};
 
 const FILE: &str = "train.ctf";
 
-/// What reading minibatches answers; going through the file in one pass must answer the same.
+/// Reads minibatches and returns the result; a pass over the file must return the same.
 fn read(options: &str, bytes: &[u8]) -> Result<(), Error> {
     let read = with(options, bytes, |source| {
         while source.next_minibatch(1)?.is_some() {}
@@ -154,7 +154,7 @@ fn a_missing_file_is_told_with_its_name() {
     }
 }
 
-/// What a check lists of binary files.
+/// The faults that a check of binary files lists.
 fn checked(files: &[&[u8]]) -> Vec<String> {
     let names: Vec<String> = (0..files.len()).map(|i| format!("{i}.cbf")).collect();
     let store =

@@ -1,4 +1,4 @@
-//! What fuzzing has kept, replayed: every file of `fuzz/corpus/<target>/` through the function of its target.
+//! Replays the corpora of fuzzing: every file of `fuzz/corpus/<target>/` through the function of its target.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,7 @@ fn replay(target: &str, entry: impl Fn(&[u8]) + RefUnwindSafe) {
     }
 }
 
-/// Replays a corpus whose inputs are checked part by part, and then read as a source.
+/// Replays a corpus of inputs that are checked part by part, and then read as a source.
 fn replay_input(target: &str, input: fn(&[u8]) -> Option<Input>) {
     replay(target, |bytes| {
         if let Some(input) = input(bytes) {

@@ -1,8 +1,8 @@
-//! What must hold for every source: how reads are cut, how many threads work, how far they read ahead, how little
-//! memory there is and in which process it goes on changes nothing; shares add up; sweeps hold each sequence once.
+//! Properties of every source: results do not depend on the size of reads, the number of threads, read-ahead, the
+//! memory limit, or the process that resumes; shares add up; each sweep holds each sequence once.
 
 #![forbid(unsafe_code)]
-// What tests share is not known as a test to clippy.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -97,7 +97,7 @@ fn faulty() -> impl Iterator<Item = &'static String> {
     WAYS.iter().filter(|way| way.contains("rows.ctf"))
 }
 
-/// Ways of pictures whose draws are those of each sequence.
+/// The ways to read pictures.
 fn pictures() -> impl Iterator<Item = &'static String> {
     WAYS.iter().filter(|way| way.contains("ImageDeserializer"))
 }
@@ -118,7 +118,7 @@ fn special_ways_are_among_all() {
     assert!(by_rows().filter(|way| way.contains("transforms")).count() > 1);
 }
 
-/// A check panics where it does not hold.
+/// Runs a check, which panics if it does not hold.
 fn passes(check: impl FnOnce()) -> Result<(), libtest_mimic::Failed> {
     check();
     Ok(())
@@ -189,7 +189,7 @@ impl Sequences for ByMinibatch {
     }
 }
 
-/// What is written of sequences in chunks of so many bytes.
+/// Writes sequences in chunks of `chunk_bytes` bytes; returns the summary and the file.
 fn written(folder: &Path, input: &mut dyn Sequences, chunk_bytes: u64) -> (Written, Vec<u8>) {
     let file = folder.join("out.cbf");
     let written = convert::write(input, &file, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());
@@ -255,7 +255,7 @@ fn a_source_goes_back_to_any_of_its_states(order: &str) {
     }
 }
 
-/// A folder of its own with the corpus in it.
+/// A folder for one test, with the corpus in it.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     std::fs::create_dir_all(&folder).unwrap();
@@ -265,7 +265,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// What the program prints of all that is left behind a state.
+/// The program's output for everything after a state.
 fn in_another_process(folder: &Path, config: &str, state: Option<&ResumeState>, samples: u64) -> Vec<String> {
     let (config_file, state_file) = (folder.join("config.json"), folder.join("state.json"));
     std::fs::write(&config_file, config).unwrap();
@@ -376,7 +376,7 @@ fn equal_steps_of_rows_are_as_many_for_every_rank() {
                 _ => assert!(found.len() >= all.len(), "{order}"),
             }
             if sharing == "chunk" {
-                // Every rank is told the ends of sweeps with the same step, and nothing of one comes in the next.
+                // Every rank gets the end of a sweep with the same step, and nothing of one sweep comes in the next.
                 let ends = |share: &[Delivered]| share.iter().map(|m| m.sweep_end).collect::<Vec<_>>();
                 assert!(shares.iter().all(|share| ends(share) == ends(&shares[0])), "{order}");
                 assert_eq!(ends(&shares[0]).iter().filter(|end| **end).count(), 2, "{order}");
@@ -434,11 +434,11 @@ fn the_pictures_of_all_ranks_are_those_of_one(way: &str) {
     }
 }
 
-/// What a row of a truncated minibatch holds: of each piece the key, the steps between which its sequence lies, and the bits
+/// The contents of a slot of a truncated minibatch: for each segment the key, the steps of its sequence, and the bits
 /// of its samples in each stream.
 type Row = Vec<(String, i64, i64, Vec<Vec<u64>>)>;
 
-/// The rows of a minibatch of dense streams.
+/// The slots of a minibatch of dense streams.
 fn rows_of(minibatch: &Delivered) -> Vec<Row> {
     let layout = minibatch.layout.as_ref().expect("it is truncated");
     let mut rows = vec![Row::new(); layout.rows as usize];

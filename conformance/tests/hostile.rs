@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use tesson::{Error, Source, config, store::MemoryStore};
 use tesson_conformance::{binary, corpus, entry, prepared, speech};
 
-/// What sources may hold in these tests.
+/// The memory limit of sources in these tests.
 const LIMIT: usize = 2 << 20;
 
-/// What a source may take beside its limit: threads, open files, options and messages.
+/// The memory that a source may take in addition to its limit: for threads, open files, options and messages.
 const BESIDE: usize = 256 << 10;
 
 /// Reads a file to its end or to the first error, within [`LIMIT`]; returns the number of sequences.
@@ -40,7 +40,7 @@ fn check(bytes: &[u8], streams: &str) -> Vec<Result<usize, String>> {
     check_within(LIMIT + BESIDE, bytes, streams)
 }
 
-/// The same with another bound in the place of the limit.
+/// Reads a file like `check`, within `bound` instead of the limit.
 fn check_within(bound: usize, bytes: &[u8], streams: &str) -> Vec<Result<usize, String>> {
     let store = MemoryStore::new().with(corpus::FILE, bytes.to_vec());
     let mut answers = Vec::new();
@@ -157,7 +157,7 @@ fn numbers_with_many_digits_are_an_answer() {
 fn hostile_sizes_of_states_allocate_nothing() {
     let _alone = alone();
     let state = corpus_state();
-    // The flag of what was consumed, then wild counts of layers and ranks.
+    // The flag of consumed layers, then wild counts of layers and ranks.
     let mut bytes = state.clone();
     bytes[6] |= 16;
     let end = bytes.len() - 8;
@@ -171,7 +171,7 @@ fn hostile_sizes_of_states_allocate_nothing() {
     }
 }
 
-/// The binary state behind a minibatch.
+/// The binary state after a minibatch.
 fn corpus_state() -> Vec<u8> {
     let store = corpus::store(&corpus::text(&[1, 2, 3]));
     let mut source =
@@ -254,7 +254,7 @@ fn good_features() -> (Vec<u8>, Vec<u8>) {
     speech::one_archive(&corpus::lengths())
 }
 
-/// Reads what a deserializer has in two orders, within the limit.
+/// Reads all sequences of a deserializer in two orders, within the limit.
 fn check_orders(store: &MemoryStore, deserializer: &str) -> Vec<Result<usize, String>> {
     let read = |randomize: bool| {
         let text = format!(
@@ -291,7 +291,8 @@ fn check_prepared(folder: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
     check_orders(&store, &deserializer)
 }
 
-/// A format: a good file of [`corpus::lengths`], and what is read of its like, within the limit, in several ways.
+/// A format: a good file of [`corpus::lengths`], and a function that reads such files within the limit, in several
+/// ways.
 struct Format {
     name: &'static str,
     good: fn() -> Vec<u8>,
@@ -347,7 +348,7 @@ fn pixels(value: u8) -> Vec<u8> {
     [b"P6 2 1 255\n", &[value; 6][..]].concat()
 }
 
-/// Reads what a deserializer of pictures lists in its file, in two orders, within the limit.
+/// Reads the pictures that a deserializer's file lists, in two orders, within the limit.
 fn check_pictures(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
     let store =
         MemoryStore::new().with("list", bytes.to_vec()).with("0.ppm", pixels(0)).with("1.ppm", pixels(1));
@@ -363,7 +364,7 @@ fn good_map() -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-/// The same pictures in Base64.
+/// A list of the pictures in Base64.
 fn good_base64() -> Vec<u8> {
     let texts = ["UDYgMiAxIDI1NQoAAAAAAAA=", "UDYgMiAxIDI1NQoBAQEBAQE="];
     let lines = (0..corpus::lengths().len()).map(|i| format!("{i}\t{}\t{}\n", i % 10, texts[i % 2]));
@@ -494,7 +495,7 @@ fn tokens() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(token, 0..60).prop_map(|tokens| tokens.concat().into_bytes())
 }
 
-/// What BrainScript is made of.
+/// The tokens of BrainScript.
 const BRAINSCRIPT: &[&str] = &[
     "[",
     "]",
@@ -544,7 +545,7 @@ const BRAINSCRIPT: &[&str] = &[
     "SGD = [",
 ];
 
-/// What splits are made of.
+/// The tokens of splits.
 const SPLITS: &[&str] = &[
     "train",
     "test",

@@ -1,5 +1,6 @@
-//! What saved states and index caches belong to: hashes that must stay as they are, so that files of earlier releases are
-//! still read. If one of these changes, every state that users have saved for such a source is refused.
+//! Identities, to which saved states and index caches are bound: hashes that must not change, so that files of
+//! earlier releases are still read. If one of these changes, every state that users have saved for such a source is
+//! refused.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ fn ctf(options: &str) -> String {
     format!(r#""deserializers": [{{{CTF}, "file": "corpus.ctf", {options}}}]"#)
 }
 
-/// The same with one dense stream.
+/// A source of text with one dense stream.
 fn ctf_x(options: &str) -> String {
     ctf(&format!(r#"{options}, "input": {{{DENSE}}}"#))
 }
@@ -44,7 +45,7 @@ fn hash(source: &Source) -> String {
     source.state().to_json()["options"].as_str().expect("a text").to_owned()
 }
 
-/// Compares all before it fails, so that one run shows what a change does.
+/// Compares all hashes before it fails, so that one run shows every effect of a change.
 fn check(cases: &[(String, &str)]) {
     let found: Vec<String> = cases.iter().map(|(options, _)| hash(&source(options))).collect();
     let wrong: Vec<String> = cases
@@ -156,7 +157,7 @@ fn options_of_the_source_keep_their_identity() {
         (format!(r#""bucketing": 30, "minibatchSizeInSequences": 7, {x}"#), "829871f52ccd6d02"),
         (format!(r#""transforms": {{"x": [1, 5]}}, {x}"#), "fccfb46464161520"),
         (format!(r#""transforms": {{"x": [1]}}, "randomizationSeed": 9, {x}"#), "03396d3c77a29078"),
-        // What only says when and how much is delivered is no part of it.
+        // Options that only decide when and how much is delivered are no part of it.
         (
             format!(
                 r#""maxErrors": 3, "threads": 2, "maxSweeps": 2, "sharing": "position", "equalSteps": "drop", {x}"#
@@ -174,7 +175,7 @@ fn frames_keep_their_identity() {
     );
     let source = Source::open_in(&tesson::config::from_json(&text).unwrap(), &store).unwrap();
     assert_eq!(hash(&source), "f19e6abf632c19c0");
-    // What identifies the data themselves.
+    // The hash of the data themselves.
     assert_eq!(source.state().to_json()["corpus"], "bfba74f06be11c24");
 }
 
@@ -231,7 +232,7 @@ fn custom_deserializers_keep_their_identity() {
     }
 }
 
-/// States of the first version of the draws, in which a transform's numbers depended on its place in the list.
+/// States of the first version of the draws, in which a transform's numbers depended on its position in the list.
 #[test]
 fn a_state_of_other_draws_is_refused_as_one_of_another_release() {
     let former = [

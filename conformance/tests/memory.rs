@@ -49,7 +49,7 @@ fn in_binary(file: &Path) -> String {
     format!(r#"{{"type": "CNTKBinaryFormatDeserializer", "file": {file:?}}}"#)
 }
 
-/// Converts a text to the binary format, in chunks of so many bytes.
+/// Converts a text to the binary format, in chunks of `chunk_bytes` bytes.
 fn binary(file: &Path, chunk_bytes: u64) -> PathBuf {
     let json = format!(r#"{{"deserializers": [{}], "randomize": false, "maxSweeps": 1}}"#, text(file));
     let source = Source::open(&config::from_json(&json).expect("the configuration is right"));
@@ -155,8 +155,8 @@ fn a_file_ten_times_the_limit_is_read_within_the_limit() {
         ("memory-everything", r#""randomize": true"#),
         ("memory-global", r#""randomize": "global""#),
     ] {
-        // By default the binary format's window is everything: the plan of so many sequences, four bytes each and twice,
-        // would take the limit alone.
+        // By default the binary format's window is everything, so the plan, with four bytes for each sequence and
+        // twice that, would alone take the limit.
         let formats = if test == "memory-everything" { &FORMATS[..1] } else { FORMATS };
         for format in formats {
             let peak = peak_of(test, format, order, limit);
@@ -165,8 +165,8 @@ fn a_file_ten_times_the_limit_is_read_within_the_limit() {
     }
 }
 
-/// Reads rows of one value, of which a dense stream of `dim` makes samples with zeros, in minibatches of so many; returns
-/// the most that was allocated at a time, and how many sequences there were or what is wrong with them.
+/// Reads rows of one value, which a dense stream of `dim` fills up with zeros, in minibatches of a given size.
+/// Returns the most that was allocated at a time, and the number of sequences or their error.
 fn peak_of_wide(
     rows: &str,
     dim: usize,
@@ -177,7 +177,7 @@ fn peak_of_wide(
     peak_of_held(rows, dim, order, limit, size, 0)
 }
 
-/// The same for a caller that holds this many minibatches while it waits for another one.
+/// Measures like `peak_of_wide`, for a caller that holds `n_held` minibatches while it waits for another one.
 fn peak_of_held(
     rows: &str,
     dim: usize,
@@ -199,8 +199,8 @@ fn peak_of_held(
     })
 }
 
-/// Reads to the end of the data, holding this many minibatches while waiting for another one; returns how many sequences
-/// there were or what is wrong with them.
+/// Reads to the end of the data and holds `n_held` minibatches while waiting for another one. Returns the number of
+/// sequences or their error.
 fn read_all(source: &mut Source, size: u64, n_held: usize) -> Result<usize, String> {
     let mut seen = 0;
     let mut held = VecDeque::new();
@@ -509,13 +509,13 @@ fn peak_of_files(n: usize, order: &str) -> usize {
 fn a_corpus_of_many_files_takes_memory_in_proportion_to_them() {
     let _alone = alone();
     for order in [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#] {
-        // What files have in common is there once, whatever their number.
+        // Data that files have in common are stored once for any number of files.
         let peak = peak_of_files(8000, order);
         assert!(peak <= 8000 * 4096, "{order}: {peak} bytes at a time for 8,000 files");
     }
 }
 
-/// A prepared dataset of one shard of texts of so many bytes.
+/// A prepared dataset with one shard of texts of these sizes.
 fn texts(test: &str, sizes: impl Iterator<Item = usize>) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = std::fs::remove_dir_all(&folder);

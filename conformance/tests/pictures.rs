@@ -69,7 +69,7 @@ fn nothing_of_the_size_of_a_picture_is_allocated_after_a_warm_up() {
     for transforms in [resized, all] {
         for (name, file) in [("ppm", ppm()), ("jpeg", jpeg())] {
             let bytes = for_each_picture(file, transforms);
-            // A resized picture has 12,288 values. What is left are names, places and the library's own structures.
+            // A resized picture has 12,288 values. The rest are names, positions and the library's own structures.
             assert!(bytes < 6 << 10, "{name}: {bytes} bytes");
         }
     }
@@ -78,15 +78,15 @@ fn nothing_of_the_size_of_a_picture_is_allocated_after_a_warm_up() {
 /// Bytes of a picture's file, at most.
 const FILE: usize = 110_000;
 
-/// What 48 more pictures of a minibatch take by their number.
+/// The allocations that 48 more pictures in a minibatch may add.
 const A_FEW: usize = 16;
 
 /// Files that differ in size.
 const FILES: usize = 23;
 
-/// How many more allocations a minibatch of 64 pictures makes than one of 16 (a few, since growing arrays double), and the
-/// bytes of the largest allocation of either. The pictures lie in files, which a map of `lines` lines names; `before` pictures are
-/// read before counting begins.
+/// The number of allocations that a minibatch of 64 pictures makes more than one of 16 (a few, since growing arrays
+/// double), and the bytes of the largest allocation of either. The pictures are files, which a map of `lines` lines
+/// names; `before` pictures are read before counting begins.
 fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
     let jpegs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tesson-image/tests/jpeg");
     let mut file = std::fs::read(jpegs.join("420-95.jpg")).expect("a committed file");
@@ -95,7 +95,7 @@ fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, 
     let path = folder.join("map");
     let picture = |i: usize| folder.join(format!("picture{}", i % FILES));
     for i in (0..FILES).rev() {
-        // What follows the picture is read, but not decoded.
+        // Bytes after the picture are read, but not decoded.
         file.resize(FILE - 4321 * (FILES - 1 - i), 0);
         std::fs::write(picture(i), &file).expect("it can be written");
     }

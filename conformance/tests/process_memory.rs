@@ -1,6 +1,6 @@
-//! A process stays near `memoryLimit`, too: what is freed does not stay with the C library's allocator.
+//! A process stays near `memoryLimit`, too: freed memory does not stay with the C library's allocator.
 //!
-//! Alone in its binary: the process is what is measured.
+//! The test is alone in its binary, since it measures the process.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use tesson::store::MemoryStore;

@@ -1,7 +1,7 @@
-//! What must hold for random corpora, whatever their lengths.
+//! Properties of random corpora with any lengths.
 
 #![forbid(unsafe_code)]
-// What tests share is not known as a test to clippy.
+// Clippy does not recognize helpers of tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

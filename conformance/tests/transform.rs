@@ -1,5 +1,5 @@
-//! Transforms give the same whatever the threads, minibatches, workers and resumed states, and draw their own numbers for
-//! every sequence of every sweep.
+//! Transforms give the same results for any threads, minibatches, workers and resumed states, and draw separate
+//! numbers for every sequence of every sweep.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const ORDERS: &[&str] = &[
     r#""randomize": "global", "randomizationSeed": 3"#,
 ];
 
-/// What was drawn for each sequence, time after time; pieces of one that was cut are put together.
+/// The draws of each sequence, one list for each delivery; the segments of a truncated sequence are joined.
 fn drawn(minibatches: &[Delivered]) -> BTreeMap<String, Vec<Vec<u64>>> {
     let mut all = BTreeMap::<String, Vec<Vec<u64>>>::new();
     for minibatch in minibatches {

@@ -1,5 +1,5 @@
-//! A user-defined deserializer gives what a built-in one gives on the same sequences: in every order, for every worker, on
-//! any number of threads, with little memory, and from every state.
+//! A user-defined deserializer delivers the same as a built-in one with the same sequences: in every order, for every
+//! worker, on any number of threads, with little memory, and from every state.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -199,7 +199,7 @@ fn open(source: Arc<dyn ChunkSource>, options: &str) -> Result<Source, Error> {
     Source::open_in(&config, &MemoryStore::new())
 }
 
-/// What the text gives.
+/// The minibatches of the text format.
 fn expected(order: &str, samples: u64, workers: u64, rank: u64) -> Vec<Delivered> {
     let config = corpus::config(&format!(r#"{order}, "maxSweeps": 2"#));
     let store = corpus::store(&corpus::text(&corpus::lengths()));

@@ -1,4 +1,4 @@
-//! Where the conformance cases lie: the one look-up of the tests of all crates.
+//! The look-up of conformance cases, for the tests of all crates.
 //!
 //! Cases are in `conformance/cases` of the repository, always; `TESSON_CONFORMANCE` may name a folder of the same layout
 //! whose cases are tested in addition. What is missing is a failure, never a reason to skip a test: all functions panic.

@@ -1,11 +1,11 @@
-//! What is answered, what must be, and whether they agree.
+//! The answers to a case, the expected ones, and their comparison.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Case, Query};
 
-/// A line for each thing asked.
+/// A line for each query.
 pub type Answers = Vec<Value>;
 
 /// The answer that is an error.
@@ -27,7 +27,7 @@ pub(super) fn ids_line(ids: &[u64]) -> Value {
     json!({"count": ids.len(), "sha256": hex, "first": ids[..40], "last": ids[ids.len() - 40..]})
 }
 
-/// What Tesson must answer.
+/// The answers that Tesson must give.
 ///
 /// # Errors
 /// A file that cannot be read, or a deviation that is not known here.
@@ -47,7 +47,7 @@ pub fn expected(case: &Case) -> Result<Answers, String> {
     }
 }
 
-/// The answers under a deviation that is told in a sentence.
+/// The answers under a deviation that a sentence describes.
 fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers, String> {
     if let Some(path) = deviation.split_once("takes ").map(|(_, path)| path.trim_end_matches('.')) {
         return Ok(vec![json!({"resolved": path})]);
@@ -71,7 +71,7 @@ fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers,
     Err(format!("what is to be answered under `{deviation}` is not known here"))
 }
 
-/// Files again and again: what the reference gave before it failed goes on as the same files do.
+/// The answers for repeated files: those of the reference before it failed, continued with the same files.
 fn repeated(case: &Case, recorded: &[Value]) -> Result<Answers, String> {
     let given = recorded[0]["ids"].as_array().ok_or("there are no ids")?;
     let take = case.fields.get("take").and_then(Value::as_u64).ok_or("`take` is missing")? as usize;
@@ -81,7 +81,7 @@ fn repeated(case: &Case, recorded: &[Value]) -> Result<Answers, String> {
     if agrees { Ok(found) } else { Err(format!("expected {given:?} and more, found {ids:?}")) }
 }
 
-/// Whether a case is answered as it must be.
+/// Compares the answers to a case with the expected ones.
 ///
 /// # Errors
 /// The first difference.
@@ -121,7 +121,7 @@ fn same_line(case: &Case, expected: &Value, found: &Value) -> Result<(), String>
     };
     for name in names {
         let (a, b) = (&expected[*name], &found[*name]);
-        // Nothing was given before an error, or nothing is said of it.
+        // Nothing was delivered before an error, or nothing was recorded about it.
         let none = |v: &Value| v.is_null() || v.as_array().is_some_and(Vec::is_empty);
         let same = a == b || case.query == Query::Examples && super::examples::same(case, a, b);
         let nothing = fails(expected) && none(a) && none(b);

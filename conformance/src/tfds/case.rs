@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use tesson::tfds::{Op, ReadConfig, Reading, Selection};
 
-/// What is asked of a dataset.
+/// A query of a dataset.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Query {
     /// The number of each example in its split.
     Ids,
     /// The id of each example.
     TfdsIds,
-    /// What is read of each file.
+    /// The records that are read of each file.
     FileInstructions,
     /// The examples themselves.
     Examples,
-    /// What the dataset says of itself.
+    /// The description of the dataset.
     Info,
-    /// The directory that a name stands for.
+    /// The directory of a name.
     Resolve,
 }
 
-/// What a case reads.
+/// The dataset of a case.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A description without data.
@@ -31,7 +31,7 @@ pub enum Source {
     Directories(Vec<PathBuf>),
     /// A name, to be found in a data directory.
     Named {
-        /// Where it is looked for.
+        /// The directory in which it is searched.
         data_dir: PathBuf,
         /// The name.
         name: String,
@@ -45,7 +45,7 @@ pub struct Case {
     pub folder: PathBuf,
     /// case.json.
     pub fields: Map<String, Value>,
-    /// What it asks.
+    /// The query.
     pub query: Query,
 }
 
@@ -71,15 +71,15 @@ impl Case {
         Ok(Case { folder: folder.to_path_buf(), fields, query })
     }
 
-    /// How Tesson is meant to differ.
+    /// The intended difference of Tesson.
     pub fn deviation(&self) -> Option<&str> {
         self.fields.get("deviation")?.as_str()
     }
 
-    /// What it reads.
+    /// The dataset of the case.
     ///
     /// # Errors
-    /// Something unknown.
+    /// A dataset in an unknown form.
     pub fn source(&self) -> Result<Source, String> {
         let dataset = self.fields.get("dataset").ok_or("`dataset` is missing")?;
         let path = |value: &Value| Some(self.folder.join(value.as_str()?));
@@ -100,12 +100,12 @@ impl Case {
         source().ok_or_else(|| format!("`dataset` is {dataset}"))
     }
 
-    /// How often the dataset is iterated.
+    /// The number of traversals of the dataset.
     pub fn epochs(&self) -> u64 {
         self.fields.get("epochs").and_then(Value::as_u64).unwrap_or(1)
     }
 
-    /// The splits that are asked for, as they are written.
+    /// The requested splits, as they are written.
     pub fn splits(&self) -> Vec<&Value> {
         match self.fields.get("splits").and_then(Value::as_array) {
             Some(splits) => splits.iter().collect(),
@@ -124,10 +124,10 @@ impl Case {
         ops
     }
 
-    /// What is read, and how.
+    /// The request to read the dataset.
     ///
     /// # Errors
-    /// What Tesson refuses.
+    /// The refusal of a split, an option or an operation.
     pub fn reading(&self) -> Result<Reading, tesson::ConfigError> {
         let field = |name: &str| self.fields.get(name).unwrap_or(&Value::Null);
         let config = match field("read_config") {

@@ -10,7 +10,7 @@ use super::answer::{Answers, ids_line};
 use super::rust_api::fake_info;
 use super::{Case, Query, Source};
 
-/// All answers of the program to a case; `scratch` is a folder for what is described and has no data.
+/// All answers of the program to a case; `scratch` is a folder for datasets that are described without data.
 ///
 /// # Errors
 /// The program cannot be run, or answers in no known form.
@@ -47,7 +47,7 @@ pub fn answers_of_program(program: &Path, case: &Case, scratch: &Path) -> Result
     Ok(lines.into_iter().map(shortened).collect())
 }
 
-/// The one feature of what has no data.
+/// The only feature of a dataset without data.
 const FEATURES: &str = r#"{"pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
     "featuresDict": {"features": {"id": {"pythonClassName": "tensorflow_datasets.core.features.scalar.Scalar",
     "tensor": {"shape": {}, "dtype": "int64", "encoding": "none"}}}}}"#;
@@ -91,7 +91,7 @@ fn options(case: &Case) -> Vec<String> {
     options
 }
 
-/// The program tells an error in a line of its own, behind what came before it.
+/// Moves an error, which the program prints in a line after the examples before it, into the line of these examples.
 fn put_error_beside_examples(lines: &mut Answers) {
     let [.., before, last] = &mut lines[..] else { return };
     let is_error = last.get("error").is_some() && last.get("split").is_none();
@@ -102,7 +102,7 @@ fn put_error_beside_examples(lines: &mut Answers) {
     }
 }
 
-/// A long list of ids is told in full; it is recorded as a digest.
+/// Replaces a long list of ids, which the program prints in full, by a digest, as it is recorded.
 fn shortened(line: Value) -> Value {
     let numbers: Option<Vec<u64>> =
         line.get("ids").and_then(|ids| ids.as_array()?.iter().map(Value::as_u64).collect());

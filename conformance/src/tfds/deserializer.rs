@@ -1,4 +1,4 @@
-//! A recorded dataset as a deserializer: its streams hold what its examples do.
+//! A recorded dataset as a deserializer: its streams hold the values of its examples.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn datasets(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 pub fn check_deserializer(folder: &Path) -> Result<usize, String> {
     let examples = match examples(folder) {
         Ok(examples) => examples,
-        // Some are recorded for what is wrong with them.
+        // Some datasets are recorded because of their faults.
         Err(tesson::Error::Data(_)) => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };

@@ -9,10 +9,10 @@ use tesson::tfds::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of};
 use super::answer::error;
 use super::{Answers, Case, dataset, expected, plan};
 
-/// Examples that are read at once. What is delivered does not depend on it.
+/// The number of examples that are read at once; results do not depend on it.
 const AT_ONCE: usize = 5;
 
-/// Threads and bytes that readers have in turns. What is delivered does not depend on them.
+/// The limits of threads and memory for readers, in turns; results do not depend on them.
 const MEANS: [ReaderLimits; 4] = [
     ReaderLimits { threads: 1, memory_limit: 1 << 30 },
     ReaderLimits { threads: 2, memory_limit: 1 << 30 },
@@ -23,7 +23,7 @@ const MEANS: [ReaderLimits; 4] = [
 /// The examples of each epoch, as far as they can be read.
 ///
 /// # Errors
-/// What opening the dataset answers; answers that depend on threads or memory.
+/// The errors of opening the dataset; answers that depend on threads or memory.
 pub(super) fn examples(case: &Case) -> Result<Answers, String> {
     let answers = examples_by(case, MEANS[0])?;
     for means in &MEANS[1..] {
@@ -94,8 +94,8 @@ fn line(case: &Case, reader: &Reader, rows: &ExampleBatch, failed: Option<tesson
     }
 }
 
-/// The answers under a deviation that is told in a sentence. Some sentences say only that the examples are read: then those
-/// that are found are right if they are as many as the split counts.
+/// The answers under a deviation that a sentence describes. Some sentences say only that the examples are read; then
+/// any examples are right if they are as many as the split counts.
 pub(super) fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers, String> {
     let says = |what: &str| deviation.contains(what);
     if says("when the dataset is opened") {
@@ -138,7 +138,7 @@ pub(super) fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Resu
     if agrees { Ok(found) } else { Err(format!("{deviation} Found {}", found[0])) }
 }
 
-/// Whether two lists of examples are the same, but for tolerances of named features.
+/// True if two lists of examples are equal within the tolerances of named features.
 pub(super) fn same(case: &Case, expected: &Value, found: &Value) -> bool {
     let none = Vec::new();
     let (a, b) = (expected.as_array().unwrap_or(&none), found.as_array().unwrap_or(&none));

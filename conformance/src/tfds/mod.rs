@@ -1,4 +1,4 @@
-//! Cases of prepared datasets: what is asked of which dataset, and what is answered.
+//! Cases of prepared datasets: queries of a dataset, and their answers.
 
 mod answer;
 mod case;

@@ -7,23 +7,23 @@ use tesson::tfds::{Stream, StreamState};
 use super::rust_api::{dataset, plan};
 use super::{Case, Query};
 
-/// Examples that are compared behind a place.
+/// The number of examples that are compared after a position.
 const AHEAD: usize = 3000;
 
 /// Examples of the minibatches that workers share.
 const MINIBATCH: u64 = 7;
 
-/// Whether a case has an order that can be resumed.
+/// True if a case has an order that can be resumed.
 pub fn has_order(case: &Case) -> bool {
     matches!(case.query, Query::Ids | Query::TfdsIds) && stream(case).is_ok()
 }
 
-/// A stream of the case, made anew, as another process would.
+/// A fresh stream of the case, as another process would make it.
 fn stream(case: &Case) -> Result<Stream, String> {
     plan(case, &dataset(case)?)?.stream().map_err(|e| e.to_string())
 }
 
-/// What follows, and what is said at the end of it.
+/// The next records, and the error at their end.
 pub(super) fn ahead(stream: &mut Stream, n: usize) -> (Vec<u64>, Option<String>) {
     let mut records = Vec::new();
     let failed = stream.fill(n, &mut records).err();
@@ -46,7 +46,7 @@ fn places(case: &Case, len: u64) -> Vec<u64> {
 /// Resumes from positions in every traversal.
 ///
 /// # Errors
-/// The first place behind which something else comes.
+/// The first position after which something else is delivered.
 pub fn check_places(case: &Case) -> Result<(), String> {
     let mut straight = stream(case)?;
     for epoch in 0..case.epochs() {
@@ -56,13 +56,13 @@ pub fn check_places(case: &Case) -> Result<(), String> {
         let len = straight.len().unwrap_or(1000);
         for place in places(case, len) {
             let from = straight.delivered();
-            // Behind a wrong count there is nothing left to go on with.
+            // After a wrong count there is nothing left to resume.
             let _ = straight.skip(place - from);
             let at = straight.delivered();
             let mut other = resumed(case, &straight)?;
             same(&mut straight.clone(), &mut other)
                 .map_err(|e| format!("epoch {epoch}, behind {at}: {e}"))?;
-            // What the rest begins, the next traversal shows.
+            // The next traversal shows which passes the rest of this one begins.
             let mut next = straight.clone();
             let _ = next.skip(len);
             let _ = next.next();
@@ -76,7 +76,7 @@ pub fn check_places(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// What a process that has nothing but the state goes on with.
+/// The stream of a process that resumes from nothing but the state.
 fn resumed(case: &Case, stream: &Stream) -> Result<Stream, String> {
     let state = StreamState::from_json(&stream.state().to_json()).map_err(|e| e.to_string())?;
     let mut other = self::stream(case)?;

@@ -23,7 +23,7 @@ pub fn answers(case: &Case) -> Answers {
 /// The dataset of a case.
 ///
 /// # Errors
-/// What opening it answers.
+/// The error of opening it.
 pub fn dataset(case: &Case) -> Result<Dataset, String> {
     match case.source()? {
         Source::Fake(fake) => fake_dataset(&fake),
@@ -38,7 +38,7 @@ pub fn dataset(case: &Case) -> Result<Dataset, String> {
 /// The plan of a case.
 ///
 /// # Errors
-/// What making it answers.
+/// The error of making it.
 pub fn plan(case: &Case, dataset: &Dataset) -> Result<Plan, String> {
     let reading = case.reading().map_err(|e| e.to_string())?;
     let mut no_seed = || panic!("a case with an order has seeds");
@@ -127,7 +127,7 @@ fn resolve(case: &Case) -> Result<Value, String> {
     Ok(json!({"resolved": below.to_string_lossy()}))
 }
 
-/// What is described of a dataset.
+/// The description of a dataset.
 fn info(case: &Case) -> Result<Value, String> {
     let dataset = dataset(case)?;
     if let Source::Fake(_) = case.source()? {

@@ -1,4 +1,4 @@
-//! An allocator that counts, for test binaries of their own: it sees everything that is allocated in the process.
+//! An allocator that counts, for separate test binaries, since it counts all allocations of the process.
 
 // Each binary uses a part.
 #![allow(dead_code)]
@@ -37,13 +37,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What every test begins with: no other one allocates while it counts.
+/// Locks out all other tests; every test begins with it, so that none allocates while another counts.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `job` answers, and the most it allocated at a time, in bytes.
+/// The result of `job`, and the most bytes that it had allocated at a time.
 pub(crate) fn peak<T>(job: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -51,14 +51,14 @@ pub(crate) fn peak<T>(job: impl FnOnce() -> T) -> (T, usize) {
     (answer, PEAK.load(Ordering::Relaxed).saturating_sub(before))
 }
 
-/// What `job` answers, and how much it allocated altogether, in bytes.
+/// The result of `job`, and the bytes that it allocated in all.
 pub(crate) fn total<T>(job: impl FnOnce() -> T) -> (T, usize) {
     let before = TOTAL.load(Ordering::Relaxed);
     let answer = job();
     (answer, TOTAL.load(Ordering::Relaxed) - before)
 }
 
-/// How often `job` allocates, and the most at once, in bytes.
+/// The number of allocations of `job`, and the bytes of the largest one.
 pub(crate) fn calls(job: impl FnOnce()) -> (usize, usize) {
     let before = CALLS.load(Ordering::Relaxed);
     LARGEST.store(0, Ordering::Relaxed);
