@@ -4,10 +4,10 @@ use crate::source_text::File;
 
 const FOLDER: &str = "docs/decisions/";
 
-/// The states of a decision; a replaced one goes on with the number of its successor.
+/// The states of a decision; that of a replaced one continues with the number of its successor.
 const STATES: [&str; 2] = ["in force", "replaced by "];
 
-/// Decisions whose third line is not a date and a state, as in `*2026-11-21, in force.*`.
+/// Decisions without a date and a state in their third line, as in `*2026-11-21, in force.*`.
 pub(crate) fn undated(files: &[File]) -> Vec<String> {
     let decisions = files.iter().filter(|file| file.path.starts_with(FOLDER) && file.path.ends_with(".md"));
     let wrong = decisions.filter(|file| !file.text.lines().nth(2).is_some_and(is_dated));

@@ -28,7 +28,7 @@ What to try next:
   cargo xtask venv && .venv/bin/python examples/train_softmax.py     trains on these digits, stops, and resumes
   cargo xtask test                                                   runs everything that is tested";
 
-/// How the command is built for it: a first look should not take minutes.
+/// The arguments with which the command is built for the demo, which should not take minutes.
 const QUICKLY: &[&str] = &["--profile", "demo", "--no-default-features"];
 
 /// Shows it.

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use crate::run::{has_cargo_command, output, program, root, target};
 
-/// Seconds for each target unless others are given.
+/// The seconds for each target by default.
 const SECONDS: u64 = 60;
 
-/// Seconds that one input may take: one that takes longer is a find.
+/// The most seconds for one input; one that takes longer is a finding.
 const LONGEST_INPUT: u64 = 20;
 
-/// Fuzzes one target or all, each for the seconds given, as many at once as there are cores.
+/// Fuzzes one target or all, each for the given seconds, with as many targets at once as cores.
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
     let all = all_targets();
     let (targets, seconds) = match chosen(arguments, &all) {
@@ -31,7 +31,7 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
         eprintln!("cargo-fuzz is missing; install it with: cargo install cargo-fuzz --locked");
         return ExitCode::from(2);
     }
-    // All at once is faster than each when its turn comes, and shows what does not build before hours have passed.
+    // Building all targets at once is faster than each in turn, and shows build errors before hours have passed.
     let only = if let [one] = targets { Some(one.as_str()) } else { None };
     // Without the limit that tests have: on a busy machine a build of all targets takes longer.
     if !cargo_fuzz("build").args(only).status().is_ok_and(|status| status.success()) {
@@ -69,7 +69,7 @@ fn fuzz_all(targets: &[String], seconds: u64) -> Vec<Run> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// The targets and seconds that are asked for: `[TARGET] [SECONDS]`.
+/// The requested targets and seconds: `[TARGET] [SECONDS]`.
 fn chosen<'a>(arguments: &[String], all: &'a [String]) -> Result<(&'a [String], u64), String> {
     let (seconds, names) = match arguments.split_last().map(|(last, rest)| (last.parse(), rest)) {
         Some((Ok(seconds), rest)) => (seconds, rest),
@@ -100,7 +100,7 @@ fn cargo_fuzz(job: &str) -> Command {
     command
 }
 
-/// What fuzzing a target came to.
+/// The result of fuzzing a target.
 struct Run {
     success: bool,
     executions: u64,
@@ -124,11 +124,11 @@ impl Run {
 }
 
 fn fuzz(target: &str, seconds: u64) -> Run {
-    // What is found on the way is kept beside what is built: the committed corpus has chosen inputs alone.
+    // Inputs that the run finds are kept beside the build output: the committed corpus has only chosen inputs.
     let kept = kept_corpus(target);
     let begin = Instant::now();
     let mut command = cargo_fuzz("run");
-    // Some targets write files: they lie in memory, where the system has a folder for that.
+    // Some targets write files, in memory if the system has a folder for that.
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
         command.env("TMPDIR", memory);

@@ -19,7 +19,7 @@ pub(crate) fn api(_: &[String]) -> ExitCode {
     write_printed(&[("tesson", "public_api", "public-api.txt")])
 }
 
-/// Writes to files in `docs` what examples of crates print.
+/// Writes the output of examples of crates to files in `docs`.
 fn write_printed(pages: &[(&str, &str, &str)]) -> ExitCode {
     for (package, example, page) in pages {
         let example = ["run", "--quiet", "--package", package, "--example", example];
@@ -34,9 +34,9 @@ fn write_printed(pages: &[(&str, &str, &str)]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The crates whose unit tests Miri runs, and the tests of each: kernels, pools and packed rows, where unsafe code is, and the core,
-/// whose rounding Miri varies. Those that flip every bit of a file would take hours there, and libraries that inflate are not ours to
-/// test. No name stands for all tests.
+/// The crates with unit tests that Miri runs, and the tests of each: kernels, pools and packed rows, which have
+/// unsafe code, and the core, since Miri varies its rounding. Tests that flip every bit of a file would take hours,
+/// and the inflating libraries are not ours to test. An empty list stands for all tests.
 const FOR_MIRI: &[(&str, &[&str])] = &[
     ("tesson-core", &[]),
     (

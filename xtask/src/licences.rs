@@ -1,7 +1,6 @@
 //! Licences of all dependencies against the list in `deny.toml`.
 //!
-//! cargo-deny does this and more (advisories, sources); where it is not installed, the licences are checked all the
-//! same.
+//! cargo-deny does this and more (advisories, sources); without it the licences are still checked.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +8,7 @@ use std::fs;
 use crate::run::{answer, cargo, has_cargo_command, passes, root};
 use crate::tally::Tally;
 
-/// Checks all licences, and what else cargo-deny knows without a network.
+/// Checks all licences, and everything else that cargo-deny can check without a network.
 pub(crate) fn check() -> Tally {
     let ours = licences();
     if has_cargo_command("deny") {
@@ -43,7 +42,7 @@ fn allowed(list: &str) -> BTreeSet<&str> {
     entries.lines().filter_map(|line| line.split('"').nth(1)).collect()
 }
 
-/// Whether a line of `cargo tree`, package and licence with a tab between, names a licence that is allowed.
+/// True if a line of `cargo tree`, package and licence with a tab between, names an allowed licence.
 fn is_allowed(line: &str, allowed: &BTreeSet<&str>) -> bool {
     // Repeated packages are marked by `(*)`, and have been seen before.
     let licence = line.split('\t').nth(1).unwrap_or("").trim().trim_end_matches(" (*)");

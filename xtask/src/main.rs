@@ -26,7 +26,7 @@ mod words;
 
 use std::process::ExitCode;
 
-/// A job: its name, and what it does with the arguments after it.
+/// A job: its name, and the function that runs it with the arguments after the name.
 type Job = (&'static str, fn(&[String]) -> ExitCode);
 
 const JOBS: &[Job] = &[
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Names of all jobs, for checks of what documents tell people to type.
+/// The names of all jobs, for checks of the commands in documents.
 fn job_names() -> impl Iterator<Item = &'static str> {
     JOBS.iter().map(|job| job.0).chain(["help"])
 }

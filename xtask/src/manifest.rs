@@ -7,11 +7,11 @@ use crate::source_text::{File, numbered};
 pub(crate) struct Dependency {
     /// Its name.
     pub(crate) name: String,
-    /// Whether only tests, examples and benches see it.
+    /// True if only tests, examples and benches use it.
     pub(crate) dev: bool,
-    /// Where it stands, from 1.
+    /// The number of its line, from 1.
     pub(crate) line: usize,
-    /// Whether a comment stands above or beside it.
+    /// True if it has a comment above or beside it.
     pub(crate) reason: bool,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn dependencies(manifest: &File) -> Vec<Dependency> {
 
 /// The dependency that a line declares: `name = …` in a list of dependencies, or the head `[dependencies.name]`.
 fn named(section: &str, line: &str) -> Option<String> {
-    // `[workspace.dependencies]` holds versions; the reasons stand where crates use them.
+    // `[workspace.dependencies]` has versions; the reasons are in the manifests that use them.
     if section.starts_with("workspace.") {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Python: an environment of the repository's own in `.venv`, the extension in it, and what is tested there.
+//! Python: the repository's environment in `.venv`, the extension in it, and its tests.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use crate::run::{answer, passes, program, root, tee};
 use crate::tally::Tally;
 
-/// What the tests need, with the reasons.
+/// The requirements of the tests, with the reasons.
 const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
 
 /// The oldest Python that the wheel serves (abi3-py311).
@@ -34,10 +34,10 @@ pub(crate) fn main(_: &[String]) -> ExitCode {
 
 const TESTS: &str = "crates/tesson-py/python/tests";
 
-/// How often CI kills the runs that its tests kill; the tests by themselves do so 50 times.
+/// The number of kills for tests that kill runs, in CI; by default it is 50.
 const FEW_KILLS: &str = "--kills=3";
 
-/// Runs the Python tests but those of frameworks: their threads and a test that forks do not go together.
+/// Runs the Python tests without those of frameworks, since their threads conflict with a test that forks.
 pub(crate) fn tests() -> Tally {
     with_python(|python| {
         let frameworks = ["jax", "torch"].map(|name| format!("--ignore-glob=*/test_{name}*.py"));
@@ -92,7 +92,7 @@ fn tests_of(framework: &str) -> Vec<String> {
 }
 
 fn pytest(python: &PathBuf, arguments: &[String]) -> Tally {
-    // A test that hangs says where, and what it prints is seen at once.
+    // A test that hangs shows where, and its output appears at once.
     let pytest = ["-u", "-m", "pytest", "-q", "-ra", "-o", "faulthandler_timeout=120"];
     let outcome = tee(program(python).args(pytest).args(arguments));
     Tally::read(&outcome.output).of_program(outcome.success)
@@ -166,7 +166,7 @@ fn environment() -> Result<PathBuf, String> {
 }
 
 fn install_requirements(python: &PathBuf) -> Result<(), String> {
-    // What was installed is noted, so that a second run needs no network.
+    // The installed requirements are recorded, so that a second run needs no network.
     let note = folder().join("installed.txt");
     if fs::read_to_string(&note).is_ok_and(|installed| installed == REQUIREMENTS) {
         return Ok(());
@@ -181,7 +181,7 @@ fn install_requirements(python: &PathBuf) -> Result<(), String> {
 }
 
 fn build_extension(python: &PathBuf) -> Result<(), String> {
-    // The dev profile and the one target folder: what the Rust tests have built is not built again.
+    // The dev profile and the shared target folder, so that nothing is built again that the Rust tests have built.
     let mut maturin = program(python);
     maturin.args(["-m", "maturin", "develop", "--quiet"]).env("VIRTUAL_ENV", folder());
     must(&mut maturin, "building the extension")

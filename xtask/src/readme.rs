@@ -1,4 +1,4 @@
-//! What README.md tells people to type: jobs exist, commands run, Python runs, the demo runs.
+//! Checks of the commands in README.md: jobs exist, commands run, Python runs, the demo runs.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn run_command(command: &str) -> Tally {
     let absent = |argument: &&str| !argument.starts_with('-') && !root().join(argument).exists();
     let absent: Vec<&str> = arguments.split_whitespace().filter(absent).collect();
     let outcome = tee(program(tesson).args(arguments.split_whitespace()));
-    // What the command has written would be in its way the next time.
+    // The files that the command has written would stop it the next time.
     absent.iter().for_each(|name| drop(fs::remove_file(root().join(name))));
     Tally::one(outcome.success)
 }

@@ -12,7 +12,7 @@ const PAGES: &str = "docs/spec/";
 /// The section sign.
 const SIGN: char = '\u{a7}';
 
-/// What may stand between two sections of one page.
+/// The texts that may separate two sections of one page.
 const CONNECTORS: &[&str] = &[", ", " and ", " or ", " to ", "\u{2013}"];
 
 /// The numbers of the sections of each page, by its file name.
@@ -47,7 +47,7 @@ fn broken_in(file: &File, sections: &Sections<'_>) -> Vec<String> {
     numbered(&file.text).flat_map(of_line).map(|(n, why)| format!("{}:{n}: {why}", file.path)).collect()
 }
 
-/// What is wrong with the references of a line of the page `own`, or of another file.
+/// The faults in the references of a line of the page `own`, or of another file.
 fn faults(line: &str, own: Option<&str>, sections: &Sections<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let (mut rest, mut last_page) = (line, None);
@@ -68,14 +68,14 @@ fn faults(line: &str, own: Option<&str>, sections: &Sections<'_>) -> Vec<String>
     found
 }
 
-/// The number of a section, without a full stop that ends the sentence, and where it ends.
+/// The number of a section, without a full stop that ends the sentence, and its end.
 fn number_at(text: &str) -> (&str, usize) {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number = text[..end].trim_end_matches('.');
     (number, number.len())
 }
 
-/// The page that stands right before the sign.
+/// The page right before the section sign.
 fn page_before(text: &str) -> Option<&str> {
     let (_, page) = text.strip_suffix(' ')?.rsplit_once("spec/")?;
     let is_name = page.strip_suffix(".md").is_some_and(|name| name.chars().all(char::is_alphanumeric));

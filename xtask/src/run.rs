@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use crate::tally::Tally;
 
-/// What runs longer hangs: a deadlock in a test must not hold a CI machine for hours.
+/// The time limit of a program: a deadlock in a test must not hold a CI machine for hours.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 
-/// What a program did.
+/// The outcome of a program.
 pub(crate) struct Outcome {
-    /// It ran and said so.
+    /// True if it ran and exited with success.
     pub(crate) success: bool,
     /// Its standard output and standard error, line by line as they came.
     pub(crate) output: String,
@@ -26,7 +26,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root")
 }
 
-/// Where cargo puts what it builds.
+/// The target folder of cargo.
 pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
@@ -95,19 +95,19 @@ pub(crate) fn output(command: &mut Command) -> (bool, String) {
     (output.status.success(), text.concat())
 }
 
-/// Whether `cargo NAME --version` works.
+/// True if `cargo NAME --version` works.
 pub(crate) fn has_cargo_command(name: &str) -> bool {
     answer(&mut cargo(&[name, "--version"])).is_some()
 }
 
-/// Passes lines on and keeps them, in a thread of its own, and says when there are no more.
+/// Passes lines on and keeps them, in a new thread, and signals when there are no more.
 fn pass(
     from: impl Read + Send + 'static,
     mut to: impl Write + Send + 'static,
     kept: Arc<Mutex<String>>,
     over: mpsc::Sender<()>,
 ) {
-    // Not joined: a program that was ended may leave others behind that hold its output open.
+    // Not joined: a program that was ended may leave child processes that hold its output open.
     thread::spawn(move || {
         let mut lines = BufReader::new(from);
         let mut line = Vec::new();
@@ -117,7 +117,7 @@ fn pass(
             kept.lock().expect("nobody panics with it").push_str(&String::from_utf8_lossy(&line));
             line.clear();
         }
-        // Nobody waits any more if the program was ended.
+        // If the program was ended, the receiver is gone.
         let _ = over.send(());
     });
 }

@@ -9,11 +9,11 @@ use crate::run::{answer, program, root};
 pub(crate) struct File {
     /// Relative to the root, with `/` between its parts.
     pub(crate) path: String,
-    /// What it holds.
+    /// Its text.
     pub(crate) text: String,
 }
 
-/// Folders that hold what is made, not written.
+/// The folders of generated files.
 const MADE: &[&str] = &[".git", ".venv", "target", "__pycache__", ".pytest_cache", ".mypy_cache"];
 
 /// Recorded data, which are never edited: no rule is about them.
@@ -25,7 +25,7 @@ pub(crate) fn files() -> Vec<File> {
 }
 
 impl File {
-    /// Whether it is Rust.
+    /// True if it is Rust.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
@@ -43,10 +43,10 @@ impl File {
         self.member().map(|_| name)
     }
 
-    /// The lines of Rust that ship, from 1: no comments, and nothing of what only tests compile.
+    /// The lines of Rust that ship, numbered from 1, without comments and code that only tests compile.
     ///
-    /// Tests stand last in a file, or in files and folders named for them (docs: the style of this repository), so
-    /// everything behind the first `#[cfg(test)]` that is followed by a module with a body counts as tests.
+    /// Tests are at the end of a file, or in files and folders named for them (docs: the style of this repository),
+    /// so everything after the first `#[cfg(test)]` before a module with a body counts as tests.
     pub(crate) fn shipped_lines(&self) -> Vec<(usize, &str)> {
         // A build script talks to Cargo, by printing.
         if self.is_only_for_tests() || self.path.ends_with("/build.rs") {

@@ -41,11 +41,11 @@ const STEPS: &[Step] = &[
     step("licences", 10, licences::check, "dependencies have licences that deny.toml allows"),
 ];
 
-/// What `--torch` runs in the place of the step of that name.
+/// The step that `--torch` runs instead of the one of that name.
 const ALL_OF_TORCH: Step =
     step("torch", 900, python::all_of_torch, "tesson.torch, and training that is killed 50 times");
 
-/// A tool, whether it is there, and what happens without it and how to install it.
+/// A tool, the test for its presence, and a text about the effect of its absence and how to install it.
 type Tool = (&'static str, fn() -> bool, &'static str);
 
 const TOOLS: &[Tool] = &[
@@ -63,7 +63,7 @@ const TOOLS: &[Tool] = &[
     ),
     (
         "nasm",
-        // Elsewhere the C compiler assembles what there is.
+        // On other processors the C compiler assembles the vector code.
         || cfg!(not(target_arch = "x86_64")) || answer(program("nasm").arg("-v")).is_some(),
         "JPEG is decoded without SIMD, to the same pixels; apt install nasm, brew install nasm, then cargo clean -p \
          mozjpeg-sys",
@@ -138,7 +138,7 @@ fn clippy() -> Tally {
     passes(&mut cargo(&all)) + passes(&mut without_features) + passes(&mut pictures)
 }
 
-/// The crates that may be built without some of what they do, as the demo is.
+/// The crates with features that may be left out, as in the demo.
 const HAVE_FEATURES: &[&str] = &[
     "tesson-audio",
     "tesson-image",
@@ -175,7 +175,7 @@ fn pure_rust() -> Tally {
 /// The variable that decides which cases property tests draw.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// The seed that the environment gives, as CI does, or a fresh one. It is printed: a failure comes again with it.
+/// The seed from the environment, as in CI, or a fresh one. It is printed, so that a failure can be reproduced.
 fn random_seed() -> String {
     let seed = std::env::var(SEED).unwrap_or_else(|_| RandomState::new().hash_one(SEED).to_string());
     println!("property tests draw their cases with {SEED}={seed}");

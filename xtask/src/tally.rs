@@ -1,4 +1,4 @@
-//! How many checks passed, failed and were skipped, read from the summaries of test runners.
+//! The numbers of checks that passed, failed and were skipped, read from the summaries of test runners.
 
 use std::fmt;
 use std::iter::Sum;
@@ -18,8 +18,7 @@ impl Tally {
         Tally { passed: passed.into(), failed: (!passed).into(), skipped: 0 }
     }
 
-    /// The same, with one failure more if the program that was counted failed without counting one:
-    /// a build that breaks has no summary.
+    /// Adds a failure if the program failed without counting one: a build that breaks has no summary.
     pub(crate) fn of_program(self, success: bool) -> Tally {
         if success || self.failed > 0 { self } else { self + Tally::one(false) }
     }
@@ -27,7 +26,7 @@ impl Tally {
     /// Sums up all summary lines of `cargo test`, `cargo nextest run` or pytest.
     pub(crate) fn read(output: &str) -> Tally {
         let by_nextest = output.lines().any(is_summary_of_nextest);
-        // Nextest shows what a failed test printed, which ends in a summary of its own.
+        // Nextest shows the output of a failed test, which ends with its own summary.
         let is_summary = if by_nextest { is_summary_of_nextest } else { is_summary };
         output.lines().filter(|line| is_summary(line)).map(read_line).sum()
     }

@@ -1,4 +1,4 @@
-//! The rules of the house that no compiler checks: what a layer must not know, and what must not stand in a file.
+//! The rules of the repository that no compiler checks: dependencies of layers, and texts that no file may contain.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::source_text::{File, files, numbered};
 use crate::tally::Tally;
 use crate::words;
 
-/// A rule: what it says, and where it is broken.
+/// A rule: its text, and the function that finds violations.
 type Rule = (&'static str, fn(&[File]) -> Vec<String>);
 
 const RULES: &[Rule] = &[
@@ -40,7 +40,7 @@ pub(crate) fn main(_: &[String]) -> ExitCode {
     ExitCode::from(u8::from(check().failed > 0))
 }
 
-/// Checks all rules, prints what breaks them; one check each.
+/// Checks all rules and prints the violations; each rule counts as one check.
 pub(crate) fn check() -> Tally {
     let files = files();
     RULES.iter().map(|(rule, check)| report(rule, &check(&files))).sum()
@@ -126,7 +126,7 @@ fn purity(files: &[File]) -> Vec<String> {
     words_in(files, PURE, IMPURE)
 }
 
-/// Where the processor's features are asked for. Kernels that asked by themselves could not be kept to a level.
+/// The file that tests the processor's features. Kernels that tested them separately could not be limited to a level.
 const DISPATCH: &str = "crates/tesson-core/src/kernels.rs";
 
 fn dispatch(files: &[File]) -> Vec<String> {
@@ -138,8 +138,8 @@ fn hash_tables(files: &[File]) -> Vec<String> {
     words_in(files, &["tesson-plan"], &["HashMap", "HashSet"])
 }
 
-/// What a library has to say goes into results, errors and `tracing`; what a command says goes through one writer. These macros
-/// panic where the output cannot be written. The tools of this repository may.
+/// Finds printing macros. A library reports through results, errors and `tracing`, and a command through one writer:
+/// these macros panic if the output cannot be written. The tools of this repository may use them.
 fn prints(files: &[File]) -> Vec<String> {
     let tools = ["tesson-bench", "xtask"];
     let shipped: Vec<&str> =
@@ -147,7 +147,7 @@ fn prints(files: &[File]) -> Vec<String> {
     words_in(files, &shipped, &["print!(", "println!(", "eprint!(", "eprintln!("])
 }
 
-/// Where code that ships in these crates holds one of these words.
+/// The occurrences of these words in code that ships in these crates.
 fn words_in(files: &[File], members: &[&str], words: &[&str]) -> Vec<String> {
     let of_members = files.iter().filter(|f| f.is_rust() && f.member().is_some_and(|m| members.contains(&m)));
     of_members.flat_map(|file| words_in_file(file, words)).collect()
@@ -199,7 +199,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 fn manifests(files: &[File]) -> impl Iterator<Item = &File> {
-    // The fuzz targets are a workspace of their own, outside the product.
+    // The fuzz targets are a separate workspace, outside the product.
     let ours = |f: &&File| f.path.ends_with("Cargo.toml") && !f.path.starts_with("fuzz/");
     files.iter().filter(ours)
 }
@@ -212,7 +212,7 @@ fn reasons(files: &[File]) -> Vec<String> {
     manifests(files).flat_map(without).collect()
 }
 
-/// Where the manifests and the table of layers differ.
+/// The differences between the manifests and the table of layers.
 fn layers(files: &[File]) -> Vec<String> {
     manifests(files).flat_map(edges).collect()
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask wheel`: the wheel that users install, tested as they install it, with every CPython that is there.
+//! `cargo xtask wheel`: builds the wheel that users install, and tests it as they install it with every CPython
+//! found.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -15,10 +16,10 @@ use crate::tally::Tally;
 /// The oldest glibc that the wheel runs on, as a tag: what Rust's own standard library needs.
 const PLATFORM: &str = "manylinux_2_17";
 
-/// What builds a wheel: zig links against an old glibc without a container.
+/// The packages that build a wheel: zig links against an old glibc without a container.
 const BUILDERS: &[&str] = &["maturin>=1.9,<2", "ziglang>=0.13"];
 
-/// What the tests need beside the wheel; NumPy comes with it.
+/// The packages that the tests need in addition to the wheel, which brings NumPy.
 const TESTERS: &[&str] = &["pytest>=8", "scipy>=1.11"];
 
 /// Builds the wheel and tests it in a fresh environment of each interpreter.
@@ -86,7 +87,7 @@ fn interpreters() -> BTreeMap<(u32, u32), PathBuf> {
     on_path.chain(crate::python::find()).chain(of_pyenv).filter_map(fits).collect()
 }
 
-/// Runs what README.md shows and the Python tests, on the wheel alone.
+/// Runs the Python of README.md and the Python tests, on the wheel alone.
 fn test(wheel: &Path, (major, minor): (u32, u32), python: &Path) -> Tally {
     println!("\n=== CPython {major}.{minor}");
     let wheel = wheel.to_string_lossy();

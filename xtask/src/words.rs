@@ -16,7 +16,7 @@ const ITEMS: &str = "docs/public-api.txt";
 /// Words of options, public items and file names that need no explanation.
 const COMMON: &str = include_str!("../common-words.txt");
 
-/// Phrases, and what to write.
+/// Phrases, and their replacements.
 const REPLACED: &[(&str, &str)] = &[
     (concat!("of one\u{27}s ", "own"), "custom, user-defined"),
     (concat!("gone on ", "with"), "resumed"),
