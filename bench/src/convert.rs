@@ -1,4 +1,5 @@
-//! Conversion to the binary format against what bounds it: reading the same text, and writing as many bytes.
+//! The speed of conversion to the binary format, compared with its bounds: reading the same text, and writing as many
+//! bytes.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -41,13 +42,13 @@ pub(crate) fn round(config: &Value, options: &Options, bytes: u64, output: &Path
         ("write_MB_s", written.bytes as f64 / 1e6 / bare),
         ("share_of_read", read.0 / converted.0),
         ("share_of_read_processor", read.1 / converted.1),
-        // What the share would be if nothing but reading and bare writing were done, by one thread.
+        // The share if one thread did nothing but reading and bare writing.
         ("most_processor", read.1 / (read.1 + bare)),
     ]);
     Ok(results)
 }
 
-/// Seconds that writing so many bytes to a new file takes.
+/// The seconds for writing `bytes` bytes to a new file.
 fn write(path: &Path, bytes: u64) -> std::io::Result<f64> {
     let piece = vec![1; PIECE];
     let start = Instant::now();

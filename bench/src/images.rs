@@ -15,7 +15,7 @@ pub(crate) const USAGE: &str = "
 
 type Answer<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Height and width of what is delivered.
+/// The height and width of delivered pictures.
 const SIDE: usize = 224;
 
 /// Runs a job; false if there is none of this name.
@@ -32,7 +32,7 @@ pub(crate) fn run(words: &[&str]) -> Answer<bool> {
     Ok(true)
 }
 
-/// Writes files whose content is always the same; a folder that is there already is left as it is.
+/// Writes files with fixed contents; an existing folder is left as it is.
 fn make(folder: &Path, n: usize) -> Answer<()> {
     if folder.exists() {
         return Ok(());

@@ -120,7 +120,7 @@ fn parse(words: &[&str]) -> Result<Options, Box<dyn std::error::Error>> {
 
 fn config(kind: Kind, file: &str, options: &Options) -> Value {
     let deserializer = if file.ends_with(".cbf") {
-        // It says itself what its streams are.
+        // The file itself declares its streams.
         json!({"type": "CNTKBinaryFormatDeserializer", "file": file})
     } else {
         json!({
@@ -201,7 +201,7 @@ fn step(config: &Value, _: &Options, _: u64) -> Measured {
     Ok(vec![("us", start.elapsed().as_secs_f64() * 1e6 / f64::from(STEPS))])
 }
 
-/// What reading alone can do.
+/// Measures reading alone.
 fn limit(file: &Path, rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
     use std::io::Read;
     let mut buffer = vec![0; 512 << 10];
@@ -242,7 +242,7 @@ pub(crate) fn processor_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Peak resident memory of this process, in million bytes; 0 where the system does not tell.
+/// Peak resident memory of this process, in million bytes; 0 if the system does not report it.
 fn peak_rss() -> f64 {
     let status = std::fs::read_to_string(PathBuf::from("/proc/self/status")).unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -44,13 +44,13 @@ pub(crate) fn run(words: &[&str]) -> Answer<bool> {
     Ok(true)
 }
 
-/// The header of a file of so many frames of 32-bit floats.
+/// The header of a file of `frames` frames of 32-bit floats.
 fn header(frames: u32) -> Vec<u8> {
     let numbers = [frames.to_be_bytes(), 100_000u32.to_be_bytes()].concat();
     [numbers, [(4 * DIM as u16).to_be_bytes(), 9u16.to_be_bytes()].concat()].concat()
 }
 
-/// Writes archives whose content is always the same; a folder that is there already is left as it is.
+/// Writes archives with fixed contents; an existing folder is left as it is.
 fn make(folder: &Path, megabytes: u64) -> Answer<()> {
     if folder.exists() {
         return Ok(());
@@ -124,8 +124,8 @@ fn measure(folder: &Path, rounds: usize, way: Option<&str>) -> Answer<()> {
     Ok(())
 }
 
-/// Frames a second of reading all archives, in pieces, turning their bytes into numbers, and writing each frame with so many on
-/// either side, if any.
+/// The frames a second of a bare loop that reads all archives in pieces, turns their bytes into numbers, and writes
+/// each frame with `side` frames on either side.
 fn bare(folder: &Path, side: usize) -> Answer<f64> {
     let (start, mut frames) = (Instant::now(), 0);
     let (mut bytes, mut values) = (vec![0; SAMPLES as usize * 4 * DIM], vec![0f32; SAMPLES as usize * DIM]);

@@ -1,4 +1,4 @@
-//! A custom deserializer in Rust: a text whose lines are sequences of words, and whose samples are letter counts.
+//! A custom deserializer in Rust: each line of a text is a sequence of words, and each sample has letter counts.
 //!
 //! The engine adds order, workers, resuming and joining. Try it:
 //!
@@ -39,7 +39,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
 
 struct Words {
     file: PathBuf,
-    /// Read when they are first asked for, not when the options are checked.
+    /// Read when they are first needed, not when the options are checked.
     lines: OnceLock<Vec<String>>,
 }
 
@@ -94,7 +94,7 @@ impl ChunkSource for Words {
     }
 }
 
-/// A sweep over the words of a file, joined with what other `deserializers` give.
+/// A sweep over the words of a file, joined with other `deserializers`.
 fn configured(file: &str, deserializers: &str) -> Result<SourceConfig, Error> {
     let words = format!(r#"{{"type": "Words", "file": {file:?}}}"#);
     let text = format!(r#"{{"deserializers": [{words}{deserializers}], "maxSweeps": 1}}"#);

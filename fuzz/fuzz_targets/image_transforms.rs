@@ -3,6 +3,6 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // What transforms make of pictures is seen only in minibatches.
+    // The results of transforms are visible only in minibatches.
     let _ = tesson_conformance::entry::image_transforms(bytes).and_then(|input| input.read());
 });

@@ -8,7 +8,7 @@ use tesson::tfds::{DatasetWriter, ExampleValue, NewDataset, NewSplit, Version};
 use super::Answer;
 use crate::corpus::Random;
 
-/// What examples hold.
+/// The contents of examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// One integer, in 16 shards.
@@ -44,7 +44,7 @@ impl Content {
         }
     }
 
-    /// Millions of bytes where nothing is said: so many that a measurement takes some tenths of a second.
+    /// The default size in millions of bytes, with which a measurement takes some tenths of a second.
     pub(super) fn megabytes(self) -> u64 {
         match self {
             Content::Integers => 150,
@@ -79,7 +79,7 @@ pub(super) fn directory(content: Content, folder: &Path) -> PathBuf {
     folder.join(content.name()).join("1.0.0")
 }
 
-/// Prepares a dataset of about so many bytes; one that is there already is left as it is.
+/// Prepares a dataset of about `megabytes` million bytes; an existing one is left as it is.
 pub(super) fn write(content: Content, folder: &Path, megabytes: u64) -> Answer<()> {
     if directory(content, folder).exists() {
         return Ok(());

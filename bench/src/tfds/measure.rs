@@ -1,4 +1,4 @@
-//! How fast a prepared dataset is read, beside what bare loops reach on the same files.
+//! The speed of reading a prepared dataset, compared with bare loops on the same files.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -174,7 +174,7 @@ fn schema(folder: &Path, raw: &[&str]) -> Answer<Arc<Schema>> {
     Ok(Arc::new(Schema::new(&features, &Selection { features: None, raw })?))
 }
 
-/// From records in memory to columns, in batches of a good size.
+/// Decodes records in memory to columns, in batches of a good size.
 fn decode(folder: &Path, blocks: &[Records]) -> Answer<u64> {
     let schema = schema(folder, &[])?;
     let mut decoder = Decoder::new(Arc::clone(&schema), Limits::default());
@@ -247,7 +247,8 @@ fn read(folder: &Path, content: Content, threads: usize) -> Answer<u64> {
     }
 }
 
-/// Two epochs side by side, by readers that share nothing but the machine: what two threads of one reader may come to.
+/// Reads two epochs in parallel, by readers that share nothing but the machine: a bound for two threads of one
+/// reader.
 fn read_twice(folder: &Path, content: Content) -> Answer<u64> {
     std::thread::scope(|scope| {
         let other = scope.spawn(|| read(folder, content, 1).map_err(|error| error.to_string()));

@@ -1,4 +1,4 @@
-//! Prepared datasets: making some, and how fast they are read against what the machine can do at all.
+//! Prepared datasets: making some, and the speed of reading them, compared with the bounds of the machine.
 
 mod make;
 mod measure;

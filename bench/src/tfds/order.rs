@@ -13,7 +13,7 @@ use crate::report;
 const EXAMPLES: u64 = 1_281_167;
 const SHARDS: usize = 1024;
 
-/// A whole epoch with a buffer and without, and a place far behind the beginning.
+/// Measures a whole epoch with a buffer and without, and a position far from the beginning.
 pub(super) fn all(rounds: usize) -> Answer<()> {
     let buffered = stream(Some(10_000))?;
     let plain = stream(None)?;
