@@ -13,8 +13,8 @@
 
 from importlib import import_module as _import_module
 
-# Importing the package imports nothing else, not even NumPy: a module is imported when it or one of its names is first asked for.
-# What type checkers see is in `__init__.pyi`.
+# Importing the package imports nothing else, not even NumPy: a module is imported when it or one of its names is first used.
+# Type checkers read `__init__.pyi`.
 _NAMES = {
     "_tesson": ["__version__"],
     "audio_deserializers": ["AudioDeserializer"],

@@ -1,4 +1,4 @@
-# What type checkers and editors see of the package, which imports its modules when they are first asked for.
+# The package as type checkers and editors see it; at run time it imports its modules when they are first used.
 
 from . import transforms
 from ._tesson import __version__

@@ -1,4 +1,4 @@
-"""The native half of the package. What users see is in the modules beside it."""
+"""The native half of the package. The public classes and functions are in the modules beside it."""
 
 import os
 from collections.abc import Mapping, Sequence

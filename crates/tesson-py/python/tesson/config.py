@@ -1,4 +1,4 @@
-"""Configurations: what they mean, and the reader in them as a dictionary."""
+"""Resolving configurations, and the reader in them as a dictionary."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def resolve_config(
     *,
     extended_variables: bool = False,
 ) -> dict[str, Any]:
-    """What a configuration means, without opening anything.
+    """Resolve a configuration without opening anything.
 
     Parameters
     ----------
     config : str or os.PathLike
         The path of a BrainScript file, or the text of one. Files and texts in JSON and TOML work, too.
     arguments : iterable of str, optional
-        What follows the file on CNTK's command line: ``"DataDir=data"``, ``"Train=[reader=[randomize=false]]"``.
+        The arguments after the file on CNTK's command line: ``"DataDir=data"``, ``"Train=[reader=[randomize=false]]"``.
     extended_variables : bool
-        Whether ``$env:NAME$`` and ``$name|value$`` are variables.
+        True if ``$env:NAME$`` and ``$name|value$`` are variables.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def resolve_config(
     Raises
     ------
     ConfigError
-        The text is no configuration, or a reader in it means nothing; ``.file``, ``.line`` and ``.path`` say where.
+        The text is not a configuration, or a reader in it is invalid; ``.file``, ``.line`` and ``.path`` are its location.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _loaded(
     arguments: Iterable[str],
     extended_variables: bool,
 ) -> tuple[dict[str, Any], str | None]:
-    """The same of a path or a text, which is not understood here."""
+    """Load the configuration at a path or in a text, which the native half parses."""
     text, base_dir, complaints = _tesson.load_reader(config, section, overrides, list(arguments), extended_variables)
     for complaint in complaints:
         # Only here: its import takes a tenth of the package's.
@@ -103,9 +103,9 @@ def _loaded(
 
 
 def spelt(part: Any) -> Any:
-    """A section that a module is to understand, its texts as the numbers and truth values that they spell.
+    """A section for a module, with texts converted to the numbers and truth values that they spell.
 
-    In BrainScript every value is text; deserializers that are built in know what theirs are.
+    In BrainScript every value is text; built-in deserializers know the types of their options.
     """
     if not isinstance(part, dict) or not any(name.lower() == "module" for name in part):
         return part
@@ -124,13 +124,13 @@ def _value(text: str) -> str | int | float | bool:
 
 
 def _is_of_older_type(reader: Mapping[str, Any]) -> bool:
-    """Whether it names a reader of CNTK in place of deserializers."""
+    """True if it names a reader of CNTK instead of deserializers."""
     names = [name.lower() for name in reader]
     return "readertype" in names and "deserializers" not in names
 
 
 def _plain(value: Any) -> Any:
-    """A path or a number of NumPy as what JSON has for it."""
+    """A path or a NumPy number as the JSON value for it."""
     return value.item() if hasattr(value, "item") else text_of(value)
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, grouped by who can repair it.
+"""Errors, grouped by who can fix them.
 
 Every error is a :class:`TessonError` and also the built-in error that fits, so ``except ValueError`` and
 ``except OSError`` work as ever. All of them pickle.
@@ -17,7 +17,7 @@ class TessonError(Exception):
     Attributes
     ----------
     code : str
-        The stable code of what is wrong, such as ``ctf.bad-number``; the manual lists all of them. Empty where there is none.
+        The stable code of the error, such as ``ctf.bad-number``; the manual lists all of them. Empty if there is none.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class DataError(TessonError, ValueError):
     line : int or None
         The physical line, from 1; None in binary formats and where it is not known.
     chunk : int or None
-        The chunk, where that is all that is known of the place: in user-defined deserializers, whose name is in `file`.
+        The chunk, if nothing more is known about the location: in user-defined deserializers, with their name in `file`.
     stream : str or None
         The stream, if the fault lies in one.
     key : int or str or None
@@ -122,14 +122,14 @@ class DataError(TessonError, ValueError):
 
 
 class ResumeError(TessonError, ValueError):
-    """A saved state that does not belong to the source, or is no state.
+    """A saved state that does not belong to the source, or is not a state.
 
     Attributes
     ----------
     what : str
-        What differs, such as ``the randomization seed``.
+        The property that differs, such as ``the randomization seed``.
     state, source : str
-        Its value in the state and in the source, or the one that is expected.
+        Its value in the state and in the source, or the expected value.
 
     Examples
     --------

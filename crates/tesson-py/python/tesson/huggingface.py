@@ -34,47 +34,47 @@ def iterable_dataset(
 ) -> Any:
     """One pass over a prepared dataset, or one sweep of a source, in its order, as a ``datasets.IterableDataset``.
 
-    What Hugging Face calls a shard is a run of consecutive examples of the pass here. It is what its states count in, so
-    resuming skips whole shards without reading them, and what it gives to the worker processes of a ``DataLoader`` and to
-    ``datasets.distributed.split_dataset_by_node``: each example goes to exactly one of them.
+    A shard in Hugging Face's sense is here a run of consecutive examples of the pass. States count in shards, so
+    resuming skips whole shards without reading them. Shards are also distributed to the worker processes of a
+    ``DataLoader`` and by ``datasets.distributed.split_dataset_by_node``: each example goes to exactly one of them.
 
     Leave shuffling to the dataset: ``shuffle()`` and ``set_epoch()`` of the result reorder shards, which changes the order,
     though states stay exact; make the next pass with the next `epoch`.
 
-    A state says of which data, pass and shards it is. Where it is that of others, ``load_state_dict()`` takes it, as it takes anything,
-    and iterating raises :class:`ResumeError`, also over what ``map()`` and the like have made of the result.
+    A state records its data, pass and shards. ``load_state_dict()`` accepts any state; iterating raises
+    :class:`ResumeError` if it belongs to others, also after ``map()`` and similar operations on the result.
 
     Parameters
     ----------
     dataset : tesson.tfds.Dataset or MinibatchSource
-        The examples of a split, shuffled, repeated, skipped, taken or sharded; or the sequences of a source, which is from here on
-        read through the result. Apply ``map()`` and other operations on elements to the result.
+        The examples of a split, shuffled, repeated, skipped, taken or sharded; or the sequences of a source, which
+        must then be read only through the result. Apply ``map()`` and other operations on elements to the result.
     epoch : int
-        Which pass or sweep, from 0: where passes are shuffled anew, the order depends on it.
+        The number of the pass or sweep, from 0; it decides the order if passes are reshuffled.
     examples_per_shard : int
-        Examples of a shard. Resuming reads at most this many that were delivered before; worker processes and nodes get
-        even shares only where there are many shards.
+        Examples of a shard. Resuming reads at most this many that were delivered before; worker processes and nodes
+        get even shares only if there are many shards.
     classes : collection of str, optional
-        Sparse streams of a source whose samples have one column each, such as labels: they become int32 numbers.
+        Sparse streams of a source with one column in each sample, such as labels: they become int32 numbers.
 
     Returns
     -------
     datasets.IterableDataset
-        Its examples are dictionaries of NumPy values: those of a prepared dataset as it gives them; of a source the sequence's ``key``,
-        and for each stream ``[samples, *sample_shape]``, or ``[samples]`` of `classes`. The axis of samples is left out where
-        the corpus has as many samples as sequences. Sequences that faults leave out are missing.
+        Its examples are dictionaries of NumPy values: those of a prepared dataset unchanged; of a source the
+        sequence's ``key``, and for each stream ``[samples, *sample_shape]``, or ``[samples]`` of `classes`. The axis
+        of samples is left out if the corpus has as many samples as sequences. Sequences with faults are missing.
 
     Raises
     ------
     ImportError
         ``datasets`` is not installed.
     TypeError
-        The dataset is none of these, or has no end.
+        The dataset has another type, or no end.
     DataError
-        When iterating: a sequence has no samples of a stream, or several, where the axis of samples is left out.
+        When iterating: the axis of samples is left out, and a sequence has none or several samples of a stream.
     UsageError
-        An argument is out of range; the dataset's elements are made by functions, or batched; a stream is sparse and none of
-        `classes`; the source is one rank's share, truncates, or ends before the sweep.
+        An argument is out of range; the dataset's elements are made by functions, or batched; a stream is sparse and
+        not in `classes`; the source is one rank's share, truncates, or ends before the sweep.
     """
     from datasets import IterableDataset  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -86,7 +86,7 @@ def iterable_dataset(
     for name, value, least in (("epoch", epoch, 0), ("examples_per_shard", examples_per_shard, 1)):
         if not isinstance(value, int) or value < least:
             raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
-    # What has no order of examples is refused here rather than in a worker process.
+    # A dataset without an order of examples is refused here rather than in a worker process.
     shards: _ExampleShards | _SourceShards
     if isinstance(dataset, MinibatchSource):
         shards = _SourceShards(dataset, epoch, examples_per_shard, named_streams("classes", classes, dataset))
@@ -98,7 +98,7 @@ def iterable_dataset(
 
 
 class _ExampleShards:
-    """The examples of the shards that begin at the positions given. It pickles, for worker processes."""
+    """The examples of the shards that begin at some positions. It pickles, for worker processes."""
 
     def __init__(self, dataset: Dataset[Any], epoch: int, size: int) -> None:
         self.start: dict[str, Any] = dataset.seek(epoch, 0).state_dict()
@@ -115,7 +115,7 @@ class _ExampleShards:
 
 
 class _SourceShards:
-    """The sequences of a sweep in the shards that begin at the positions given. It pickles, for worker processes."""
+    """The sequences of a sweep in the shards that begin at some positions. It pickles, for worker processes."""
 
     def __init__(self, source: MinibatchSource, epoch: int, size: int, classes: frozenset[str]) -> None:
         if source._share not in ((None, None), (1, 0)):
@@ -155,7 +155,7 @@ class _SourceShards:
 
     @contextmanager
     def _opened(self) -> Iterator[MinibatchSource]:
-        """A source that nobody else reads."""
+        """A source with no other reader."""
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
         process = self._process
@@ -166,7 +166,7 @@ class _SourceShards:
         try:
             yield source
         finally:
-            # One is enough for iterations that follow each other. What another process has opened is not this one's to close.
+            # One is enough for consecutive iterations. A source that another process has opened must not be closed by this one.
             if process == os.getpid() and not self._idle:
                 self._idle.append(source)
             elif process == os.getpid():

@@ -1,4 +1,4 @@
-"""The shards of a pass as Hugging Face iterates over them, with states that say whose they are."""
+"""The shards of a pass as Hugging Face iterates over them, with states that record what they belong to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Shards(Protocol):
 class ShardedExamples(ExamplesIterable):  # type: ignore[misc, unused-ignore]
     """Examples of some shards. Hugging Face's own class counts shards and examples, whatever they are of."""
 
-    #: The key in a state of what it is a state of, as one text: a dictionary would be merged into the one that is here.
+    #: The key in a state for what it belongs to, as one text: a dictionary would be merged into the present one.
     OF = "tesson"
 
     def __init__(self, shards: Shards, begins: list[int]) -> None:
@@ -45,13 +45,13 @@ class ShardedExamples(ExamplesIterable):  # type: ignore[misc, unused-ignore]
 
     def _identity(self) -> dict[str, Any]:
         begins = self.kwargs["begins"]
-        # Workers and nodes have shards of their own.
+        # Each worker and node has its own shards.
         shards = [len(begins), zlib.crc32(json.dumps(begins).encode())]
         return {"epoch": self._shards.epoch, "examples_per_shard": self._shards.examples_per_shard, "shards": shards, "data": self._shards.start}
 
     def __iter__(self) -> Iterator[Any]:
         if self._state_dict:
-            # Only here: what is resumed with it is written into the state.
+            # Only here, because the value with which it is resumed is written into the state.
             self._check(self._state_dict)
         yield from super().__iter__()
 
@@ -80,7 +80,7 @@ class ShardedExamples(ExamplesIterable):  # type: ignore[misc, unused-ignore]
     # Hugging Face's own class makes others of itself.
 
     def shuffle_data_sources(self, *arguments: Any, **keywords: Any) -> ShardedExamples:
-        """The same shards in another order."""
+        """Put the shards into another order."""
         return self._of(super().shuffle_data_sources(*arguments, **keywords))
 
     def shard_data_sources(self, *arguments: Any, **keywords: Any) -> ShardedExamples:
@@ -88,7 +88,7 @@ class ShardedExamples(ExamplesIterable):  # type: ignore[misc, unused-ignore]
         return self._of(super().shard_data_sources(*arguments, **keywords))
 
     def reshard_data_sources(self) -> ShardedExamples:
-        """The same shards: they are not divided."""
+        """Return the shards unchanged: they are not divided."""
         return self
 
     def _of(self, chosen: Any) -> ShardedExamples:

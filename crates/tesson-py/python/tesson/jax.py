@@ -51,30 +51,29 @@ def minibatches(
     Parameters
     ----------
     source : Source
-        Its streams have to be dense, or be among `classes`. The iterator reads ahead of the training loop: from here on read, save and restore
-        through the iterator, not through the source.
+        Its streams have to be dense, or be among `classes`. The iterator reads ahead of the training loop, so read,
+        save and restore through the iterator and no longer through the source.
     minibatch_size : int, optional
         Samples of a minibatch over all processes; by default as for :meth:`MinibatchSource.minibatches`.
     sharding : jax.sharding.Sharding, optional
-        How arrays are spread over devices: each becomes one global array, of which this process gives its share
+        The distribution of arrays over devices: each becomes one global array, and this process supplies its share
         (:func:`jax.make_array_from_process_local_data`). For arrays with fewer axes, such as lengths, a
-        ``NamedSharding`` is cut to its first entries. Where the source was not given ``num_data_partitions`` and
-        ``partition_index``, they follow from the sharding: processes that have the same rows read the same share. All parts need equally many
-        rows in each minibatch, so open the source with ``sharing="position"``, ``drop_last=True`` and a size that the
-        number of parts divides, for sequences of several samples ``minibatch_size_in_sequences``. By default arrays are on
-        JAX's default device.
+        ``NamedSharding`` is cut to its first entries. If the source has no ``num_data_partitions`` and
+        ``partition_index``, they follow from the sharding: processes that have the same rows read the same share. All
+        parts need the same number of rows in each minibatch, so open the source with ``sharing="position"``,
+        ``drop_last=True`` and a size that the number of parts divides, for sequences of several samples
+        ``minibatch_size_in_sequences``. By default arrays are on JAX's default device.
     prefetch : int
-        Minibatches whose copy to the devices starts before the loop asks for them, from 0. Each takes device memory.
+        The number of minibatches, from 0, that are copied to the devices before the loop requests them. Each takes device memory.
     padded : collection of str, optional
-        Streams whose sequences have several samples. By default all streams if the corpus has more samples than
+        Streams with several samples in a sequence. By default all streams if the corpus has more samples than
         sequences, which indexes it, or is truncated; for custom sources (:class:`UserMinibatchSource`) none.
     pad_to : int, optional
         Steps to which the sequences of padded streams are filled up with 0. By default as many as the longest
-        sequence of the minibatch, where compiled functions are compiled anew for each length. Needed where processes share
-        arrays.
+        sequence of the minibatch, so compiled functions are compiled again for each length. Required if processes share arrays.
     classes : collection of str, optional
-        Sparse streams whose samples have one column each, such as labels: they become int32 arrays of its numbers. JAX has no
-        sparse arrays that other streams could become.
+        Sparse streams with one column in each sample, such as labels: they become int32 arrays of its numbers. JAX
+        has no sparse arrays for other sparse streams.
 
     Returns
     -------
@@ -86,22 +85,23 @@ def minibatches(
     Raises
     ------
     UsageError
-        The source is a prepared dataset; a stream is sparse or ragged, or, of a source that truncates, not padded; an argument means nothing. When iterating: processes that share by position would have
-        unequal rows of an array.
+        The source is a prepared dataset; a stream is sparse or ragged, or, of a source that truncates, not padded; an
+        argument is invalid. When iterating: processes that share by position would have unequal rows of an array.
     """
     return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to, classes)
 
 
 class MinibatchIterator(Iterator[dict[str, Any]]):
-    """What :func:`minibatches` returns.
+    """An iterator over minibatches as JAX arrays, made by :func:`minibatches`.
 
-    A loop over it ends as one over the source does: with the data, or with the sweep if the data have no end. The next
-    loop gives the next sweep.
+    A loop over it ends like one over the source: with the data, or with the sweep if the data have no end. The next
+    loop delivers the next sweep.
 
-    Its state is that after the minibatch last handed over, whatever has been prefetched since: a dictionary that `json`
-    can write. A state saved inside a loop, after its last minibatch, resumes in that loop: the first loop is empty, and the next one gives
-    the next sweep. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it. Grain's
-    :meth:`get_state` and :meth:`set_state` have it as one text, since a state there has the same structure after every step.
+    Its state is that after the last minibatch returned, independent of prefetching: a dictionary that `json` can
+    write. A state saved inside a loop, after its last minibatch, resumes in that loop: the first loop is empty, and
+    the next one delivers the next sweep. :meth:`state_dict` and :meth:`load_state_dict` are PyTorch's names for it.
+    Grain's :meth:`get_state` and :meth:`set_state` have it as one text, since a state there has the same structure
+    after every step.
 
     If Grain is imported before an iterator is made, the class counts as a ``DatasetIterator`` of Grain, whose Orbax handlers then save and
     restore it. It also is a ``StatefulCheckpointable`` of Orbax.
@@ -133,9 +133,10 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         _check_truncated(source, self._padded - self._classes)
         self._pad_to = pad_to
         self._state: dict[str, Any] | BatchState = source.get_checkpoint_state()
-        #: Whether that is the state after the last minibatch of a sweep whose loop has not ended: here, or where the state was saved.
+        #: True if that is the state after the last minibatch of a sweep and its loop has not ended, here or when the
+        #: state was saved.
         self._at_end = self._nothing_left = False
-        #: The minibatches ahead of the loop, with the state after each and whether it ends the sweep.
+        #: The minibatches ahead of the loop, each with the state after it and true if it ends the sweep.
         self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | BatchState, bool]] = deque()
         self._device_put: Callable[[list[NDArray[Any]]], list[Any]] | None = None
         self._reading: Iterator[Mapping[Any, MinibatchData]] | None = None
@@ -143,7 +144,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._unfinished: Mapping[Any, MinibatchData] | None = None
         #: An error that was met ahead of the loop, which has minibatches to come before it.
         self._failure: Exception | None = None
-        #: The part of each array that this process has, of so many.
+        #: The number of this process's part of each array, and the number of parts.
         self._part: tuple[int, int] | None = None
         self._ended = False
         #: The state after the end of the data or the sweep, once that was read.
@@ -176,17 +177,17 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
     def state_dict(self) -> dict[str, Any]:
         """The state after the minibatch last handed over."""
-        # Made when it is asked for: most steps are not saved.
+        # Made when it is requested: most steps are not saved.
         state = _to_dict(self._state)
         return {**state, "ended": True} if self._at_end or self._nothing_left else state
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Resume from a state of this iterator or of its source; what has been prefetched is dropped.
+        """Resume from a state of this iterator or of its source; prefetched minibatches are dropped.
 
         Raises
         ------
         ResumeError
-            The state belongs to other data, another order or another version. The iterator is as it was.
+            The state belongs to other data, another order or another version. The iterator does not change.
         """
         self._source.restore_from_checkpoint(state_dict)
         self._state = self._source.get_checkpoint_state()
@@ -195,7 +196,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self._ended, self._end, self._reading, self._unfinished, self._failure = False, None, None, None, None
 
     def get_state(self) -> dict[str, Any]:
-        """The same as :meth:`state_dict`, as a dictionary of one text in JSON."""
+        """Return :meth:`state_dict` as a dictionary of one text in JSON."""
         return {"source": json.dumps(self.state_dict())}
 
     def set_state(self, state: Mapping[str, Any] | str | bytes) -> None:
@@ -211,7 +212,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         self.load_state_dict(_of_json(text) if isinstance(text, str) else given)
 
     async def save(self, directory: Any) -> Awaitable[None]:
-        """Save the state of now into a directory that Orbax makes; what is returned writes it."""
+        """Save the present state into a directory that Orbax makes; awaiting the result writes it."""
         from .orbax import write_state
 
         state = self.state_dict()
@@ -222,7 +223,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         return write()
 
     async def load(self, directory: Any) -> Awaitable[None]:
-        """Resume from what :meth:`save` has written, in any number of processes; what is returned does it."""
+        """Resume from files of :meth:`save`, in any number of processes, by awaiting the result."""
         from .orbax import read_state
 
         async def read() -> None:
@@ -236,7 +237,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             self._read_ahead(self._prefetch)
 
     def close(self) -> None:
-        """Drop what has been prefetched and close the source. There are no more minibatches, but the state stays."""
+        """Drop prefetched minibatches and close the source. There are no more minibatches, but the state stays."""
         if not self._closed:
             self._closed, self._state = True, self.state_dict()
             self._at_end, self._nothing_left, self._reading = False, False, None
@@ -245,9 +246,9 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
             self._source.close()
 
     def skip_failed(self) -> None:
-        """Leave out the minibatch that the last call failed with: it could not be read, or not be made into arrays.
+        """Skip the minibatch at which the last call failed because it could not be read or turned into arrays.
 
-        A custom source that failed is asked for its next minibatch, with and without it.
+        A custom source that failed continues with its next minibatch, whether this is called or not.
         """
         self._failure = None
         if self._unfinished is None:
@@ -309,7 +310,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         return False
 
     def _behind(self, minibatch: Mapping[Any, MinibatchData]) -> tuple[dict[str, Any] | BatchState, bool]:
-        """The state after a minibatch that was taken last, and whether it ends the sweep that the loop is over."""
+        """The state after the minibatch that was taken last, and true if it ends the sweep of the loop."""
         batch = minibatch._batch if isinstance(minibatch, Minibatch) else None
         if batch is None:
             # Custom sources have no state in their minibatches, and do not read ahead.
@@ -317,7 +318,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         return batch.state_later(), self._endless is not None and batch.sweeps_ended > 0
 
     def _share(self) -> dict[str, int]:
-        """Which share of the minibatches this process reads, where the source has not been told."""
+        """The share of the minibatches that this process reads, if the source has none of its own."""
         import jax  # type: ignore[import-not-found, unused-ignore]
 
         processes = 1 if self._sharding is None else jax.process_count()
@@ -361,7 +362,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         arrays[name] = data.class_indices if name in self._classes else data.samples
 
     def _filled(self, name: str, data: MinibatchData, lengths: NDArray[np.uint32]) -> NDArray[Any]:
-        """A padded stream's sequences, filled up to the number of steps asked for."""
+        """A padded stream's sequences, padded to the requested number of steps."""
         array = data.asarray()
         if self._pad_to is None or array.shape[1] == self._pad_to:
             return array
@@ -380,7 +381,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     def _put(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """Starts copying arrays to the devices. On the CPU they may share the memory of the minibatch, which has no other user."""
         if self._device_put is not None:
-            # One call, whose fixed cost is more than that of small arrays. JAX would sort the keys of a dictionary.
+            # One call, since its fixed cost exceeds that of small arrays. JAX would sort the keys of a dictionary.
             return dict(zip(arrays, self._device_put(list(arrays.values()))))
         import jax  # type: ignore[import-not-found, unused-ignore]
 
@@ -394,12 +395,13 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
 
 
 def _part_of(sharding: Any) -> tuple[int, int]:
-    """Which part of the rows of an array this process has, of how many: processes may have the same, along another axis of a mesh."""
+    """The number of this process's part of the rows of an array, and the number of parts: processes may have the same
+    one, along another axis of a mesh."""
     import jax  # type: ignore[import-not-found, unused-ignore]
 
     if not isinstance(sharding, jax.sharding.NamedSharding):
         return jax.process_index(), jax.process_count()
-    # Any number of parts divides so many rows.
+    # Any number of parts divides this number of rows.
     rows = len(sharding.device_set)
     held: dict[int, set[int]] = {}
     for device, (indices, *_) in _with_axes(sharding, 1).devices_indices_map((rows,)).items():
@@ -445,7 +447,7 @@ def _with_axes(sharding: Any, axes: int) -> Any:
 
 
 def _check_kind(source: Any) -> None:
-    """Refuses what has no minibatches of a source."""
+    """Refuses objects without minibatches of a source."""
     if not isinstance(source, Source):
         remedy = (
             "read the split as a source, MinibatchSource(TFDSDeserializer(…)), or pass the arrays of its minibatches() to jax.device_put"
@@ -456,7 +458,7 @@ def _check_kind(source: Any) -> None:
 
 
 def _check_truncated(source: Source, padded: Collection[str]) -> None:
-    """Refuses streams of truncated minibatches that are not padded: their pieces stand in rows of many steps."""
+    """Refuses streams of truncated minibatches that are not padded, since their segments lie in slots of many steps."""
     if isinstance(source, MinibatchSource) and source._source.is_truncated():
         for name in source.streams:
             if name not in padded:
@@ -467,7 +469,7 @@ def _check_truncated(source: Source, padded: Collection[str]) -> None:
 
 
 def _checked(padded: Collection[str] | None, source: Source) -> frozenset[str]:
-    """The padded streams: those named, or by default what the corpus needs."""
+    """The padded streams: those named, or by default those that the corpus requires."""
     if padded is None:
         # Pieces of truncated sequences may have any number of steps, also where all sequences have one sample.
         several = isinstance(source, MinibatchSource) and (

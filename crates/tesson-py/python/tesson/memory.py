@@ -30,10 +30,10 @@ class MemoryDeserializer(UserDeserializer):
     Parameters
     ----------
     data : mapping
-        For each stream: an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``,
-        whose rows are sequences of one sample; or a list of arrays ``[samples, *shape]`` or of sparse matrices, which
-        are sequences. Or such a thing and its type, in a tuple: anything with the ``shape`` of a sample, as CNTK's types
-        have it, or that shape itself. All streams have the same number of sequences.
+        For each stream: an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences,
+        columns]`` with sequences of one sample as rows; or a list of arrays ``[samples, *shape]`` or of sparse
+        matrices, each of which is a sequence. Or one of these and its type, in a tuple: an object with the ``shape``
+        of a sample, like CNTK's types, or that shape itself. All streams have the same number of sequences.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class MemoryDeserializer(UserDeserializer):
 
 
 def _add(digest: Digest, array: NDArray[Any]) -> None:
-    """Hashes the values of an array, piece by piece; of what is broadcast the values that there are."""
+    """Hash the values of an array, piece by piece; of a broadcast array the stored values."""
     values = np.atleast_1d(array[tuple(slice(None) if stride else slice(1) for stride in array.strides)])
     rows = max(1, HASHED_AT_ONCE * len(values) // max(1, values.nbytes))
     for first in range(0, len(values), rows):
@@ -151,7 +151,7 @@ def stream_of(value: Any, shape: tuple[int, ...] | None, name: str, number: int)
 
 
 def _typed(given: Any) -> tuple[Any, tuple[int, ...] | None]:
-    """A value and the shape that is given beside it, if any."""
+    """A value, and the shape that comes with it, if any."""
     shape: tuple[int, ...] | None
     if not (isinstance(given, tuple) and len(given) == 2 and _is_type(given[1])):
         value, shape = given, None
@@ -165,7 +165,7 @@ def _typed(given: Any) -> tuple[Any, tuple[int, ...] | None]:
 
 
 def _is_type(thing: Any) -> bool:
-    """Whether something is a type rather than data."""
+    """True if an object is a type and not data."""
     is_data = isinstance(thing, (np.ndarray, list)) or hasattr(thing, "tocsr")
     return not is_data and (isinstance(thing, (int, tuple)) or hasattr(thing, "shape"))
 

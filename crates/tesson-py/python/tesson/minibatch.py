@@ -1,4 +1,4 @@
-"""What a source delivers: minibatches, and the data of each stream as NumPy arrays."""
+"""Minibatches, and the data of each stream in them as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _of_stream = StreamData.__new__
 
 
 class Layout(NamedTuple):
-    """How the sequences of a stream lie side by side in rows of equal length.
+    """The layout of a stream's sequences, side by side in rows of equal length.
 
     Examples
     --------
@@ -42,11 +42,11 @@ class Layout(NamedTuple):
 class Minibatch(Mapping[Any, "MinibatchData"]):
     """One minibatch: a mapping from streams to :class:`MinibatchData`.
 
-    Streams are looked up by name or :class:`StreamInformation`, or by the keys of ``input_map`` where one was given
-    to :meth:`MinibatchSource.next_minibatch`; iteration gives names, or those keys.
+    Streams are looked up by name or :class:`StreamInformation`, or by the keys of the ``input_map`` of
+    :meth:`MinibatchSource.next_minibatch`; iteration yields names, or those keys.
 
     At the end of the data it is false and has no streams. A minibatch *without sequences* that still has its streams
-    is true: a worker's share may be empty though the data go on.
+    is true: a worker's share may be empty before the end of the data.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
         self._batch = batch
         #: Every key that is understood, and the number of its stream.
         self._numbers = numbers
-        #: The keys that iteration gives.
+        #: The keys that iteration yields.
         self._names = names
 
     def __getitem__(self, key: Hashable) -> MinibatchData:
@@ -101,27 +101,27 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
         return _tesson.arrow_array(arrow.columns(self))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """The same as a stream of one batch: ``pyarrow.table(minibatch)``, ``polars.DataFrame(minibatch)``."""
+        """The minibatch as an Arrow stream of one batch: ``pyarrow.table(minibatch)``, ``polars.DataFrame(minibatch)``."""
         from . import _tesson, arrow
 
         return _tesson.arrow_stream(arrow.columns(self))
 
     def paired(self, *streams: Hashable) -> tuple[MinibatchData, ...]:
-        """Streams whose samples pair: sample *i* of each belongs to the same place of the same sequence.
+        """Return streams with paired samples: sample *i* of each belongs to the same position of the same sequence.
 
-        Use it wherever the flat arrays of several streams are used together: `samples`, `class_indices`, or the rows of
-        sparse samples. Formats allow sequences that have more samples of one stream than of another, and then the flat
-        arrays drift apart without an error.
+        Use it wherever flat arrays of several streams are used together: `samples`, `class_indices`, or the rows of
+        sparse samples. Formats allow sequences with more samples of one stream than of another; the flat arrays then
+        drift apart without an error.
 
         Parameters
         ----------
         *streams : str or StreamInformation
-            As for indexing; by default all streams, in their order.
+            Streams, as for indexing; by default all, in their order.
 
         Returns
         -------
         tuple of MinibatchData
-            The streams asked for.
+            The requested streams.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
 
     @property
     def sweep_end(self) -> bool:
-        """Whether a sweep ends in or with this minibatch."""
+        """True if a sweep ends in or with this minibatch."""
         return self._batch is not None and self._batch.sweep_end
 
     @property
@@ -175,26 +175,26 @@ class MinibatchData(StreamData):
     Parameters
     ----------
     value : array, sparse matrix or list of them
-        As for :meth:`MinibatchSource.from_data`: rows are sequences of one sample, entries of lists are sequences. An
-        array whose second axis has the samples of each sequence is taken as ``[sequences, samples, *shape]``, also where
-        that is one sample.
+        Data as for :meth:`MinibatchSource.from_data`: rows are sequences of one sample, entries of lists are
+        sequences. An array with the samples of each sequence in its second axis is read as ``[sequences, samples,
+        *shape]``, even with one sample.
     num_sequences, num_samples : int
-        How many there are in it.
+        The numbers of sequences and samples in it.
     sweep_end : bool
-        Whether a sweep ends in or with the minibatch.
+        True if a sweep ends in or with the minibatch.
 
     Notes
     -----
     ``samples`` (dense) and ``indptr``, ``indices``, ``values`` (sparse) are views on the minibatch's own memory:
-    writable, made once, valid for as long as someone holds them, whatever becomes of the minibatch and its source. All
-    other arrays are copies, made at each call.
+    writable, made once, and valid as long as a reference to them exists, even after the minibatch and its source are
+    gone. All other arrays are copies, made at each call.
 
-    Flat arrays of two streams belong together sample by sample only where every sequence has as many samples of both:
-    :meth:`Minibatch.paired` gives streams of which that is so, or an error, and ``class_indices`` the columns of a sparse
-    stream whose samples have one entry each.
+    Flat arrays of two streams belong together sample by sample only if every sequence has the same number of samples
+    of both: :meth:`Minibatch.paired` returns streams for which this holds, or raises an error. ``class_indices`` has
+    the columns of a sparse stream with one entry in each sample.
 
-    ``np.asarray(data)``, ``torch.as_tensor(data)`` and ``np.from_dlpack(data)`` give what :meth:`asarray` does, the last
-    two of dense streams only. Minibatches and their data pickle.
+    ``np.asarray(data)``, ``torch.as_tensor(data)`` and ``np.from_dlpack(data)`` return the same as :meth:`asarray`,
+    the last two for dense streams only. Minibatches and their data pickle.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class MinibatchData(StreamData):
         return _unpickled_data, (batch.parts(), number)
 
     def reshaped(self, shape: tuple[int, ...]) -> MinibatchData:
-        """The same with samples of another shape of as many values; itself where the shape is the same, or does not fit."""
+        """The data with samples of another shape with as many values; itself if the shape is the same or does not fit."""
         if shape == self.sample_shape or math.prod(shape) != math.prod(self.sample_shape):
             return self
         streams, *others = self._of()[0].parts()
@@ -249,10 +249,10 @@ class MinibatchData(StreamData):
         return _unpickled_data(([stream], *others), 0)
 
     def __dlpack__(self, **arguments: Any) -> Any:
-        """The same as :meth:`asarray`, for other frameworks; of dense streams only.
+        """Export :meth:`asarray` to other frameworks; for dense streams only.
 
         Takes what NumPy's own arrays take: `stream`, and from NumPy 2.1 on `max_version`, `dl_device` and `copy` of the
-        versioned protocol. An older NumPy answers those with `TypeError`, at which a framework asks again without them.
+        versioned protocol. An older NumPy raises `TypeError` for those, and a framework then calls again without them.
         """
         if self.is_ragged:
             raise BufferError(f"stream `{self.name}` is ragged: hand over the arrays of its sample_list one by one")
@@ -272,7 +272,7 @@ class MinibatchData(StreamData):
         return 1, 0
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """The same as :meth:`asarray`, for NumPy's functions.
+        """Return :meth:`asarray` for NumPy's functions.
 
         Raises
         ------
@@ -287,27 +287,27 @@ class MinibatchData(StreamData):
         return np.array(array, dtype=dtype, copy=copy)
 
     def _is_view(self, array: NDArray[Any]) -> bool:
-        """Whether the result of :meth:`asarray` is the minibatch's own memory. Without values there is nothing to copy."""
+        """True if the result of :meth:`asarray` is the minibatch's own memory. Without values there is nothing to copy."""
         return array.size == 0 or (not self.is_sparse and np.may_share_memory(array, self.samples))
 
     @property
     def number_of_sequences(self) -> int:
-        """The same as `num_sequences`."""
+        """CNTK's name for `num_sequences`."""
         return self.num_sequences
 
     @property
     def number_of_samples(self) -> int:
-        """The same as `num_samples`."""
+        """CNTK's name for `num_samples`."""
         return self.num_samples
 
     @property
     def sweep_end(self) -> bool:
-        """The same as `end_of_sweep`."""
+        """Another name for `end_of_sweep`."""
         return self.end_of_sweep
 
     @property
     def layout(self) -> Layout:
-        """How the sequences would lie side by side in rows, as CNTK packs them."""
+        """The layout of the sequences side by side in rows, as CNTK would pack them."""
         return Layout(*self._layout())
 
     @property
@@ -317,7 +317,7 @@ class MinibatchData(StreamData):
 
     @property
     def value(self) -> MinibatchData:
-        """The same as `data`."""
+        """Another name for `data`."""
         return self
 
     def as_sequences(self, variable: object = None) -> list[Any]:
@@ -376,7 +376,7 @@ def _rows(
     columns: int,
 ) -> list[Any]:
     """The rows ``begin:end`` of a CSR matrix for each span, without copying its entries."""
-    # Only here, where a sparse matrix is asked for: SciPy is an optional dependency.
+    # Only here, when a sparse matrix is requested: SciPy is an optional dependency.
     from scipy.sparse import csr_matrix  # type: ignore[import-untyped, unused-ignore]
 
     parts = []

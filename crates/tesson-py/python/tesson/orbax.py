@@ -1,4 +1,4 @@
-"""Orbax checkpoints that hold where the data stand, beside the weights.
+"""Orbax checkpoints that hold the position in the data beside the weights.
 
 ::
 
@@ -11,10 +11,10 @@
 With Orbax' ``v1`` functions the minibatches of :mod:`tesson.jax` need nothing around them: ``save_checkpointables(path, {"data":
 batches})`` and ``load_checkpointables(path, {"data": batches})``.
 
-What is saved is anything with ``state_dict`` and ``load_state_dict``: the minibatches of :mod:`tesson.jax`, a source, an iterator
-over a prepared dataset. Every process writes its own state, and any number of processes can restore: where sharing is by position
-all states are the same, and where it is by chunk they are merged (:func:`tesson.merge_states`).
-"""
+Any object with ``state_dict`` and ``load_state_dict`` can be saved: the minibatches of :mod:`tesson.jax`, a source,
+an iterator over a prepared dataset. Every process writes its own state, and any number of processes can restore:
+under sharing by position all states are the same, and under sharing by chunk they are merged
+(:func:`tesson.merge_states`). """
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["DataHandler", "DataRestore", "DataSave", "Resumable"]
 
 
 class Resumable(Protocol):
-    """What says where it stands, in a dictionary that `json` can write, and goes there again."""
+    """An object that can save its position in a dictionary that `json` can write, and return to it."""
 
     def state_dict(self) -> dict[str, Any]:
         """The place."""
@@ -45,14 +45,14 @@ class Resumable(Protocol):
 
 
 if TYPE_CHECKING:
-    # Orbax does not declare that it has types (PEP 561), so a class based on one of its own would have none either.
+    # Orbax does not declare that it has types (PEP 561), so a class based on one of its classes would have none either.
     _CheckpointHandler = object
 else:
     _CheckpointHandler = ocp.CheckpointHandler
 
 
 def write_state(directory: Path, state: Mapping[str, Any]) -> None:
-    """Writes this process' state to a file of its own."""
+    """Write this process's state to a separate file."""
     _own_file(directory).write_text(json.dumps(state), encoding="utf-8")
 
 
@@ -85,7 +85,7 @@ class DataHandler(_CheckpointHandler):
     """Saves and restores the states of data; Orbax makes one of :class:`DataSave` and :class:`DataRestore`."""
 
     def save(self, directory: os.PathLike[str], args: DataSave) -> None:
-        """Write this process' state to a file of its own."""
+        """Write this process's state to a separate file."""
         write_state(Path(directory), args.data.state_dict())
 
     def restore(self, directory: os.PathLike[str], args: DataRestore) -> Resumable:
@@ -103,7 +103,7 @@ class DataHandler(_CheckpointHandler):
 @ocp.args.register_with_handler(DataHandler, for_save=True)  # type: ignore[misc, unused-ignore]
 @dataclass
 class DataSave(ocp.args.CheckpointArgs):
-    """Saves where the data stand.
+    """Saves the position in the data.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ class DataSave(ocp.args.CheckpointArgs):
 @ocp.args.register_with_handler(DataHandler, for_restore=True)  # type: ignore[misc, unused-ignore]
 @dataclass
 class DataRestore(ocp.args.CheckpointArgs):
-    """Puts data back to where they stood.
+    """Restores the position in the data.
 
     Parameters
     ----------
     data : Resumable
-        What reads the same data, opened anew; it is returned.
+        A newly opened reader of the same data, which is returned.
     """
 
     data: Resumable

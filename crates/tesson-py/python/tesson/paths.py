@@ -1,4 +1,4 @@
-"""Names of files and folders, however they are given."""
+"""Names of files and folders, in any accepted form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def text_of(path: AnyPath) -> str:
 
 
 def optional_text_of(path: AnyPath | None) -> str | None:
-    """The same of an argument that may be missing."""
+    """An optional path as text."""
     return None if path is None else os.fsdecode(path)
 
 

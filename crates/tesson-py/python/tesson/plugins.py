@@ -26,12 +26,13 @@ _makers: dict[str, Maker] = {}
 def register_deserializer(type: str) -> Callable[[Maker], Maker]:
     """Make a custom deserializer known to configurations: a decorator of a class, or of a function that makes one.
 
-    A configuration then says ``"type": type``, and with ``"module": "package.module"`` which module to import for it, so
-    that the one that registers it need not be imported before: :meth:`MinibatchSource.from_config` and ``python -m tesson``
-    do that, the command when the rest of the configuration is valid, and not from the working directory (set
-    ``PYTHONPATH``). Importing a module runs its code, so a configuration with ``module`` is a program: read it only if you would run
-    it. Types that are built in never import anything. All other options of the section become keyword arguments, ``maxErrors`` as ``max_errors``; the option ``file``
-    is relative to the configuration's folder for files.
+    A configuration then has ``"type": type``, and may name the module to import for it with ``"module":
+    "package.module"``, so that the module need not be imported before: :meth:`MinibatchSource.from_config` and
+    ``python -m tesson`` do that, the command when the rest of the configuration is valid, and not from the working
+    directory (set ``PYTHONPATH``). Importing a module runs its code, so a configuration with ``module`` is a program:
+    read it only if you would run it. Built-in types never import anything. All other options of the section
+    become keyword arguments, ``maxErrors`` as ``max_errors``; the option ``file`` is relative to the configuration's
+    folder for files.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def register_deserializer(type: str) -> Callable[[Maker], Maker]:
 
 
 def resolved(config: Mapping[str, Any], base_dir: str | None) -> dict[str, Any]:
-    """The same configuration with registered deserializers made."""
+    """Replace the sections of registered types by deserializers."""
     tree = dict(config)
     for name, value in config.items():
         if name.lower() == "deserializers":
@@ -69,20 +70,20 @@ def resolved(config: Mapping[str, Any], base_dir: str | None) -> dict[str, Any]:
 
 
 def made(section: str, path: str, base_dir: str | None) -> dict[str, Any] | None:
-    """What the command puts in the place of a section in JSON; None for types that no module has registered."""
+    """The replacement for a section in JSON, for the command; None for types that no module has registered."""
     options = spelt(json.loads(section))
     instead = _made(options, path, base_dir)
     return None if instead is options else instead
 
 
 def _made(section: Any, path: str, base_dir: str | None) -> Any:
-    """A section of a registered type with what it makes; any other section as it is."""
+    """A section of a registered type with its deserializer; any other section unchanged."""
     if not isinstance(section, Mapping):
         return section
     options = {str(name): value for name, value in section.items()}
     type_name, module = _taken(options, "type"), _taken(options, "module")
     maker = _makers.get(type_name)
-    # CNTK's own modules stand beside misspelt types, too: what is wrong is the type.
+    # CNTK's own modules occur with misspelt types, too; then the type is the fault.
     if maker is None and module and not _tesson.is_cntk_module(str(module)) and _unknown(type_name):
         maker = _imported(str(module), type_name, path)
     if maker is None:
@@ -111,7 +112,7 @@ def _taken(options: dict[str, Any], name: str) -> Any:
 
 
 def _imported(module: str, type_name: str, path: str) -> Maker:
-    """Imports a module and finds what it has registered."""
+    """Import a module and return what it has registered."""
     if not all(part.isidentifier() for part in module.split(".")):
         what = f"found `{module}`, expected the name of a Python module, such as `package.module`: it is imported, not read from a path"
         raise ConfigError(f"{path}.module: {what}", path=f"{path}.module")
@@ -144,7 +145,7 @@ def _hint(type_name: Any) -> str:
 
 
 def _hidden(module: str) -> str:
-    """What to do if the module lies in the working directory, from which the command imports nothing."""
+    """The remedy if the module is in the working directory, from which the command imports nothing."""
     here = os.getcwd()
     is_searched = any(folder in ("", here) for folder in sys.path)
     if is_searched or importlib.machinery.PathFinder.find_spec(module.split(".")[0], [here]) is None:

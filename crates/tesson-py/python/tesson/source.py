@@ -44,10 +44,10 @@ FULL_DATA_SWEEP = 2**64 - 2
 DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
 
 
-#: The options whose keyword is another word.
+#: The options with another word as their keyword.
 _OTHER_NAMES = {"dtype": "precision", "multithreaded_deserializer": "multiThreadedDeserialization"}
 
-#: What to do about something that is no state, and about the state of another source.
+#: The remedies for an object that is not a state, and for the state of another source.
 _STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
 
 
@@ -55,53 +55,54 @@ _STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatch
 class MinibatchSource(Source):
     """Reads a corpus in minibatches: in an order that depends on nothing but the data and these arguments.
 
-    A source may be used by several threads: each call gets a minibatch of its own. Reading releases the GIL, and Ctrl-C
-    ends a call: its minibatch comes with the next one, or after a state that is saved then. Sources pickle, as their configuration and state: the copy opens
-    the files anew and resumes where the original stands. After ``os.fork()`` the child has to open a source of its own.
+    A source may be used by several threads: each call returns another minibatch. Reading releases the GIL, and Ctrl-C
+    ends a call: its minibatch is delivered by the next call, or after a state that is saved then. Sources pickle as
+    their configuration and state: the copy opens the files again and resumes at the position of the original. After
+    ``os.fork()`` the child must open its own source.
 
     Parameters
     ----------
     deserializers : Deserializer, UserDeserializer or a sequence of them
-        What to read, such as :class:`CTFDeserializer`. Several are joined by sequence key: the first one (or `primary`)
-        gives order and chunks, and a sequence that another one lacks is left out.
+        The deserializer of the data, such as :class:`CTFDeserializer`. Several are joined by sequence key: the first
+        one (or `primary`) defines order and chunks, and a sequence that another one lacks is left out.
     max_samples : int
-        Samples after which the data end, over all workers; the sequence that starts before is given whole.
+        The number of samples, over all workers, after which the data end; a sequence that starts before is delivered whole.
         ``FULL_DATA_SWEEP`` is one sweep.
     max_sweeps : int
-        Sweeps after which the data end. Not together with `max_samples`.
+        The number of sweeps after which the data end. Cannot be combined with `max_samples`.
     randomization_window_in_chunks, randomization_window_in_samples : int
-        How much is randomized together, by default 128 chunks. One of them may be given, or the other as 0; both 0: as
-        with ``randomize=False``.
+        The size of the randomization window, by default 128 chunks. Give one of the two, or the other as 0; both 0
+        are the same as ``randomize=False``.
     randomization_seed : int
         Seed of the first sweep; every further sweep has the next one.
     trace_level : int, optional
-        What is logged: 0 errors, 1 warnings, 2 everything. Records go to the logger ``tesson``.
+        The amount of logging: 0 errors, 1 warnings, 2 everything. Records go to the logger ``tesson``.
     multithreaded_deserializer : bool, optional
         Accepted for CNTK's scripts. Never changes a result.
     frame_mode : bool
         Every sequence is a single sample.
     truncation_length : int
-        Cut sequences into pieces of this many samples, side by side in rows; 0: whole sequences. All streams need
+        Cut sequences into segments of this many samples, side by side in rows; 0: whole sequences. All streams need
         sequences of equal length; sparse streams become dense.
     randomize : bool or {"global"}
-        ``False``: the data as stored. ``True``: CNTK's order. ``"global"``: all sequences of the sweep, whatever its
-        size, without the memory that a window of this size takes.
+        ``False``: the data as stored. ``True``: CNTK's order. ``"global"``: a shuffle of the whole sweep of any size,
+        without the memory that a window of this size takes.
     exclude_keys : iterable of int or str, str or os.PathLike, optional
-        Leave out the sequences with these keys, or with those in a file, one in each line. As with invalid sequences, all
-        others keep their minibatch, except that the rows of truncated minibatches close up. The list may differ from that
-        of the run that saved a state: it holds from there on.
+        Leave out the sequences with these keys, or with those in a file, one in each line. As with invalid sequences,
+        all others keep their minibatch, except that the rows of truncated minibatches close up. After a restore the
+        list may differ from that of the run that saved the state; it applies from there on.
     max_errors : int
         Faults that leave a sequence out before reading ends with an error: pictures that cannot be decoded, recordings that
-        are cut off, wrong labels. Deserializers with a budget of their own, such as :class:`CTFDeserializer`, count theirs.
+        are cut off, wrong labels. Deserializers with their own budget, such as :class:`CTFDeserializer`, count separately.
     max_error_share : float, optional
-        Share of the sequences passed, from 0 to 1, that may be faulty in all, where `max_errors` and the budgets of
+        Share of the sequences passed, from 0 to 1, that may be faulty in all, even if `max_errors` and the budgets of
         the deserializers forgive fewer.
     quarantine : str or os.PathLike, optional
         File to which a line of JSON is appended for every fault that is forgiven: ``fault`` in words, ``file``,
         ``line``, ``offset``, ``stream``, ``key``.
     primary : int or str, optional
-        Which of several deserializers gives order and chunks, in place of the first: its number from 0, its type or one
-        of its streams. Its streams then come first.
+        The deserializer that defines order and chunks, instead of the first: its number from 0, its type or one of
+        its streams. Its streams then come first.
     strict_keys : bool
         Refuse several deserializers if one lacks a sequence of the first.
     outer_join : bool
@@ -112,57 +113,59 @@ class MinibatchSource(Source):
         Refuse a key that the only deserializer, or any but the first of several, has more than once; otherwise the first
         sequence of the key is joined.
     max_samples_end : {"after", "before", "inside"}
-        Where the data end if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
+        The end of the data if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
     drop_last : bool
         Leave out the last minibatch of the data if more would have fit into it.
     minibatch_size_in_sequences : int, optional
-        Sequences that a minibatch may hold, over all workers. A call that asks for samples, too, gets what keeps both
-        limits; one that does not gets this many sequences.
+        Sequences that a minibatch may hold, over all workers. If a call also gives a size in samples, both limits
+        hold; otherwise it gets this many sequences.
     bucketing : bool or int
         Group sequences of similar length within the shuffle window to reduce padding:
-        samples of a bucket, best those of a minibatch. ``True``: the size of minibatches where calls give none.
+        the samples of a bucket, best those of a minibatch. ``True``: the size of minibatches for calls without one.
     keep_sparse : bool
         Let sparse streams stay sparse when truncating.
     equal_steps : {"drop", "repeat", "empty"}, optional
-        Give all workers the same number of minibatches of each sweep, so that none waits for others for ever: leave out
-        what not all have data for, or let who has run out have its own sequences of the sweep again, or empty
-        minibatches. Minibatches then end with their sweep, and sizes change with sweeps only, unless `sharing` is by
-        position, where ``"drop"`` and ``"repeat"`` are for shares that are empty.
+        Give all workers the same number of minibatches of each sweep, so that none waits for others without end.
+        ``"drop"`` leaves out minibatches for which not all workers have data, ``"repeat"`` lets a worker that has run
+        out repeat its own sequences of the sweep, ``"empty"`` gives it empty minibatches. Minibatches then end with
+        their sweep, and sizes change only with sweeps, unless `sharing` is by position, where ``"drop"`` and
+        ``"repeat"`` apply to empty shares.
     sharing : {"chunk", "position"}, optional
-        How workers share the data. ``"chunk"`` is CNTK's way and the default of its order: each rank reads whole chunks
-        and has a position of its own, and a rank gets nothing where there are fewer chunks than workers. Under
-        ``"position"``, the default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single
-        worker would, take equally many steps and save the same state: choose it unless a run has to repeat CNTK's.
+        The way in which workers share the data. ``"chunk"`` is CNTK's and the default of its order: each rank reads
+        whole chunks and has its own position, and a rank gets nothing if there are fewer chunks than workers. Under
+        ``"position"``, the default of ``"global"`` and of `bucketing`, all ranks together get the minibatches of a
+        single worker, take the same number of steps and save the same state: choose it unless a run has to reproduce
+        CNTK's.
     augmentation : {"sequence", "cntk"}, optional
-        Whose random numbers transforms draw: those of each sequence, by default, or CNTK's, which depend on all minibatches
-        before and are for comparisons; then states are refused, and one minibatch is made at a time.
+        The random numbers of transforms: by default those of each sequence; ``"cntk"``, for comparisons, draws
+        CNTK's, which depend on all minibatches before. States are then refused, and one minibatch is made at a time.
     memory_limit : int or str, optional
-        Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``; 4 GiB by default. A minibatch that takes more
-        is refused, whatever the order and the threads; a call for a smaller one starts at the same sequence.
+        Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``; 4 GiB by default. A minibatch that takes
+        more is refused, independent of order and threads; a call for a smaller one starts at the same sequence.
     threads : int, optional
         Worker threads; by default one for each core. Never changes a result.
     dtype : dtype, optional
         Type of all values, ``float32`` (default) or ``float64``.
     store : {"file", "mmap"}, optional
-        How files are read. ``"mmap"`` is for files that nobody changes meanwhile.
+        The way to read files. ``"mmap"`` requires files that do not change while they are read.
     transforms : mapping, optional
-        Transforms of each stream, applied after those of its :class:`StreamDef`: a function from array to
-        array, a :class:`UserTransform`, which sparse streams need, what the functions of :mod:`tesson.transforms` give for
-        pictures, or a list of them.
+        Transforms of each stream, applied after those of its :class:`StreamDef`: a function from array to array, a
+        :class:`UserTransform`, which sparse streams need, a transform of pictures from :mod:`tesson.transforms`, or a
+        list of them.
     num_data_partitions, partition_index : int, optional
-        Number of workers and the rank of this one, for all calls that name none. Given here, a number of workers that
-        leaves ranks without data is warned of when the source is opened, on every rank.
+        Number of workers and the rank of this one, for all calls without their own. If some ranks would get no data,
+        every rank warns when it opens the source.
     world : "auto", str, (int, int), World or device mesh, optional
-        In place of these two: rank and number of workers as :func:`tesson.world.resolve_world` finds them. `sharing` is
-        then by position unless given, so that all ranks take equally many steps and a state of any rank resumes on any
-        number of them.
+        Instead of these two: rank and number of workers as :func:`tesson.world.resolve_world` finds them. `sharing`
+        is then by position by default, so that all ranks take the same number of steps and a state of any rank
+        resumes on any number of them.
 
     Raises
     ------
     ConfigError
-        Arguments that mean nothing; ``.path`` says which, such as ``deserializers[0].max_errors``.
+        An invalid argument; ``.path`` names it, such as ``deserializers[0].max_errors``.
     DataError, StoreError
-        The beginning of the data is not as it should be, or cannot be read.
+        The data are invalid or cannot be read.
 
     Examples
     --------
@@ -180,7 +183,7 @@ class MinibatchSource(Source):
 
     _source: _tesson.Source
     _streams: Streams
-    #: The configuration, shapes of several dimensions by stream, what file names are relative to, and whether the
+    #: The configuration, shapes of several dimensions by stream, the folder of relative file names, and whether the
     #: configuration was made of keyword arguments.
     _arguments: tuple[dict[str, Any], Mapping[str, tuple[int, ...]], str | None, bool]
     #: Number of workers and rank for calls that name none.
@@ -277,7 +280,7 @@ class MinibatchSource(Source):
         self._numbers.update((stream, stream.stream_id) for stream in streams.values())
 
     def _share_by_default(self, workers: int | None, rank: int | None) -> None:
-        """Sets the share of calls that name none, and warns if some ranks of so many get no data."""
+        """Set the share of calls without their own, and warn if some of the ranks get no data."""
         self._share = (workers, rank)
         if workers is not None or rank is not None:
             self._source.check_share(1 if workers is None else workers, 0 if rank is None else rank)
@@ -296,30 +299,30 @@ class MinibatchSource(Source):
         partition_index: int | None = None,
         world: Any = None,
     ) -> MinibatchSource:
-        """Open what a configuration describes.
+        """Open the source that a configuration describes.
 
-        A deserializer with ``module`` and a type that is not built in imports that Python module, which runs its code: read
+        A deserializer with ``module`` and a custom type imports that Python module, which runs its code: read
         configurations only from people whose code you would run. :func:`resolve_config` and ``tesson config`` import nothing.
 
         Parameters
         ----------
         config : mapping, str or os.PathLike
-            The path of a BrainScript file (``.cntk``), or its text; or the tree of a reader's options, as JSON holds it,
-            its JSON text, or the path of a ``.json`` or ``.toml`` file. Options are named as in CNTK's configurations.
-            What a tree leaves out is as in :class:`MinibatchSource`, what a BrainScript file leaves out as in CNTK; so is
-            what a tree leaves out that names a ``readerType`` of CNTK in place of ``deserializers``.
+            The path of a BrainScript file (``.cntk``), or its text; or the tree of a reader's options, as JSON holds
+            it, its JSON text, or the path of a ``.json`` or ``.toml`` file. Options are named as in CNTK's
+            configurations. A tree has the defaults of :class:`MinibatchSource`, a BrainScript file those of CNTK, and
+            so does a tree with a ``readerType`` of CNTK instead of ``deserializers``.
         section : str, optional
             Path of the reader's section, such as ``"Train/reader"``. By default the first reader of a BrainScript file,
             or the tree itself.
         base_dir : str or os.PathLike, optional
-            What relative file names are relative to, by default the working directory, or what the configuration says.
+            The folder of relative file names, by default the working directory or the one that the configuration names.
         overrides : mapping, optional
-            Values put in place of what the configuration says. Paths start from the top of a file, as in
+            Values that replace those of the configuration. Paths start from the top of a file, as in
             ``{"DataDir": "data", "Train.reader.randomize": False}``, and of a mapping from its section.
         arguments : iterable of str, optional
-            What follows a BrainScript file on CNTK's command line: ``["Train=[reader=[randomize=false]]"]``.
+            The arguments after a BrainScript file on CNTK's command line: ``["Train=[reader=[randomize=false]]"]``.
         extended_variables : bool
-            Whether ``$env:NAME$`` and ``$name|value$`` are variables in BrainScript.
+            True if ``$env:NAME$`` and ``$name|value$`` are variables in BrainScript.
         num_data_partitions, partition_index, world : optional
             As in :class:`MinibatchSource`.
 
@@ -376,15 +379,15 @@ class MinibatchSource(Source):
         Parameters
         ----------
         data : mapping, optional
-            Streams whose names are no keywords, or are those of options.
+            Streams with names that are not identifiers, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
 randomization_window_in_samples, frame_mode, truncation_length, exclude_keys, minibatch_size_in_sequences, bucketing, drop_last, \
 equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index, world
-            As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
+            As in :class:`MinibatchSource`. The data have at least 64 chunks, if there are that many sequences.
         **streams
-            Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
-            rows are sequences of one sample; or a list of arrays ``[samples, *shape]`` or sparse matrices, which are
-            sequences. They are not copied: do not change them while they are read.
+            Each is an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``
+            with sequences of one sample as rows; or a list of arrays ``[samples, *shape]`` or sparse matrices, each
+            of which is a sequence. They are not copied: do not change them while they are read.
 
         Examples
         --------
@@ -403,7 +406,7 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         return cls(MemoryDeserializer({**(data or {}), **streams}), **options)
 
     def _reopened(self) -> MinibatchSource:
-        """The same source opened anew, at its beginning: for a process that was forked."""
+        """Open the source again, at its beginning, for a forked process."""
         source = MinibatchSource.__new__(type(self))
         source._open(*self._arguments)
         source._share = self._share
@@ -431,16 +434,16 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         Parameters
         ----------
         minibatch_size_in_samples : int, optional
-            Samples over all workers. A sequence longer than this still comes, alone. By default the size of the
-            configuration, or 256; any number of samples where the source has a size in sequences.
+            Samples over all workers. A longer sequence is delivered alone. By default the size of the configuration,
+            or 256; any number of samples if the source has a size in sequences.
         input_map : mapping, optional
-            Keys for the result, and for each the stream it stands for, as :class:`StreamInformation` or by name.
+            Keys for the result, and for each its stream, as :class:`StreamInformation` or by name.
         device : object, optional
             Accepted for CNTK's scripts, and ignored.
         num_data_partitions, partition_index : int, optional
-            Number of workers and which share to return, by default those of the source, else the whole. They may change
-            between calls. Under ``sharing="chunk"``, CNTK's way, a rank gets nothing where there are fewer chunks than
-            workers: prefer ``sharing="position"`` (see :class:`MinibatchSource`).
+            Number of workers and which share to return, by default those of the source, else the whole. They may
+            change between calls. Under ``sharing="chunk"``, CNTK's way, a rank gets nothing if there are fewer chunks
+            than workers: prefer ``sharing="position"`` (see :class:`MinibatchSource`).
 
         Returns
         -------
@@ -450,12 +453,12 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         Raises
         ------
         DataError
-            A sequence could not be read; ``.file``, ``.line`` and ``.offset`` say where. Every further call repeats the
+            A sequence could not be read; ``.file``, ``.line`` and ``.offset`` are its location. Every further call repeats the
             error until a state is restored or :meth:`skip_failed` is called.
         StoreError
             A file could not be read; likewise.
         UsageError
-            Arguments that can never be right. The source is as it was before the call.
+            Arguments that can never be valid. The source does not change.
 
         Examples
         --------
@@ -488,12 +491,12 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             raise
 
     def _put_back(self, minibatch: Minibatch) -> None:
-        """Puts the minibatch back that was read last, where what was to become of it failed: the next call gives it again."""
+        """Put back the minibatch that was read last, after its conversion failed: the next call returns it again."""
         if minibatch._batch is not None:
             self._source.put_back(minibatch._batch)
 
     def _default_size(self) -> int:
-        """The size due where a call gives none."""
+        """The size for a call without one."""
         schedule = self._source.default_sizes()
         size = schedule.constant()
         return schedule.at(self._epoch(None)) if size is None else size
@@ -522,15 +525,14 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> Iterator[Minibatch]:
-        """Iterate over minibatches, to the end of the data; of a source without an end, to the end of the sweep.
-
-        The iteration begins where the source stands, so a second one gives the next sweep, and after a restore it gives
-        the rest of one. ``for minibatch in source`` is the same without arguments.
+        """Iterate over minibatches, to the end of the data; of a source without an end, to the end of the sweep. The
+        iteration begins at the source's position, so a second one delivers the next sweep, and after a restore the
+        rest of one. ``for minibatch in source`` is this iteration without arguments.
 
         Parameters
         ----------
         minibatch_size_in_samples : int, iterable of int, or str
-            One size, or a schedule: the size for each epoch, of which the last holds for ever. 128 for two epochs and
+            One size, or a schedule: the size for each epoch; the last one holds for all later epochs. 128 for two epochs and
             then 1024 is ``[128, 128, 1024]``, or with numbers of epochs ``[(2, 128), (1, 1024)]``, or the text
             ``"128*2:1024"``. By default as for :meth:`next_minibatch`.
         input_map, num_data_partitions, partition_index
@@ -539,9 +541,9 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             Samples of an epoch, over all workers; by default that of the configuration, or one sweep. Epochs are counted from the start of the data,
             not of the iteration, so a restored source continues with the size of its epoch.
         sweeps : int, optional
-            Ends of sweeps after which the iteration stops, if the data do not end before: ``INFINITELY_REPEAT`` for none.
-            By default 1 where :meth:`is_infinite` is true, else all there are. A minibatch may hold the beginning of the
-            next sweep, too, as CNTK fills it.
+            Ends of sweeps after which the iteration stops, if the data do not end before: ``INFINITELY_REPEAT`` for
+            none. By default 1 if :meth:`is_infinite` is true, otherwise all. A minibatch may also hold the beginning
+            of the next sweep, as in CNTK.
 
         Examples
         --------
@@ -569,15 +571,15 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             yield minibatch
 
     def __iter__(self) -> Iterator[Minibatch]:
-        """The same as :meth:`minibatches` without arguments."""
+        """Iterate as :meth:`minibatches` does without arguments."""
         return self.minibatches()
 
     def is_infinite(self) -> bool:
-        """Whether the data never end: neither `max_samples` nor `max_sweeps` is given."""
+        """True if the data never end: neither `max_samples` nor `max_sweeps` is set."""
         return self._source.is_endless()
 
     def _option(self, name: str) -> Any:
-        """What the configuration says for an option, as it is written there."""
+        """The value of an option in the configuration, as it is written there."""
         options = self._arguments[0].items()
         return next((value for n, value in options if n.lower() == name.lower()), None)
 
@@ -618,8 +620,7 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         Raises
         ------
         ResumeError
-            The state belongs to other data, another order or another version; ``.what`` says which. The source is as it
-            was.
+            The state belongs to other data, another order or another version; ``.what`` names it. The source does not change.
         """
         if not isinstance(checkpoint, Mapping):
             raise ResumeError(f"found {type(checkpoint).__name__}, which is no state; {_STATE}", code="resume.unreadable")
@@ -658,24 +659,26 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> PlannedStep:
-        """Which sequences a minibatch holds, with their keys and places: a past or a future one, of any number of workers.
+        """Return the sequences of a minibatch, with their keys and positions: of a past or a future one, for any
+        number of workers.
 
-        Reads no data and does not move the source; keys are read where the index does not hold them. Takes one division if
-        all sequences have one length and all minibatches one size, without buckets, epochs and equal steps, for a single
-        worker or ``sharing="position"``. Otherwise the minibatches before it are planned: about 50 ns a sequence, for each
-        worker where they share by chunk. Truncated minibatches are planned as if all sequences were as long as indexed.
+        Reads no data and does not move the source; keys are read if the index does not hold them. Takes one division
+        if all sequences have one length and all minibatches one size, without buckets, epochs and equal steps, for a
+        single worker or ``sharing="position"``. Otherwise the minibatches before it are planned: about 50 ns a
+        sequence, for each worker if they share by chunk. Truncated minibatches are planned as if all sequences were
+        as long as indexed.
 
         Parameters
         ----------
         step : int
-            Number of the minibatch, counted from 0 at the start of the data, as if all had been asked for with these sizes
-            and this number of workers.
+            Number of the minibatch, counted from 0 at the start of the data, in a run with these sizes and this
+            number of workers.
         minibatch_size_in_samples, epoch_size
             As for :meth:`minibatches`.
         num_data_partitions : int, optional
             Number of workers, by default that of the source, else 1.
         partition_index : int, optional
-            Whose sequences; by default those of all workers.
+            The worker; by default the sequences of all workers.
 
         Raises
         ------
@@ -702,10 +705,11 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> list[KeyDelivery]:
-        """In which minibatches the sequences with a key come in a sweep, by default the current one.
+        """Find the minibatches of a sweep, by default the current one, that hold the sequences with a key.
 
-        The list is empty where the data end before, or `exclude_keys` names the key. Costs a pass over the order of the sweep
-        and over all keys, and what :meth:`which` costs up to there. Other parameters are those of :meth:`which`.
+        The list is empty if the data end before, or `exclude_keys` names the key. Costs a pass over the order of the
+        sweep and over all keys, in addition to the cost of :meth:`which` up to there. Other parameters are those of
+        :meth:`which`.
 
         Raises
         ------
@@ -730,19 +734,19 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> None:
-        """Go to where a minibatch begins, forwards or back, such as past those in which a loss diverged.
+        """Go to the beginning of a minibatch, forwards or back, for example past those in which a loss diverged.
 
-        The next minibatch is number `step`, and the state is that of a run that has delivered all before it, but for their
-        faults: those of skipped sequences are not charged, and those charged so far stay. From a state of
-        :func:`merge_states` on, what other workers had delivered stays left out, unless the step lies before that state.
-        Parameters and costs are those of :meth:`which`; the share is by default that of the source. Truncated minibatches before the
-        step are read, since only that finds out what rows hold then, and their faults are charged.
+        The next minibatch is number `step`, and the state is that of a run that has delivered all before it, except
+        for their faults: those of skipped sequences are not charged, and those charged so far stay. After a state of
+        :func:`merge_states`, sequences that other workers had delivered are still left out, unless the step lies
+        before that state. Parameters and costs are those of :meth:`which`; the share is by default that of the
+        source. Truncated minibatches before the step are read, since the contents of rows depend on them, and their
+        faults are charged.
 
         Raises
         ------
         UsageError
-            The data end before; or no `partition_index` says which of several workers that share
-            by chunk this is. The source is as it was.
+            The data end before; or several workers share by chunk and there is no `partition_index`. The source does not change.
 
         Examples
         --------
@@ -761,8 +765,8 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         workers: int | None,
         rank: int | None,
     ) -> tuple[_tesson.Schedule, int, int, int | None]:
-        """What the calls of a run ask for: sizes, by default those of the source, samples of an epoch where sizes need them,
-        number of workers and rank."""
+        """The arguments of a run's calls: sizes, by default those of the source, samples of an epoch if sizes need
+        them, number of workers and rank."""
         schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
         epoch = 1 if schedule.constant() else self._epoch_samples(epoch_size)
         return schedule, epoch, (self._share[0] or 1) if workers is None else workers, rank
@@ -823,8 +827,9 @@ class MinibatchSourceFromData(MinibatchSource):
 def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Combine the states of all ranks into one, from which any number of workers can resume.
 
-    Under ``sharing="chunk"`` each rank has a position of its own; the result stands for what all of them together have
-    consumed. Under ``sharing="position"``, with a single worker and before the first minibatch all states are the same, and so is the result.
+    Under ``sharing="chunk"`` each rank has its own position; the result records what all of them together have
+    consumed. Under ``sharing="position"``, with a single worker and before the first minibatch all states are the
+    same, and so is the result.
 
     Parameters
     ----------
@@ -850,7 +855,7 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """
     given = list(states)
     merged = _tesson.merge_states(given)
-    # What a loop of `tesson.jax` adds after its last minibatch.
+    # The field that a loop of `tesson.jax` adds after its last minibatch.
     return {**merged, "ended": True} if all(state.get("ended") for state in given) else merged
 
 
@@ -873,14 +878,14 @@ def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
 
 
 def _excluded(keys: Iterable[int | str] | AnyPath | None) -> list[int | str] | str | None:
-    """Keys to leave out, or the file that holds them, as a configuration says it."""
+    """Keys to leave out, or the file that holds them, in the form of a configuration."""
     if keys is None or isinstance(keys, (str, bytes, os.PathLike)):
         return optional_text_of(keys)
     return list(keys)
 
 
 def _check_options(streams: Mapping[str, Any]) -> None:
-    """Refuses streams that are no data and whose names are nearly those of options."""
+    """Refuse streams that are not data and have names close to those of options."""
     options = list(inspect.signature(MinibatchSource.from_data).parameters)
     others = [name for name in inspect.signature(MinibatchSource).parameters if name not in options]
     for name, value in streams.items():
@@ -915,12 +920,12 @@ def _transforms(
 
 
 def _is_transform(value: Any) -> bool:
-    """Whether a value is one transform, not several: a function, or a section that names one."""
+    """True if a value is one transform and not several: a function, or a section that names one."""
     return callable(value) or isinstance(value, Mapping)
 
 
 def _shares(world: Any, workers: int | None, rank: int | None) -> tuple[int, int]:
-    """Number of workers and rank of a world, which is given in place of the two."""
+    """Number of workers and rank of a world, which replaces the two."""
     if workers is not None or rank is not None:
         raise ConfigError("world: num_data_partitions and partition_index say the same; give one or the other")
     found = resolve_world(world)
@@ -950,7 +955,7 @@ def _section(part: Deserializer | UserDeserializer) -> dict[str, Any]:
 
 
 def _precision(dtype: DTypeLike) -> str:
-    """A type's name in configurations; what is no floating-point type is left to them to refuse."""
+    """A type's name in configurations, which refuse types that are not floating-point."""
     names = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
     # CNTK's spelling of float32, which NumPy takes for float64.
     if isinstance(dtype, str) and dtype == "float":

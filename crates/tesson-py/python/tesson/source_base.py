@@ -47,24 +47,24 @@ class Source(ABC):
         """Iterate over minibatches."""
 
     def __iter__(self) -> Iterator[Mapping[Any, MinibatchData]]:
-        """The same as :meth:`minibatches` without arguments."""
+        """Iterate as :meth:`minibatches` does without arguments."""
         return self.minibatches()
 
     @abstractmethod
     def is_infinite(self) -> bool:
-        """Whether the data never end."""
+        """True if the data never end."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The same as :meth:`get_checkpoint_state`, as PyTorch spells it."""
+        """PyTorch's name for :meth:`get_checkpoint_state`."""
         return self.get_checkpoint_state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The same as :meth:`restore_from_checkpoint`, as PyTorch spells it."""
+        """PyTorch's name for :meth:`restore_from_checkpoint`."""
         self.restore_from_checkpoint(state_dict)
 
     @property
     def current_position(self) -> dict[str, Any]:
-        """The same as :meth:`get_checkpoint_state`; setting it restores."""
+        """The state, as :meth:`get_checkpoint_state` returns it; setting it restores."""
         return self.get_checkpoint_state()
 
     @current_position.setter
@@ -72,7 +72,7 @@ class Source(ABC):
         self.restore_from_checkpoint(position)
 
     def close(self) -> None:
-        """Release what the source holds."""
+        """Release the files and memory of the source."""
 
     def __enter__(self) -> Self:
         return self

@@ -10,11 +10,11 @@ from .deserializers import camel_case
 
 __all__ = ["keywords_of", "respell"]
 
-#: Options of streams, and those whose keyword is another word.
+#: Options of streams, and those with another word as their keyword.
 _STREAM = {"dim": "shape", "alias": "field", "feature": "field", "format": "is_sparse", "definesMBSize": "defines_mb_size"}
 _SECTION = {"file": "filename", "input": "streams"}
 _SOURCE = {"precision": "dtype"}
-#: What stands in backticks: a name, perhaps with the value that is proposed for it.
+#: A text in backticks: a name, perhaps with a proposed value.
 _QUOTED = re.compile(r"(stream )?`(\w+)(?: = ([^`]*))?`")
 
 #: Made when the first error asks.
@@ -37,7 +37,7 @@ def _keywords() -> dict[str, str]:
 
 
 def keywords_of(option: str) -> list[str]:
-    """The keywords that stand for an option of configurations, of the source, its deserializers and their streams."""
+    """The keywords for an option of configurations: of the source, its deserializers and their streams."""
     found = [names.get(option) for names in (_keywords(), _SOURCE, _SECTION, _STREAM)]
     return [keyword for keyword in found if keyword is not None]
 

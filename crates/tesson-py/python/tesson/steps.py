@@ -8,7 +8,7 @@ __all__ = ["KeyDelivery", "PlannedSequence", "PlannedStep"]
 
 
 class PlannedSequence(NamedTuple):
-    """A sequence of a minibatch, and where it lies."""
+    """A sequence of a minibatch, and its position."""
 
     #: The worker that delivers it.
     rank: int
@@ -19,7 +19,7 @@ class PlannedSequence(NamedTuple):
     sequence: int
     #: Its samples in the minibatch, from and to, by counted length.
     samples: tuple[int, int]
-    #: The file that it lies in, and its bytes there, from and to; ``None`` for what is in no file.
+    #: The file of the sequence, and its bytes there, from and to; ``None`` for data that are not in a file.
     file: str | None
     bytes: tuple[int, int] | None
 

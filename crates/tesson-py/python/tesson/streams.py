@@ -33,34 +33,34 @@ class StreamDef:
         The shape of one sample; of dense streams by default that of the first sample in the file. A shape of
         several dimensions is filled in row-major order. Sparse streams have one dimension, the number of columns.
     is_sparse : bool
-        Whether the file holds ``column:value`` pairs.
+        True if the file holds ``column:value`` pairs.
     transforms : transform or sequence of them, optional
-        What is done with each sample, in order: functions from array to array, :class:`UserTransform`, or, with pictures,
-        what the functions of :mod:`tesson.transforms` give.
+        The transforms of each sample, in order: functions from array to array, :class:`UserTransform`, or, for
+        pictures, those of :mod:`tesson.transforms`.
     context : tuple of int, optional
         Frames before and after each frame of speech. Like `scp`, `broadcast` and `max_sequence_length` it is for
         :class:`HTKFeatureDeserializer`; others ignore it.
     scp : path or list of paths, optional
         The script file of features of speech, or several of them.
     mlf : path or list of paths, optional
-        Of :class:`HTKMLFDeserializer` and :class:`HTKMLFBinaryDeserializer`: the label files.
+        For :class:`HTKMLFDeserializer` and :class:`HTKMLFBinaryDeserializer`: the label files.
     broadcast : bool, optional
-        Whether an utterance of one frame is repeated for each sample of its sequence.
+        True if an utterance of one frame is repeated for each sample of its sequence.
     defines_mb_size : bool
-        Whether the samples of this stream alone are counted for the size of minibatches.
+        True if only the samples of this stream count for the size of minibatches.
     max_sequence_length : int
         Longer utterances are left out; 65535, the default, leaves none out.
     dtype : dtype, optional
-        Of pictures alone: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the type of
-        the source.
+        For pictures only: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the
+        type of the source.
     ragged : bool
-        Of pictures alone: whether each is delivered in a shape of its own, in
-        :attr:`~tesson.MinibatchData.sample_list`; otherwise one of another shape than the first is an error.
+        For pictures only. ``True``: pictures may have different shapes and are delivered in
+        :attr:`~tesson.MinibatchData.sample_list`; ``False``: a picture of another shape than the first is an error.
 
     Attributes
     ----------
     stream_alias, dim
-        What CNTK's stream definitions call `field` and the number of values in a sample.
+        The names of `field` and of the number of values in a sample in CNTK's stream definitions.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class StreamDef:
 
     @property
     def stream_alias(self) -> str | None:
-        """The same as `field`, as CNTK calls it."""
+        """CNTK's name for `field`."""
         return self.field
 
     @property
@@ -128,7 +128,8 @@ class StreamDef:
 
 
 def _dims(shape: SupportsIndex | Sequence[SupportsIndex], *, or_open: bool = False, of: str = "") -> tuple[int, ...]:
-    """A shape as a tuple: a number of values is a shape of one dimension. Dimensions may be open: -1. Errors say whose it is: `of`."""
+    """A shape as a tuple: a number of values is a shape of one dimension. Dimensions may be open: -1. Errors name its
+    owner, `of`."""
     try:
         dims = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
     except TypeError:
@@ -149,11 +150,11 @@ class StreamConfiguration:
     dim : int
         Values in a sample; of sparse streams the number of columns.
     is_sparse : bool
-        Whether the file holds ``column:value`` pairs.
+        True if the file holds ``column:value`` pairs.
     stream_alias : str
         The input's name in the file, by default `name`.
     defines_mb_size : bool
-        Whether the samples of this stream alone are counted for the size of minibatches.
+        True if only the samples of this stream count for the size of minibatches.
 
     Examples
     --------
@@ -169,7 +170,7 @@ class StreamConfiguration:
 
     @property
     def definition(self) -> StreamDef:
-        """The same as a :class:`StreamDef`."""
+        """The stream as a :class:`StreamDef`."""
         _dims(self.dim, of=f" of `{self.name}`")
         return StreamDef(self.stream_alias or None, self.dim, self.is_sparse, defines_mb_size=self.defines_mb_size)
 
@@ -213,7 +214,7 @@ class StreamDefs(dict[str, StreamDef]):
 
 
 def _is_configurations(streams: object) -> TypeGuard[list[StreamConfiguration]]:
-    """Whether streams are given as a list of :class:`StreamConfiguration`."""
+    """True if streams are a list of :class:`StreamConfiguration`."""
     return isinstance(streams, list) and bool(streams) and all(isinstance(s, StreamConfiguration) for s in streams)
 
 
@@ -232,12 +233,12 @@ class StreamInformation:
     dtype : numpy.dtype
         The type of its values, float32 or float64.
     shape : tuple of int
-        The shape of one sample. Of a source, -1 stands for a dimension that each minibatch has for itself, such as those of
-        pictures that nothing scales.
+        The shape of one sample. In a source, -1 is a dimension that differs between minibatches, such as those of
+        pictures that are not scaled.
     defines_mb_size : bool
-        Of a stream of a custom deserializer: whether its samples alone are counted for the size of minibatches.
+        For a stream of a custom deserializer: true if only its samples count for the size of minibatches.
     classes : sequence of str
-        Of a stream of classes: their names in the order of their numbers, where the data have names.
+        For a stream of classes: their names in the order of their numbers, if the data have names.
 
     Examples
     --------
@@ -279,17 +280,17 @@ class StreamInformation:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether samples are lists of (column, value) pairs."""
+        """True if samples are lists of (column, value) pairs."""
         return self.storage_format == "sparse"
 
     @property
     def m_name(self) -> str:
-        """The same as `name`, as CNTK's scripts spell it."""
+        """The name of `name` in CNTK's scripts."""
         return self.name
 
     @property
     def sample_shape(self) -> tuple[int, ...]:
-        """The same as `shape`."""
+        """Another name for `shape`."""
         return self.shape
 
 
@@ -319,7 +320,7 @@ class Streams(Mapping[str, StreamInformation]):
 
     def __getattr__(self, name: str) -> StreamInformation:
         if name == "_streams":
-            # Asked for before __init__, by copy and pickle.
+            # Used by copy and pickle before __init__.
             raise AttributeError(name)
         try:
             return self._streams[name]
@@ -331,5 +332,5 @@ class Streams(Mapping[str, StreamInformation]):
 
 
 def no_stream(name: object, among: Iterable[object]) -> str:
-    """What to say where a stream is asked for that is not there."""
+    """The message for a stream that does not exist."""
     return f"no stream `{getattr(name, 'name', name)}`, there are {', '.join(map(str, among))}"

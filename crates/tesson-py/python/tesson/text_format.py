@@ -42,7 +42,7 @@ def sequence_to_cntk_text_format(seq_idx: int, alias_tensor_map: Mapping[str, An
 
 
 def _samples(alias: str, samples: Any) -> tuple[int, Callable[[int], str]]:
-    """The number of samples, and what writes one of them."""
+    """The number of samples, and a function that writes one of them."""
     if hasattr(samples, "tocsr"):
         matrix = samples.tocsr()
         return int(matrix.shape[0]), lambda number: _row(alias, matrix[number])

@@ -14,27 +14,28 @@ __all__ = ["UserTransform"]
 
 
 class UserTransform:
-    """What is done with each sample of a stream.
+    """A custom transform of each sample of a stream.
 
-    A function alone serves where the shape stays and nothing is random.
+    A plain function suffices if the shape does not change and nothing is random.
 
     Parameters
     ----------
     function : callable
         Makes an array of a sample, an array of the stream's shape and type. With `random` its second argument is a
         :class:`numpy.random.Generator`, whose numbers depend on the source's seed, the sweep, the sequence and `seed`
-        alone: not on threads, workers, minibatches or where a run was resumed. One generator serves all samples of a sequence.
+        alone: not on threads, workers, minibatches or the position from which a run was resumed. One generator serves
+        all samples of a sequence.
     shape : int or tuple of int, optional
-        The shape of what comes out, by default that of what goes in.
+        The shape of the result, by default that of the input.
     random : bool
-        Whether the function draws random numbers.
+        True if the function draws random numbers.
     seed : int
-        So that two transforms alike draw different numbers.
+        A number that lets two equal transforms draw different numbers.
     name : str, optional
-        What errors and states call it, by default the function's name. A state is refused where names, shapes or seeds
-        of transforms differ: give a function that has changed another name.
+        The name in errors and states, by default the function's name. A state is refused if names, shapes or seeds of
+        transforms differ, so change the name when the function changes.
     sparse : {"csr", "dense"}, optional
-        What the function gets of a sparse stream, which is refused by default. ``"csr"``: a
+        The form in which the function gets a sparse stream, which is refused by default. ``"csr"``: a
         :class:`scipy.sparse.csr_matrix` of one row; it returns a sparse matrix of one row, and the stream stays sparse.
         ``"dense"``: an array, and the stream is dense from there on.
 
@@ -66,7 +67,7 @@ class UserTransform:
         self.seed = seed
         self.name: str = name or _name(function)
         self.sparse = sparse
-        #: The shape of what goes in, where it is not the one that is stored.
+        #: The shape of the input, if it differs from the stored one.
         self.input_shape: tuple[int, ...] | None = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -74,7 +75,7 @@ class UserTransform:
         return self.function(*arguments)
 
     def taking(self, input_shape: tuple[int, ...]) -> UserTransform:
-        """The same for samples that are stored with another shape than the function takes."""
+        """Return the transform for samples that are stored with another shape than the function takes."""
         other = copy.copy(self)
         other.input_shape = input_shape
         return other
@@ -93,7 +94,7 @@ def _name(function: Any) -> str:
 
 
 def described(function: Any) -> dict[str, Any]:
-    """What the native half has to know of a transform."""
+    """Describe a transform to the native half."""
     given = as_transform(function)
     shape = given.shape
     if shape is not None:

@@ -24,10 +24,10 @@ atexit.register(_tesson.end_calls)
 class UserDeserializer(ABC):
     """The base of deserializers that are written in Python.
 
-    A subclass says which streams there are, how many chunks, and what is in a chunk. Everything else (order, workers,
-    saved states, joining with other deserializers) is as for any deserializer. What a chunk holds must depend on its
-    number alone: it is asked for again when it has been evicted in the meantime, in later sweeps, and after a state
-    was restored, perhaps in another process.
+    A subclass declares the streams and the number of chunks, and returns the data of a chunk. Everything else (order,
+    workers, saved states, joining with other deserializers) is as for any deserializer. The data of a chunk must
+    depend on its number alone: the chunk is requested again after it has been evicted, in later sweeps, and after a
+    state was restored, perhaps in another process.
 
     Calls come from worker threads, one at a time; a subclass that can take several at once sets ``thread_safe = True``.
     An exception ends reading with a :class:`DataError` that names the chunk and has it as its ``__cause__``. A source
@@ -47,17 +47,17 @@ class UserDeserializer(ABC):
     [[0.0, 0.0], [1.0, 1.0], [2.0, 4.0], [3.0, 9.0]]
     """
 
-    #: Whether several threads may call at the same time.
+    #: True if several threads may call at the same time.
     thread_safe: bool = False
-    #: Whether it is ordered and shared as files are, even if it is the only deserializer. If not, it is read as CNTK
+    #: True if it is ordered and shared as files are, even if it is the only deserializer. If not, it is read as CNTK
     #: reads user-defined deserializers: each worker counts its own samples, and whole windows are shuffled.
     composable: bool = False
 
     @abstractmethod
     def stream_infos(self) -> Sequence[StreamInformation]:
-        """The streams, in order; their types are the source's to decide.
+        """The streams, in order; the source decides their types.
 
-        A stream with ``defines_mb_size`` alone says how many samples a sequence counts; at most one may have it.
+        If a stream has ``defines_mb_size``, only its samples count for the size of minibatches; at most one stream may have it.
         """
 
     @abstractmethod
@@ -98,12 +98,13 @@ class UserDeserializer(ABC):
         return None
 
     def identity(self) -> str:
-        """Whatever changes what chunks hold (names of files, options): a state is refused where it was saved for another."""
+        """Everything that changes the contents of chunks (names of files, options): a state is refused if it was
+        saved with another identity."""
         return ""
 
 
 def described(deserializer: Any) -> dict[str, Any]:
-    """What the native half has to know of a user's deserializer."""
+    """Describe a custom deserializer to the native half."""
     name = type(deserializer).__qualname__.rpartition(".")[2]
     chunks = deserializer.num_chunks()
     if not hasattr(chunks, "__index__") or not 1 <= int(chunks) < 2**32:
@@ -126,7 +127,7 @@ def described(deserializer: Any) -> dict[str, Any]:
 
 
 def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool]:
-    """Name, shape and whether it is sparse of what ``stream_infos`` returned."""
+    """The name and shape of a stream that ``stream_infos`` returned, and true if it is sparse."""
     if not isinstance(stream, StreamInformation):
         found = type(stream).__name__
         raise ConfigError(f"`{deserializer}.stream_infos()` returned {found}, expected StreamInformation")
@@ -137,7 +138,7 @@ def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool]:
 
 
 def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
-    """What ``get_chunk`` returned, as flat arrays for each stream.
+    """The result of ``get_chunk`` as flat arrays for each stream.
 
     Dense: ``(samples, values)``, where `samples` are int64 numbers of the sample each sequence begins with and one
     after the last, or the one length of all sequences. Sparse: ``(samples, pairs, indices, values)``.
@@ -251,7 +252,7 @@ def _rows(data: Any, dim: int, where: str) -> Any:
 
 
 def lengths(given: Any) -> NDArray[np.uint32]:
-    """What ``sequence_lengths`` returned, as uint32."""
+    """The result of ``sequence_lengths`` as uint32."""
     array = np.asarray(given)
     if array.size == 0:
         return np.empty(0, np.uint32)

@@ -45,12 +45,12 @@ class GivenMinibatch(Mapping[Any, MinibatchData]):
 
 
 class UserMinibatchSource(Source):
-    """The base of sources that are written in Python, as in CNTK, to be used where a :class:`MinibatchSource` is.
+    """The base of sources that are written in Python, as in CNTK, to be used in place of a :class:`MinibatchSource`.
 
-    A subclass has ``stream_infos()`` and ``next_minibatch(num_samples, number_of_workers, worker_rank, device=None)``,
-    which returns a mapping from :class:`StreamInformation` (or names) to :class:`MinibatchData`, empty at the end of the
-    data. With ``get_checkpoint_state()`` and ``restore_from_checkpoint(state)`` of its own it can be resumed; without
-    them it refuses a state that holds anything.
+    A subclass has ``stream_infos()`` and ``next_minibatch(num_samples, number_of_workers, worker_rank,
+    device=None)``, which returns a mapping from :class:`StreamInformation` (or names) to :class:`MinibatchData`,
+    empty at the end of the data. If it defines ``get_checkpoint_state()`` and ``restore_from_checkpoint(state)`` it
+    can be resumed; otherwise it refuses every state that is not empty.
 
     A caller may call ``next_minibatch`` as that of a :class:`MinibatchSource`, or as CNTK does; the arguments are
     brought into the order above.
@@ -88,7 +88,7 @@ class UserMinibatchSource(Source):
         number_of_workers, worker_rank : int
             Number of workers and which share to return.
         device : object
-            None, or what the caller has passed.
+            The caller's argument, or None.
         """
 
     @property
@@ -97,7 +97,7 @@ class UserMinibatchSource(Source):
         return Streams({stream.name: stream for stream in self.stream_infos()})
 
     def is_infinite(self) -> bool:
-        """Whether the data never end: true, as in CNTK, unless a subclass knows better."""
+        """True if the data never end: the default, as in CNTK; a subclass may override it."""
         return True
 
     def get_checkpoint_state(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class UserMinibatchSource(Source):
         Raises
         ------
         NotImplementedError
-            The state holds something, and the subclass has no method of its own.
+            The state is not empty, and the subclass does not override this method.
         """
         if checkpoint:
             name = type(self).__name__
@@ -129,7 +129,7 @@ class UserMinibatchSource(Source):
     ) -> Iterator[Mapping[Any, MinibatchData]]:
         """Iterate over minibatches of one size, to the end of the data; of a source without an end, to the end of the sweep.
 
-        `sweeps` is as for :meth:`MinibatchSource.minibatches`; a sweep ends where a stream's ``sweep_end`` says so.
+        `sweeps` is as for :meth:`MinibatchSource.minibatches`; a sweep ends where a stream's ``sweep_end`` is true.
         """
         left = math.inf if sweeps is None and not self.is_infinite() else 1 if sweeps is None else sweeps
         while left > 0 and (minibatch := self.next_minibatch(minibatch_size_in_samples, input_map, **share)):

@@ -14,7 +14,7 @@ __all__ = ["World", "resolve_world"]
 
 
 class World(NamedTuple):
-    """Rank of this process, from 0, the number of processes, and what said so."""
+    """Rank of this process, from 0, the number of processes, and their source."""
 
     rank: int
     size: int
@@ -26,7 +26,7 @@ class _Launcher(NamedTuple):
 
     name: str
     rank: str
-    #: None: it says no number of processes.
+    #: None: the launcher does not set a number of processes.
     size: str | None = None
 
 
@@ -42,7 +42,7 @@ _LAUNCHERS = (
     _Launcher("kubernetes", "JOB_COMPLETION_INDEX"),
 )
 
-#: Number of processes where a launcher says none.
+#: The variable for the number of processes, for launchers that do not set one.
 _SIZE_VARIABLE = "TESSON_WORLD_SIZE"
 
 #: The first step of Slurm that is none of `srun`, but a batch script, an interactive shell and the like.
@@ -50,7 +50,7 @@ _SPECIAL_STEPS = 0xFFFF_FFF0
 
 
 class _Report(NamedTuple):
-    """What a launcher says."""
+    """The rank and number of processes that a launcher sets."""
 
     launcher: _Launcher
     rank: int
@@ -69,7 +69,7 @@ class _Report(NamedTuple):
 
 
 class _Size(NamedTuple):
-    """A number of processes that was given, and by what."""
+    """An explicit number of processes, and its source."""
 
     number: int
     origin: str
@@ -81,26 +81,27 @@ def resolve_world(world: Any = "auto", world_size: int | None = None) -> World:
     Parameters
     ----------
     world : "auto", str, (int, int), World or device mesh
-        ``"auto"``: the first that applies of an initialised ``torch.distributed`` (``"torch"``) or JAX (``"jax"``), the training function of
-        a Ray Train worker (``"ray"``), none of which is imported here, and the variables of torchrun, Open MPI, PMIx, PMI, Flux, PALS,
-        Slurm (of steps that ``srun`` starts) and indexed jobs of Kubernetes; else one process. The names ``"torchrun"``, ``"openmpi"``,
-        ``"pmix"``, ``"pmi"``, ``"flux"``, ``"pals"``, ``"slurm"`` and ``"kubernetes"`` choose one where several disagree. A pair is
-        (rank, size). A mesh has to be of one dimension, as ``mesh["dp"]`` is.
+        ``"auto"``: the first that applies of an initialised ``torch.distributed`` (``"torch"``) or JAX (``"jax"``),
+        the training function of a Ray Train worker (``"ray"``), none of which is imported here, and the variables of
+        torchrun, Open MPI, PMIx, PMI, Flux, PALS, Slurm (of steps that ``srun`` starts) and indexed jobs of
+        Kubernetes; else one process. The names ``"torchrun"``, ``"openmpi"``, ``"pmix"``, ``"pmi"``, ``"flux"``,
+        ``"pals"``, ``"slurm"`` and ``"kubernetes"`` choose one if several disagree. A pair is (rank, size). A mesh
+        has to be of one dimension, as ``mesh["dp"]`` is.
     world_size : int, optional
-        Number of processes, for launchers that say a rank alone: PMIx, PALS and Kubernetes. By default the variable
+        Number of processes, for launchers that set only a rank: PMIx, PALS and Kubernetes. By default the variable
         ``TESSON_WORLD_SIZE``.
 
     Returns
     -------
     World
-        What every parameter of the name `world` takes, too.
+        A value that every parameter `world` accepts, too.
 
     Raises
     ------
     ConfigError
-        Two disagree, unless one may have started the other: the outer one has fewer processes then. Or there is a rank without a number of
-        processes, a Ray worker without a rank, a variable that is no number or whose partner is missing, or a rank that is not below
-        the size.
+        Two disagree, unless one may have started the other: the outer one has fewer processes then. Or there is a
+        rank without a number of processes, a Ray worker without a rank, a variable that is not a number or lacks its
+        partner, or a rank that is not below the size.
     """
     if isinstance(world, str):
         found = _found(world, _given_size(world_size))
@@ -128,7 +129,7 @@ def resolve_world(world: Any = "auto", world_size: int | None = None) -> World:
 
 
 def _found(name: str, size: _Size | None) -> World:
-    """The world that a name stands for."""
+    """The world with a name."""
     if name == "auto":
         found = _asked() or _launched(os.environ, size) or _alone(os.environ, size)
     elif ask := _ASKED.get(name):
@@ -200,7 +201,7 @@ _ASKED: dict[str, Callable[[], World | None]] = {"torch": _torch, "jax": _jax, "
 
 
 def _asked() -> World | None:
-    """What the frameworks say. They number the processes of the program itself, whatever has started these."""
+    """The report of the frameworks. They number the processes of the program itself, whatever has started them."""
     answers = {name: found for name, ask in _ASKED.items() if (found := ask()) is not None}
     shown = {name: f"{found.origin} says {found.rank} of {found.size}" for name, found in answers.items()}
     if len({found[:2] for found in answers.values()}) > 1:
@@ -209,7 +210,8 @@ def _asked() -> World | None:
 
 
 def _launched(environ: Mapping[str, str], size: _Size | None) -> World | None:
-    """What the innermost launcher says that knows both numbers; with the number that was given, what one says that knows the rank."""
+    """The report of the innermost launcher that sets both numbers; with an explicit number, of the innermost one that
+    sets the rank."""
     reports = _reports(environ)
     if not reports:
         return None
@@ -226,7 +228,7 @@ def _launched(environ: Mapping[str, str], size: _Size | None) -> World | None:
 
 
 def _reports(environ: Mapping[str, str]) -> list[_Report]:
-    """What the launchers say that have started this process, the innermost first."""
+    """The reports of the launchers that have started this process, the innermost first."""
     reports: list[_Report] = []
     for launcher in _LAUNCHERS:
         try:
@@ -241,14 +243,14 @@ def _reports(environ: Mapping[str, str]) -> list[_Report]:
 
 
 def _may_have_started(outer: _Report, inner: _Report) -> bool:
-    """Whether a launcher may have started the other one in each of its processes, which are fewer then."""
+    """True if a launcher may have started the other one in each of its processes, which are fewer then."""
     if inner.size is None:
         return False
     return outer.rank < inner.size if outer.size is None else outer.size < inner.size
 
 
 def _report(launcher: _Launcher, environ: Mapping[str, str]) -> _Report | None:
-    """What a launcher says; None if it has not started this process."""
+    """The report of a launcher; None if it has not started this process."""
     rank, size = environ.get(launcher.rank), environ.get(launcher.size or "")
     if rank is None and size is None or launcher.name == "slurm" and not _is_step(environ):
         return None
@@ -259,7 +261,8 @@ def _report(launcher: _Launcher, environ: Mapping[str, str]) -> _Report | None:
 
 
 def _is_step(environ: Mapping[str, str]) -> bool:
-    """Whether `srun` has started this process: in batch scripts and allocated shells Slurm describes what it could start."""
+    """True if `srun` has started this process: in batch scripts and allocated shells Slurm sets the same variables
+    for steps that it could start."""
     step = environ.get("SLURM_STEP_ID")
     if step is None and environ.get("SLURM_PROCID", "0") != "0":
         raise ConfigError(
@@ -269,7 +272,7 @@ def _is_step(environ: Mapping[str, str]) -> bool:
 
 
 def _sized(report: _Report, size: _Size | None) -> World:
-    """A report as a world, whose size another one gives where the launcher says none."""
+    """A report as a world; the size comes from another source if the launcher sets none."""
     if report.size is not None:
         return _checked(World(report.rank, report.size, report.variables), report.launcher.rank)
     if size is None:
@@ -281,7 +284,7 @@ def _sized(report: _Report, size: _Size | None) -> World:
 
 
 def _alone(environ: Mapping[str, str], size: _Size | None) -> World:
-    """One process, where nothing says that there are several."""
+    """One process, if nothing reports several."""
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized() and ray.get_runtime_context().worker.mode == ray.WORKER_MODE:
         raise ConfigError(f"world: found a Ray worker outside of Ray Train, which has no rank; give {_PAIR}, which is (0, 1) if it reads alone")
@@ -292,7 +295,7 @@ def _alone(environ: Mapping[str, str], size: _Size | None) -> World:
 
 
 def _disagreement(shown: Mapping[str, str]) -> ConfigError:
-    """The error of several launchers of which at most one is right: what each says, by its name."""
+    """The error for several launchers of which at most one can be right, with the report of each by its name."""
     names = " or ".join(f"world={name!r}" for name in shown)
     return ConfigError(f"world: {', but '.join(shown.values())}; choose {names}, or give {_PAIR}")
 

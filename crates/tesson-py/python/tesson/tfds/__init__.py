@@ -8,9 +8,8 @@
 >>> ds.tfds_ids()
 ['digits-train.tfrecord-00001-of-00002__0', 'digits-train.tfrecord-00001-of-00002__1']
 
-Orders are those of ``tfds.load(…)`` and ``tf.data``, example for example; an iterator's ``state_dict()`` goes on exactly there
-in another process.
-"""
+Orders are those of ``tfds.load(…)`` and ``tf.data``, example for example; an iterator's ``state_dict()`` resumes
+exactly there in another process. """
 
 from importlib import metadata as _metadata
 from typing import TYPE_CHECKING as _TYPE_CHECKING

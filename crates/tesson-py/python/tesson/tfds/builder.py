@@ -93,7 +93,7 @@ class Builder:
             data_dir=self._prepared.directories[0],
             **described["about"],
         )
-        """What the dataset says of itself."""
+        """The description of the dataset."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Builder, (self._prepared.directories, self._prepared.file_format)
@@ -166,30 +166,32 @@ class Builder:
         Parameters
         ----------
         split : str, ReadInstruction, … or a list or dict of them, optional
-            What is read: ``"train"``, ``"train[67%:84%]"``, ``"train+test"``. A list or dict of splits gives the same of
-            datasets; without a split it is a dict of all.
+            The split: ``"train"``, ``"train[67%:84%]"``, ``"train+test"``. A list or dict of splits returns a list or
+            dict of datasets; without a split the result is a dict of all.
         batch_size : int, optional
             Examples in a batch, as :meth:`Dataset.padded_batch`; -1: no dataset but all its examples in one dictionary of
             arrays.
         shuffle_files : bool
-            Whether the files come in another order in each pass.
+            True if the files come in another order in each pass.
         read_config : ReadConfig, optional
-            How files are read.
+            The options for reading files.
         decoders : mapping or PartialDecoding, optional
-            As in TFDS: :class:`SkipDecoding` by feature, or only some features; and :class:`ReducedScale` for JPEG pictures.
+            Decoders as in TFDS: :class:`SkipDecoding` by feature, or only some features; and :class:`ReducedScale`
+            for JPEG pictures.
         as_supervised : bool
-            Whether examples are the tuple that the dataset names for training.
+            True if examples are the tuple that the dataset names for training.
         features, raw : iterable of str, optional
             Paths of the features that are read (others are not even parsed), and of those that are not decoded.
         on_damage : {"fail", "skip", "stop_shard"}
-            How records are handled that cannot be read.
+            The handling of records that cannot be read.
         absent : {"fill", "none"}
-            What stands for optional features that an example has not: the value that TFDS puts there, its type's smallest,
-            or ``None``. In batches, arrays of optional features are then :class:`numpy.ma.MaskedArray`, masked where absent.
+            The value of optional features that an example lacks: that of TFDS, which is the type's smallest, or
+            ``None``. In batches, arrays of optional features are then :class:`numpy.ma.MaskedArray`, masked where
+            absent.
         threads : int, optional
-            Threads that read and decode ahead; one for each core without it. What is read does not depend on them.
+            Threads that read and decode ahead; by default one for each core. They never change the examples.
         memory_limit : int or str, optional
-            Bytes, or a text such as ``"2GiB"``, for what an iterator reads ahead.
+            The memory for reading ahead in an iterator, in bytes or as a text such as ``"2GiB"``.
 
         Returns
         -------
@@ -205,7 +207,7 @@ class Builder:
             datasets = [self.as_dataset(of, batch_size=batch_size, **options) for of in split]
             return datasets if isinstance(split, list) else tuple(datasets)
         examples = Examples(self._opened(options.get("read_config")), self._request(split, **options))
-        # What cannot be is said at once.
+        # Invalid requests are refused at once.
         _ = examples.order
         dataset: Dataset[Any] = Dataset(examples)
         match batch_size:
@@ -256,7 +258,7 @@ class Builder:
         return DataSource(opened, self._request(split, **options))
 
     def _opened(self, read_config: ReadConfig | None) -> Prepared:
-        """The dataset in the format that is asked for."""
+        """The dataset in the requested format."""
         file_format = _checked(read_config).file_format
         if file_format is None:
             return self._prepared
@@ -327,7 +329,7 @@ def builder_from_directory(builder_dir: AnyPath, file_format: _FileFormat | None
 
 
 def builder_from_directories(builder_dirs: Iterable[AnyPath], *, filetype_suffix: str | None = None) -> Builder:
-    """The dataset of several version directories, whose splits of the same name are joined."""
+    """The dataset of several version directories; their splits of the same name are joined."""
     return Builder([text_of(folder) for folder in builder_dirs], filetype_suffix)
 
 
@@ -348,13 +350,13 @@ def builder(
     name : str
         ``"mnist"``, ``"mnist:3.*.*"``, ``"ds/config:1.0.0"``.
     data_dir : path, optional
-        Where it is looked for; by default ``TFDS_DATA_DIR``, or ``~/tensorflow_datasets``.
+        The directory in which it is searched; by default ``TFDS_DATA_DIR``, or ``~/tensorflow_datasets``.
     config, version : str, optional
-        The same as in the name.
+        Config and version, if the name has none.
     file_format : str, optional
-        Which of the formats is read, if the dataset exists in several.
+        The format to read, if the dataset exists in several.
     try_gcs : bool
-        Accepted and ignored: a dataset is looked for in ``data_dir`` only.
+        Accepted and ignored: a dataset is searched only in ``data_dir``.
     """
     if builder_kwargs:
         known = "data_dir, config, version, file_format, try_gcs"
@@ -366,7 +368,7 @@ def builder(
 
 
 def _full_name(name: str, config: Any, version: Any) -> str:
-    """A name with config and version, wherever they are given."""
+    """A name with config and version, from the name or from separate arguments."""
     base, _, of_name = name.partition(":")
     dataset, _, config_of_name = base.partition("/")
     # TFDS takes the object that describes a configuration as well as its name.
@@ -467,13 +469,13 @@ def load(
     Parameters
     ----------
     name, data_dir
-        As of :func:`builder`, which takes ``builder_kwargs`` too.
+        Arguments of :func:`builder`, which also takes ``builder_kwargs``.
     split, batch_size, options
-        As of :meth:`Builder.as_dataset`, which takes ``as_dataset_kwargs`` too.
+        Arguments of :meth:`Builder.as_dataset`, which also takes ``as_dataset_kwargs``.
     with_info : bool
-        Whether the :class:`DatasetInfo` is returned beside the examples.
+        True if the :class:`DatasetInfo` is returned with the examples.
     download, try_gcs, download_and_prepare_kwargs
-        Accepted and ignored: Tesson reads what is prepared, and downloads nothing.
+        Accepted and ignored: Tesson reads prepared datasets, and downloads nothing.
     """
     _known(options, _LoadOptions, "load", "split", "batch_size", "with_info")
     opened = _opened(name, options)
@@ -502,9 +504,9 @@ def data_source(name: str, *, split: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     name, data_dir, download, try_gcs, builder_kwargs, download_and_prepare_kwargs
-        As of :func:`load`.
+        Arguments of :func:`load`.
     split, options
-        As of :meth:`Builder.as_data_source`, which takes ``as_data_source_kwargs`` too.
+        Arguments of :meth:`Builder.as_data_source`, which also takes ``as_data_source_kwargs``.
     """
     _known(options, _LoadSourceOptions, "data_source", "split")
     opened = _opened(name, options)

@@ -35,25 +35,27 @@ ELSEWHERE = {
     )
     for name in names.split()
 }
-"""Operations of tf.data that are missing, and what to do instead."""
+"""Missing operations of tf.data, with their replacements."""
 
 
 class Dataset(Generic[T]):
-    """Elements in TFDS' order: the examples of a split, and what operations make of them.
+    """Elements in TFDS' order: the examples of a split, and the results of operations on them.
 
-    Operations are those of ``tf.data``. They return new datasets and leave this one as it is. Iterating again is the next
-    pass: files and examples are shuffled anew, unless ``reshuffle_each_iteration`` is false. Datasets that are derived from
-    one count its passes together, so that ``ds.take(5)`` in a loop over epochs is the next pass each time.
+    Operations are those of ``tf.data``. They return new datasets and do not change this one. Iterating again is the
+    next pass: files and examples are shuffled again, unless ``reshuffle_each_iteration`` is false. Datasets that are
+    derived from one count its passes together, so that ``ds.take(5)`` in a loop over epochs is the next pass each
+    time.
 
-    Examples are dictionaries of NumPy values: scalars and arrays of the feature's type, byte strings as ``bytes`` (arrays of
-    them have dtype ``object``), :class:`Ragged`, :class:`NestedDataset`. Arrays are writable, and nobody else's; those of
-    examples that were read together share one piece of memory, which lives as long as one of them.
+    Examples are dictionaries of NumPy values: scalars and arrays of the feature's type, byte strings as ``bytes``
+    (arrays of them have dtype ``object``), :class:`Ragged`, :class:`NestedDataset`. Arrays are writable and not
+    shared with anything else; those of examples that were read together are parts of one block of memory, which lives
+    as long as one of them.
 
     Iterators of all operations have ``state_dict()`` and ``load_state_dict()``, exact after each element. Functions given to
     :meth:`map` and :meth:`filter` must be pure. The arguments ``name``, ``num_parallel_calls`` and ``deterministic`` of
     ``tf.data`` are accepted and change nothing: the order is always the same.
 
-    A dataset pickles: it is opened anew where it arrives, and the passes that were begun count on.
+    A dataset pickles: the copy opens the files again and continues the count of passes.
 
     >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
     >>> next(iter(ds))
@@ -78,7 +80,7 @@ class Dataset(Generic[T]):
         reshuffle_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset[T]:
-        """Draw each element from a buffer of so many."""
+        """Draw each element from a buffer of ``buffer_size``."""
         reshuffle = reshuffle_each_iteration is not False
         seed = seeds.draw() if seed is None else seeds.narrow_given(_whole("seed", seed))
         buffer_size = _whole("buffer_size", buffer_size)
@@ -86,7 +88,7 @@ class Dataset(Generic[T]):
         return self._ordered({"shuffle": op})
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset[T]:
-        """So many passes, one after the other; without a number endless."""
+        """Repeat the dataset ``count`` times; without a number endlessly."""
         count = -1 if count is None else _whole("count", count)
         return self._ordered({"repeat": count})
 
@@ -106,7 +108,7 @@ class Dataset(Generic[T]):
         return self._ordered({"shard": {"num_shards": num_shards, "index": index}})
 
     def prefetch(self, buffer_size: int | None = None, name: str | None = None) -> Dataset[T]:
-        """The same elements: examples are read ahead in any case, as far as ``memory_limit`` allows."""
+        """Return the same elements: examples are always read ahead, as far as ``memory_limit`` allows."""
         return self._ordered({"prefetch": buffer_size})
 
     def _ordered(self, op: dict[str, Any]) -> Dataset[T]:
@@ -164,29 +166,29 @@ class Dataset(Generic[T]):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset[Any]:
-        """As :meth:`batch`, padded at their ends where elements differ in shape.
+        """Batch elements like :meth:`batch`, and pad them at their ends if they differ in shape.
 
         Parameters
         ----------
         batch_size : int
             Elements of a batch.
         padded_shapes : optional
-            What each value is padded to, in the structure of the elements; ``None`` or -1 for a dimension, or for all of
-            them, is the longest in the batch.
+            The shape to which each value is padded, in the structure of the elements; ``None`` or -1 for a dimension,
+            or for all of them, is the longest in the batch.
         padding_values : optional
-            What is padded with, in the structure of the elements or one value for all; 0, ``b""`` or false without it.
+            The padding, in the structure of the elements or one value for all; by default 0, ``b""`` or false.
         drop_remainder : bool
-            Whether a smaller batch at the end is left out.
+            True if a smaller batch at the end is left out.
         """
         size = _whole("batch_size", batch_size)
         return Dataset(operations.PaddedBatch(self._node, size, padded_shapes, padding_values, drop_remainder))
 
     def unbatch(self, name: str | None = None) -> Dataset[Any]:
-        """The rows of each element as elements of their own."""
+        """Make each row of an element an element."""
         return Dataset(operations.Unbatch(self._node))
 
     def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset[T]:
-        """The elements of the first complete pass, kept in memory; each later pass gives the same in the same order."""
+        """Keep the elements of the first complete pass in memory; each later pass delivers the same in the same order."""
         if os.fspath(filename):
             raise UsageError(
                 f"found filename={os.fspath(filename)!r}, but caches are kept in memory only: call `cache()`, or read the "
@@ -202,7 +204,7 @@ class Dataset(Generic[T]):
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]:
-        """For each element of the shortest dataset one of each, in the structure that datasets are given in.
+        """Combine one element of each dataset, in the structure of the arguments, up to the end of the shortest.
 
         ``Dataset.zip(a, b)`` has pairs, ``Dataset.zip((a, {"x": b}))`` has pairs with a dictionary.
         """
@@ -210,7 +212,7 @@ class Dataset(Generic[T]):
         structure = given[0] if len(given) == 1 else given
         return Dataset(operations.Zip(_nodes(structure)))
 
-    # What is known of it
+    # Properties
 
     def cardinality(self) -> int:
         """Elements of a pass; :data:`INFINITE_CARDINALITY` (-1) if it has no end, :data:`UNKNOWN_CARDINALITY` (-2) if they
@@ -220,8 +222,8 @@ class Dataset(Generic[T]):
     def __len__(self) -> int:
         """Elements of a pass.
 
-        Of the examples of a split it is what dataset_info.json says, which reading checks. With ``assert_cardinality=False``,
-        or with an ``input_context``, nothing checks it: then the shards are counted.
+        For the examples of a split it is the number in dataset_info.json, which reading checks. With
+        ``assert_cardinality=False``, or with an ``input_context``, nothing checks it: then the shards are counted.
         """
         match self._node.counted_length():
             case operations.INFINITE_CARDINALITY:
@@ -247,14 +249,14 @@ class Dataset(Generic[T]):
         """The structure of an element, with :class:`TensorSpec`, :class:`RaggedTensorSpec` and :class:`DatasetSpec` at its
         leaves.
 
-        What a function gives is known by calling it: of a :meth:`map` it is what the first example gives, with its types and
-        numbers of dimensions.
+        The result of a function is found by calling it: for a :meth:`map` it has the types and numbers of dimensions
+        of the first example's result.
         """
         return self._node.element_spec()
 
     @property
     def seeds(self) -> dict[str, Any]:
-        """The seeds of all shuffles, those that were drawn among them: with them the same order comes again."""
+        """The seeds of all shuffles, including those that were drawn: with them the same order can be repeated."""
         files = [node.request.read_config.get("shuffle_seed") for node in _sources(self._node)]
         return {"shuffle_seed": files[0] if len(files) == 1 else files, "ops": self._node.seeds}
 
@@ -290,7 +292,7 @@ class Dataset(Generic[T]):
     def __getitem__(self, i: SupportsIndex) -> T:
         """Element ``i`` of the epoch that was set (:meth:`set_epoch`), read alone.
 
-        Without one it is that of every pass; where passes are shuffled anew, none is silently taken for all.
+        Without an epoch it is the element of every pass, and refused if passes are reshuffled.
         """
         place, n = _whole("i", i), len(self)
         if not -n <= place < n:
@@ -308,10 +310,10 @@ class Dataset(Generic[T]):
         return self._node.example(place % n, self._epoch.number)  # type: ignore[no-any-return]
 
     def seek(self, *place: int) -> Traversal[T]:
-        """The pass that iterating would begin, from a position on: ``seek(position)``; or that of an epoch:
+        """Begin the pass that iterating would begin, at a position: ``seek(position)``; or that of an epoch:
         ``seek(epoch, position)``.
 
-        Both count from 0, and nothing that lies before is read. The pass after it is the next one, as behind any iterator.
+        Both count from 0, and nothing before the position is read. The pass after it is the next one, as after any iterator.
 
         >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
         >>> [int(example["label"]) for example in ds.seek(2)]
@@ -328,7 +330,7 @@ class Dataset(Generic[T]):
         return self._examples("ids").order.ids(self._traversal(epoch))
 
     def tfds_ids(self, epoch: int | None = None) -> list[str]:
-        """The same as ids of examples: the file of each, and its number in that."""
+        """The ids of examples: the file of each, and its number there."""
         return self._examples("tfds_ids").order.tfds_ids(self._traversal(epoch))
 
     def _traversal(self, epoch: int | None) -> int:
@@ -344,31 +346,30 @@ class Dataset(Generic[T]):
         partition_index: int = 0,
         drop_remainder: bool = False,
     ) -> MinibatchIterator:
-        """Examples many at a time: a dictionary with an array for each feature, ``[examples, *shape]``.
+        """Iterate over minibatches of examples: dictionaries with an array for each feature, ``[examples, *shape]``.
 
         Parameters
         ----------
         size : int
             Examples over all workers; fewer at the end.
         transforms : mapping, optional
-            For features that are a picture each, what is done to it: a list of :mod:`tesson.transforms`. It is decoded as
-            TensorFlow Datasets does, red first, unless the list begins with a decoder. Arrays have 8-bit values if no
-            transform makes floats, else 32-bit ones. Examples are transformed where they are read ahead, on `threads` of
-            the dataset.
+            For features that are pictures, a list of :mod:`tesson.transforms`. Pictures are decoded as in TensorFlow
+            Datasets, red first, unless the list begins with a decoder. Arrays have 8-bit values if no transform makes
+            floats, else 32-bit ones. Examples are transformed while they are read ahead, on the `threads` of the dataset.
         transform_seed : int
-            The seed of the transforms' random numbers, which depend on it, the pass and the example's id alone; where the order
-            repeats examples (:meth:`repeat`), on its position in the pass, too. Default 0.
+            The seed of the transforms' random numbers, which depend on it, the pass and the example's id alone; if
+            the order repeats examples (:meth:`repeat`), also on the position in the pass. Default 0.
         num_data_partitions, partition_index : int
-            Number of workers, and whose share this is. A worker has every ``num_data_partitions``-th example of each
+            Number of workers, and the number of this one. A worker gets every ``num_data_partitions``-th example of each
             minibatch, so the minibatches of all workers together do not depend on their number.
         drop_remainder : bool
-            Whether a smaller minibatch at the end is left out.
+            True if a smaller minibatch at the end is left out.
 
         Returns
         -------
         MinibatchIterator
-            One pass. Where examples differ in shape, arrays are padded at their ends with 0, ``b""`` or false; ragged features
-            and nested datasets are lists with a value for each example. ``state_dict()`` is exact behind each
+            One pass. If examples differ in shape, arrays are padded at their ends with 0, ``b""`` or false; ragged
+            features and nested datasets are lists with a value for each example. ``state_dict()`` is exact after each
             minibatch, and the same on every worker.
         """
         share = (num_data_partitions, partition_index)
@@ -376,7 +377,7 @@ class Dataset(Generic[T]):
         return examples.minibatches(size, share, drop_remainder, pads=True)
 
     def _examples(self, method: str) -> Examples:
-        """The examples themselves, of which something is asked that the plan knows."""
+        """The examples themselves, for requests that the plan answers."""
         if isinstance(self._node, Examples):
             return self._node
         raise UsageError(
@@ -404,7 +405,7 @@ def _function(name: str, value: Any) -> Callable[..., Any]:
 
 
 class Epoch:
-    """The epoch of examples that are asked for by number."""
+    """The epoch of examples that are read by number."""
 
     def __init__(self, number: int) -> None:
         if number < 0:
@@ -417,7 +418,7 @@ class Epoch:
         return {**self.__dict__, "_asked": bytearray()}
 
     def ask(self, i: int, n: int) -> None:
-        """Refuses a number that this worker process has been asked for: it goes into another epoch, and was not told."""
+        """Refuse a number in this worker process if the epoch has changed without its knowledge."""
         if self._process == os.getpid():
             return
         self._asked = self._asked or bytearray(n)

@@ -1,4 +1,4 @@
-"""What is not decoded, or smaller, or not read at all."""
+"""Decoders: features that are not decoded, decoded at a smaller scale, or not read at all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SkipDecoding:
-    """A feature whose stored value is handed out: the bytes of a picture's file, say."""
+    """Delivers a feature as it is stored, such as the bytes of a picture's file."""
 
 
 @dataclass(frozen=True)
 class PartialDecoding:
-    """Only some features are read.
+    """Reads only some features.
 
     Parameters
     ----------
     features : mapping or collection of str
-        Names, or a nested mapping of names to true or false or to a mapping or set of what is read below.
+        Names, or a nested mapping of names to true or false or to a mapping or set of the features below.
     decoders : mapping, optional
         :class:`SkipDecoding` or :class:`ReducedScale` by feature.
     """
@@ -44,7 +44,7 @@ class ReducedScale:
 
 @dataclass
 class Selection:
-    """What is read, and how: paths of features."""
+    """The features that are read, and how they are decoded, by their paths."""
 
     features: list[str] | None = None
     """Those that are read; all without it."""
@@ -55,7 +55,7 @@ class Selection:
 
 
 def selection(decoders: Any) -> Selection:
-    """What decoders say."""
+    """The selection that decoders describe."""
     if decoders is None:
         return Selection()
     if isinstance(decoders, Mapping):
@@ -78,7 +78,7 @@ def paths(features: Any, path: str = "") -> list[str]:
 
 
 def decoded(decoders: Mapping[str, Any], into: Selection, path: str = "") -> Selection:
-    """Adds what is said of single features."""
+    """Add the decoders of single features."""
     for name, of in decoders.items():
         here = f"{path}/{name}" if path else name
         if isinstance(of, Mapping):

@@ -24,12 +24,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_tesson.forked)
 
 WORTH_SEEKING = 256
-"""Examples from which on going to a position is cheaper than decoding what lies before it."""
+"""The number of examples above which going to a position is cheaper than decoding those before it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is read, and how: the form that is understood below, and how examples are delivered."""
+    """A request to read examples, in the form of the native half, and how they are delivered."""
 
     split: Any
     shuffle_files: bool
@@ -49,18 +49,18 @@ class Request:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What decides the order."""
+        """The options that decide the order."""
         names = ("split", "shuffle_files", "read_config", "ops", "global_seed")
         return {name: getattr(self, name) for name in names}
 
     @property
     def with_ids(self) -> bool:
-        """Whether examples have their ids."""
+        """True if examples have their ids."""
         return bool(self.read_config["add_tfds_id"])
 
 
 class Prepared:
-    """A prepared dataset as it was opened: what pickles hold of one is where it is."""
+    """A prepared dataset as it was opened; pickles hold only its location."""
 
     def __init__(self, directories: list[str], file_format: str | None) -> None:
         self.directories = directories
@@ -72,17 +72,17 @@ class Prepared:
 
 
 class Passes:
-    """How many passes a shuffle has begun. All datasets that are derived from it share the count, as in TensorFlow 2.
+    """The number of passes that a shuffle has begun. All datasets that are derived from it share the count, as in TensorFlow 2.
 
-    The next pass comes after the one that was begun or resumed last, as far as examples were given of that.
+    The next pass follows the one that was begun or resumed last, as far as it has delivered examples.
     """
 
     def __init__(self, begun: int = 0, lock: Lock | None = None) -> None:
         self._begun = begun
         self._last: tuple[PlanIterator, int] | None = None
         self.lock: Lock = lock or Lock()
-        """Held by who begins a pass, or asks for counts or sets them. Shuffles that stand on each other have one together,
-        since a pass of one is a pass of all."""
+        """The lock for beginning a pass and for reading or setting counts. Stacked shuffles share one, since a pass
+        of one is a pass of all."""
 
     @staticmethod
     def begun(of: tuple[Passes, ...]) -> list[int]:
@@ -100,7 +100,7 @@ class Passes:
         self._begun = begun
 
     def backup(self) -> Callable[[], None]:
-        """What makes them count from where they count now."""
+        """A function that restores the present counts."""
         begun, last = self._begun, self._last
 
         def go_back() -> None:
@@ -109,7 +109,7 @@ class Passes:
         return go_back
 
     def follow(self, iterator: PlanIterator, place: int) -> None:
-        """Counts from an iterator, whose shuffle number ``place`` this is. The caller holds the lock."""
+        """Continue the count of an iterator, in which this shuffle has the number ``place``. The caller holds the lock."""
         self._begun, self._last = 0, (iterator, place)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -143,7 +143,7 @@ class Examples(Node):
         request = dataclasses.replace(self.request, ops=(*self.request.ops, op))
         passes = (*self.passes, Passes(lock=self.passes[0].lock)) if "shuffle" in op else self.passes
         node = Examples(self.prepared, request, passes)
-        # What cannot be is said at once.
+        # Invalid requests are refused at once.
         _ = node.order
         return node
 
@@ -158,7 +158,7 @@ class Examples(Node):
         return iterator
 
     def transformed(self, transforms: Mapping[str, Iterable[Any]] | None, seed: int) -> Examples:
-        """The same examples with pictures transformed, whose passes are counted together with these."""
+        """The examples with transformed pictures; their passes are counted together with these."""
         if not transforms:
             return self
         given = {feature: list(of) for feature, of in transforms.items()}
@@ -181,7 +181,7 @@ class Examples(Node):
 
     def _follow(self, iterator: PlanIterator, place: tuple[int, ...] | None = None) -> None:
         """Begins the pass after those that have begun, and counts on from this one."""
-        # From asking how many have begun to counting this one: another thread would begin the same pass.
+        # The lock is held from reading the count until this pass is counted; otherwise another thread could begin the same pass.
         with self.passes[0].lock.held():
             iterator.native.begin_after(self.passes_begun())
             if place is not None:
@@ -198,7 +198,7 @@ class Examples(Node):
         length = self.length()
         if length is None:
             return INFINITE_CARDINALITY
-        # As in TFDS: where reading does not check what dataset_info.json says, it is not taken for true.
+        # As in TFDS, a number in dataset_info.json that reading does not check is not trusted.
         return length if self.order.is_checked else UNKNOWN_CARDINALITY
 
     def counted_length(self) -> int:
@@ -282,7 +282,7 @@ def _spec(tree: Any, request: Request, path: str = "", level: int = 0) -> Any:
     """The spec of the features that are read."""
     if not isinstance(tree, dict):
         return _spec_of_feature(tree, request, path, level)
-    # Features of a nested dataset are all one level further in than what they lie in.
+    # Features of a nested dataset are one level deeper than the dataset.
     inner = level + 1
     if path and all(of.dataset_level >= inner for of in _leaves(tree)):
         return DatasetSpec(_spec(tree, request, path, inner)) if tree else tree
@@ -312,14 +312,14 @@ def _leaves(tree: Any) -> Iterator[Any]:
 
 
 def _is_read(path: str, tree: Any, request: Request) -> bool:
-    """Whether a feature, or any in a dictionary of them, is read."""
+    """True if a feature, or any in a dictionary of them, is read."""
     if request.features is None:
         return True
     return any(path == chosen or path.startswith(f"{chosen}/") or chosen.startswith(f"{path}/") for chosen in request.features)
 
 
 def _chosen(spec: Any, keys: Any) -> Any:
-    """What ``as_supervised`` names."""
+    """The features that ``as_supervised`` names."""
     if isinstance(keys, str):
         return spec[keys]
     members = children(keys) if isinstance(keys, dict) else None
@@ -329,7 +329,7 @@ def _chosen(spec: Any, keys: Any) -> Any:
 
 
 class PlanIterator:
-    """What iterators over examples have in common: what they were opened as, and who counts on from them."""
+    """The base of iterators over examples: the plan that they were opened with, and the counts that continue from them."""
 
     opened_as: tuple[Prepared, Request]
     # No more than references: the datasets hold the iterator that they count from.
@@ -363,7 +363,7 @@ class PlanIterator:
 
     @cached_property
     def is_checked(self) -> bool:
-        """Whether reading checks that shards hold what dataset_info.json says."""
+        """True if reading checks that shards hold as many examples as dataset_info.json declares."""
         return Examples(*self.opened_as).order.is_checked
 
     @property
@@ -373,10 +373,9 @@ class PlanIterator:
 
 
 class DatasetIterator(PlanIterator, _tesson.ExampleIterator):
-    """One pass over examples. ``state_dict()`` says where it stands, exactly, in a handful of integers.
-
-    It is read from one thread at a time, others wait; after ``fork()`` the child has to make its own, and can still ask for
-    the state. Pickling takes dataset and state along.
+    """One pass over examples. ``state_dict()`` is its exact position, a few integers. It is read by one thread at a
+    time while others wait; after ``fork()`` the child must make its own, and can still read the state. Pickling takes
+    dataset and state along.
 
     >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
     >>> examples = iter(ds)
@@ -391,11 +390,12 @@ class DatasetIterator(PlanIterator, _tesson.ExampleIterator):
         return self
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
-        """Where the iterator stands: restored, here or in another process, it goes on with the next example.
+        """The position of the iterator. Restored, here or in another process, it continues with the next example.
 
-        The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
-        refuses it, and says what differs. With ``include_buffers`` it holds which examples wait in the buffers of shuffles,
-        some bytes for each: without them, going there takes some nanoseconds for each example of the pass.
+        The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another
+        one refuses it and names the difference. With ``include_buffers`` it lists the examples in the buffers of
+        shuffles, with some bytes for each: without them, a restore takes some nanoseconds for each example of the
+        pass.
         """
         return self.state(include_buffers)
 
@@ -417,9 +417,9 @@ def _progress(iterator: ExamplesIterator) -> str:
 
 
 def _skip(iterator: ExamplesIterator, count: int, size: int) -> int:
-    """Passes over so many elements of ``size`` examples; the end, if it is met, is seen."""
+    """Skip a number of elements of ``size`` examples; the end is noticed if it is reached."""
     skipped = 0
-    # Where damaged records are left out, or shards may be shorter than declared, how many examples lie between two positions
+    # If damaged records are left out, or shards may be shorter than declared, how many examples lie between two positions
     # is known when they are read.
     if count * size >= WORTH_SEEKING and iterator.opened_as[1].on_damage == "fail" and iterator.is_checked:
         skipped = iterator.native.pass_over(min(count, 2**63 - 1), size, iterator.length)
@@ -479,11 +479,11 @@ class MinibatchIterator(PlanIterator, Iterator[Any]):
         raise StopIteration
 
     def put_back(self) -> None:
-        """Go back to before the minibatch that was given last, if nothing has been done since."""
+        """Go back to before the last minibatch delivered, if nothing has been done since."""
         self._reader.put_back()
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
-        """Where the iterator stands; another number of workers may resume there.
+        """The position of the iterator; another number of workers may resume there.
 
         ``include_buffers`` is that of the examples' iterator.
         """
@@ -510,7 +510,8 @@ ExamplesIterator = DatasetIterator | MinibatchIterator
 
 
 class RandomAccess:
-    """A reader by places. It stands nowhere, so each process simply has its own: also behind a fork, and out of a pickle."""
+    """A reader of examples by number. It has no position, so each process simply has its own, also after a fork or
+    from a pickle."""
 
     def __init__(self, prepared: Prepared, request: Request) -> None:
         self._made_of = (prepared, request)

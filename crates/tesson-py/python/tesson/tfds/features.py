@@ -1,4 +1,4 @@
-"""Features: what an example consists of. The same classes describe a dataset that is read and one that is written.
+"""Features: the parts of an example. The same classes describe a dataset that is read and one that is written.
 
 >>> from tesson import tfds
 >>> features = tfds.features.FeaturesDict({
@@ -147,7 +147,7 @@ class FeatureConnector:
 
     @property
     def optional(self) -> bool:
-        """Whether an example may lack it."""
+        """True if an example may lack it."""
         return False
 
     def get_tensor_info(self) -> Any:
@@ -159,7 +159,8 @@ class FeatureConnector:
         raise NotImplementedError
 
     def _leaves(self) -> list[tuple[Any, ...]]:
-        """What equality compares, for each array: path, shape, type, sequences, datasets, whether optional, classes."""
+        """The properties that equality compares for each array: path, shape, type, sequences, datasets, optional or
+        not, classes."""
         return [((), self.shape, self.dtype, self.sequence_rank, self.dataset_level, self.optional, None)]
 
     def _classes(self) -> Iterator[tuple[tuple[str, ...], list[str]]]:
@@ -174,7 +175,7 @@ class FeatureConnector:
 
 
 class _Array(FeatureConnector):
-    """A feature whose values are one array."""
+    """A feature with one array as its value."""
 
     def __init__(self, shape: Iterable[int | None], dtype: Any, optional: bool) -> None:
         self._shape, self._dtype, self._optional = _shape(shape), DType(dtype), optional
@@ -191,7 +192,7 @@ class _Array(FeatureConnector):
 
     @property
     def optional(self) -> bool:
-        """Whether an example may lack it."""
+        """True if an example may lack it."""
         return self._optional
 
 
@@ -262,9 +263,9 @@ class Tensor(_Array):
     dtype : type or str
         The type of its values.
     encoding : {"none", "bytes", "zlib"}
-        How they are stored. More than one unknown dimension needs an encoding.
+        The way in which they are stored. More than one unknown dimension needs an encoding.
     optional : bool
-        Whether an example may lack it.
+        True if an example may lack it.
     doc : str
         A description.
     """
@@ -324,7 +325,7 @@ class Text(Tensor):
 
 
 class _Classes(FeatureConnector):
-    """A feature whose values are numbers of classes."""
+    """A feature with numbers of classes as values."""
 
     _num_classes: int
     _names: list[str] | None
@@ -349,12 +350,12 @@ class _Classes(FeatureConnector):
 
 
 class ClassLabel(_Classes, Tensor):
-    """A class: its number, or in examples that are written also its name. -1 stands for no label.
+    """A class: its number, or in examples that are written also its name. -1 means no label.
 
     Parameters
     ----------
     num_classes : int, optional
-        How many there are; counted where there are names.
+        The number of classes; with names they are counted.
     names : iterable of str, optional
         Their names, in the order of their numbers. Without any, classes have their numbers for names.
     names_file : path, optional
@@ -459,7 +460,7 @@ class Image(Tensor):
 
 
 class LabeledImage(_Classes, Image):
-    """A picture whose pixels are numbers of classes."""
+    """A picture with numbers of classes as pixels."""
 
     def __init__(
         self,
@@ -568,7 +569,7 @@ class FeaturesDict(dict[str, Any], FeatureConnector):  # type: ignore[misc]
 
 
 class Translation(FeaturesDict):
-    """The same text in several languages."""
+    """One text in several languages."""
 
     def __init__(self, languages: Iterable[str], encoder: None = None, encoder_config: None = None, *, doc: Any = None) -> None:
         self.languages: list[str] = list(languages)
@@ -584,7 +585,7 @@ class Translation(FeaturesDict):
 
 
 class Sequence(FeatureConnector):
-    """Any number of the same, or ``length`` of them. What it has no attribute for is asked of the feature in it."""
+    """A sequence of one feature, of any length or of ``length``. Attributes that it lacks are those of the feature in it."""
 
     _class = "sequence_feature.Sequence"
 
@@ -595,7 +596,7 @@ class Sequence(FeatureConnector):
 
     @property
     def feature(self) -> Any:
-        """What there are several of."""
+        """The feature of the sequence's items."""
         return self._feature
 
     @property
@@ -632,7 +633,7 @@ class Sequence(FeatureConnector):
 
     @property
     def optional(self) -> bool:
-        """Whether an example may lack the values."""
+        """True if an example may lack the values."""
         return bool(self._feature.optional)
 
     def to_json(self) -> dict[str, Any]:
@@ -751,7 +752,7 @@ class _Node(FeatureConnector):
 
 
 def to_feature(feature: Any) -> Any:
-    """A feature of what stands for one: a mapping, a type such as ``np.int64``, a node of features.json."""
+    """Convert to a feature: a mapping, a type such as ``np.int64``, a node of features.json."""
     if isinstance(feature, FeatureConnector):
         return feature
     if isinstance(feature, Mapping):
@@ -765,7 +766,7 @@ def to_feature(feature: Any) -> Any:
 
 
 def from_description(node: dict[str, Any], labels: Mapping[str, list[str]], path: str = "") -> Any:
-    """The feature of a description: its class, and what that is made of."""
+    """The feature of a description, which has its class and its parts."""
     fields = {name: of for name, of in node.items() if name != "class"}
     cls = _CLASSES[node["class"]]
     if cls is FeaturesDict:
@@ -837,7 +838,7 @@ def _encoding_format(word: str | None) -> str | None:
 def _class_names(
     num_classes: int | None, names: Iterable[str] | None, names_file: AnyPath | None
 ) -> tuple[int, list[str] | None]:
-    """Number and names of classes; at most one of the arguments is given."""
+    """Number and names of classes; at most one of the arguments may be set."""
     given = [word for word in (num_classes, names, names_file) if word is not None]
     if len(given) > 1:
         raise ValueError("found several of num_classes, names and names_file, expected one of them")
@@ -856,7 +857,7 @@ def _class_names(
 
 
 def _deep(tree: Any, change: Any) -> Any:
-    """The same tree of dictionaries with other leaves."""
+    """A tree of dictionaries with the leaves replaced."""
     if isinstance(tree, dict):
         return {name: _deep(of, change) for name, of in tree.items()}
     return change(tree)

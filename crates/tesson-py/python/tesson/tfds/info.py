@@ -1,4 +1,4 @@
-"""What a dataset says of itself."""
+"""The description of a dataset."""
 
 from __future__ import annotations
 
@@ -89,14 +89,15 @@ class UnknownSplitError(ConfigError, KeyError):
 
 @dataclass(frozen=True)
 class FileInstruction:
-    """What is read of a file."""
+    """The range of examples that is read of a file."""
 
     filename: str
     skip: int
     take: int
     examples_in_shard: int
     position: int | None = field(default=None, repr=False, compare=False)
-    """The file's place in the plan, which stays with it when a sort function moves it; without it the name tells."""
+    """The number of the file in the plan, which it keeps when a sort function moves it; without it the name
+    identifies the file."""
 
     @property
     def num_examples(self) -> int:
@@ -104,7 +105,7 @@ class FileInstruction:
         return self.take
 
     def replace(self, **changes: Any) -> FileInstruction:
-        """The same but for some fields."""
+        """A copy with some fields replaced."""
         return dataclasses.replace(self, **changes)
 
 
@@ -132,7 +133,7 @@ class SplitInfo:
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of the examples, as dataset_info.json says; of whole splits only."""
+        """Bytes of the examples, as dataset_info.json declares; for whole splits only."""
         if self._num_bytes is None:
             raise ValueError(f"found {self.name!r}, a part of a split, expected a whole one: the sizes of parts are not recorded")
         return self._num_bytes
@@ -144,7 +145,7 @@ class SplitInfo:
 
     @property
     def file_instructions(self) -> list[FileInstruction]:
-        """What is read of which file."""
+        """The ranges that are read of each file."""
         return self._instructions()
 
     def __repr__(self) -> str:
@@ -152,7 +153,7 @@ class SplitInfo:
 
 
 class Splits(Mapping[str, SplitInfo]):
-    """The splits by name; parts of them by the strings or objects that stand for them."""
+    """The splits by name; parts of them by strings or objects."""
 
     def __init__(self, splits: list[dict[str, Any]], instructions: Callable[[Any], list[FileInstruction]]) -> None:
         self._instructions = instructions
@@ -200,7 +201,7 @@ SplitDict = Splits
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What dataset_info.json and features.json say."""
+    """The contents of dataset_info.json and features.json."""
 
     name: str
     version: Version
@@ -213,19 +214,19 @@ class DatasetInfo:
     data_dir: str = field(default="", compare=False)
     """The version directory."""
     description: str = ""
-    """What the dataset is."""
+    """A description of the dataset."""
     citation: str = ""
     """How to cite it."""
     homepage: str = ""
-    """Where more is said of it; empty where the dataset does not say."""
+    """The address of its home page; empty if the dataset has none."""
     license: str = ""
-    """What its data may be used for."""
+    """The licence of its data."""
     config_description: str = ""
-    """What the configuration is."""
+    """A description of the configuration."""
     module_name: str = ""
     """The module of the code that prepared it."""
     release_notes: dict[str, str] = field(default_factory=dict)
-    """What is new, by version."""
+    """The release notes, by version."""
     download_size: int = 0
     """Bytes that were downloaded to prepare it."""
 
@@ -242,7 +243,7 @@ class DatasetInfo:
 
     @property
     def redistribution_info(self) -> dict[str, str]:
-        """What its data may be used for, as TFDS has it."""
+        """The licence of its data, as TFDS has it."""
         return {"license": self.license}
 
     @property

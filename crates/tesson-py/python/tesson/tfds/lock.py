@@ -1,4 +1,4 @@
-"""A lock for what the iterators of a dataset share, and counts of passes that threads begin."""
+"""A lock for data that the iterators of a dataset share, and counts of passes that threads begin."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Lock:
 
 
 class PassCount:
-    """How many passes have begun. Of threads that begin passes at the same time, each has a number of its own."""
+    """The number of passes that have begun. Threads that begin passes at the same time get different numbers."""
 
     def __init__(self) -> None:
         self.begun: int = 0

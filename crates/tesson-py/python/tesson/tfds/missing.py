@@ -1,4 +1,4 @@
-"""Names of TFDS that Tesson does not have, each with the reason and what to use instead."""
+"""Names of TFDS that Tesson does not have, each with the reason and the replacement."""
 
 from __future__ import annotations
 

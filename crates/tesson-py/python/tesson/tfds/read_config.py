@@ -20,7 +20,7 @@ class InputContext:
 
 
 class _Missing:
-    """What stands for a field that is left out, where ``None`` says something else."""
+    """The value of a field that is left out, if ``None`` has another meaning."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -35,39 +35,39 @@ MISSING = _Missing()
 @suggests_keywords
 @dataclass
 class ReadConfig:
-    """How a split is read.
+    """The options for reading a split.
 
     Parameters
     ----------
     add_tfds_id : bool
-        Each example has ``"tfds_id"``: its file, and its number in that, as bytes.
+        True if each example has ``"tfds_id"``: its file, and its number there, as bytes.
     shuffle_seed : int, optional
-        The seed of the file shuffle. Without it, :func:`set_random_seed` decides, or chance.
+        The seed of the file shuffle. Without it the seed is drawn from that of :func:`set_random_seed`, or at random.
     shuffle_reshuffle_each_iteration : bool, optional
-        Whether each iteration shuffles files anew; ``None`` is the same as true.
+        True if each iteration shuffles the files again; ``None`` is the same as true.
     interleave_cycle_length : int, optional
-        Files that are read in turns; left out it is 16, or 1 for datasets whose order means something. ``None`` and -1, by
-        which TensorFlow chooses as the machine pleases, are refused.
+        The number of files that are read in turns; by default 16, or 1 for datasets with a meaningful order. ``None``
+        and -1, with which TensorFlow chooses by the machine, are refused.
     interleave_block_length : int, optional
-        Examples of a turn.
+        The number of examples in a turn.
     input_context : InputContext, optional
         This pipeline among several that share the files.
     experimental_interleave_sort_fn : callable, optional
-        Takes the list of :class:`FileInstruction` and gives back the ones to read, in their order; ``replace`` changes what is
-        read of one.
+        A function that takes the list of :class:`FileInstruction` and returns the ones to read, in their order;
+        ``replace`` changes the range that is read of one.
     repeat_filenames : bool
-        Files are read again and again.
+        True if files are repeated without end.
     enable_ordering_guard : bool
-        Whether datasets whose order means something refuse to be shuffled.
+        True if datasets with a meaningful order refuse to be shuffled.
     assert_cardinality : bool
-        Whether the files must hold as many examples as the dataset says.
+        True if the files must hold as many examples as the dataset declares.
     file_format : str, optional
-        Which of the formats that there are is read.
+        The format to read, if there are several.
     lazy : bool
-        Whether missing files are told where they are reached, as in TFDS, and not all of them at the beginning.
+        ``True``: missing files are reported when they are reached, as in TFDS; ``False``: all of them at the beginning.
     options, try_autocache, skip_prefetch, num_parallel_calls_for_decode, num_parallel_calls_for_interleave_files,
     override_buffer_size
-        Accepted, and without effect: nothing of it changes examples or their order.
+        Accepted and ignored: they change neither examples nor their order.
     """
 
     options: Any = None
@@ -90,11 +90,11 @@ class ReadConfig:
     lazy: bool = False
 
     def replace(self, **changes: Any) -> ReadConfig:
-        """The same but for some fields."""
+        """A copy with some fields replaced."""
         return dataclasses.replace(self, **changes)
 
     def to_json(self, plan: Callable[[], list[FileInstruction]]) -> dict[str, Any]:
-        """The form that is understood below; ``plan`` gives what the sort function takes."""
+        """The form of the native half; ``plan`` returns the argument of the sort function."""
         fields: dict[str, Any] = {
             "repeat_filenames": self.repeat_filenames,
             "add_tfds_id": self.add_tfds_id,

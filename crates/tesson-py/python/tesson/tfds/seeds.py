@@ -1,4 +1,4 @@
-"""The global seed: what ``tf.random.set_seed`` is to shuffles without a seed of their own."""
+"""The global seed, from which shuffles without their own seed draw one, as with ``tf.random.set_seed``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _GLOBAL = _Global()
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Set the global seed, or with ``None`` forget it.
+    """Set the global seed, or remove it with ``None``.
 
-    Shuffles that are made from now on and have no seed of their own draw one from it, in the order in which they are made, as
-    they do after ``tf.random.set_seed``.
+    Shuffles that are made afterwards without their own seed draw one from it, in the order in which they are made, as
+    after ``tf.random.set_seed``.
     """
     _GLOBAL.seed = seed
     _GLOBAL.draws = None if seed is None else _tesson.GlobalSeeds(seed)
@@ -38,7 +38,7 @@ def narrow(seed: int | None) -> int | None:
 
 
 def narrow_given(seed: int) -> int:
-    """A seed of any size as one of 64 bits that gives the same order: TensorFlow keeps no more of it than this remainder."""
+    """A seed of any size as one of 64 bits with the same order: TensorFlow keeps only this remainder of it."""
     return seed if -(2**63) <= seed < 2**63 else seed % (2**31 - 1)
 
 
@@ -47,7 +47,7 @@ class Random(int):
 
 
 def draw() -> int:
-    """A seed for a shuffle that was given none: from the global one, or a random one."""
+    """A seed for a shuffle without one: from the global seed, or a random one."""
     if _GLOBAL.draws is not None:
         return _GLOBAL.draws.draw()
     return Random(secrets.randbelow(2**31 - 1))

@@ -1,6 +1,6 @@
 """Splits as objects: slices by number, percent or shard, even shares, sums.
 
-Wherever a split is asked for, a string does as well: ``"train[67%:84%]+test"``.
+Every argument for a split also accepts a string: ``"train[67%:84%]+test"``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Split.ALL = Split("all")
 
 
 class _Split(ABC):
-    """What splits have in common: they add."""
+    """The base of splits: they can be added."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class _Split(ABC):
 
 
 SplitLike: TypeAlias = str | _Split
-"""What stands for a split: ``"train[67%:84%]"``, ``tfds.Split.TRAIN``, a :class:`ReadInstruction`, a share, a sum."""
+"""Any form of a split: ``"train[67%:84%]"``, ``tfds.Split.TRAIN``, a :class:`ReadInstruction`, a share, a sum."""
 
 
 def to_json(split: Any) -> Any:
@@ -72,9 +72,9 @@ class ReadInstruction(_Split):
     from_, to : int, optional
         The bounds; negative ones count from the end.
     unit : {"abs", "%", "shard"}
-        What the bounds count: examples, percent, or shards.
+        The unit of the bounds: examples, percent, or shards.
     rounding : {"closest", "pct1_dropremainder"}
-        How percents become examples.
+        The rounding of percents to examples.
     """
 
     split_name: str
@@ -87,12 +87,12 @@ class ReadInstruction(_Split):
         # Leaving a field out is `None` in many scripts.
         object.__setattr__(self, "unit", self.unit or "abs")
         object.__setattr__(self, "rounding", self.rounding or "closest")
-        # What means nothing for any dataset is said here, not where it is read.
+        # A slice that is invalid for every dataset is refused here, not when it is read.
         _tesson.check_split(self.to_json())
 
     @staticmethod
     def from_spec(spec: SplitLike) -> _Split:
-        """What a string such as ``"train[:20%]+test"`` stands for; objects are what they are.
+        """Parse a string such as ``"train[:20%]+test"``; objects are returned unchanged.
 
         >>> ReadInstruction.from_spec("train[:20%]")
         ReadInstruction(split_name='train', from_=None, to=20.0, unit='%', rounding='closest')
@@ -113,7 +113,7 @@ class ReadInstruction(_Split):
 
 @dataclass(frozen=True)
 class EvenSplit(_Split):
-    """One of several shares of a split, as :func:`even_splits` gives them."""
+    """One of several shares of a split, made by :func:`even_splits`."""
 
     split: Any
     n: int
@@ -144,7 +144,7 @@ class SumOfSplits(_Split):
 
 
 def _of_spec(spec: Any) -> _Split:
-    """The objects of what Rust has understood of a string."""
+    """The objects for a string that the native half has parsed."""
     match spec:
         case {"read_instruction": fields}:
             return ReadInstruction(**{"from_" if name == "from" else name: of for name, of in fields.items()})
@@ -155,9 +155,9 @@ def _of_spec(spec: Any) -> _Split:
 
 
 def even_splits(split: Any, n: int, *, drop_remainder: bool = False) -> list[EvenSplit]:
-    """Share a split.
+    """Divide a split into shares.
 
-    The shares' sizes differ by one at most; with ``drop_remainder`` they are the same, and the examples left over are in none.
+    The sizes of shares differ by one at most; with ``drop_remainder`` they are equal, and the remaining examples are in none.
     """
     if n < 1:
         raise ValueError(f"found n={n}, expected at least one share")
@@ -173,7 +173,7 @@ def split_for_jax_process(
 ) -> EvenSplit:
     """The share of one of several processes: by default of this one, as JAX counts them.
 
-    Where JAX is not installed and nothing is said, there is one process, and the share is everything.
+    If JAX is not installed and the arguments are missing, there is one process, and its share is everything.
     """
     index, count = _jax_process() if process_index is None or process_count is None else (0, 1)
     index = index if process_index is None else process_index

@@ -1,4 +1,4 @@
-"""What TFDS has around datasets: values as NumPy, tables, pictures of examples, how fast a dataset is read."""
+"""TFDS' tools for datasets: values as NumPy, tables, pictures of examples, the speed of reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def as_numpy(dataset: T) -> T:
-    """The same: datasets of Tesson hand out NumPy's values, in dictionaries, lists and tuples of them too.
+    """Return the argument: datasets of Tesson deliver NumPy values already, also in dictionaries, lists and tuples of datasets.
 
     >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
     >>> [int(example["label"]) for example in tfds.as_numpy(ds)]
@@ -41,7 +41,7 @@ def as_dataframe(ds: Iterable[Any], ds_info: DatasetInfo | None = None) -> Any:
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """What :func:`benchmark` measured; ``print`` it."""
+    """The measurements of :func:`benchmark`; ``print`` shows them."""
 
     num_examples: int
     seconds: float
@@ -61,18 +61,18 @@ class BenchmarkResult:
 def benchmark(
     ds: Iterable[Any], num_iter: int | None = None, *, batch_size: int = 1, num_iter_warmup: int = 0
 ) -> BenchmarkResult:
-    """Iterate over a dataset and measure how fast its elements come.
+    """Iterate over a dataset and measure its speed.
 
     Parameters
     ----------
     ds : iterable
-        A dataset, or anything else that gives examples or batches.
+        A dataset, or any iterable of examples or batches.
     num_iter : int, optional
-        Elements that are taken; all of one pass without it.
+        The number of elements that are measured; by default all of one pass.
     batch_size : int
-        Examples of an element.
+        The number of examples in an element.
     num_iter_warmup : int
-        Elements that are taken before and not measured.
+        The number of elements that are taken before and not measured.
     """
     for name, number, least in (("batch_size", batch_size, 1), ("num_iter_warmup", num_iter_warmup, 0)):
         if number < least:
@@ -106,13 +106,13 @@ def show_examples(
     ds : Dataset
         Examples as dictionaries, or as pairs of picture and label.
     ds_info : DatasetInfo
-        Says which feature is the picture, which the label, and how classes are called.
+        The description that defines which feature is the picture, which the label, and the names of classes.
     rows, cols, plot_scale
         Pictures of the figure, and the size of each in inches.
     image_key : str, optional
         The picture, if the dataset has several.
     is_batched : bool
-        Whether ``ds`` gives batches.
+        True if ``ds`` delivers batches.
     """
     key = _image_key(ds_info, image_key)
     labels = [name for name, of in ds_info.features.items() if isinstance(of, ClassLabel)]

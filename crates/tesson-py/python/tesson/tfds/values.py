@@ -10,7 +10,7 @@ import numpy as np
 
 
 def _bfloat16() -> Any:
-    """NumPy has no such type of its own; this package, which machine learning shares, has one. Without it there is none."""
+    """The bfloat16 type of the package ``ml_dtypes``, since NumPy has none; None without that package."""
     try:
         return importlib.import_module("ml_dtypes").bfloat16
     except ImportError:
@@ -21,7 +21,7 @@ bfloat16: Any = _bfloat16()
 
 
 class Ragged:
-    """An array whose rows have different lengths.
+    """An array with rows of different lengths.
 
     Attributes
     ----------
@@ -81,8 +81,7 @@ class Ragged:
 class NestedDataset(Sequence[Any]):
     """A dataset in an example (RLDS' episodes have their steps so): iterable, with a length.
 
-    An element is made when it is asked for, each time anew. Until then it lies decoded with the examples that were read
-    together with this one.
+    An element is made at each access. Its decoded values are kept with the examples that were read together with this one.
     """
 
     __slots__ = ("_elements",)

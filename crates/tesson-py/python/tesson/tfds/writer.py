@@ -26,32 +26,32 @@ class Writer:
     Parameters
     ----------
     data_dir : path
-        Where datasets are; this one becomes ``<data_dir>/<name>/<version>``, or ``<data_dir>/<name>/<config>/<version>``.
+        The directory of datasets; this one becomes ``<data_dir>/<name>/<version>``, or ``<data_dir>/<name>/<config>/<version>``.
     name, version, config : str
-        What the dataset is called.
+        The name, version and configuration of the dataset.
     features : mapping
-        What an example consists of: for each feature one of :mod:`tesson.tfds.features`, such as ``tfds.features.Image()`` or
-        ``tfds.features.ClassLabel(names=["cat", "dog"])``, a mapping of further features, a type such as ``np.int64``, or a
-        node as features.json has it.
+        The features of an example: for each one of :mod:`tesson.tfds.features`, such as ``tfds.features.Image()`` or
+        ``tfds.features.ClassLabel(names=["cat", "dog"])``, a mapping of further features, a type such as
+        ``np.int64``, or a node of features.json.
     splits : mapping of str to int or None
-        How many shards each split has, 1 to 99,999; with ``None`` one for each 256 MiB.
+        The number of shards of each split, 1 to 99,999; with ``None`` one for each 256 MiB.
     file_format : {"tfrecord", "array_record"}
-        What the shards are.
+        The format of the shards.
     disable_shuffling : bool
-        Says that the order of the examples means something.
+        True if the order of the examples is meaningful.
     supervised_keys : optional
-        What ``as_supervised`` hands out: a tuple of names, or of tuples and dictionaries of them.
+        The features that ``as_supervised`` delivers: a tuple of names, or of tuples and dictionaries of them.
     description : str
-        What the dataset is, for people.
+        A description of the dataset for people.
     flush_every : int, optional
-        Call :meth:`flush` for a split after each so many examples of it. By default examples are kept back until there is a
-        megabyte of them: where each takes long to make, 1 costs nothing that can be seen, and a kill then loses no example.
+        Call :meth:`flush` for a split each time it has this many more examples. By default examples are buffered up
+        to a megabyte. If examples take long to make, 1 has no noticeable cost, and a kill then loses no example.
 
     Notes
     -----
-    Until it is finished, the dataset is made in a folder of its own. A writer that is opened again after a kill goes on
-    after the last whole example that was flushed: :meth:`written` says how many there are. As a context manager it finishes the dataset, or,
-    if an exception comes, keeps what was written for the next attempt.
+    Until it is finished, the dataset is made in a separate folder. A writer that is opened again after a kill
+    continues after the last complete example that was flushed: :meth:`written` returns their number. As a context
+    manager it finishes the dataset, or, after an exception, keeps the written examples for the next attempt.
 
     Examples
     --------
@@ -111,12 +111,13 @@ class Writer:
         Parameters
         ----------
         split : str
-            Where it goes.
+            The split of the example.
         example : mapping
-            Values by feature, nested as the features are: numbers, arrays, lists; ``str`` and ``bytes``; names or numbers of
-            classes; :class:`Ragged` or lists of lists for sequences of sequences; lists of dictionaries for sequences of
-            dictionaries. Of a picture an array of its pixels, or the bytes or the path of its file; of lazily decoded sound
-            the file. An optional feature, or an empty sequence, may be left out or be ``None``.
+            Values by feature, nested as the features are: numbers, arrays, lists; ``str`` and ``bytes``; names or
+            numbers of classes; :class:`Ragged` or lists of lists for sequences of sequences; lists of dictionaries
+            for sequences of dictionaries. For a picture an array of its pixels, or the bytes or the path of its file;
+            for lazily decoded sound the file. An optional feature, or an empty sequence, may be left out or be
+            ``None``.
 
         Raises
         ------
@@ -125,8 +126,8 @@ class Writer:
         TypeError
             Values of another kind than the feature's.
         ValueError
-            What reading would refuse or change: a missing feature, another shape, a number that the type does not hold, a
-            label that is no class, bytes that are no picture. Of a refused example nothing is written.
+            A value that reading would refuse or change: a missing feature, another shape, a number that the type
+            cannot hold, an invalid label, bytes that are not a picture. Nothing is written of a refused example.
 
         Examples
         --------
@@ -176,18 +177,18 @@ class Writer:
             raise kind(f"feature `{path}`: {error}") from error
 
     def flush(self) -> None:
-        """Hand all examples so far to the operating system: a kill of the process loses only what comes after.
+        """Pass all examples so far to the operating system: a kill of the process loses only later ones.
 
-        Unlike :meth:`sync` it does not wait for the disk, which matters for a loss of power only.
+        Unlike :meth:`sync` it does not wait for the disk, which matters only for a loss of power.
         """
         self._native.flush()
 
     def sync(self) -> None:
-        """Hand all examples so far to the disk: a kill or a loss of power loses only what comes after."""
+        """Write all examples so far to the disk: a kill or a loss of power loses only later ones."""
         self._native.sync()
 
     def finish(self) -> Builder:
-        """Make the dataset of what was written, and open it."""
+        """Complete the dataset from the written examples, and open it."""
         return Builder([os.fspath(self._native.finish())])
 
     def __enter__(self) -> Self:
@@ -253,7 +254,7 @@ def _numbers(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
     return _name(array.dtype), array.shape, array.tobytes()
 
 
-#: The name of a type, which NumPy makes anew each time.
+#: The name of a type, cached because NumPy builds it at each call.
 _name: Callable[[np.dtype[Any]], str] = functools.cache(operator.attrgetter("name"))
 
 
@@ -266,7 +267,7 @@ def _string(text: Any) -> bytes:
 
 
 def _item(value: Any) -> Any:
-    """What is stored as one byte string: these bytes, those of a file, or an array to be encoded."""
+    """An item that is stored as one byte string: these bytes, those of a file, or an array to be encoded."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (str, os.PathLike)):

@@ -1,6 +1,6 @@
 """For training scripts in PyTorch: minibatches as tensors, and Tesson's orders for other people's datasets.
 
-Nothing else in the package imports PyTorch, and this module has to be imported by its name.
+Nothing else in the package imports PyTorch, and this module must be imported by its name.
 
 >>> import tesson.torch
 >>> dataset = tesson.torch.IterableDataset(source, minibatch_size=4, layouts={"labels": "classes"})
@@ -8,9 +8,9 @@ Nothing else in the package imports PyTorch, and this module has to be imported 
 >>> batch["features"].shape, batch["labels"]
 (torch.Size([4, 4]), tensor([0, 1, 2, 0]))
 
-PyTorch's own ``DataLoader(dataset, batch_size=None)`` gives the same batches. A prepared dataset is a map-style dataset by itself,
-``torch.utils.data.DataLoader(ds, batch_size=32)``: ``ds[i]`` is read alone, and
-``ds.set_epoch(epoch)`` says of which pass.
+PyTorch's own ``DataLoader(dataset, batch_size=None)`` delivers the same batches. A prepared dataset is already a
+map-style dataset, ``torch.utils.data.DataLoader(ds, batch_size=32)``: ``ds[i]`` is read alone, and
+``ds.set_epoch(epoch)`` selects the pass.
 """
 
 from .dataset import IterableDataset

@@ -15,12 +15,12 @@ __all__ = ["Ahead", "Made", "can_pin", "pinned"]
 
 
 class Made(NamedTuple):
-    """A batch, and the place behind it."""
+    """A batch, and the position after it."""
 
     #: None: the pass has none left.
     batch: Any
     state: dict[str, Any]
-    #: Whether the pass ends with it.
+    #: True if the pass ends with it.
     ended: bool
 
 
@@ -49,13 +49,13 @@ class Ahead:
         return int(self._next.exception() is None and self._next.result().batch is not None)
 
     def stop(self) -> None:
-        """Wait until nothing is being made. What was made last and not taken is dropped."""
+        """Wait until nothing is being made. A batch that was made and not taken is dropped."""
         self._next = None
         self._thread.shutdown(cancel_futures=True)
 
 
 def can_pin() -> bool:
-    """Whether there is an accelerator, whose driver pins memory; warns if there is none."""
+    """True if there is an accelerator with a driver that pins memory; warns if there is none."""
     if torch.accelerator.is_available():
         return True
     warnings.warn("pin_memory=True: found no accelerator to copy to, so memory is not pinned", stacklevel=4)
@@ -63,7 +63,7 @@ def can_pin() -> bool:
 
 
 def pinned(batch: Any) -> Any:
-    """A batch whose tensors are in pinned memory."""
+    """A batch with its tensors in pinned memory."""
     if isinstance(batch, (torch.Tensor, PackedSequence)):
         return batch.pin_memory()
     if isinstance(batch, dict):

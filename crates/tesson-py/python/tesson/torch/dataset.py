@@ -28,7 +28,7 @@ _OF_WORKERS = ("worker", "workers", "skip", "pass")
 
 
 class _Next(NamedTuple):
-    """What a worker has found for its next turn: a minibatch and the place after it, an error, or nothing."""
+    """The result of a worker for its next turn: a minibatch and the position after it, an error, or nothing."""
 
     batch: Any = None
     behind: Callable[[], dict[str, Any]] = dict
@@ -38,53 +38,60 @@ class _Next(NamedTuple):
 class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     """Minibatches of a source or a prepared dataset as dictionaries of tensors, for ``DataLoader(dataset, batch_size=None)``.
 
-    Each iteration begins where the one before ended: of a source without an end it is one sweep, of one with an end all that is
-    left, of a prepared dataset one pass. Tensors share memory with the minibatch wherever no type or layout has to be made.
+    Each iteration begins where the previous one ended: of a source without an end it is one sweep, of one with an end
+    the rest of the data, of a prepared dataset one pass. Tensors share memory with the minibatch unless a type or
+    layout has to be converted.
 
-    Use ``num_workers=0``: the source reads ahead on threads of its own, without Python. With `n` worker processes all of them read
-    all minibatches and each delivers every `n`-th, so ``DataLoader`` gives the very sequence that it gives without workers, at
-    `n` times the reading. That pays only where what follows in the worker is slow Python. Workers may be forked or spawned, and may
-    be persistent; each opens the source for itself.
+    Use ``num_workers=0``: the source reads ahead on its own threads, without Python. With `n` worker processes all of
+    them read all minibatches and each delivers every `n`-th, so ``DataLoader`` delivers the same sequence as without
+    workers, at `n` times the reading. That pays only if the worker then runs slow Python. Workers may be forked or
+    spawned, and may be persistent; each opens the source for itself.
 
-    PyTorch's ``DataLoader`` rebuilds each dictionary, which takes longer than making its tensors; :class:`tesson.torch.DataLoader`
-    hands it on as it is.
+    PyTorch's ``DataLoader`` rebuilds each dictionary, which takes longer than making its tensors;
+    :class:`tesson.torch.DataLoader` passes it on unchanged.
 
-    ``torchdata``'s ``StatefulDataLoader`` resumes exactly behind the last batch that it has yielded, whatever had been read ahead,
-    with the number of workers that its state was saved with. Lightning's trainer saves that state in the middle of an epoch, and then resumes
-    exactly, since :func:`len` says which minibatch is the last one; at the end of an epoch it drops it, and what it resumes from there
-    begins with the first pass, unless the module keeps the dataset's state (``examples/torch/lightning_module.py``). The dataset is a ``Stateful`` of ``torch.distributed.checkpoint``,
-    too. Without worker processes :meth:`state_dict` stands behind the last minibatch yielded.
+    ``torchdata``'s ``StatefulDataLoader`` resumes exactly after the last batch that it has yielded, independent of
+    read-ahead, with the number of workers in its state. Lightning's trainer saves that state in the middle of an
+    epoch, and then resumes exactly, since :func:`len` tells it which minibatch is the last one; at the end of an
+    epoch it drops the state, and a run resumed from there begins with the first pass, unless the module keeps the
+    dataset's state (``examples/torch/lightning_module.py``). The dataset is a ``Stateful`` of
+    ``torch.distributed.checkpoint``, too. Without worker processes :meth:`state_dict` is the position after the last
+    minibatch yielded.
 
     Parameters
     ----------
     source : MinibatchSource, tesson.tfds.Dataset or function
-        What is read, or a function without arguments that opens it, once in each process that reads. To be spawned, it has to
-        pickle. What a prepared dataset has no numbers for, such as strings and ragged features, stays as it is.
+        The source, or a function without arguments that opens it, once in each process that reads. It must pickle if
+        workers are spawned. Features of a prepared dataset that are not numbers, such as strings and ragged features,
+        stay as they are.
     minibatch_size : int, optional
-        Samples over all ranks, as for :meth:`MinibatchSource.next_minibatch`. Of a prepared dataset, examples over all ranks, as for
-        :meth:`tesson.tfds.Dataset.minibatches`; without it, its elements are given one by one, for datasets that end in ``batch()``.
+        Samples over all ranks, as for :meth:`MinibatchSource.next_minibatch`. For a prepared dataset, examples over
+        all ranks, as for :meth:`tesson.tfds.Dataset.minibatches`; without it, elements are delivered one by one, for
+        datasets that end in ``batch()``.
     layouts : mapping, optional
-        For streams of a source by name. Of dense ones: ``"samples"``, the default, is ``[samples, *shape]``, sequence behind sequence;
-        ``"padded"`` a :class:`Padded`; ``"nested"`` a jagged nested tensor on the flat samples; ``"packed"`` a ``PackedSequence``.
-        Of sparse ones: ``"csr"``, the default, and ``"coo"`` are ``[samples, columns]``; ``"classes"`` is int64 ``[samples]``, the
-        columns of samples of one entry each. Samples of shapes of their own are a list of tensors.
+        For streams of a source by name. Of dense ones: ``"samples"``, the default, is ``[samples, *shape]``, sequence
+        after sequence; ``"padded"`` a :class:`Padded`; ``"nested"`` a jagged nested tensor on the flat samples;
+        ``"packed"`` a ``PackedSequence``. Of sparse ones: ``"csr"``, the default, and ``"coo"`` are ``[samples,
+        columns]``; ``"classes"`` is int64 ``[samples]``, the columns of samples with one entry. Samples of different
+        shapes are a list of tensors.
     dtype : torch.dtype, optional
         A floating-point type to convert values to, such as ``torch.bfloat16``.
     pin_memory : bool
-        Whether tensors are in pinned memory, from which a GPU copies while the program goes on. A thread makes each batch while the
-        loop uses the one before, and one that was made and not yielded is never counted. In worker processes nothing is pinned: there
-        it is for the loader to do. Without an accelerator nothing is pinned, with a warning.
+        True if tensors are in pinned memory, from which a GPU copies while the program continues. A thread makes each
+        batch while the loop uses the previous one, and a batch that was made and not yielded is never counted. In
+        worker processes nothing is pinned: the loader has to do it. Without an accelerator nothing is pinned, with a
+        warning.
     world : "auto", str, (int, int), World or device mesh, optional
-        For a prepared dataset, the ranks that share each minibatch, as :func:`tesson.world.resolve_world` finds them. All have equally
-        many minibatches. A source has an option of that name.
+        For a prepared dataset, the ranks that share each minibatch, as :func:`tesson.world.resolve_world` finds them.
+        All have the same number of minibatches. A source has an option of that name.
 
     Raises
     ------
     ConfigError
         A layout that the stream cannot have, or an option that is for sources alone, or for prepared datasets.
     UsageError
-        When iterating: the iteration before, in worker processes, was left before its end; which of its minibatches were used is unknown.
-        If its workers had already read to the end, the next pass begins.
+        When iterating: the previous iteration, in worker processes, was left before its end, so it is unknown which
+        of its minibatches were used. If its workers had already read to the end, the next pass begins.
     """
 
     def __init__(
@@ -106,26 +113,26 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._pin_memory = pin_memory
         #: The reader, and the process that reads: after a fork it is of no use to the child.
         self._opened: tuple[Reader, int] | None = (reader_of(source, self._options), os.getpid()) if is_open else None
-        #: Where to begin once the reader is opened; None: where it stands then.
+        #: The position at which to begin when the reader is opened; None: the reader's own.
         self._start: dict[str, Any] | None = None
-        #: Of an iteration in pinned memory: what reads ahead, and the place behind what was yielded.
+        #: Of an iteration in pinned memory: the reader ahead, and the position after the last batch yielded.
         self._ahead: tuple[Ahead, dict[str, Any]] | None = None
-        #: Whether it is reading, or failed there.
+        #: True if it is reading, or failed in doing so.
         self._is_reading = False
-        #: Whether a pass has ended with the last minibatch.
+        #: True if a pass has ended with the last minibatch.
         self._ended = False
-        #: Whether a state was loaded of the end of an iteration, which therefore has nothing more to give.
+        #: True if the loaded state is that of the end of an iteration, which therefore has nothing left.
         self._nothing_left = False
-        #: Without workers: minibatches of the pass that were yielded, and how many of them before this iteration. Whether it goes on with that
-        #: of a state that was loaded, and whether it is about to begin.
+        #: Without workers: minibatches of the pass that were yielded, and how many of them before this iteration;
+        #: true if it continues that of a loaded state, and true if it is about to begin.
         self._taken = self._taken_before = 0
         self._is_resumed = self._is_about_to_begin = False
-        #: Of a worker: minibatches of others that come before its next, and whether a state that was loaded says so.
+        #: Of a worker: the number of others' minibatches before its next one, and true if a loaded state has set it.
         self._skip = 0
         self._loaded = False
         #: Of a worker that has read further than the minibatch it yielded last: the place after that one, and minibatches to skip there.
         self._behind: tuple[Callable[[], dict[str, Any]], int] | None = None
-        #: Of a worker: whether it has read all minibatches of the pass.
+        #: Of a worker: true if it has read all minibatches of the pass.
         self._read_all = False
         #: Of a worker: the number of the iteration it is in.
         self._pass = 0
@@ -136,7 +143,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if worker is None:
             self._is_about_to_begin = True
             return self._iterate()
-        # Now, not when the first minibatch is asked for: a loader may drop this iteration for another one.
+        # Now, not when the first minibatch is requested: a loader may drop this iteration for another one.
         is_resumed, self._loaded = self._loaded, False
         if not is_resumed:
             start = self._passes.start(worker.id, worker.num_workers)
@@ -173,9 +180,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._ended, self._taken, self._taken_before = False, 0, 0
 
     def __len__(self) -> int:
-        """Minibatches of the iteration that goes on, or of the next one; after a resume, with those before it.
+        """The number of minibatches in the present iteration, or the next one; after a resume, including those before it.
 
-        It is planned, without reading data, at about 50 ns a sequence where minibatches are not all alike.
+        It is planned, without reading data, at about 50 ns a sequence if minibatches are not all alike.
 
         Raises
         ------
@@ -191,7 +198,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     def _length(self) -> int | None:
         reader = self._reader()
         if self._passes.have_begun:
-            # They alone know where they are. The first pass begins where the main process stands.
+            # Only the workers know their positions. The first pass begins at the position of the main process.
             every = reader.of_every_pass()
             return reader.left(0) if every is None and self._passes.number(0) == 0 else every
         if self._nothing_left or self._ended and not self._is_about_to_begin:
@@ -201,7 +208,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         if self._is_about_to_begin:
             self._stop_ahead()
         ahead = self._ahead[0].settle() if self._ahead is not None else 0
-        # The reader stands behind what was made ahead.
+        # The reader is after the batches that were made ahead.
         left = 0 if self._ahead is not None and reader.ended else reader.left(taken + ahead)
         return None if left is None else taken - before + ahead + left
 
@@ -239,16 +246,16 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
                 self._stop_ahead()
 
     def _stop_ahead(self) -> None:
-        """Ends an iteration in pinned memory: the reader stands behind what was yielded."""
+        """End an iteration in pinned memory: the reader goes back to the position after the last batch yielded."""
         if self._ahead is not None:
             _, state = self._ahead
             self._drop_ahead()
-            # A read that failed has left the reader there, and a restore would take back what the user decides about the failure.
+            # A failed read has left the reader there, and a restore would undo the user's decision about the failure.
             if not self._is_reading:
                 self._reader().restore(state)
 
     def _drop_ahead(self) -> None:
-        """Ends an iteration in pinned memory, wherever the reader stands."""
+        """End an iteration in pinned memory, at any position of the reader."""
         if self._ahead is not None:
             (ahead, _), self._ahead = self._ahead, None
             ahead.stop()
@@ -258,9 +265,9 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
             return
         if not self._ended:
             self._passes.begin(worker, workers, is_resumed)
-        # A worker reads up to its next minibatch before it yields one, so its state after the last one says that the pass has ended.
-        # `StatefulDataLoader` saves that state. It does not wait for workers that it has resumed at the end of a pass, but starts
-        # those of the next pass at once.
+        # A worker reads up to its next minibatch before it yields one, so its state after the last one records that
+        # the pass has ended. `StatefulDataLoader` saves that state. It does not wait for workers that it has resumed
+        # at the end of a pass, but starts those of the next pass at once.
         found = first or self._next_of_worker(workers)
         while found.batch is not None:
             following = self._next_of_worker(workers)
@@ -289,7 +296,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         return _Next()
 
     def _say_end(self, worker: int) -> None:
-        """Tells the workers of the next pass where it begins, if this one has ended."""
+        """Pass the beginning of the next pass to its workers, if this one has ended."""
         if self._ended:
             self._passes.end(worker, self._pass, self._reader().state())
 
@@ -304,7 +311,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         return self._opened[0]
 
     def _reader_after_workers(self) -> Reader:
-        """The reader of the main process, behind what worker processes have delivered."""
+        """The reader of the main process, after the minibatches that worker processes have delivered."""
         self._stop_ahead()
         reader = self._reader()
         position = self._passes.position()
@@ -313,19 +320,19 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         return reader
 
     def _position(self) -> dict[str, Any]:
-        """The place behind the last minibatch yielded."""
+        """The position after the last minibatch yielded."""
         return self._reader_after_workers().state() if self._ahead is None else self._ahead[1]
 
     def state_dict(self) -> dict[str, Any]:
-        """The state behind the last minibatch yielded: a small dictionary that `json` can write.
+        """The state after the last minibatch yielded: a small dictionary that `json` can write.
 
-        Its keys are always the same, since ``torch.distributed.checkpoint`` loads those alone that the dataset has already:
+        Its keys are always the same, since ``torch.distributed.checkpoint`` loads only those that the dataset already has:
         the source's state, which has lists of any length, is a text in it.
 
         Raises
         ------
         UsageError
-            Worker processes are in the middle of the data: they alone know where. Ask ``StatefulDataLoader`` for its state.
+            Worker processes are in the middle of the data, and only they know where. Use the state of ``StatefulDataLoader``.
         """
         worker = get_worker_info()
         ended = self._ended or self._nothing_left
@@ -342,12 +349,12 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Resume from a state: the next iteration gives what the one had left in which the state was saved.
+        """Resume from a state: the next iteration delivers the rest of the one in which the state was saved.
 
         Raises
         ------
         ResumeError
-            The state is none of this dataset's, or that of a worker among others than there are here. The dataset is as it was.
+            The state belongs to another dataset, or to a worker among another number of workers. The dataset does not change.
         """
         worker = get_worker_info()
         here = None if worker is None else (worker.id, worker.num_workers)
@@ -370,7 +377,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
                 raise ResumeError("found a state whose `source` is no JSON, expected what state_dict() returned", code="resume.unreadable") from None
         if self._ahead is not None:
             self._ahead[0].settle()
-        # If it is refused, the iteration that makes batches ahead goes on.
+        # If the state is refused, the iteration that makes batches ahead continues.
         self._reader().restore(position)
         self._drop_ahead()
         self._ended = self._is_about_to_begin = False

@@ -98,7 +98,7 @@ _SPARSE = {"csr": _csr, "coo": _coo, "classes": _classes}
 #: Makes a tensor of the data of a stream.
 TensorMaker = Callable[[MinibatchData], Any]
 
-#: The same, with values of a type if one is given.
+#: A layout with values converted to a type, if there is one.
 _TypedMaker = Callable[[MinibatchData, torch.dtype | None], Any]
 
 
@@ -109,13 +109,13 @@ def _of_type(make: _TypedMaker, dtype: torch.dtype | None) -> TensorMaker:
 def tensor_makers(
     layouts: Mapping[str, StreamLayout], streams: Streams, dtype: torch.dtype | None
 ) -> list[tuple[str, TensorMaker]]:
-    """What makes the tensor of each stream, with values of a type if one is given: by default its ``"samples"``, or ``"csr"`` of a
-    sparse one.
+    """The function that makes the tensor of each stream, converted to a type if there is one: by default its
+    ``"samples"``, or ``"csr"`` of a sparse one.
 
     Raises
     ------
     ConfigError
-        There is no such stream, or it is sparse and the layout is for dense ones, or the other way round.
+        The stream does not exist, or it is sparse and the layout is for dense ones, or vice versa.
     """
     for name in layouts:
         if name not in streams:
@@ -127,7 +127,7 @@ def tensor_makers(
         if layout not in known:
             what = f"found {layout!r} for a {stream.storage_format} stream, expected one of {', '.join(known)}"
             raise ConfigError(f"layouts.{name}: {what}", path=f"layouts.{name}")
-        # The most frequent case is a call of its own, since each counts where minibatches are small.
+        # The most frequent case has a separate function, since each call counts if minibatches are small.
         is_plain = layout == "samples" and dtype is None
         makers.append((name, _plain if is_plain else _of_type(known[layout], dtype)))
     return makers

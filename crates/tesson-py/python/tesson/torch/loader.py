@@ -16,19 +16,19 @@ __all__ = ["DataLoader"]
 
 
 class DataLoader(TorchDataLoader[dict[str, Any]]):
-    """PyTorch's ``DataLoader(dataset, batch_size=None)``, which gives the same batches with less between them and the loop.
+    """PyTorch's ``DataLoader(dataset, batch_size=None)`` with the same batches and less overhead.
 
-    PyTorch's own rebuilds each dictionary and reports each step to the profiler: that takes longer than making the tensors, and
-    where the source already keeps all cores busy the loop waits for it. This one hands on what the dataset makes. With worker
-    processes, ``pin_memory``, a ``timeout`` or a ``collate_fn`` it does what PyTorch's does; without, it draws no number from PyTorch's
-    generator, where PyTorch's draws one for each iteration.
+    PyTorch's own rebuilds each dictionary and reports each step to the profiler: that takes longer than making the
+    tensors, and if the source already keeps all cores busy, the loop waits for it. This one passes on the dataset's
+    batches. With worker processes, ``pin_memory``, a ``timeout`` or a ``collate_fn`` it works like PyTorch's;
+    otherwise it draws no number from PyTorch's generator, while PyTorch's draws one for each iteration.
 
     Parameters
     ----------
     dataset : IterableDataset
-        Its minibatches have their size already.
+        The dataset; its minibatches already have their size.
     **options
-        Those of ``torch.utils.data.DataLoader``, such as ``num_workers``.
+        Options of ``torch.utils.data.DataLoader``, such as ``num_workers``.
 
     Raises
     ------

@@ -17,10 +17,10 @@ __all__ = ["Passes"]
 
 
 class Passes:
-    """How far worker processes have come, in memory that they share with the process that starts them.
+    """The progress of worker processes, in memory that they share with the process that starts them.
 
-    A loader starts new workers for each iteration, from the dataset of the main process, which never learns what the workers
-    before have read. All of them read everything, so each can say where the next pass begins.
+    A loader starts new workers for each iteration, from the dataset of the main process, which never learns what the
+    previous workers have read. All of them read everything, so each can tell where the next pass begins.
     """
 
     #: Most workers, and most bytes of a position.
@@ -31,15 +31,15 @@ class Passes:
         self._share(RawArray("b", 8 * 3 * (self.WORKERS + 1) + 2 * self.ROOM))
         # A worker that was started before has an older number than the memory.
         self._beginning = 0
-        #: Of a worker: what it is known by in its row.
+        #: Of a worker: its identification in its row.
         self._owner = 0
 
     def _share(self, memory: Any) -> None:
         """Uses this memory."""
         self._memory = memory
         everything = np.frombuffer(memory, np.uint8)
-        # Row w: passes that worker w has ended, whether it is inside one, and which process counts there: a worker of a dropped
-        # iteration may live on. The last row: number of workers, and how often the main process has begun anew.
+        # Row w: passes that worker w has ended, 1 if it is inside one, and the process that counts there: a worker of a dropped
+        # iteration may live on. The last row: number of workers, and how often the main process has restarted.
         self._counts = everything[: -2 * self.ROOM].view(np.int64).reshape(self.WORKERS + 1, 3)
         # Where an even pass begins, and an odd one: no worker begins a pass before all have begun the one before. A text that
         # ends with 0.
@@ -61,16 +61,16 @@ class Passes:
 
     @property
     def have_begun(self) -> bool:
-        """Whether worker processes have begun a pass since the main process read."""
+        """True if worker processes have begun a pass since the main process read."""
         return self._workers() != 0
 
     def start(self, worker: int, workers: int) -> dict[str, Any] | None:
-        """Where the worker's next pass begins; None where the dataset stands."""
+        """The position at which the worker's next pass begins; None for that of the dataset."""
         is_inside = bool(self._counts[worker, 1])
         return None if is_inside or self._workers() not in (0, workers) else self._place(self.number(worker))
 
     def begin(self, worker: int, workers: int, is_resumed: bool) -> None:
-        """The worker begins a pass, or goes on in the one that it has loaded."""
+        """Record that the worker begins a pass, or continues the one that it has loaded."""
         if self._is_old() or (not self._is_owner(worker) if is_resumed else self._counts[worker, 1]):
             raise UsageError(_LEFT)
         if self._workers() not in (0, workers):
@@ -108,13 +108,13 @@ class Passes:
         return self._place(self.number(0))
 
     def clear(self) -> None:
-        """The main process resumes from where its own source stands."""
+        """Record that the main process resumes from the position of its own source."""
         self._beginning += 1
         self._counts[:] = 0
         self._counts[self.WORKERS, 1] = self._beginning
 
     def _own(self, worker: int) -> None:
-        # Numbers of processes are given again.
+        # Process ids are reused.
         self._owner = secrets.randbits(62)
         self._counts[worker, 2] = self._owner
 

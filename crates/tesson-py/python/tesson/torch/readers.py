@@ -1,4 +1,4 @@
-"""What a dataset reads: a source, or passes over a prepared dataset."""
+"""Readers of a dataset's minibatches: of a source, or of passes over a prepared dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .layouts import StreamLayout, tensor_makers
 
 __all__ = ["Readable", "Reader", "ReaderOptions", "reader_of"]
 
-#: What can be read.
+#: The types that can be read.
 Readable = MinibatchSource | Dataset[Any]
 
 
@@ -41,7 +41,7 @@ class ReaderOptions:
 class Reader(Protocol):
     """Batches, pass by pass, and the place between them."""
 
-    #: Whether the pass has ended with the batch that was read last.
+    #: True if the pass has ended with the last batch read.
     ended: bool
 
     def read(self) -> Any:
@@ -54,10 +54,10 @@ class Reader(Protocol):
         """Go back to before the batch that was read last."""
 
     def state(self) -> dict[str, Any]:
-        """The place behind the last batch, in a dictionary that `json` can write."""
+        """The position after the last batch, in a dictionary that `json` can write."""
 
     def behind(self, batch: Any) -> Callable[[], dict[str, Any]]:
-        """What gives the place behind the last batch, also when others have been read after it."""
+        """A function that returns the position after this batch, even when others have been read after it."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go to a place."""
@@ -66,11 +66,11 @@ class Reader(Protocol):
         """How many batches each pass has, if that is one number and known."""
 
     def left(self, taken: int) -> int | None:
-        """How many batches the pass has left after as many as were `taken`, if that is known."""
+        """The number of batches that the pass has left after `taken` ones, if it is known."""
 
 
 def reader_of(given: Readable | Callable[[], Readable], options: ReaderOptions, reopens: bool = False) -> Reader:
-    """A reader of what a dataset was given; of another process, if it `reopens`."""
+    """A reader of a dataset's source, opened again for another process if it `reopens`."""
     read = given if isinstance(given, (MinibatchSource, Dataset)) else given()
     if isinstance(read, MinibatchSource):
         return SourceReader(read._reopened() if reopens and read is given else read, options)
@@ -109,7 +109,7 @@ class SourceReader:
         return self._source.get_checkpoint_state()
 
     def behind(self, batch: Minibatch) -> Callable[[], dict[str, Any]]:
-        # Only an empty minibatch has none, and is not given.
+        # Only an empty minibatch has none, and it is not delivered.
         return lambda: batch.state or {}
 
     def restore(self, state: Mapping[str, Any]) -> None:

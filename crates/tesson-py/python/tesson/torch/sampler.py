@@ -17,11 +17,13 @@ __all__ = ["Sampler"]
 
 
 class Sampler(TorchSampler[int]):
-    """Tesson's order ``"global"`` for a map-style dataset: the same indices in the same order as a source of as many sequences.
+    """Tesson's order ``"global"`` for a map-style dataset: the same indices in the same order as a source with that
+    many sequences.
 
-    Ranks take turns, so the indices of all ranks together do not depend on their number. Each iteration is an epoch, or the rest
-    of one after :meth:`load_state_dict`; the one after it is the next epoch, also without :meth:`set_epoch`, and even if a loop
-    was left in the middle: how much of it a loader with worker processes had taken would depend on their number.
+    Ranks take turns, so the indices of all ranks together do not depend on their number. Each iteration is an epoch,
+    or the rest of one after :meth:`load_state_dict`; the one after it is the next epoch, also without
+    :meth:`set_epoch`, and even if a loop was left in the middle, since a loader with worker processes has taken a
+    part that depends on their number.
 
     The state counts what was taken from the sampler, and a loader with worker processes takes indices ahead, so there is no state then.
     Use ``torchdata``'s ``StatefulDataLoader`` there: its state counts what it has yielded.
@@ -31,12 +33,13 @@ class Sampler(TorchSampler[int]):
     data_source : sized or int
         The dataset, or its number of items.
     seed : int
-        As `randomization_seed` of :class:`MinibatchSource`.
+        The seed, like `randomization_seed` of :class:`MinibatchSource`.
     world : "auto", str, (int, int), World or device mesh
         Rank and number of ranks, as :func:`tesson.world.resolve_world` finds them.
     equal_steps : {"repeat", "drop"}, optional
-        Where items are left over that not all ranks have one of: ``"repeat"`` gives the others the first items of the epoch
-        again, as PyTorch's ``DistributedSampler`` does; ``"drop"`` leaves them out; by default ranks have unequally many.
+        The treatment of items that are left over when not all ranks can have one more: ``"repeat"`` gives the other
+        ranks the first items of the epoch again, as PyTorch's ``DistributedSampler`` does; ``"drop"`` leaves them
+        out; by default ranks have different numbers of items.
 
     Examples
     --------
@@ -105,13 +108,13 @@ class Sampler(TorchSampler[int]):
             self._running = None
 
     def state_dict(self) -> dict[str, Any]:
-        """What has been taken. The state of any rank resumes on any number of them.
+        """The position in the epoch. The state of any rank resumes on any number of ranks.
 
         Raises
         ------
         UsageError
-            A loader with worker processes has taken indices, and it alone knows how many of them were used. Between epochs,
-            :meth:`set_epoch` says that all were.
+            A loader with worker processes has taken indices, and only it knows how many of them were used. Between
+            epochs, :meth:`set_epoch` declares that all were.
         """
         # `StatefulDataLoader` asks, and counts itself.
         if self._workers > 0 and _workers_of_caller() is None:
@@ -148,9 +151,10 @@ class Sampler(TorchSampler[int]):
 
 
 def _workers_of_caller() -> int | None:
-    """Worker processes of the loader that calls; None if no loader does.
+    """The number of worker processes of the loader that calls; None if no loader does.
 
-    A sampler is not told who takes its indices, and a loader's iteration takes them in a method of its own.
+    A sampler does not learn who takes its indices, but a loader's iteration takes them in a method of its class,
+    which is on the stack.
     """
     frame = sys._getframe(2)
     while frame is not None:
@@ -182,13 +186,13 @@ class _Indices(Iterator[int]):
         self._epoch: int | None = None
         self._taken = 0
         self._order: GlobalOrder | None = None
-        #: Indices that lie ready, and the place in the epoch of the first of them.
+        #: Indices that are ready, and the position of the first one in the epoch.
         self._block: list[int] = []
         self._block_start = 0
 
     @property
     def place(self) -> _Place:
-        """What has been taken, or where it would begin."""
+        """The position that has been reached, or at which it would begin."""
         return self._sampler._start if self._epoch is None else _Place(self._epoch, self._taken)
 
     def __next__(self) -> int:

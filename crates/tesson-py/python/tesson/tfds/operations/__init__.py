@@ -1,8 +1,8 @@
-"""What datasets do with their elements: one operation a file.
+"""Operations of datasets on their elements, one in each file.
 
-Operations on the order of examples (shuffle, repeat, skip, take, shard, prefetch) are part of the plan where nothing but order
-is asked for. On elements that only Python has, results of functions and batches, they are :class:`Ordered`, whose order is the
-plan's.
+Operations on the order of examples (shuffle, repeat, skip, take, shard, prefetch) are part of the plan as long as
+only the order is involved. On elements that only Python has, results of functions and batches, they are
+:class:`Ordered`, with the plan's order.
 """
 
 from .batch import Batch

@@ -71,7 +71,7 @@ class BatchIterator(UnaryIterator):
     def _skip(self, count: int) -> int:
         if count == 0:
             return 0
-        # What has been taken for a batch that failed belongs to the first one.
+        # Elements that were taken for a batch that failed belong to the first one.
         size, taken = self._node.batch_size, len(self._unfinished or ())
         self._unfinished = None
         whole, rest = divmod(taken + self._input.skip(count * size - taken), size)

@@ -12,7 +12,7 @@ from .node import Node, OperationIterator, Saved, Traversal, Unary
 
 @dataclass(frozen=True)
 class CachedPass:
-    """The pass that a cache gives again."""
+    """The pass that a cache repeats."""
 
     begun: Mapping[str, Any]
     """Where the input stood at its beginning."""
@@ -21,10 +21,10 @@ class CachedPass:
 
 
 class Cache(Unary):
-    """The elements of the first complete pass, in memory; each later pass gives the same in the same order.
+    """Keeps the elements of the first complete pass in memory; each later pass delivers the same in the same order.
 
-    As in tf.data, a shuffle below gives one order for ever, and a pass that is left early caches nothing. In another process
-    the elements are read again, from where that pass began.
+    As in tf.data, a shuffle below has the same order in every pass, and a pass that is left early caches nothing. In
+    another process the elements are read again, from where that pass began.
     """
 
     name = "cache"
@@ -73,7 +73,7 @@ class CacheIterator(OperationIterator):
             self._node.cached = CachedPass(self._begun, self._elements)
             raise
         self._given += 1
-        # The user may write to what is given.
+        # The user may write to delivered elements.
         return copy.deepcopy(element)
 
     def _take(self) -> Any:
@@ -112,7 +112,7 @@ class CacheIterator(OperationIterator):
         self._begin(cached, force)
         if self._input is not None and given > 0:
             self._input.skip(given)
-            # What was passed over is not kept, so this pass fills no memory.
+            # Skipped elements are not kept, so this pass fills no cache.
             self._elements = None
         self._given = given
         self._node.cached = cached if is_cached else None

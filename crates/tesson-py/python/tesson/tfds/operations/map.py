@@ -22,7 +22,7 @@ class Map(Unary):
         return MapIterator(self)
 
     def element_spec(self) -> Any:
-        """What the function makes of the first element: its types, and how many dimensions there are."""
+        """The spec of the function's result for the first element: its types and numbers of dimensions."""
         return spec_of(self.example(0, 0))
 
     @property
@@ -57,5 +57,5 @@ class MapIterator(UnaryIterator):
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """What a function is called."""
+    """The name of a function."""
     return str(getattr(function, "__name__", None) or repr(function))

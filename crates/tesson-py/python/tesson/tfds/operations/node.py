@@ -1,8 +1,8 @@
-"""What datasets are made of: nodes, and the passes over them.
+"""The nodes of datasets, and the passes over them.
 
-A node is where examples come from, or an operation on other nodes; one file each. Nodes are descriptions and hold no
+A node is a source of examples, or an operation on other nodes, with a file for each. Nodes are descriptions and hold no
 position: :meth:`Node.begin` makes an iterator for one pass, which holds all of it. An operation's state is the state of its
-input and a few counters, so that resuming costs nothing that has been read already.
+input and a few counters, so that resuming reads nothing again.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 AUTOTUNE = -1
-"""What ``tf.data`` takes for a number that it is to choose itself; accepted and without effect."""
+"""The value by which ``tf.data`` chooses a number itself; accepted and ignored."""
 INFINITE_CARDINALITY = -1
 """The cardinality of a dataset without an end."""
 UNKNOWN_CARDINALITY = -2
-"""The cardinality of a dataset whose elements have to be counted."""
+"""The cardinality of a dataset with elements that have to be counted."""
 
 _INTERRUPT = "an interrupt"
 
 
 class Traversal(Protocol[T_co]):
-    """One pass: an iterator that says where it stands."""
+    """One pass: an iterator with a state."""
 
     def __iter__(self) -> Iterator[T_co]: ...
     def __next__(self) -> T_co: ...
@@ -38,10 +38,10 @@ class Traversal(Protocol[T_co]):
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
 
     def put_back(self) -> None:
-        """Go back to before the element that was given last, if nothing has been done since."""
+        """Go back to before the last element delivered, if nothing has been done since."""
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
-        """Where the iterator stands, in a dictionary that ``json`` can write."""
+        """The position of the iterator, in a dictionary that ``json`` can write."""
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken."""
@@ -67,7 +67,7 @@ class Node(ABC):
         """Elements of a pass, by tf.data's rules."""
 
     def counted_length(self) -> int:
-        """The same, of examples that have to be counted their number."""
+        """The cardinality, but for examples that have to be counted their number."""
         return self.cardinality()
 
     @abstractmethod
@@ -76,12 +76,12 @@ class Node(ABC):
 
     @property
     def spec_is_declared(self) -> bool:
-        """Whether the spec follows from the dataset's features, without calling a function."""
+        """True if the spec follows from the dataset's features, without calling a function."""
         return all(node.spec_is_declared for node in self.inputs)
 
     @property
     def reshuffles(self) -> bool:
-        """Whether passes differ in their order."""
+        """True if passes differ in their order."""
         return any(node.reshuffles for node in self.inputs)
 
     @property
@@ -94,12 +94,12 @@ class Node(ABC):
         return [begun for node in self.inputs for begun in node.passes_begun()]
 
     def set_passes(self, begun: Iterator[int]) -> None:
-        """Sets what :meth:`passes_begun` gives."""
+        """Set the result of :meth:`passes_begun`."""
         for node in self.inputs:
             node.set_passes(begun)
 
     def backup(self) -> Callable[[], None]:
-        """What makes passes count from where they count now."""
+        """A function that restores the present count of passes."""
         return all_of([node.backup() for node in self.inputs])
 
     def example(self, i: int, epoch: int) -> Any:
@@ -144,32 +144,32 @@ class Unary(Node):
 
 
 class OperationIterator(ABC, Iterator[Any]):
-    """One pass over the elements of an operation. It is read from one thread at a time, others wait.
+    """One pass over the elements of an operation. It is read by one thread at a time while others wait.
 
-    ``state_dict()`` is exact after each element: it holds the state of the input and the operation's own counters. If a
-    user's function or the input raises, ``next()`` tries the same element again, and nothing is lost; a state can be had
-    before and after, but not there. After a ``skip()`` that raises a state has to be loaded: how many elements it passed over is
-    unknown. A state that is refused leaves the iterator as it was.
+    ``state_dict()`` is exact after each element: it holds the state of the input and the operation's own counters. If
+    a user's function or the input raises, ``next()`` tries the same element again, and nothing is lost; a state can
+    be taken before and after, but not in between. After a ``skip()`` that raises, a state must be loaded: the number
+    of skipped elements is unknown. A state that is refused does not change the iterator.
 
-    Ctrl-C comes between any two steps of Python, also where an element has just been taken from the input. The iterator that the loop
-    has then goes back to before the element: to a state that it has kept, and over the elements given since.
+    Ctrl-C comes between any two steps of Python, even after an element has just been taken from the input. The
+    iterator then goes back to before the element: to a state that it has kept, and past the elements delivered since.
     """
 
     KEPT_EVERY: ClassVar[int] = 4096
-    """Elements from one kept state to the next: so many are passed over at most after Ctrl-C."""
+    """Elements from one kept state to the next: the most that are skipped after Ctrl-C."""
 
     _unfinished: Any = None
-    """What has been taken from the input for an element that is not finished."""
+    """Elements that were taken from the input for an element that is not finished."""
     _step_of: Process | None = None
     """The process in which a step has begun and not ended: another one where the child of a fork lacks the thread that took it."""
     _left_by: str | None = None
-    """What has ended a step or a load in its middle."""
+    """The exception that has ended a step or a load in its middle."""
     _kept: Mapping[str, Any] | None = None
     """A state to go back to, of an iterator that is no other one's input."""
     _given_since: int = 0
-    """Elements given since."""
+    """Elements delivered since."""
     _due: float = math.inf
-    """Elements given when the next state is kept."""
+    """The number of elements delivered at which the next state is kept."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -197,7 +197,7 @@ class OperationIterator(ABC, Iterator[Any]):
         return skipped
 
     def put_back(self) -> None:
-        """Go back to before the element that was given last, if nothing has been done since."""
+        """Go back to before the last element delivered, if nothing has been done since."""
         if self._given_since > 0 and self._kept is not None:
             self._given_since -= 1
             self._left_by = _INTERRUPT
@@ -210,7 +210,7 @@ class OperationIterator(ABC, Iterator[Any]):
             pass
 
     def _go_back(self, kept: Mapping[str, Any]) -> None:
-        """Goes back to before the element in whose middle an interrupt came."""
+        """Go back to before the element that an interrupt has stopped."""
         try:
             self._load(kept, True)
             Saved(self._node.name, kept).set_passes("passes", self._node)
@@ -259,12 +259,12 @@ class OperationIterator(ABC, Iterator[Any]):
         try:
             return self._skip(count)
         except Exception:
-            # Who asked does not know how many were passed over.
+            # The caller does not know how many were skipped.
             self._left_by = "an error while it passed over elements"
             raise
 
     def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
-        """Where the iterator stands: restored, here or in another process, it continues with the next element.
+        """The position of the iterator. Restored, here or in another process, it continues with the next element.
 
         ``include_buffers`` is passed on to the examples' iterator.
         """
@@ -281,7 +281,7 @@ class OperationIterator(ABC, Iterator[Any]):
             go_back = all_of([self.backup(), self._node.backup()])
             try:
                 self._load(state, force)
-                # After it: what was begun on the way there counts for nothing.
+                # Afterwards, since passes that were begun on the way there do not count.
                 Saved(self._node.name, state).set_passes("passes", self._node)
                 self._kept, self._given_since = None, 0
                 if self._due < math.inf:
@@ -294,7 +294,7 @@ class OperationIterator(ABC, Iterator[Any]):
                 raise
 
     def backup(self) -> Callable[[], None]:
-        """What brings the iterator back to where it stands now, also in the middle of an element."""
+        """A function that brings the iterator back to its present position, even in the middle of an element."""
         fields = dict(vars(self))
         inputs = all_of([backup_of(source) for source in self._sources()])
 
@@ -373,7 +373,7 @@ class UnaryIterator(OperationIterator):
 
 
 def all_of(steps: list[Callable[[], None]]) -> Callable[[], None]:
-    """What takes all of these steps."""
+    """A function that takes all of these steps."""
 
     def take() -> None:
         for step in steps:
@@ -383,7 +383,7 @@ def all_of(steps: list[Callable[[], None]]) -> Callable[[], None]:
 
 
 def backup_of(iterator: Traversal[Any]) -> Callable[[], None]:
-    """What brings an operation's input back to where it stands now."""
+    """A function that brings an operation's input back to its present position."""
     if isinstance(iterator, OperationIterator):
         return iterator.backup()
     state = iterator.state_dict()
@@ -410,13 +410,13 @@ def load(iterator: Traversal[Any], state: Mapping[str, Any], force: bool) -> Non
 
 @dataclass(frozen=True)
 class Saved:
-    """The fields of a state, each checked when it is asked for."""
+    """The fields of a state, each checked when it is read."""
 
     operation: str
     fields: Mapping[str, Any]
 
     def count(self, name: str, most: int | None = None) -> int:
-        """A number of something, of at most so many."""
+        """A count with an upper limit."""
         value = self.fields.get(name)
         if _is_count(value) and (most is None or value <= most):
             return value
@@ -448,7 +448,7 @@ class Saved:
         node.set_passes(iter(value))
 
     def states(self, name: str, count: int) -> list[Mapping[str, Any]]:
-        """The states of so many inputs."""
+        """The states of a number of inputs."""
         value = self.fields.get(name)
         if isinstance(value, (list, tuple)) and len(value) == count:
             return list(value)
@@ -470,7 +470,7 @@ def _is_count(value: Any) -> TypeGuard[int]:
 
 
 def check_operation(state: Mapping[str, Any], expected: str | None) -> None:
-    """Refuses the state of another operation; ``None`` stands for examples themselves."""
+    """Refuse the state of another operation; ``None`` is that of the examples themselves."""
     if not isinstance(state, Mapping):
         what = f"found {state!r}, expected a state: the dictionary that state_dict() gives"
         raise ResumeError(

@@ -1,6 +1,6 @@
 """``repeat``, ``skip``, ``take``, ``shard`` and ``prefetch`` of elements that only Python has: batches, results of functions.
 
-What they do is Rust's (``ElementOrder``), as it is for examples: it says what it wants of the input, step by step.
+Rust decides their order (``ElementOrder``), as for examples: it requests input step by step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Ordered(Unary):
         self.global_seed = global_seed
         ((self.name, self.argument),) = op.items()
         self.is_idle: bool = _tesson.is_idle(op)
-        """Whether the operation changes nothing. As tf.data does, it is left out."""
+        """True if the operation changes nothing. As in tf.data, it is then left out."""
 
     def order(self, number: int = 0) -> _tesson.ElementOrder:
         """The order of a pass; shuffles number them."""
@@ -82,7 +82,7 @@ class OrderedIterator(OperationIterator):
     def __init__(self, node: Ordered, number: int = 0) -> None:
         super().__init__(node)
         self._order = node.order(number)
-        # Operations that give nothing (`take(0)`) do not begin their input.
+        # Operations without elements (`take(0)`) do not begin their input.
         self._input: Traversal[Any] | None = None
         self._element: Any = None
         self._answer(self._order.resume())
@@ -97,7 +97,7 @@ class OrderedIterator(OperationIterator):
         return self._answer(self._order.skip(count))[1]
 
     def _answer(self, step: tuple[str, int]) -> tuple[str, int]:
-        """Does what the order wants of the input until it has an answer."""
+        """Fulfil the order's requests for input until it has an answer."""
         order = self._order
         while True:
             word, number = step

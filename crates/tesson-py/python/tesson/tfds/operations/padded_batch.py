@@ -33,7 +33,7 @@ class PaddedBatch(Batch):
         return (self._made_of_examples() if is_plain else None) or BatchIterator(self, self._padded)
 
     def element_spec(self) -> Any:
-        """Dimensions that are padded to are known if they were given, or are fixed."""
+        """The padded dimensions are known if they are fixed or were set."""
 
         def of_value(spec: Any, keys: Keys) -> Any:
             members = children(spec)
@@ -60,7 +60,7 @@ class PaddedBatch(Batch):
         return result
 
     def _shape(self, arrays: list[np.ndarray], keys: Keys) -> tuple[int, ...]:
-        """What arrays are padded to: the longest in each dimension that is not given."""
+        """The shape to which arrays are padded: in each dimension that is not set the longest."""
         if len({of.ndim for of in arrays}) > 1:
             raise ValueError(f"{shown(keys)}: elements have {sorted({of.ndim for of in arrays})} dimensions, expected one number")
         longest = tuple(max(of.shape[d] for of in arrays) for d in range(arrays[0].ndim))
@@ -78,7 +78,7 @@ class PaddedBatch(Batch):
         return shape
 
     def _value(self, dtype: np.dtype[Any], keys: Keys) -> Any:
-        """What arrays are padded with."""
+        """The value with which arrays are padded."""
         value = _given(self.padding_values, keys, lambda of: not isinstance(of, (Mapping, tuple)))
         if value is None:
             return b"" if dtype == object else np.zeros((), dtype)[()]
@@ -102,7 +102,7 @@ def _is_shape(of: Any) -> bool:
 
 
 def _given(tree: Any, keys: Keys, is_leaf: Callable[[Any], bool]) -> Any:
-    """What a structure of options says of a value: one for all, or one at the same place."""
+    """The option for a value: one for all, or the one at the same position of a structure."""
     for key in keys:
         if tree is None or is_leaf(tree):
             return tree

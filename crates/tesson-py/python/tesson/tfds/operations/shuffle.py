@@ -14,9 +14,9 @@ from .ordered import Ordered, OrderedIterator
 
 
 class Shuffle(Ordered):
-    """Each element is drawn from a buffer of so many, by tf.data's algorithm.
+    """Draws each element from a buffer, by tf.data's algorithm.
 
-    Passes are counted here, so all datasets that are made of this one go on counting where the last one was.
+    Passes are counted here, so all datasets that are made of this one continue its count.
     """
 
     def __init__(self, input: Node, op: dict[str, Any], global_seed: int | None) -> None:
@@ -53,8 +53,8 @@ class Shuffle(Ordered):
 class ShuffleIterator(OrderedIterator):
     """One pass of a :class:`Shuffle`.
 
-    Its state says how many elements have been taken in and drawn. What the buffer held follows from that; restoring goes
-    through the input from the beginning of the pass, and reads of it what the buffer held.
+    Its state has the numbers of elements that were taken and drawn. The contents of the buffer follow from that;
+    restoring goes through the input from the beginning of the pass, and reads only the elements that the buffer held.
     """
 
     _node: Shuffle
@@ -82,7 +82,7 @@ class ShuffleIterator(OrderedIterator):
 
     def _position(self, include_buffers: bool) -> dict[str, Any]:
         position = self._order.position()
-        # It is said by the state of the input.
+        # The state of the input has it.
         del position["has_begun"]
         return {**position, "input_at_beginning": self._begun}
 
@@ -103,7 +103,7 @@ class ShuffleIterator(OrderedIterator):
 
 
 def _read_again(source: Traversal[Any], order: _tesson.ElementOrder, at: Mapping[str, int]) -> dict[int, Any]:
-    """The elements that the buffer holds, by their numbers; the input stands after all that was taken in then."""
+    """Read the elements of the buffer again, by their numbers; the input is then after all that were taken."""
     pushed, has_ended = at["pushed"], at["has_ended"]
     held, position = {}, 0
     for number in sorted(order.held()):

@@ -56,7 +56,7 @@ def like(element: Any, members: dict[Any, Any]) -> Any:
 
 
 def map_values(function: Callable[[Any], Any], element: Any) -> Any:
-    """The same structure of the function's results."""
+    """A structure with each value replaced by the function's result."""
     members = children(element)
     if members is None:
         return function(element)
@@ -79,7 +79,7 @@ def shown(keys: Keys) -> str:
 
 
 def together(function: Callable[[list[Any], Keys], Any], elements: list[Any], keys: Keys = ()) -> Any:
-    """One structure of what the function makes of all elements' values at the same keys."""
+    """One structure with the function's results for the values of all elements at the same keys."""
     first = children(elements[0])
     rest = [children(element) for element in elements]
     for i, members in enumerate(rest):
@@ -119,7 +119,7 @@ def array(value: Any) -> np.ndarray:
 
 
 def is_list_like(value: Any) -> bool:
-    """Whether values of batches are lists, since no array holds them."""
+    """True if values of batches are lists, since no array can hold them."""
     return isinstance(value, (Ragged, NestedDataset))
 
 

@@ -1,4 +1,4 @@
-"""``unbatch``: the rows of each element as elements of their own."""
+"""``unbatch``: makes each row of an element an element."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class UnbatchIterator(UnaryIterator):
         self._given, self._rows = 0, lengths.pop()
 
     def _position(self, include_buffers: bool) -> dict[str, Any]:
-        # Where all of a batch has been given, there is nothing to read again.
+        # If all of a batch has been delivered, there is nothing to read again.
         is_within = self._given < self._rows
         return {
             "given": self._given if is_within else 0,

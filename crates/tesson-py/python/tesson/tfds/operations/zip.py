@@ -9,7 +9,7 @@ from .structure import map_values, values
 
 
 class Zip(Node):
-    """For each element of the shortest dataset one of each, in the structure that the datasets were given in."""
+    """Combines one element of each dataset, in the structure of the datasets, up to the end of the shortest."""
 
     name = "zip"
 
@@ -46,7 +46,7 @@ class Zip(Node):
 
 
 class ZipIterator(OperationIterator):
-    """One pass of a :class:`Zip`; it ends with the first dataset that ends, and those after that one are not asked."""
+    """One pass of a :class:`Zip`; it ends with the first dataset that ends, and no element is taken from those after it."""
 
     _node: Zip
 
