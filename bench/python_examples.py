@@ -1,9 +1,9 @@
-"""How fast the examples of a prepared dataset come into Python: examples a second, the best of several rounds.
+"""The speed of reading examples of a prepared dataset into Python: examples a second, the best of several rounds.
 
     python bench/python_examples.py [--examples N] [--json]
 
 Examples of one integer each in TFRecord files, every checksum checked; the files are in the page cache. ``one at a time`` is
-``for example in dataset``, a dictionary with a NumPy scalar for each example; ``batches`` hands out dictionaries of arrays.
+``for example in dataset``, a dictionary with a NumPy scalar for each example; ``batches`` delivers dictionaries of arrays.
 Build the extension with ``maturin develop --release`` first, and compare ratios: other work on the machine shows at once.
 """
 
@@ -34,7 +34,7 @@ def rate(n: int, examples: Callable[[], Iterable[object]]) -> float:
 
 
 def scalars(builder: tfds.Builder, n: int) -> float:
-    """What Python and NumPy alone need for dictionaries of scalars that are there already."""
+    """Measure Python and NumPy alone, which make dictionaries of existing scalars."""
     (column,) = builder.as_dataset("train", batch_size=-1).values()
     best = float("inf")
     for _ in range(ROUNDS):

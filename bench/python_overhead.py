@@ -1,10 +1,10 @@
-"""What a call from Python costs, apart from the data: microseconds, the best of several rounds.
+"""The cost of a call from Python apart from the data: microseconds, the best of several rounds.
 
     python bench/python_overhead.py [--json]
 
-The corpus is a small file of one-sample sequences, so reading and parsing take next to nothing, and minibatches of one
-sequence show the fixed costs. Build the extension with ``maturin develop --release`` first. Where PyTorch or JAX is installed,
-what a step takes there follows, beside what the framework takes for the same arrays without a source.
+The corpus is a small file of one-sample sequences, so reading and parsing take next to nothing, and minibatches of
+one sequence show the fixed costs. Build the extension with ``maturin develop --release`` first. If PyTorch or JAX is
+installed, the cost of a step there follows, compared with that of the framework for the same arrays without a source.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def measure_torch(file: Path) -> dict[str, float]:
     import tesson.torch
 
     class Nothing(IterableDataset):
-        """The same batch again and again."""
+        """One batch, repeated."""
 
         def __iter__(self) -> Iterator[object]:
             return itertools.repeat({"x": torch.zeros(1, 4), "y": torch.zeros(1, dtype=torch.int64)})

@@ -1,10 +1,10 @@
-"""How fast a corpus comes into Python as NumPy views: MB of its text a second.
+"""The speed of reading a corpus into Python as NumPy views: MB of its text a second.
 
     python bench/python_reading.py KIND FILE [--randomize] [--threads N] [--rounds N] [--json]
 
-One sweep in minibatches of 256 samples, opening included; of each stream the arrays are asked for, as a training loop
-would do before it hands them on. KIND and FILE are those of ``tesson-bench corpus``, whose ``read`` does the same in Rust.
-Build the extension with ``maturin develop --release`` first.
+One sweep in minibatches of 256 samples, opening included; the arrays of each stream are fetched, as a training loop
+would do before it passes them on. KIND and FILE are those of ``tesson-bench corpus``; ``tesson-bench read`` measures
+the same in Rust. Build the extension with ``maturin develop --release`` first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast a corpus comes into PyTorch's loops, beside the Python API's own: steps a second, and each loop's share of them.
+"""The speed of PyTorch's loops over a corpus, compared with the Python API's own: steps a second, and each loop's share of them.
 
     python bench/python_torch.py FILE [--model] [--size N] [--threads N] [--rounds N] [--json]
 
@@ -6,12 +6,13 @@ One sweep in minibatches of 256 samples, opening included. All loops do nothing 
 linear classifier on it. FILE is a corpus of ``tesson-bench``, ``dense`` or ``mnist``. Build the extension with
 ``maturin develop --release`` first.
 
-A share compares sweeps of the same round, some seconds apart, so a machine that is slower for a minute changes no share. The loops
-of a round run in a random order. The median share of all rounds, which is not the share of the medians, comes with its 95 % confidence
-interval. The Python API runs twice in each round: what its second run has is what the machine can tell apart.
+A share compares sweeps of the same round, some seconds apart, so a machine that is slower for a minute changes no
+share. The loops of a round run in a random order. The median share of all rounds, which is not the share of the
+medians, comes with its 95 % confidence interval. The Python API runs twice in each round: the share of its second run
+shows the resolution of the measurement.
 
-"DataLoader, arrays handed on" is what PyTorch's class leaves of the Python API's loop when nothing is made of a minibatch:
-no dataset can do more in it.
+"DataLoader, arrays handed on" is the share that PyTorch's class reaches of the Python API's loop if minibatches are
+not converted at all: no dataset can do better in it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 CLASSES = 10
 STREAMS = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=CLASSES, is_sparse=True))
-#: The loop that the others are compared with, and the same once more, which shows how far the machine can be trusted.
+#: The loop with which the others are compared, and its repetition, which shows the noise of the machine.
 API = "Python API"
 API_AGAIN = "Python API, again"
 #: A loop's batches as tensors of samples and classes.
@@ -70,7 +71,7 @@ def dataset(source: MinibatchSource, size: int) -> tesson.torch.IterableDataset:
     return tesson.torch.IterableDataset(source, size, layouts={"labels": "classes"})
 
 
-#: What each loop goes over, and how a step gets its tensors from it.
+#: The iterable of each loop, and the function by which a step gets its tensors.
 LOOPS: dict[str, tuple[Callable[[MinibatchSource, int], Iterable[Any]], Callable[[Iterable[Any]], Tensors]]] = {
     API: (Arrays, from_arrays),
     API_AGAIN: (Arrays, from_arrays),

@@ -1,8 +1,8 @@
 """Cuts, mirrors and scales pictures and the masks of their segmentation alike, with NumPy alone.
 
-A mask says of each pixel which class it is. Random transforms of the same name draw the same numbers for a key in both
-streams, whatever stands beside them in their lists: here pictures are scaled to the size of their masks before they are cut, and
-get other colours afterwards. Give one of them a ``seed`` of its own where they are to differ.
+A mask has the class of each pixel. Random transforms of the same name draw the same numbers for a key in both
+streams, independent of the other transforms in their lists: here pictures are scaled to the size of their masks
+before they are cut, and get other colours afterwards. Give one of them another ``seed`` if they are to differ.
 
 Prints:
 

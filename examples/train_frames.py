@@ -5,12 +5,12 @@
 shows three things:
 
 1. Features come from an HTK archive, labels from a master label file; the two are paired by the names of the utterances. Each
-   frame is a sample with the five frames before and after it, and the classifier learns: on speakers it has not heard, it knows
-   most frames' third of a digit, where the commonest class would be right for a quarter.
+   frame is a sample with the five frames before and after it, and the classifier learns: for speakers it has not
+   heard, it finds the third of a digit for most frames, while the commonest class would be right for a quarter.
 2. A run that is stopped, and resumed by three workers with two threads each, ends with the weights of the run of one worker
    with one thread that is not stopped, to the last bit: with ``randomize="global"`` all workers together get the minibatches
    of one.
-3. What has to be saved for that: the weights, and one small dictionary, which is the same for all workers.
+3. Only this has to be saved: the weights, and one small dictionary, which is the same for all workers.
 
 A run can also be stopped and continued by hand, in two processes::
 
@@ -38,7 +38,7 @@ LEARNING_RATE = 0.05
 
 
 def open_source(name, sweeps, randomize: bool | Literal["global"] = "global", **options):
-    """The frames of one part of the corpus, each with its neighbours and its label, for so many sweeps."""
+    """The frames of one part of the corpus, each with its neighbours and its label, for a number of sweeps."""
     features = StreamDef(scp=SPEECH / f"{name}.scp", shape=FILTERS, context=(CONTEXT, CONTEXT))
     labels = StreamDef(mlf=SPEECH / f"{name}.mlf", shape=CLASSES)
     deserializers = [
@@ -52,7 +52,7 @@ def open_source(name, sweeps, randomize: bool | Literal["global"] = "global", **
 
 @contextmanager
 def open_workers(sweeps, workers=1, threads=1, state=None):
-    """A source for each worker, which may go on from a state. Here one process has them all; in practice each has its own."""
+    """A source for each worker, optionally resumed from a state. Here one process has them all; in practice each has its own."""
     with ExitStack() as stack:
         sources = []
         for rank in range(workers):
@@ -85,7 +85,7 @@ def gradient(weights, frames, classes):
 
 
 def train(sources, weights, minibatch_size, stop_after=None):
-    """Trains the weights in place, to the end of the data or for so many minibatches. `sources` are those of all workers."""
+    """Trains the weights in place, to the end of the data or for a number of minibatches. `sources` are those of all workers."""
     shares = zip(*(source.minibatches(minibatch_size) for source in sources), strict=True)
     for count, minibatches in enumerate(shares, start=1):
         weights -= LEARNING_RATE * gradient(weights, *arrays(minibatches))
@@ -112,7 +112,7 @@ def state_of(sources):
 
 
 def run(arguments):
-    """One run, or a part of one, whose weights are kept in a file together with the state of the same moment."""
+    """One run, or a part of one. Its weights are kept in a file together with the state of the same moment."""
     weights, state = new_weights(), None
     if arguments.resume:
         with np.load(arguments.weights) as saved:

@@ -7,9 +7,9 @@ shows three things:
 1. Each sweep has other crops of the same pictures, and the classifier learns: on pictures it has not seen, in an archive, it
    does far better than chance.
 2. A run that is stopped, and resumed by three workers with two threads each, ends with the weights of the run of one worker
-   with one thread that is not stopped, to the last bit. What is random in a picture depends on the seed, the sweep and the
-   picture's key alone, and with ``randomize="global"`` all workers together get the minibatches of one.
-3. What has to be saved for that: the weights, and one small dictionary, which is the same for all workers.
+   with one thread that is not stopped, to the last bit. The random changes of a picture depend on the seed, the sweep
+   and the picture's key alone, and with ``randomize="global"`` all workers together get the minibatches of one.
+3. Only this has to be saved: the weights, and one small dictionary, which is the same for all workers.
 
 A run can also be stopped and continued by hand, in two processes::
 
@@ -45,7 +45,7 @@ WHOLE = [t.scale(width=SIDE, height=SIDE, channels=1)]
 
 
 def open_source(name, transforms, sweeps, randomize: bool | Literal["global"] = "global", **options):
-    """The gray pictures that a map lists, for so many sweeps."""
+    """The gray pictures that a map lists, for a number of sweeps."""
     streams = StreamDefs(
         features=StreamDef(field="image", transforms=transforms),
         labels=StreamDef(field="label", shape=CLASSES),
@@ -56,7 +56,7 @@ def open_source(name, transforms, sweeps, randomize: bool | Literal["global"] = 
 
 @contextmanager
 def open_workers(sweeps, workers=1, threads=1, state=None):
-    """A source for each worker, which may go on from a state. Here one process has them all; in practice each has its own."""
+    """A source for each worker, optionally resumed from a state. Here one process has them all; in practice each has its own."""
     with ExitStack() as stack:
         sources = []
         for rank in range(workers):
@@ -90,7 +90,7 @@ def gradient(weights, rows, classes):
 
 
 def train(sources, weights, minibatch_size, stop_after=None):
-    """Trains the weights in place, to the end of the data or for so many minibatches. `sources` are those of all workers."""
+    """Trains the weights in place, to the end of the data or for a number of minibatches. `sources` are those of all workers."""
     shares = zip(*(source.minibatches(minibatch_size) for source in sources), strict=True)
     for count, minibatches in enumerate(shares, start=1):
         weights -= LEARNING_RATE * gradient(weights, *arrays(minibatches))
@@ -99,7 +99,7 @@ def train(sources, weights, minibatch_size, stop_after=None):
 
 
 def accuracy(weights):
-    """The share of test pictures whose shape is recognized."""
+    """The share of test pictures with a correctly recognized shape."""
     with open_source("test_map.txt", WHOLE, sweeps=1, randomize=False) as source:
         rows, classes = arrays([source.next_minibatch(1000)])
     return float(((rows @ weights[:-1] + weights[-1]).argmax(axis=1) == classes).mean())
@@ -116,7 +116,7 @@ def state_of(sources):
 
 
 def run(arguments):
-    """One run, or a part of one, whose weights are kept in a file together with the state of the same moment."""
+    """One run, or a part of one. Its weights are kept in a file together with the state of the same moment."""
     weights, state = new_weights(), None
     if arguments.resume:
         with np.load(arguments.weights) as saved:

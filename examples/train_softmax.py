@@ -6,7 +6,7 @@ shows three things:
 
 1. The classifier learns: on digits it has not seen it does far better than one trained on shuffled labels.
 2. A run that is stopped and resumed ends with the weights of a run that is not, to the last bit.
-3. What has to be saved for that: the weights, and a small dictionary from the source.
+3. Only this has to be saved: the weights, and a small dictionary from the source.
 
 A run can also be stopped and continued by hand, in two processes::
 
@@ -33,7 +33,7 @@ LEARNING_RATE = 0.5
 
 
 def open_source(name, sweeps, randomize=True, seed=1):
-    """The digits of one file, for so many sweeps."""
+    """The digits of one file, for a number of sweeps."""
     streams = StreamDefs(
         features=StreamDef(shape=PIXELS),
         labels=StreamDef(shape=CLASSES, is_sparse=True),
@@ -60,7 +60,7 @@ def gradient(weights, images, digits):
 
 
 def train(source, weights, minibatch_size, relabel=None, stop_after=None):
-    """Trains the weights in place, to the end of the data or for so many minibatches.
+    """Trains the weights in place, to the end of the data or for a number of minibatches.
 
     `relabel` is a table from a sequence's key (the line of its image, from 0) to the digit to learn instead.
     """
@@ -74,7 +74,7 @@ def train(source, weights, minibatch_size, relabel=None, stop_after=None):
 
 
 def accuracy(weights):
-    """The share of test images whose digit is recognized."""
+    """The share of test images with a correctly recognized digit."""
     with open_source("test.ctf", sweeps=1, randomize=False) as source:
         images, digits = arrays(source.next_minibatch(100_000))
     found = (images @ weights[:-1] + weights[-1]).argmax(axis=1)
@@ -98,14 +98,14 @@ def save(path, weights, source):
 
 
 def load(path, source):
-    """The weights of a saved run, whose source resumes where that one stood."""
+    """The weights of a saved run; the source resumes at its position."""
     with np.load(path) as saved:
         source.restore_from_checkpoint(json.loads(str(saved["state"])))
         return saved["weights"]
 
 
 def run(arguments):
-    """One run, or a part of one, whose weights are kept in a file."""
+    """One run, or a part of one, with its weights in a file."""
     with open_source("train.ctf", arguments.sweeps) as source:
         weights = load(arguments.weights, source) if arguments.resume else new_weights()
         train(source, weights, arguments.minibatch_size, stop_after=arguments.stop_after)

@@ -33,7 +33,8 @@ with MinibatchSource.from_config(Path(__file__).with_name("images_joined.cntk"))
     for minibatch in source:
         pictures, regions = minibatch["features"], minibatch["regions"]
         print(f"pictures {pictures.shape}, regions {regions.shape} of which each picture has {regions.lengths.tolist()}")
-        # `regions` and `regionLabels` have the same samples in the same order; `lengths` says which picture each belongs to.
+        # `regions` and `regionLabels` have the same samples in the same order; `lengths` has the number of regions of
+        # each picture.
         picture_of = np.repeat(np.arange(minibatch.num_sequences), regions.lengths)
         paired, labels = minibatch.paired("regions", "regionLabels")
         for number, region, label in zip(picture_of, paired.samples, labels.class_indices, strict=True):

@@ -68,13 +68,13 @@ class Run:
         self.steps = 0
 
     def replicated(self, arrays):
-        """The same values on all devices."""
+        """A copy of the values on each device."""
         return {name: jax.make_array_from_process_local_data(self.everywhere, array) for name, array in arrays.items()}
 
     def train(self, steps, checkpoint=None, save_every=None):
         """Trains up to this number of steps. Saves a checkpoint every few steps, and at the end."""
         while self.steps < steps:
-            # Each loop is a sweep of the digits, in an order of its own; the first one after a resume is what was left of one.
+            # Each loop is a sweep of the digits in another order; the first one after a resume is the rest of one.
             for batch in self.batches:
                 self.step(batch)
                 self.steps += 1
@@ -87,7 +87,7 @@ class Run:
         self.weights = updated(self.weights, batch)
 
     def state(self):
-        """What a checkpoint holds: arrays by name. The state of the data counts what was trained on, not what was prefetched."""
+        """The arrays of a checkpoint by name. The state of the data counts the minibatches trained on, not those prefetched."""
         data = json.dumps({"steps": self.steps, "batches": self.batches.get_state()})
         return {**{name: np.asarray(array) for name, array in self.weights.items()}, "data": np.array(data)}
 

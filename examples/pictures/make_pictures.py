@@ -23,7 +23,7 @@ from PIL import Image, ImageDraw
 
 HERE = Path(__file__).parent
 SHAPES = ("circle", "square", "triangle")
-#: Shapes are drawn so many times larger, and made smaller for smooth edges.
+#: The factor by which shapes are drawn larger, to be reduced for smooth edges.
 FINE = 4
 
 

@@ -81,7 +81,7 @@ def spoken_part(frames):
 
 
 def segments(digit, frames):
-    """The frames with a margin of silence around the word, and its parts as (first frame, frame behind the last, state)."""
+    """The frames with a margin of silence around the word, and its parts as (first frame, frame after the last, state)."""
     first, last = spoken_part(frames)
     start, end = max(0, first - MARGIN), min(len(frames), last + 1 + MARGIN)
     bounds = np.linspace(first, last + 1, 4).round().astype(int) - start
@@ -141,7 +141,7 @@ def make_recordings(speaker):
 
 
 def file_of(samples, rate):
-    """Samples as a WAV file whose header says how many there are: a synthesizer that writes to a pipe does not know."""
+    """Samples as a WAV file with their number in the header: a synthesizer that writes to a pipe does not know it."""
     sound = io.BytesIO()
     with wave.open(sound, "wb") as file:
         file.setnchannels(1)

@@ -1,4 +1,4 @@
-"""The order of a prepared dataset: what decides it, and going on anywhere in it.
+"""The order of a prepared dataset: what decides it, and resuming anywhere in it.
 
 Walks through the points of TFDS' page on determinism, on a dataset of 1,024 shards that `tfds.Writer` prepares first. Of what
 the page does, a program for TFDS has only two lines otherwise: the import, and the id, which is a tensor there. Prints:
@@ -53,7 +53,7 @@ def show(what, ids):
 
 
 def describe(file):
-    """What is read of a file."""
+    """The range that is read of a file."""
     shard = file.filename.split("-")[-3]
     return f"{shard} {file.skip}+{file.take} of {file.examples_in_shard}"
 
@@ -102,7 +102,7 @@ def main(folder):
     print("one file at a time, train[137:] is the rest:", first_ids(builder, take=-1, read_config=one_by_one)[137:] == rest)
 
     def behind_one_turn(files):
-        """What is left when each of the first 16 files has given the 16 examples of its turn."""
+        """The rest of the files after each of the first 16 has delivered the 16 examples of its turn."""
         begun = [file.replace(skip=file.skip + 16, take=file.take - 16) for file in files[:16]]
         return begun + files[16:]
 

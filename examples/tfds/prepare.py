@@ -1,4 +1,4 @@
-"""Writes small prepared datasets: TFRecord files of ``tf.train.Example``, and what describes them."""
+"""Writes small prepared datasets: TFRecord files of ``tf.train.Example``, and their descriptions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _field(number: int, value: bytes) -> bytes:
 def _feature(value: Any) -> bytes:
     values = [value] if isinstance(value, bytes) else value
     if isinstance(values, list) and not values:
-        # Nothing says what there is none of; a feature without a list is an absent one.
+        # An empty value has no kind; a feature without a list is an absent one.
         return b""
     if isinstance(values, list) and isinstance(values[0], bytes):
         return _field(1, b"".join(_field(1, v) for v in values))

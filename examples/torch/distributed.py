@@ -1,4 +1,4 @@
-"""Trains the network of ``train.py`` in several processes, whose number may change each time that the run is resumed.
+"""Trains the network of ``train.py`` in several processes; their number may change each time that the run is resumed.
 
     torchrun --nproc-per-node 2 examples/torch/distributed.py --checkpoint run.pt --stop-after 50
     mpirun -n 3 python examples/torch/distributed.py --checkpoint run.pt --stop-after 50
@@ -26,9 +26,9 @@ UNIT = 2.0**-40
 def sum_of_gradients(model, batch):
     """The gradients of all samples that the processes hold together, and how many these are.
 
-    ``DistributedDataParallel`` is faster, and takes the same samples in each step. But it sums floats, whose sum depends on how
-    they are distributed, so that weights differ in their last bits between numbers of processes. Here each sample has a
-    gradient of its own, wherever it is computed, and gradients are summed as whole numbers.
+    ``DistributedDataParallel`` is faster, and takes the same samples in each step. But its sum of floats depends on
+    how they are distributed, so that weights differ in their last bits between numbers of processes. Here each sample
+    has its own gradient, in whichever process it is computed, and gradients are summed as whole numbers.
     """
     parameters = list(model.parameters())
     sums = [torch.zeros_like(parameter, dtype=torch.int64) for parameter in parameters]
@@ -58,7 +58,7 @@ class DistributedRun(Run):
 
 
 def join_others():
-    """Makes the process group of what the launcher started: torchrun, mpirun, srun, or nothing."""
+    """Makes the process group for the launcher that was used: torchrun, mpirun, srun, or none."""
     # One thread for each process; small networks gain nothing by more.
     torch.set_num_threads(1)
     world = resolve_world()

@@ -19,9 +19,9 @@ import tesson.torch
 class WithStates:
     """Minibatches, each with the state of the data after it.
 
-    Lightning asks for one minibatch more than it has trained on, to know which is the last one. The state that belongs to a
-    checkpoint is therefore that of the minibatch trained on last, not that of the dataset. Whether an epoch has ended Lightning
-    knows itself: behind its last minibatch it begins the next one.
+    Lightning asks for one minibatch more than it has trained on, to know which is the last one. The state that
+    belongs to a checkpoint is therefore that of the minibatch trained on last, not that of the dataset. Lightning
+    itself knows if an epoch has ended: after its last minibatch it begins the next one.
     """
 
     def __init__(self, dataset):

@@ -64,11 +64,12 @@ class Run:
         self.epoch = 0
 
     def train(self, epochs, checkpoint=None, save_every=None, stop_after=None):
-        """Trains up to this number of epochs, or for so many steps. Saves a checkpoint every few steps, after each epoch and at the end."""
+        """Trains up to this number of epochs, or for a number of steps. Saves a checkpoint every few steps, after
+        each epoch and at the end."""
         loader = tesson.torch.DataLoader(self.dataset)
         steps = 0
         while self.epoch < epochs:
-            # The first iteration after a resume gives what the epoch had left.
+            # The first iteration after a resume delivers the rest of the epoch.
             for batch in loader:
                 self.step(batch)
                 steps += 1

@@ -1,6 +1,6 @@
 """A custom deserializer in Python: a table of comma-separated numbers, a chunk for every four rows.
 
-Order, workers, saving and going on, and joining with other files are not its business. Prints:
+The engine adds order, workers, saving and resuming, and joining with other files. Prints:
 
 prices in the order of the file: 210 280 150 390 200 110 265 160 480 225
 shuffled, worker 0 of 2: 200 390 225 150 480 110 210
@@ -28,7 +28,7 @@ class Table(UserDeserializer):
     def _rows(self, chunk_id):
         return self.rows[chunk_id * self.rows_in_chunk :][: self.rows_in_chunk]
 
-    # Told, so that the table need not be read before the first minibatch.
+    # Declared, so that the table need not be read before the first minibatch.
     def sequence_lengths(self, chunk_id):
         return [1] * len(self._rows(chunk_id))
 
