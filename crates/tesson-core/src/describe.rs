@@ -26,22 +26,23 @@ impl Options<'_> {
     pub fn described(&self, registry: &Registry) -> Result<Section, ConfigError> {
         let mut section = Section::default();
         for spec in self.table().0 {
-            if let Some(value) = self.typed(spec.name, spec.kind, registry)? {
+            if let Some(value) = self.described_option(spec.name, registry)? {
                 section.push(spec.name, value);
             }
         }
         Ok(section)
     }
 
-    fn typed(&self, name: &str, kind: OptionKind, registry: &Registry) -> Result<Option<Value>, ConfigError> {
-        let spec = self
-            .table()
-            .find(name)
-            .filter(|s| s.default == OptionDefault::Absent && self.given(name).is_none());
-        if spec.is_some() {
+    /// What one option means: the value that is given or the default, typed by the kind in its table, if there is one.
+    ///
+    /// # Errors
+    /// As [`Options::described`].
+    pub fn described_option(&self, name: &str, registry: &Registry) -> Result<Option<Value>, ConfigError> {
+        let spec = self.spec(name);
+        if spec.default == OptionDefault::Absent && self.given(name).is_none() {
             return Ok(None);
         }
-        Ok(match kind {
+        Ok(match spec.kind {
             OptionKind::Bool => Some(Value::Bool(self.bool(name)?)),
             OptionKind::Whole => self.whole_if_given(name)?.map(|n| Value::Whole(n.into())),
             OptionKind::Integer => self.integer_if_given(name)?.map(|n| Value::Whole(n.into())),

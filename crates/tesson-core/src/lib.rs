@@ -27,6 +27,7 @@ mod mt19937;
 mod name;
 mod named;
 mod object;
+mod option_set;
 mod option_table;
 mod options;
 mod parallelism;
@@ -70,6 +71,10 @@ pub use mt19937::Mt19937;
 pub use name::{ConfigSpan, Name};
 pub use named::{ListedAt, NamedResource, NamedResources};
 pub use object::Object;
+pub use option_set::{
+    OptionField, OptionSet, OptionType, OptionValue, Place, Placed, Sections, TablePart, WordField,
+    format_of, transform_of,
+};
 pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words};
 pub use options::{Options, repeated};
 pub use parallelism::{OneCore, Parallelism};

@@ -16,6 +16,7 @@ pub struct Options<'a> {
     table: &'static OptionTable,
     section: &'a Section,
     path: String,
+    entry: &'a str,
 }
 
 impl<'a> Options<'a> {
@@ -36,7 +37,7 @@ impl<'a> Options<'a> {
                 return Err(ConfigError::refused(path, &unknown).at(name.span().cloned()));
             }
         }
-        Ok(Options { table, section, path })
+        Ok(Options { table, section, path, entry: "" })
     }
 
     /// The table.
@@ -44,12 +45,17 @@ impl<'a> Options<'a> {
         self.table
     }
 
+    /// The name of this section among those of an option such as `input`; empty where it is not one of those.
+    pub fn entry(&self) -> &'a str {
+        self.entry
+    }
+
     /// The path of an option of this section, for errors.
     pub fn path(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) }
     }
 
-    fn spec(&self, name: &str) -> &'static OptionSpec {
+    pub(crate) fn spec(&self, name: &str) -> &'static OptionSpec {
         self.table.find(name).expect("formats ask for options of their own table")
     }
 
@@ -374,7 +380,9 @@ impl<'a> Options<'a> {
             .map(|(entry, value)| {
                 let path = format!("{}.{entry}", self.path(name));
                 match value {
-                    Value::Section(s) => Ok((entry.as_str(), Options::new(table, s, path)?)),
+                    Value::Section(s) => {
+                        Ok((entry.as_str(), Options { entry, ..Options::new(table, s, path)? }))
+                    }
                     other => {
                         Err(ConfigError::new(path, format!("found {}, expected a section", other.describe())))
                     }

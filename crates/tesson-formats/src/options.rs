@@ -1,6 +1,9 @@
 //! What the option tables of several formats have in common.
 
-use tesson_core::{ConfigError, Element, OptionKind, OptionSpec, Options, Registry, Section, Value, Words};
+use tesson_core::{
+    ConfigError, Element, OptionField, OptionKind, OptionSpec, OptionType, Options, Registry, Section, Value,
+    Words,
+};
 
 /// The types of values that a format's `precision` may be.
 pub(crate) static PRECISIONS: Words<Element, 2> =
@@ -41,6 +44,30 @@ pub(crate) const DEFINES_SIZE: OptionSpec = OptionSpec::with_default(
     "false",
     "Whether this stream is what lengths count.",
 );
+
+/// The transforms of a stream, which are made with the source and described here, where there are any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GivenTransforms;
+
+impl OptionType for GivenTransforms {
+    const KIND: OptionKind = OptionKind::Transforms;
+
+    fn described(
+        &self,
+        options: &Options<'_>,
+        name: &str,
+        registry: &Registry,
+    ) -> Result<Option<Value>, ConfigError> {
+        let transforms = options.transforms(name, registry)?;
+        Ok((!transforms.is_empty()).then_some(Value::List(transforms)))
+    }
+}
+
+impl<C> OptionField<C> for GivenTransforms {
+    fn read(_: &Options<'_>, _: &str, _: &C) -> Result<GivenTransforms, ConfigError> {
+        Ok(GivenTransforms)
+    }
+}
 
 /// Adds a stream's transforms to its description, if it has any.
 pub(crate) fn describe_transforms(

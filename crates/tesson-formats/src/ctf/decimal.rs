@@ -100,6 +100,16 @@ pub(crate) enum Grammar {
     Extended,
 }
 
+impl Grammar {
+    /// The name in identities.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Grammar::Cntk => "Cntk",
+            Grammar::Extended => "Extended",
+        }
+    }
+}
+
 /// The number that starts at `from`: its value, and where it ends. `None` if none starts there.
 ///
 /// What may follow a number is the caller's business.

@@ -2,7 +2,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `options` | the option table, and what options mean |
+//! | `options` | the options, and what they mean |
 //! | `prologue` | byte order mark, leading white space, the choice of mode |
 //! | `stream_names` | names of streams against the first rows |
 //! | `rows` | which rows make which sequences: one definition for the index and the parser |
@@ -43,30 +43,28 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, IndexCache,
-    Indexed, Location, Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo, StreamMismatch,
-    StreamingDecoder,
+    Indexed, Location, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo,
+    StreamMismatch, StreamingDecoder, format_of,
 };
 
 use crate::files::{DataFile, Files};
 pub use fault::CtfFault;
-use options::{CtfOptions, EmptyInputs, Input, OPTIONS};
+use options::{CtfOptions, EmptyInputs, Input};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
 use tag::Tag;
 use tokens::Kernel;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<CtfOptions>(
     "CNTKTextFormatDeserializer",
     "Text: rows of `|name values`, dense or sparse, optionally with sequence ids.",
-    &OPTIONS,
     open,
 )
-.with_aliases(&["CNTKTextFormatReader", "CTFDeserializer"])
-.with_describe(options::describe);
+.with_aliases(&["CNTKTextFormatReader", "CTFDeserializer"]);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let options = Arc::new(CtfOptions::new(options, defaults)?);
+    let options = Arc::new(CtfOptions::read(options, defaults)?);
     let rules = Rules::new(&options);
     let files = Files::new(FORMAT.name, &options.files, |file| Ctf::new(Arc::clone(&options), &rules, &file));
     Ok(Box::new(files.with_facts(|facts| {
@@ -139,7 +137,7 @@ impl Rules {
     fn new(options: &CtfOptions) -> Rules {
         Rules {
             file: Path::new("").into(),
-            inputs: options.inputs.clone().into(),
+            inputs: options.inputs.0.clone().into(),
             names: options.inputs.iter().map(|input| Name::new(&input.alias)).collect(),
             main: options.main,
             skip_ids: options.skip_ids,
@@ -193,7 +191,7 @@ impl DataFile for Ctf {
         if self.options.has_open_dims() {
             let options = Arc::make_mut(&mut self.options);
             prologue::find_dims(options, rules, prologue, fetch)?;
-            rules.inputs = options.inputs.clone().into();
+            rules.inputs = options.inputs.0.clone().into();
         }
         rules.rows.keying = match (prologue.lines, rules.text_keys) {
             (true, _) => Keying::Lines,

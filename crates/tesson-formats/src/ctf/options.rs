@@ -1,27 +1,22 @@
 //! The options of the text format, and what they mean.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Shape,
-    StreamInfo, Value, Words, option_table,
+    ConfigError, Element, OptionKind, OptionSet, Options, ReaderDefaults, Sections, Shape, StreamInfo, Value,
+    Words, options,
 };
 
 use super::decimal::Grammar;
-use crate::options::{ALIAS, CACHE_INDEX, FILE, PRECISIONS, TRACE_LEVEL, TRANSFORMS, describe_transforms};
+use crate::options::{ALIAS, CACHE_INDEX, FILE, GivenTransforms, PRECISIONS, TRACE_LEVEL, TRANSFORMS};
 
 /// Whether samples of a stream are sparse.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
 
 /// Whether CNTK 2.7 is followed in what it takes for a fault, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rules {
-    Lenient,
-    Cntk,
-}
-
-static RULES: Words<Rules, 2> = Words::new([("lenient", Rules::Lenient), ("cntk", Rules::Cntk)]);
+static LENIENT: Words<bool, 2> = Words::new([("lenient", true), ("cntk", false)]);
 
 static EMPTY_INPUTS: Words<EmptyInputs, 4> = Words::new([
     ("keep", EmptyInputs::Keep),
@@ -31,49 +26,6 @@ static EMPTY_INPUTS: Words<EmptyInputs, 4> = Words::new([
 ]);
 
 static NUMBERS: Words<Grammar, 2> = Words::new([("cntk", Grammar::Cntk), ("extended", Grammar::Extended)]);
-
-/// One entry of `input`.
-static INPUT: OptionTable = option_table! {
-    "dim": OptionKind::Whole, optional
-        => "Values in a sample; `auto` takes a dense stream's from its first sample.",
-    "format": FORMATS.kind(), required
-        => "Whether samples list all their values or only pairs `index:value`.",
-    ALIAS,
-    "definesMBSize": OptionKind::Bool, "false"
-        => "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
-    TRANSFORMS,
-};
-
-/// The options of the deserializer.
-pub(crate) static OPTIONS: OptionTable = option_table! {
-    FILE,
-    "input": OptionKind::Sections(&INPUT), required
-        => "One section a stream, named as the stream.",
-    "skipSequenceIds": OptionKind::Bool, "false"
-        => "Every row is a sequence, whatever ids the file has.",
-    "maxErrors": OptionKind::Whole, "0"
-        => "Faults that are forgiven over the life of the reader.",
-    TRACE_LEVEL,
-    "chunkSizeInBytes": OptionKind::Whole, "33554432"
-        => "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own.",
-    "keepDataInMemory": OptionKind::Bool, "false"
-        => "Keep parsed chunks in memory after their last use in a sweep.",
-    CACHE_INDEX,
-    "frameMode": OptionKind::Bool, "false"
-        => "Read by the older reader only: in a composite reader, the reader's `frameMode` decides.",
-    "precision": PRECISIONS.kind(), optional
-        => "Type of the values; the reader's is the default.",
-    "rules": RULES.kind(), "lenient"
-        => "Whether CNTK 2.7 is followed in what it takes for a fault, too.",
-    "emptyInputs": EMPTY_INPUTS.kind(), optional
-        => "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
-            (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
-            default without ids, where the sequence is a row), or fail.",
-    "numbers": NUMBERS.kind(), "cntk"
-        => "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values.",
-    "numChunksToCache": OptionKind::Unused, optional
-        => "Found in older configurations; without effect.",
-};
 
 /// What the lenient rules do with a sequence that lacks one of its streams. What a stream lacks because its samples were
 /// faulty is not their matter: such a sequence is always left out.
@@ -89,112 +41,120 @@ pub(crate) enum EmptyInputs {
     Error,
 }
 
-/// One stream, as the file knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Input {
-    pub(crate) alias: Box<[u8]>,
-    /// Values in a sample; 0 until the first sample has been read.
-    pub(crate) dim: u32,
-    pub(crate) sparse: bool,
+impl EmptyInputs {
+    /// The name in identities.
+    fn name(self) -> &'static str {
+        match self {
+            EmptyInputs::Keep => "Keep",
+            EmptyInputs::Skip => "Skip",
+            EmptyInputs::Fault => "Fault",
+            EmptyInputs::Error => "Error",
+        }
+    }
 }
 
-/// The options, resolved.
-#[derive(Clone, Debug)]
-pub(crate) struct CtfOptions {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) streams: Vec<StreamInfo>,
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) element: Element,
-    /// The stream with `definesMBSize`.
-    pub(crate) main: Option<usize>,
-    pub(crate) skip_ids: bool,
-    pub(crate) text_keys: bool,
-    pub(crate) lenient: bool,
-    /// `None`: what the mode of the file asks for.
-    pub(crate) empty: Option<EmptyInputs>,
-    pub(crate) grammar: Grammar,
-    pub(crate) max_errors: u64,
-    pub(crate) chunk_bytes: u64,
-    pub(crate) keep: bool,
-    pub(crate) cache_index: bool,
+options! {
+    /// One stream, as the file knows it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct Input(options, element: Element) {
+        let name: String = options.entry().to_owned()
+            => [identity with |input, text| text.word(Quoted(&input.name))];
+        /// Values in a sample; 0 until the first sample has been read.
+        pub(crate) dim: u32 = "dim": OptionKind::Whole, optional
+            => "Values in a sample; `auto` takes a dense stream's from its first sample."
+            [read dim(options)?]
+            [describe after "alias" as |input| match input.dim {
+                0 => Value::Text("auto".into()),
+                dim => Value::Whole(dim.into()),
+            }]
+            [identity after "format" with |input, text| text.word(input.dim)];
+        pub(crate) sparse: bool = "format" in FORMATS, required
+            => "Whether samples list all their values or only pairs `index:value`."
+            [describe after "dim"]
+            [identity after "alias" with |input, text| text.word(if input.sparse { "sparse" } else { "dense" })];
+        pub(crate) alias: Box<[u8]> = ALIAS
+            [read alias(options)?]
+            [describe as |input| Value::Text(input.text().into_owned())]
+            [identity with |input, text| text.word(Quoted(&input.text()))];
+        let element: Element = *element => [identity with |input, text| text.word(input.element.name())];
+        defines_size: bool = "definesMBSize", "false"
+            => "The rows that name this stream are what lengths count; rows and sequences without it do not exist."
+            [identity flag "definesMBSize"];
+        transforms: GivenTransforms = TRANSFORMS;
+    }
+}
+
+impl Input {
+    /// The name in the file.
+    fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.alias)
+    }
+
+    fn stream(&self) -> StreamInfo {
+        StreamInfo::dense(&self.name, Shape::new([self.dim as usize]), self.element).with_sparse(self.sparse)
+    }
+}
+
+options! {
+    /// The options of the deserializer.
+    #[derive(Clone, Debug)]
+    pub(crate) struct CtfOptions(options, reader: ReaderDefaults) {
+        pub(crate) let element: Element =
+            options.word_if_given("precision", &PRECISIONS)?.unwrap_or(reader.element);
+        pub(crate) files: Vec<PathBuf> = FILE;
+        pub(crate) inputs: Sections<Input> = "input", required
+            => "One section a stream, named as the stream."
+            [within &element] [describe last];
+        pub(crate) let streams: Vec<StreamInfo> = inputs.iter().map(Input::stream).collect();
+        /// The stream with `definesMBSize`.
+        pub(crate) let main: Option<usize> = inputs.iter().position(|input| input.defines_size);
+        pub(crate) skip_ids: bool = "skipSequenceIds", "false"
+            => "Every row is a sequence, whatever ids the file has."
+            [identity "skipSequenceIds"];
+        pub(crate) let text_keys: bool = !reader.numeric_keys => [identity "textKeys"];
+        pub(crate) max_errors: u64 = "maxErrors", "0"
+            => "Faults that are forgiven over the life of the reader."
+            [read max_errors(options)?];
+        _: u64 = TRACE_LEVEL;
+        pub(crate) chunk_bytes: u64 = "chunkSizeInBytes", "33554432"
+            => "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own."
+            [read chunk_bytes(options)?]
+            [identity after "numbers" "chunkSizeInBytes"];
+        pub(crate) keep: bool = "keepDataInMemory", "false"
+            => "Keep parsed chunks in memory after their last use in a sweep."
+            [describe after "cacheIndex"];
+        pub(crate) cache_index: bool = CACHE_INDEX
+            [otherwise reader.cache_index]
+            [describe as |ctf| Value::Bool(ctf.cache_index)];
+        _: bool = "frameMode", "false"
+            => "Read by the older reader only: in a composite reader, the reader's `frameMode` decides."
+            [describe never];
+        _ = "precision" in PRECISIONS, optional
+            => "Type of the values; the reader's is the default."
+            [describe never];
+        pub(crate) lenient: bool = "rules" in LENIENT, "lenient"
+            => "Whether CNTK 2.7 is followed in what it takes for a fault, too."
+            [identity with |ctf, text| text.field("lenient", ctf.lenient)];
+        /// `None`: what the mode of the file asks for.
+        pub(crate) empty: Option<EmptyInputs> = "emptyInputs" in EMPTY_INPUTS, optional
+            => "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
+                (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
+                default without ids, where the sequence is a row), or fail."
+            [identity with |ctf, text| text.field("emptyInputs", Maybe(ctf.empty.map(EmptyInputs::name)))];
+        pub(crate) grammar: Grammar = "numbers" in NUMBERS, "cntk"
+            => "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values."
+            [describe if given]
+            [identity with |ctf, text| text.field("numbers", ctf.grammar.name())];
+        _ = "numChunksToCache": OptionKind::Unused, optional
+            => "Found in older configurations; without effect.";
+        check check_inputs;
+    }
 }
 
 /// The largest dimension: columns are delivered as signed 32-bit numbers.
 const MAX_DIM: u64 = i32::MAX as u64;
 
 impl CtfOptions {
-    /// Resolves a section.
-    pub(crate) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<CtfOptions, ConfigError> {
-        let element = options.word_if_given("precision", &PRECISIONS)?.unwrap_or(defaults.element);
-        let mut resolved = CtfOptions {
-            files: options.files("file")?,
-            streams: Vec::new(),
-            inputs: Vec::new(),
-            element,
-            main: None,
-            skip_ids: options.bool("skipSequenceIds")?,
-            text_keys: !defaults.numeric_keys,
-            lenient: options.word("rules", &RULES)? == Rules::Lenient,
-            empty: options.word_if_given("emptyInputs", &EMPTY_INPUTS)?,
-            grammar: options.word("numbers", &NUMBERS)?,
-            max_errors: max_errors(options)?,
-            chunk_bytes: options.whole("chunkSizeInBytes")?,
-            keep: options.bool("keepDataInMemory")?,
-            cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
-        };
-        if resolved.chunk_bytes == 0 {
-            return Err(ConfigError::new(
-                options.path("chunkSizeInBytes"),
-                "found `0`, expected at least 1 byte",
-            ));
-        }
-        options.bool("frameMode")?;
-        options.whole_if_given("traceLevel")?;
-        for (name, input) in options.sections("input")? {
-            resolved.add_input(name, &input)?;
-        }
-        if resolved.inputs.is_empty() {
-            return Err(ConfigError::new(
-                options.path("input"),
-                "found no streams, expected a section for each, such as `features = [ dim = 10 ; format = dense ]` or \
-                 `{\"features\": {\"dim\": 10, \"format\": \"dense\"}}`",
-            ));
-        }
-        Ok(resolved)
-    }
-
-    fn add_input(&mut self, name: &str, options: &Options<'_>) -> Result<(), ConfigError> {
-        let sparse = options.word("format", &FORMATS)?;
-        let dim = dim(options, sparse)?;
-        let alias = match (options.text_if_given("alias")?, options.written("alias")) {
-            (Some(alias), _) => alias,
-            // Elsewhere an empty option counts as absent; an empty alias is a mistake.
-            (None, Some(Value::Text(empty))) if empty.is_empty() => String::new(),
-            (None, _) => name.to_string(),
-        };
-        if alias.is_empty() {
-            return Err(ConfigError::new(options.path("alias"), "the alias is empty, expected a name"));
-        }
-        let alias: Box<[u8]> = alias.into_bytes().into();
-        if let Some(other) = self.inputs.iter().position(|i| i.alias == alias) {
-            let (text, other) = (String::from_utf8_lossy(&alias), &self.streams[other].name);
-            let what = format!("the alias `{text}` is stream `{other}`'s already, expected one of its own");
-            return Err(ConfigError::new(options.path("alias"), what));
-        }
-        if options.bool("definesMBSize")? {
-            if let Some(other) = self.main {
-                let what =
-                    format!("`{}` has `definesMBSize` already, one stream may", self.streams[other].name);
-                return Err(ConfigError::new(options.path("definesMBSize"), what));
-            }
-            self.main = Some(self.inputs.len());
-        }
-        let shape = Shape::new([dim as usize]);
-        self.streams.push(StreamInfo::dense(name, shape, self.element).with_sparse(sparse));
-        self.inputs.push(Input { alias, dim, sparse });
-        Ok(())
-    }
-
     /// Whether dimensions are still to be taken from the data.
     pub(crate) fn has_open_dims(&self) -> bool {
         self.inputs.iter().any(|i| i.dim == 0)
@@ -208,74 +168,58 @@ impl CtfOptions {
 
     /// Everything that changes sequences, keys or values, as text.
     pub(crate) fn identity(&self) -> String {
-        let empty = self.empty.map(|empty| match empty {
-            EmptyInputs::Keep => "Keep",
-            EmptyInputs::Skip => "Skip",
-            EmptyInputs::Fault => "Fault",
-            EmptyInputs::Error => "Error",
-        });
-        let numbers = match self.grammar {
-            Grammar::Cntk => "Cntk",
-            Grammar::Extended => "Extended",
-        };
-        let mut identity = Identity::new("ctf", 2)
-            .part()
-            .field("skipSequenceIds", self.skip_ids)
-            .field("textKeys", self.text_keys)
-            .field("lenient", self.lenient)
-            .field("emptyInputs", Maybe(empty))
-            .field("numbers", numbers)
-            .field("chunkSizeInBytes", self.chunk_bytes);
-        for (i, (stream, input)) in self.streams.iter().zip(&self.inputs).enumerate() {
-            identity = identity
-                .part()
-                .word(Quoted(&stream.name))
-                .word(Quoted(&String::from_utf8_lossy(&input.alias)))
-                .word(if input.sparse { "sparse" } else { "dense" })
-                .word(input.dim)
-                .word(self.element.name())
-                .flag("definesMBSize", self.main == Some(i));
-        }
-        identity.text()
+        let identity = self.identify(Identity::new("ctf", 2).part());
+        self.inputs.iter().fold(identity, |text, input| input.identify(text.part())).text()
     }
 }
 
-/// Resolves the options. Those that the reference does not have are listed only if they are given.
-pub(crate) fn describe(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-    registry: &Registry,
-) -> Result<Section, ConfigError> {
-    let resolved = CtfOptions::new(options, defaults)?;
-    let word = |name: &str| Ok(Value::Text(options.text(name)?.to_ascii_lowercase()));
-    let mut section = Section::from_iter([
-        ("file", options.described_files("file")?),
-        ("skipSequenceIds", Value::Bool(resolved.skip_ids)),
-        ("maxErrors", Value::Whole(resolved.max_errors.into())),
-        ("traceLevel", Value::Whole(options.whole("traceLevel")?.into())),
-        ("chunkSizeInBytes", Value::Whole(resolved.chunk_bytes.into())),
-        ("cacheIndex", Value::Bool(resolved.cache_index)),
-        ("keepDataInMemory", Value::Bool(resolved.keep)),
-        ("rules", word("rules")?),
-    ]);
-    for name in ["emptyInputs", "numbers"] {
-        if options.given(name).is_some() {
-            section.push(name, word(name)?);
+/// Refuses a file without streams, and streams that claim the same.
+fn check_inputs(ctf: &CtfOptions, options: &Options<'_>) -> Result<(), ConfigError> {
+    if ctf.inputs.is_empty() {
+        return Err(ConfigError::new(
+            options.path("input"),
+            "found no streams, expected a section for each, such as `features = [ dim = 10 ; format = dense ]` or \
+             `{\"features\": {\"dim\": 10, \"format\": \"dense\"}}`",
+        ));
+    }
+    for (i, (_, section)) in options.sections("input")?.iter().enumerate() {
+        let (before, input) = (&ctf.inputs[..i], &ctf.inputs[i]);
+        if let Some(other) = before.iter().find(|other| other.alias == input.alias) {
+            let (text, other) = (input.text(), &other.name);
+            let what = format!("the alias `{text}` is stream `{other}`'s already, expected one of its own");
+            return Err(ConfigError::new(section.path("alias"), what));
+        }
+        if let Some(other) = before.iter().find(|other| other.defines_size && input.defines_size) {
+            let what = format!("`{}` has `definesMBSize` already, one stream may", other.name);
+            return Err(ConfigError::new(section.path("definesMBSize"), what));
         }
     }
-    let streams = resolved.inputs.iter().zip(options.sections("input")?).enumerate();
-    let streams = streams.map(|(i, (input, (name, given)))| {
-        let mut stream = Section::from_iter([
-            ("alias", Value::Text(String::from_utf8_lossy(&input.alias).into_owned())),
-            ("dim", if input.dim == 0 { Value::Text("auto".into()) } else { Value::Whole(input.dim.into()) }),
-            ("format", Value::Text(if input.sparse { "sparse" } else { "dense" }.into())),
-            ("definesMBSize", Value::Bool(resolved.main == Some(i))),
-        ]);
-        describe_transforms(&given, registry, &mut stream)?;
-        Ok((name, Value::Section(stream)))
-    });
-    section.push("input", Value::Section(streams.collect::<Result<_, ConfigError>>()?));
-    Ok(section)
+    Ok(())
+}
+
+/// The name of a stream in the file, by default that of its section.
+fn alias(options: &Options<'_>) -> Result<Box<[u8]>, ConfigError> {
+    let alias = match (options.text_if_given("alias")?, options.written("alias")) {
+        (Some(alias), _) => alias,
+        // Elsewhere an empty option counts as absent; an empty alias is a mistake.
+        (None, Some(Value::Text(empty))) if empty.is_empty() => String::new(),
+        (None, _) => options.entry().to_owned(),
+    };
+    if alias.is_empty() {
+        return Err(ConfigError::new(options.path("alias"), "the alias is empty, expected a name"));
+    }
+    Ok(alias.into_bytes().into())
+}
+
+/// `chunkSizeInBytes`, at least 1.
+fn chunk_bytes(options: &Options<'_>) -> Result<u64, ConfigError> {
+    match options.whole("chunkSizeInBytes")? {
+        0 => {
+            let what = "found `0`, expected at least 1 byte";
+            Err(ConfigError::new(options.path("chunkSizeInBytes"), what))
+        }
+        bytes => Ok(bytes),
+    }
 }
 
 /// `maxErrors`. CNTK takes -1 for as many as it can count, which hides what is wrong with a file.
@@ -290,7 +234,8 @@ fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
 }
 
 /// A stream's dimension; 0 where it is to be taken from the data.
-fn dim(options: &Options<'_>, sparse: bool) -> Result<u32, ConfigError> {
+fn dim(options: &Options<'_>) -> Result<u32, ConfigError> {
+    let sparse = options.word("format", &FORMATS)?;
     if !sparse && matches!(options.given("dim"), Some(Value::Text(t)) if t.eq_ignore_ascii_case("auto")) {
         return Ok(0);
     }

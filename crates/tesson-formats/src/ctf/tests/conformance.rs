@@ -6,11 +6,11 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 use tesson_case_lookup::CaseFolder;
-use tesson_core::{Defects, Options, ReaderDefaults, Registry, Value};
+use tesson_core::{Defects, OptionSet, Options, ReaderDefaults, Registry, Value};
 
 use crate::files::DataFile;
 
-use super::super::options::{CtfOptions, OPTIONS};
+use super::super::options::CtfOptions;
 use super::super::{Ctf, FORMAT, Rules};
 use super::harness::{Cores, Memory, SETTING};
 use tesson_core::{Chunk, Data, Element, Fault, Scratch, SequenceSelection, StreamColumn, Values};
@@ -39,8 +39,8 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
     let frame_mode = source["frameMode"].as_bool() == Some(true);
     let defaults =
         ReaderDefaults { element: if double { Element::F64 } else { Element::F32 }, frame_mode, ..SETTING };
-    let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
-    let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
+    let options = Options::new(CtfOptions::TABLE, &section, "").map_err(|e| e.to_string())?;
+    let resolved = CtfOptions::read(&options, &defaults).map_err(|e| e.to_string())?;
     let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), &resolved.files[0]);
     let memory = Memory::new(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
     ctf.prepare(&memory).map_err(|e| e.to_string())?;

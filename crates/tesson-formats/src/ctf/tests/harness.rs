@@ -2,15 +2,15 @@
 
 pub(super) use tesson_core::InMemory as Memory;
 use tesson_core::{
-    Chunk, Data, DataErrorKind, Defects, Element, Fetch, Indexed, Key, Options, Parallelism, ReaderDefaults,
-    Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
+    Chunk, Data, DataErrorKind, Defects, Element, Fetch, Indexed, Key, OptionSet, Options, Parallelism,
+    ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
 use crate::files::DataFile;
 
 use super::super::fault::CtfFault;
 use super::super::index::Cut;
-use super::super::options::{CtfOptions, OPTIONS};
+use super::super::options::CtfOptions;
 use super::super::tokens::Kernel;
 use super::super::{Ctf, Rules};
 
@@ -68,8 +68,8 @@ pub(super) const SETTING: ReaderDefaults = ReaderDefaults {
 pub(super) fn opened(options: &str, streams: &str, file: &Memory<Vec<u8>>) -> Result<Ctf, String> {
     let section = section(options, streams);
     let defaults = ReaderDefaults { numeric_keys: !options.contains("textKeys"), ..SETTING };
-    let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
-    let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
+    let options = Options::new(CtfOptions::TABLE, &section, "").map_err(|e| e.to_string())?;
+    let resolved = CtfOptions::read(&options, &defaults).map_err(|e| e.to_string())?;
     let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), &resolved.files[0]);
     ctf.prepare(file).map_err(|e| e.to_string())?;
     Ok(ctf)
