@@ -28,9 +28,9 @@ fn convert_and_verify(choice: u8, input: &Path, output: &Path) {
     options.key = bit(5).then(|| "1".into());
     let open = || -> Result<Box<dyn Sequences>, ConvertError> {
         Ok(match choice & 3 {
-            0 => Box::new(JsonLines::open(input, &options)?),
-            1 => Box::new(Svm::open(input, &options, bit(6))?),
-            _ => Box::new(Csv::open(input, &options)?),
+            0 => Box::new(JsonLines::open(&tesson::store::Stores::local(), input, &options)?),
+            1 => Box::new(Svm::open(&tesson::store::Stores::local(), input, &options, bit(6))?),
+            _ => Box::new(Csv::open(&tesson::store::Stores::local(), input, &options)?),
         })
     };
     let form = if bit(7) { Form::Text } else { Form::Binary { chunk_bytes: 100 } };

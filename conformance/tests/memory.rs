@@ -544,14 +544,24 @@ fn prepared_datasets_are_read_within_the_limit_whatever_their_shards() {
         let folder = texts(test, std::iter::repeat_n(size, n));
         for threads in [1, 2, 4] {
             let (seen, peak) = peak(|| {
-                let dataset = Arc::new(tfds::open(&folder).expect("the dataset is right"));
+                let dataset = Arc::new(
+                    tfds::open(&tesson::store::Stores::local(), &folder).expect("the dataset is right"),
+                );
                 let reading = tfds::Reading::of(tfds::Selection::parse("train").expect("it is a split"));
                 let plan = tfds::Plan::new(&dataset, &reading, &mut || 1).expect("the dataset is right");
-                let features = tfds::features_of(&dataset).expect("the dataset is right");
+                let features = tfds::features_of(&tesson::store::Stores::local(), &dataset)
+                    .expect("the dataset is right");
                 let schema = tfds::features::Schema::new(&features, &tfds::features::Selection::default());
                 let schema = Arc::new(schema.expect("the dataset is right"));
                 let means = ReaderLimits { threads, memory_limit: limit };
-                let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, means);
+                let reader = Reader::with(
+                    &tesson::store::Stores::local(),
+                    dataset,
+                    plan,
+                    schema,
+                    OnDamage::Fail,
+                    means,
+                );
                 let mut reader = reader.expect("the files are there");
                 let mut rows = ExampleBatch::new(reader.schema());
                 let mut seen = 0;

@@ -1,5 +1,5 @@
-//! Every case of a prepared dataset as a test, through the Rust API and the program; those with an
-//! order are interrupted and resumed, too.
+//! Every case of a prepared dataset as a test, through the Rust API, from files and from memory, and through the program;
+//! those with an order are interrupted and resumed, too.
 
 #![forbid(unsafe_code)]
 
@@ -32,9 +32,10 @@ fn of_case(CaseFolder { name, path }: CaseFolder) -> Vec<Trial> {
         trials.push(Trial::test(format!("{name}/resume"), resume));
         trials.push(Trial::test(format!("{name}/workers"), workers));
     }
-    let program = case.clone();
+    let (program, elsewhere) = (case.clone(), case.clone());
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "-"));
     trials.push(Trial::test(format!("{name}/cli"), move || cli(&program, &scratch)));
+    trials.push(Trial::test(format!("{name}/memory"), move || rust(&elsewhere.in_memory()?)));
     trials.push(Trial::test(format!("{name}/rust"), move || rust(&case)));
     trials
 }

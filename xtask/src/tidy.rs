@@ -17,6 +17,7 @@ const RULES: &[Rule] = &[
     ("no path of somebody's machine stands in a file", machine_paths),
     ("nothing is left to do, to debug or ignored", leftovers),
     ("nothing below the engine touches files, threads, clocks, environment or network", purity),
+    ("files are opened by stores, written by `atomic_file`, and touched by nothing else", file_access),
     ("kernels ask one place what the machine has", dispatch),
     ("the plan never depends on the order of a hash table", hash_tables),
     ("nothing that ships prints by a macro", prints),
@@ -124,6 +125,35 @@ const IMPURE: &[&str] = &[
 
 fn purity(files: &[File]) -> Vec<String> {
     words_in(files, PURE, IMPURE)
+}
+
+/// Words of code that touches local files past the stores.
+const FILE_ACCESS: &[&str] = &["std::fs", "fs::", "FileStore", "File::open", ".exists()", ".is_dir()"];
+
+/// Places where these words may stand, with the reason. Everywhere else names of files come from data and from users, and any
+/// of them may lie in another store.
+const MAY_TOUCH_FILES: &[(&str, &str)] = &[
+    ("crates/tesson-engine/src/store/", "the store of local files, and that of mapped ones"),
+    ("crates/tesson-engine/src/atomic_file", "what is written is local"),
+    ("crates/tesson-memory/src/mapped_file.rs", "maps a file that a store has opened"),
+    (
+        "crates/tesson-memory/src/process_memory.rs",
+        "the system says in a file how much memory the process has",
+    ),
+];
+
+fn file_access(files: &[File]) -> Vec<String> {
+    let may = |file: &File| MAY_TOUCH_FILES.iter().any(|(path, _)| file.path.starts_with(path));
+    let others = files.iter().filter(|f| f.is_rust() && f.member().is_some() && !may(f));
+    let broken = |line: &str| {
+        let starts = |at: usize| !line[..at].ends_with(char::is_alphanumeric) || line[at..].starts_with('.');
+        FILE_ACCESS.iter().find(|word| line.match_indices(*word).any(|(at, _)| starts(at)))
+    };
+    let found = |file: &File| -> Vec<String> {
+        let lines = file.shipped_lines().into_iter();
+        lines.filter_map(|(n, line)| Some(format!("{}:{n}: `{}`", file.path, broken(line)?))).collect()
+    };
+    others.flat_map(found).collect()
 }
 
 /// The file that tests the processor's features. Kernels that tested them separately could not be limited to a level.
@@ -278,6 +308,21 @@ mod tests {
         assert_eq!(purity(&[clock]), ["crates/tesson-plan/src/a.rs:1: `std::time`"]);
         let clock = file("crates/tesson-engine/src/a.rs", "use std::time::Instant;\n");
         assert!(purity(&[clock]).is_empty());
+    }
+
+    #[test]
+    fn only_stores_and_what_writes_touch_files() {
+        let text = "use std::io;\nlet file = RecordsFile::open(path);\nlet file = File::open(path);\nif path.exists() {}\n";
+        let found = file_access(&[file("crates/tesson-convert/src/a.rs", text)]);
+        let expected =
+            ["3: `File::open`", "4: `.exists()`"].map(|at| format!("crates/tesson-convert/src/a.rs:{at}"));
+        assert_eq!(found, expected);
+        let own = [
+            "crates/tesson-engine/src/store/file.rs",
+            "crates/tesson-engine/src/atomic_file.rs",
+            "bench/src/a.rs",
+        ];
+        assert!(own.iter().all(|path| file_access(&[file(path, text)]).is_empty()));
     }
 
     #[test]

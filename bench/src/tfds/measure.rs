@@ -112,7 +112,12 @@ fn shards(folder: &Path) -> Answer<Vec<PathBuf>> {
 }
 
 fn open_shard(path: &Path) -> Answer<RecordsFile> {
-    Ok(RecordsFile::open(path, RecordKind::TfRecord, tesson::DEFAULT_MEMORY_LIMIT)?)
+    Ok(RecordsFile::open(
+        &tesson::store::Stores::local(),
+        path,
+        RecordKind::TfRecord,
+        tesson::DEFAULT_MEMORY_LIMIT,
+    )?)
 }
 
 /// All records, in memory.
@@ -169,7 +174,10 @@ fn spans(block: &Records) -> impl Iterator<Item = Span> {
 }
 
 fn schema(folder: &Path, raw: &[&str]) -> Answer<Arc<Schema>> {
-    let features = tesson::tfds::features_of(&tesson::tfds::open(folder)?)?;
+    let features = tesson::tfds::features_of(
+        &tesson::store::Stores::local(),
+        &tesson::tfds::open(&tesson::store::Stores::local(), folder)?,
+    )?;
     let raw = raw.iter().map(|name| (*name).to_owned()).collect();
     Ok(Arc::new(Schema::new(&features, &Selection { features: None, raw })?))
 }
@@ -217,11 +225,18 @@ fn decode_pictures(folder: &Path, blocks: &[Records]) -> Answer<u64> {
 }
 
 fn open(folder: &Path, threads: usize) -> Answer<Reader> {
-    let dataset = Arc::new(tesson::tfds::open(folder)?);
+    let dataset = Arc::new(tesson::tfds::open(&tesson::store::Stores::local(), folder)?);
     let reading = Reading::of(tesson::tfds::Selection::parse("train")?);
     let plan = Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?;
     let means = ReaderLimits { threads, ..ReaderLimits::default() };
-    Ok(Reader::with(dataset, plan, schema(folder, &[])?, OnDamage::Fail, means)?)
+    Ok(Reader::with(
+        &tesson::store::Stores::local(),
+        dataset,
+        plan,
+        schema(folder, &[])?,
+        OnDamage::Fail,
+        means,
+    )?)
 }
 
 /// Examples of a batch.

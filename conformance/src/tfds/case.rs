@@ -1,8 +1,10 @@
 //! The request of a case.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tesson::store::{MemoryStore, Stores};
 use tesson::tfds::{Op, ReadConfig, Reading, Selection};
 
 /// A query of a dataset.
@@ -47,6 +49,8 @@ pub struct Case {
     pub fields: Map<String, Value>,
     /// The query.
     pub query: Query,
+    /// The files of its dataset, if they are not read where they lie.
+    memory: Option<MemoryStore>,
 }
 
 impl Case {
@@ -68,12 +72,37 @@ impl Case {
             "resolve" => Query::Resolve,
             other => return Err(format!("unknown query `{other}`")),
         };
-        Ok(Case { folder: folder.to_path_buf(), fields, query })
+        Ok(Case { folder: folder.to_path_buf(), fields, query, memory: None })
     }
 
     /// The intended difference of Tesson.
     pub fn deviation(&self) -> Option<&str> {
         self.fields.get("deviation")?.as_str()
+    }
+
+    /// This case on copies of its files in memory, under names that no file has.
+    ///
+    /// # Errors
+    /// A dataset in an unknown form, and files that cannot be read.
+    pub fn in_memory(self) -> Result<Case, String> {
+        let folders = match self.source()? {
+            Source::Fake(_) => Vec::new(),
+            Source::Directories(folders) => folders,
+            Source::Named { data_dir, .. } => vec![data_dir],
+        };
+        let mut memory = MemoryStore::new();
+        for folder in folders {
+            memory = copied(&folder, memory).map_err(|e| format!("{}: {e}", folder.display()))?;
+        }
+        Ok(Case { memory: Some(memory), ..self })
+    }
+
+    /// The stores that have its files.
+    pub fn store(&self) -> Stores {
+        match &self.memory {
+            Some(memory) => Stores::local().with("memory", Arc::new(memory.clone())),
+            None => Stores::local(),
+        }
     }
 
     /// The dataset of the case.
@@ -82,7 +111,10 @@ impl Case {
     /// A dataset in an unknown form.
     pub fn source(&self) -> Result<Source, String> {
         let dataset = self.fields.get("dataset").ok_or("`dataset` is missing")?;
-        let path = |value: &Value| Some(self.folder.join(value.as_str()?));
+        let path = |value: &Value| {
+            let path = self.folder.join(value.as_str()?);
+            Some(if self.memory.is_some() { in_memory(&path) } else { path })
+        };
         let source = || {
             if let Some(fake) = dataset.get("fake") {
                 return Some(Source::Fake(fake.clone()));
@@ -143,4 +175,27 @@ impl Case {
             global_seed: field("global_seed").as_i64().map(i128::from),
         })
     }
+}
+
+/// The name in memory of what a local folder or file holds.
+pub(super) fn in_memory(path: &Path) -> PathBuf {
+    format!("memory://{}", path.display()).into()
+}
+
+/// Adds the files of a folder and of those below it, each under its name in memory; nothing where there is no folder.
+///
+/// # Errors
+/// Errors of the file system.
+pub(super) fn copied(folder: &Path, mut memory: MemoryStore) -> std::io::Result<MemoryStore> {
+    if !folder.is_dir() {
+        return Ok(memory);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        memory = match path.is_dir() {
+            true => copied(&path, memory)?,
+            false => memory.with(in_memory(&path), std::fs::read(&path)?),
+        };
+    }
+    Ok(memory)
 }

@@ -80,12 +80,15 @@ pub fn check_deserializer(folder: &Path) -> Result<usize, String> {
 
 /// All examples in the order of the files, in their JSON form.
 fn examples(folder: &Path) -> Result<Vec<Value>, tesson::Error> {
-    let dataset = Arc::new(tfds::open(folder)?);
+    let dataset = Arc::new(tfds::open(&tesson::store::Stores::local(), folder)?);
     let mut reading = Reading::of(tfds::Selection::parse("train")?);
     reading.config.set("interleave_cycle_length", &1.into())?;
     let plan = Plan::new(&dataset, &reading, &mut || 0)?;
-    let schema = Arc::new(Schema::new(&tfds::features_of(&dataset)?, &Selection::default())?);
-    let mut reader = Reader::new(dataset, plan, schema, OnDamage::Fail)?;
+    let schema = Arc::new(Schema::new(
+        &tfds::features_of(&tesson::store::Stores::local(), &dataset)?,
+        &Selection::default(),
+    )?);
+    let mut reader = Reader::new(&tesson::store::Stores::local(), dataset, plan, schema, OnDamage::Fail)?;
     let mut rows = ExampleBatch::new(reader.schema());
     reader.read(usize::MAX >> 1, &mut rows)?;
     Ok((0..rows.len()).map(|row| node(&rows.batch.value(reader.schema(), row))).collect())

@@ -69,12 +69,13 @@ fn examples_by(case: &Case, means: ReaderLimits) -> Result<Answers, String> {
 
 fn open(case: &Case, means: ReaderLimits) -> Result<(Reader, ExampleBatch), String> {
     let dataset = Arc::new(dataset(case)?);
-    let features = features_of(&dataset).map_err(|e| e.to_string())?;
+    let features = features_of(&case.store(), &dataset).map_err(|e| e.to_string())?;
     let schema = Schema::new(&features, &Selection::default()).map_err(|e| e.to_string())?;
     let schema = Arc::new(schema);
     let plan = plan(case, &dataset)?;
     let rows = ExampleBatch::new(&schema);
-    let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, means).map_err(|e| e.to_string())?;
+    let reader = Reader::with(&case.store(), dataset, plan, schema, OnDamage::Fail, means)
+        .map_err(|e| e.to_string())?;
     Ok((reader, rows))
 }
 

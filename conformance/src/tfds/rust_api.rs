@@ -27,10 +27,10 @@ pub fn answers(case: &Case) -> Answers {
 pub fn dataset(case: &Case) -> Result<Dataset, String> {
     match case.source()? {
         Source::Fake(fake) => fake_dataset(&fake),
-        Source::Directories(dirs) => tfds::open_all(&dirs, None).map_err(|e| e.to_string()),
+        Source::Directories(dirs) => tfds::open_all(&case.store(), &dirs, None).map_err(|e| e.to_string()),
         Source::Named { data_dir, name } => {
-            let found = tfds::find(&name, &[data_dir]).map_err(|e| e.to_string())?;
-            tfds::open(found).map_err(|e| e.to_string())
+            let found = tfds::find(&case.store(), &name, &[data_dir]).map_err(|e| e.to_string())?;
+            tfds::open(&case.store(), found).map_err(|e| e.to_string())
         }
     }
 }
@@ -122,7 +122,7 @@ fn of_split(split: &Value, dataset: &Dataset) -> Result<Vec<Value>, String> {
 
 fn resolve(case: &Case) -> Result<Value, String> {
     let Source::Named { data_dir, name } = case.source()? else { return Err("nothing to resolve".into()) };
-    let found = tfds::find(&name, &[&data_dir]).map_err(|e| e.to_string())?;
+    let found = tfds::find(&case.store(), &name, &[&data_dir]).map_err(|e| e.to_string())?;
     let below = found.strip_prefix(&data_dir).map_err(|e| e.to_string())?;
     Ok(json!({"resolved": below.to_string_lossy()}))
 }
@@ -136,5 +136,5 @@ fn info(case: &Case) -> Result<Value, String> {
         described["labels"] = json!({});
         return Ok(described);
     }
-    tfds::describe(&dataset).map_err(|e| e.to_string())
+    tfds::describe(&case.store(), &dataset).map_err(|e| e.to_string())
 }

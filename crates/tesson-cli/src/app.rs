@@ -14,7 +14,8 @@ use crate::input_kind::InputKind;
 use crate::output::Output;
 use crate::progress::note;
 use crate::{
-    bench, check, config, convert, dataset, index, info, interrupt, option_rules, plan, read, records, show,
+    bench, check, config, convert, data, dataset, index, info, interrupt, option_rules, plan, read, records,
+    show,
 };
 
 /// Runs the command. `args` begin with the program's name. Returns the exit code: 0, 1 (an error of data or storage)
@@ -64,7 +65,7 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
     // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
     let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');
     if kind != InputKind::Dataset
-        && !path.exists()
+        && !data::exists(&path)
         && !tesson::files::is_pattern(&path.to_string_lossy())
         && !may_be_several
     {
@@ -108,7 +109,7 @@ fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Fai
     match ["split", "shuffle_files", "op", "read_config"].into_iter().find(is_given) {
         option if option.is_some() || is_plain(path) => Err(Failure::File(format!(
             "{}; a prepared dataset is given by its folder, such as `mnist/3.0.1`, or by its name with `--data-dir DIR`",
-            Failure::file(path, std::fs::metadata(path).err().unwrap_or(ErrorKind::NotFound.into()))
+            Failure::file(path, data::entry(path).err().unwrap_or(ErrorKind::NotFound.into()))
         ))),
         _ => Ok(()),
     }

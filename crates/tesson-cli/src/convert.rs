@@ -1,7 +1,6 @@
 //! `tesson convert`: sequences from one format to another.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use tesson::Element;
@@ -19,7 +18,7 @@ use crate::input_kind::{InputKind, extension};
 use crate::output::{Output, count, size};
 use crate::progress::{Progress, note};
 use crate::stream_proposal::stream_option;
-use crate::{input, interrupt, log};
+use crate::{data, input, interrupt, log};
 
 /// Takes the output from the words after the input, and removes it if a signal ends the command.
 pub(crate) fn prepare(args: &ConvertArgs) -> Result<ConvertArgs, Failure> {
@@ -31,7 +30,7 @@ pub(crate) fn prepare(args: &ConvertArgs) -> Result<ConvertArgs, Failure> {
         )));
     };
     args.output = output.into();
-    if args.output.is_dir() {
+    if data::is_folder(&args.output) {
         let example = args.output.join("out.cbf");
         let what = format!("found a folder, expected the name of a file such as `{}`", example.display());
         return Err(Failure::Usage(format!("{}: {what}", args.output.display())));
@@ -75,8 +74,7 @@ struct Opened {
 
 impl Opened {
     fn new(sequences: Box<dyn Sequences>, files: Vec<PathBuf>) -> Result<Opened, Failure> {
-        let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, e))?.len());
-        let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
+        let bytes = files.iter().map(|path| data::size(path)).sum::<Result<u64, Failure>>()?;
         Ok(Opened { sequences, files, bytes, boundaries: false })
     }
 }
@@ -141,11 +139,15 @@ fn open(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> Re
         other => other.into(),
     };
     let sequences: Box<dyn Sequences> = match args.common.input.kind {
-        InputKind::Csv => Box::new(Csv::open(path, &table(args, declared == "tsv")?).map_err(in_table)?),
-        InputKind::LibSvm => {
-            Box::new(Svm::open(path, &table(args, false)?, args.zero_based).map_err(in_table)?)
+        InputKind::Csv => {
+            Box::new(Csv::open(&data::stores(), path, &table(args, declared == "tsv")?).map_err(in_table)?)
         }
-        InputKind::JsonLines => Box::new(JsonLines::open(path, &table(args, false)?).map_err(in_table)?),
+        InputKind::LibSvm => Box::new(
+            Svm::open(&data::stores(), path, &table(args, false)?, args.zero_based).map_err(in_table)?,
+        ),
+        InputKind::JsonLines => {
+            Box::new(JsonLines::open(&data::stores(), path, &table(args, false)?).map_err(in_table)?)
+        }
         _ => return corpus(args, kind, extensions),
     };
     Opened::new(sequences, vec![path.clone()])
@@ -214,7 +216,7 @@ fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<S
         Some("double") => config.precision = Element::F64,
         Some(_) => config.precision = Element::F32,
         None if args.common.input.kind == InputKind::Binary => {
-            let all = convert::binary_elements(&input::files(&args.common.input)?[0])?;
+            let all = convert::binary_elements(&data::stores(), &input::files(&args.common.input)?[0])?;
             let doubles: Vec<String> =
                 all.into_iter().filter(|(_, e)| *e == Element::F64).map(|(name, _)| name).collect();
             if !doubles.is_empty() && config.precision == Element::F32 {

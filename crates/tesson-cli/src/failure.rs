@@ -6,6 +6,8 @@ use std::path::Path;
 
 use tesson::{ConfigError, Error, ResumeError};
 
+use crate::data;
+
 /// The error of a command.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -54,7 +56,7 @@ impl Failure {
 
     /// A file of the command's own that cannot be read or written.
     pub(crate) fn file(path: &Path, e: io::Error) -> Failure {
-        Failure::Tesson(tesson::files::unreadable(path, e).into())
+        Failure::Tesson(tesson::files::unreadable(&data::stores(), path, e).into())
     }
 }
 

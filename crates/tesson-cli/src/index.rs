@@ -1,9 +1,7 @@
 //! `tesson index`: the index cache.
 
-use std::fs;
-use std::path::PathBuf;
-
 use crate::args::IndexArgs;
+use crate::data;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input;
@@ -13,8 +11,7 @@ use crate::progress::Progress;
 pub(crate) fn run(args: &IndexArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let (_, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
     let paths = Progress::during("indexing", || source.write_index_cache())?;
-    let bytes_of = |path: &PathBuf| fs::metadata(path).map(|m| m.len()).map_err(|e| Failure::file(path, e));
-    let bytes: Vec<u64> = paths.iter().map(bytes_of).collect::<Result<_, _>>()?;
+    let bytes: Vec<u64> = paths.iter().map(|path| data::size(path)).collect::<Result<_, _>>()?;
     let index = source.indexed()?.index.clone();
     let [chunks, sequences, samples] = [index.n_chunks() as u64, index.n_sequences(), index.n_samples()];
     let json = serde_json::json!({

@@ -1,6 +1,5 @@
 //! Turning arguments into the configuration of a source.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input_kind::{InputKind, is_configuration};
 use crate::progress::{Progress, note};
-use crate::{log, stream_proposal};
+use crate::{data, log, stream_proposal};
 
 /// The configuration that the arguments describe.
 pub(crate) fn config(common: &Common, extensions: &dyn Extensions) -> Result<SourceConfig, Failure> {
@@ -201,7 +200,7 @@ fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     let folder = input.input.parent().filter(|p| !p.as_os_str().is_empty())?;
     let is_beside = missing.source.kind() == ErrorKind::NotFound
         && is_configuration(&input.input)
-        && folder.join(&missing.file).exists();
+        && data::exists(&folder.join(&missing.file));
     let hint = format!(
         "{}: {}; it lies beside the configuration, add `--base-dir {}`",
         missing.file.display(),
@@ -258,7 +257,7 @@ fn reader(deserializer: &str, file: &Path, streams: Section) -> Result<Section, 
 
 /// The files that match the input, at least one; a pattern may match several.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<PathBuf>, Failure> {
-    Ok(tesson::files::matching(utf8(&input.input)?, "file")?)
+    Ok(tesson::files::matching(&data::stores(), utf8(&input.input)?, "file")?)
 }
 
 fn utf8(path: &Path) -> Result<&str, Failure> {
@@ -277,7 +276,7 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     let path = &input.input;
     // A missing file is the likelier slip than a missing stream.
     let files = files(input)?;
-    if fs::metadata(&files[0]).map_err(|e| Failure::file(&files[0], e))?.is_dir() {
+    if data::entry(&files[0]).map_err(|e| Failure::file(&files[0], e))?.is_folder() {
         return Err(Failure::file(&files[0], ErrorKind::IsADirectory.into()));
     }
     if input.streams.is_empty() {

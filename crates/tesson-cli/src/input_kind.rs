@@ -1,11 +1,10 @@
 //! The kind of a command's input, found from its name and its first bytes before anything is opened.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use tesson::records::RecordKind;
 
+use crate::data;
 use crate::failure::Failure;
 
 /// The kind of an input.
@@ -48,7 +47,7 @@ impl InputKind {
     /// The kind of an input. `data_dir`: whether it is the name of a dataset in a data directory; `from`: the format that
     /// the command line declares.
     pub(crate) fn of(path: &Path, data_dir: bool, from: Option<&str>) -> InputKind {
-        if data_dir || path.is_dir() {
+        if data_dir || data::is_folder(path) {
             return InputKind::Dataset;
         }
         if let Some(declared) = from.and_then(InputKind::named) {
@@ -58,7 +57,7 @@ impl InputKind {
             let is_dictionary = ["json", "toml"].contains(&extension(path).as_str());
             return if is_dictionary { InputKind::Dictionary } else { InputKind::BrainScript };
         }
-        if RecordKind::of(path).is_some() {
+        if RecordKind::of(&data::stores(), path).is_some() {
             return InputKind::Records;
         }
         let extension = extension(path);
@@ -105,7 +104,7 @@ impl InputKind {
             return Ok(());
         }
         let by_name = || of_speech(&extension(path)).filter(|_| !has_inputs(path));
-        let Some((what, remedy)) = foreign(&read_up_to(path, 8)).or_else(by_name) else { return Ok(()) };
+        let Some((what, remedy)) = foreign(&data::beginning(path, 8)).or_else(by_name) else { return Ok(()) };
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
         Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
     }
@@ -123,7 +122,7 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
 
 /// True if a file is in CNTK's binary format, by its name or its first bytes.
 fn is_binary(path: &Path, extension: &str) -> bool {
-    extension == "cbf" || read_up_to(path, 8) == b"nib_ktnc"
+    extension == "cbf" || data::beginning(path, 8) == b"nib_ktnc"
 }
 
 /// The format of a file that Tesson does not read, recognized by its first bytes, and the remedy.
@@ -175,23 +174,10 @@ fn of_speech(extension: &str) -> Option<(&'static str, &'static str)> {
 
 /// True if the beginning of the text has an input, `|name`, at the start of a row or after a blank.
 fn has_inputs(path: &Path) -> bool {
-    let text = read_up_to(path, 4096);
+    let text = data::beginning(path, 4096);
     let starts = |at: usize| at == 0 || text[at - 1].is_ascii_whitespace();
     let names = |at: usize| text.get(at + 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
     text.iter().enumerate().any(|(at, &b)| b == b'|' && starts(at) && names(at))
-}
-
-/// The beginning of a regular file. Empty for a pipe, since its bytes could not be read again, and for a file that
-/// cannot be read, which is reported when it is opened.
-fn read_up_to(path: &Path, most: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if path.is_file()
-        && let Ok(file) = File::open(path)
-        && file.take(most).read_to_end(&mut bytes).is_err()
-    {
-        bytes.clear();
-    }
-    bytes
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod config;
 mod convert;
+mod data;
 mod dataset;
 pub mod events;
 mod extensions;

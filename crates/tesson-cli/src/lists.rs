@@ -1,11 +1,12 @@
 //! Lists of pictures and of recordings, which a command cannot take by themselves: known by their first rows, with the
 //! configuration that reads them.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 use serde_json::{Value, json};
+
+use crate::data;
 
 /// Bytes that are looked at, and rows.
 const SAMPLE_BYTES: u64 = 64 << 10;
@@ -40,12 +41,10 @@ pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
 
 /// Recognises a folder that holds a folder of pictures for each class, and proposes how to read it.
 pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
-    let inside = |folder: &Path| {
-        fs::read_dir(folder).into_iter().flatten().take(ROWS).flatten().map(|entry| entry.path())
-    };
     let is_picture = |path: &Path| names(&path.to_string_lossy(), PICTURES);
-    let is_class = |folder: &Path| folder.is_dir() && inside(folder).any(|file| is_picture(&file));
-    let is_list = inside(path).any(|folder| is_class(&folder));
+    let is_class =
+        |folder: &Path| data::is_folder(folder) && data::inside(folder, ROWS).any(|file| is_picture(&file));
+    let is_list = data::inside(path, ROWS).any(|folder| is_class(&folder));
     is_list
         .then(|| ("a folder of pictures for each class", by_configuration(path, "ImageDeserializer", "file")))
 }
@@ -85,8 +84,8 @@ fn by_configuration(path: &Path, kind: &str, option: &str) -> String {
 
 /// The first rows that are not blank.
 fn first_rows(path: &Path) -> Vec<String> {
-    let Ok(file) = File::open(path) else { return Vec::new() };
-    let mut file = BufReader::new(file.take(SAMPLE_BYTES));
+    let Ok(file) = data::stream(path) else { return Vec::new() };
+    let mut file = file.take(SAMPLE_BYTES);
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     while rows.len() < ROWS && file.read_until(b'\n', &mut row).is_ok_and(|n| n > 0) {
         let text = String::from_utf8_lossy(row.trim_ascii());

@@ -8,6 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory};
 
 use crate::args::Cli;
+use crate::data;
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
 use crate::lists;
@@ -270,7 +271,7 @@ pub(crate) fn check(
     let takes = COMMANDS.iter().find(|(name, _)| *name == command).map_or(ALL, |(_, kinds)| *kinds);
     if !takes.has(kind) {
         refuse_lists(path, kind)?;
-        if kind == InputKind::Dataset && !path.join("dataset_info.json").exists() {
+        if kind == InputKind::Dataset && !data::exists(&path.join("dataset_info.json")) {
             return Err(Failure::file(path, ErrorKind::IsADirectory.into()));
         }
         let expected = format!("`tesson {command}` takes {}", takes.describe());
@@ -311,7 +312,7 @@ pub(crate) fn check(
 fn refuse_lists(path: &Path, kind: InputKind) -> Result<(), Failure> {
     let list = match kind {
         InputKind::Csv | InputKind::JsonLines => lists::of_file(path),
-        InputKind::Dataset if !path.join("dataset_info.json").exists() => lists::of_folder(path),
+        InputKind::Dataset if !data::exists(&path.join("dataset_info.json")) => lists::of_folder(path),
         _ => None,
     };
     match list {

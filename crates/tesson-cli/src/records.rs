@@ -1,6 +1,5 @@
 //! `tesson check`, `index`, `info` and `convert` on files of records.
 
-use std::fs;
 use std::path::Path;
 
 use tesson::Severity;
@@ -11,6 +10,7 @@ use tesson::records::{
 use tesson::{DataError, Error};
 
 use crate::args::{ConvertArgs, IndexArgs, InputArgs};
+use crate::data;
 use crate::failure::Failure;
 use crate::fault_list::FaultList;
 use crate::input::memory_limit;
@@ -23,11 +23,11 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
 }
 
 fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
-    let Some(kind) = RecordKind::of(path) else {
+    let Some(kind) = RecordKind::of(&data::stores(), path) else {
         let what = "expected one more file of records, *.tfrecord* or *.array_record*";
         return Err(Failure::Usage(format!("{}: {what}", path.display())));
     };
-    Ok(RecordsFile::open(path, kind, memory_limit(input)?)?)
+    Ok(RecordsFile::open(&data::stores(), path, kind, memory_limit(input)?)?)
 }
 
 /// Looks at every checksum.
@@ -85,7 +85,7 @@ pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -
         let (n, _) = file.count()?;
         let shown = match &cache {
             Some(path) => {
-                let bytes = fs::metadata(path).map_err(|e| Failure::file(path, e))?.len();
+                let bytes = data::size(path)?;
                 format!("{} ({})", path.display(), size(bytes))
             }
             None if file.kind() == RecordKind::ArrayRecord => "none: the file holds its own index".into(),
@@ -105,10 +105,11 @@ pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -
 pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
     let path = &args.common.input.input;
     let declared = args.from.as_deref().and_then(RecordKind::parse);
-    let from = declared.or_else(|| RecordKind::of(path)).expect("the input is a file of records");
+    let from =
+        declared.or_else(|| RecordKind::of(&data::stores(), path)).expect("the input is a file of records");
     let form = form(args)?;
     let limit = memory_limit(&args.common.input)?;
-    let input = RecordsFile::open(path, from, limit)?;
+    let input = RecordsFile::open(&data::stores(), path, from, limit)?;
     let existing = args.existing();
     convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
     let written = Progress::during("converting", || {
@@ -120,7 +121,11 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
             RecordForm::TfRecord => RecordKind::TfRecord,
             RecordForm::ArrayRecord(_) => RecordKind::ArrayRecord,
         };
-        records::verify(&input, &RecordsFile::open(&args.output, kind, limit)?, &mut |_| {})?;
+        records::verify(
+            &input,
+            &RecordsFile::open(&data::stores(), &args.output, kind, limit)?,
+            &mut |_| {},
+        )?;
     }
     let json = serde_json::json!({
         "output": args.output.to_string_lossy(), "bytes": written.bytes, "records": written.records,

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::data;
 use crate::failure::Failure;
 
 /// Loads the state in the file of `--state`. `read` returns it, or the reason why the JSON is not a state.
 pub(crate) fn load<T>(path: &Path, read: impl FnOnce(Value) -> Result<T, String>) -> Result<T, Failure> {
-    let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
+    let text = tesson::files::read_text(&data::stores(), path).map_err(tesson::Error::from)?;
     let json = serde_json::from_str(&text).map_err(|e| format!("it is no JSON ({e})"));
     json.and_then(read).map_err(|what| {
         let expected = "expected a file that `--save-state` wrote";
@@ -19,12 +20,12 @@ pub(crate) fn load<T>(path: &Path, read: impl FnOnce(Value) -> Result<T, String>
 
 /// Refuses a name under which no state can be saved, before hours of reading.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    if path.is_dir() {
+    if data::is_folder(path) {
         let what = "found a folder, expected the name of a file; add one";
         return Err(Failure::Usage(format!("--save-state {}: {what}", path.display())));
     }
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+        Some(folder) if !folder.as_os_str().is_empty() && !data::is_folder(folder) => {
             Err(Failure::file(path, ErrorKind::NotFound.into()))
         }
         _ => Ok(()),

@@ -1,9 +1,9 @@
 //! Guesses the streams of a text file, for the message that asks for them.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::Path;
 
+use crate::data;
 use crate::lists;
 use crate::output::{count, counted};
 
@@ -142,7 +142,7 @@ pub(crate) fn stream_option(name: &str, dim: u64, sparse: bool) -> String {
 /// Looks at the first rows of a file.
 fn first_rows(path: &Path) -> FirstRows {
     // This is only a hint: a file that cannot be read is reported when it is opened in earnest.
-    File::open(path).and_then(|file| rows_of(BufReader::new(file), SAMPLE_BYTES)).unwrap_or_default()
+    data::stream(path).and_then(|file| rows_of(file, SAMPLE_BYTES)).unwrap_or_default()
 }
 
 /// Reads rows until `most` bytes have been read, and the last row to its end unless that takes as many bytes again.

@@ -71,9 +71,14 @@ pub(crate) fn resolve_transform(
     resolve(transform, format.options, base_dir, registry, path)
 }
 
+/// True if a name is a URL, which names its store and is never relative.
+fn is_url(file: &str) -> bool {
+    file.contains("://")
+}
+
 fn joined(base_dir: &Path, file: &str, path: &str) -> Result<String> {
-    // As for every option: nothing was given.
-    if file.is_empty() || file == "default" {
+    // As for every option: nothing was given, or nothing is relative.
+    if file.is_empty() || file == "default" || is_url(file) {
         return Ok(file.into());
     }
     let joined = base_dir.join(file);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tesson_core::store::{Store, read_whole};
 use tesson_core::{
     ConfigError, Error, OpenTransform, OptionKind, Options, ReadFile, Registry, Section, Transform,
     TransformFormat, Value, split_type,
@@ -114,17 +115,21 @@ impl SourceConfig {
         }
     }
 
-    /// Makes the transforms of all streams: those that the streams' sections name, then those of the reader.
+    /// Makes the transforms of all streams: those that the streams' sections name, then those of the reader. Files are those of
+    /// the store.
     ///
     /// # Errors
     /// Transforms that are unknown or not available yet, and what their options and files are refused for.
-    pub fn open_transforms(&self, read: &ReadFile<'_>) -> Result<OpenTransforms, Error> {
+    pub fn open_transforms(&self, store: &dyn Store) -> Result<OpenTransforms, Error> {
+        let read: &ReadFile<'_> = &|path| Ok(read_whole(store, path)?);
         let mut all = Vec::new();
         for deserializer in &self.deserializers {
             let (format, path) = (deserializer.format, deserializer.path.as_str());
             let options = Options::new(format.options, &deserializer.options, path)?;
-            let decoders =
-                format.decoder.map(|decoders| decoders(&options, &self.reader_defaults())).transpose()?;
+            let decoders = format
+                .decoder
+                .map(|decoders| decoders(&options, &self.reader_defaults(), store))
+                .transpose()?;
             let decoders = decoders.unwrap_or_default().into_iter().map(|(stream, section)| {
                 (stream, vec![TransformConfig::Named { section, path: path.to_owned() }])
             });

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use tesson_core::store::Store;
 use tesson_core::{Element, Error, Key, StreamInfo};
-use tesson_engine::store::FileStore;
 use tesson_engine::{Canceller, Minibatch, OpenFiles, SampleValues, Samples, Source, StreamBatch};
 use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, StreamSpec};
 
@@ -160,7 +160,7 @@ fn numbers(floats: &SampleValues) -> Numbers<'_> {
 ///
 /// # Errors
 /// A file that cannot be read, or is no binary file.
-pub fn binary_elements(file: &Path) -> Result<Vec<(String, Element)>, Error> {
-    let opened = OpenFiles::open(&[file], &FileStore, u64::MAX, &Canceller::new())?;
+pub fn binary_elements(store: &dyn Store, file: &Path) -> Result<Vec<(String, Element)>, Error> {
+    let opened = OpenFiles::open(&[file], store, u64::MAX, &Canceller::new())?;
     tesson_formats::cbf::elements(file, opened.fetch())
 }

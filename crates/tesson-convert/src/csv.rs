@@ -1,11 +1,12 @@
 //! Tables of numbers with a delimiter between them.
 
-use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use tesson_core::Key;
+use tesson_core::store::Store;
 use tesson_formats::write::StreamSpec;
 
 use crate::ConvertError;
@@ -16,7 +17,7 @@ use crate::table::{
 /// The rows of a CSV file as sequences.
 pub struct Csv {
     file: PathBuf,
-    reader: Reader<File>,
+    reader: Reader<Box<dyn Read + Send>>,
     /// The next row, and whether there is one.
     record: ByteRecord,
     waiting: bool,
@@ -34,9 +35,9 @@ impl Csv {
     ///
     /// # Errors
     /// A file that cannot be read or has no rows, and columns that it does not have.
-    pub fn open(file: &Path, options: &TableOptions) -> Result<Csv, ConvertError> {
+    pub fn open(store: &dyn Store, file: &Path, options: &TableOptions) -> Result<Csv, ConvertError> {
         check(options)?;
-        let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
+        let opened = store.stream(file).map_err(|e| ConvertError::file(file, e))?;
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -179,7 +180,11 @@ fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim().to_owned()
 }
 
-fn read(reader: &mut Reader<File>, record: &mut ByteRecord, file: &Path) -> Result<bool, ConvertError> {
+fn read(
+    reader: &mut Reader<Box<dyn Read + Send>>,
+    record: &mut ByteRecord,
+    file: &Path,
+) -> Result<bool, ConvertError> {
     reader.read_byte_record(record).map_err(|e| {
         let line = e.position().map_or(0, csv::Position::line);
         match e.into_kind() {

@@ -13,13 +13,13 @@
 //! they are empty sparse samples, or none.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
+use tesson_core::store::Store;
 use tesson_core::{Key, did_you_mean};
 use tesson_formats::write::StreamSpec;
 
@@ -32,7 +32,7 @@ use crate::table::{
 /// The lines of a file as sequences.
 pub struct JsonLines {
     file: PathBuf,
-    reader: BufReader<File>,
+    reader: BufReader<Box<dyn Read + Send>>,
     /// The next line, understood; `None` at the end.
     object: Option<Map<String, Json>>,
     text: String,
@@ -51,9 +51,9 @@ impl JsonLines {
     ///
     /// # Errors
     /// A file that cannot be read, has no line, or does not begin with an object that has the requested fields.
-    pub fn open(file: &Path, options: &TableOptions) -> Result<JsonLines, ConvertError> {
+    pub fn open(store: &dyn Store, file: &Path, options: &TableOptions) -> Result<JsonLines, ConvertError> {
         check(options)?;
-        let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
+        let opened = store.stream(file).map_err(|e| ConvertError::file(file, e))?;
         let mut lines = JsonLines {
             file: file.into(),
             reader: BufReader::with_capacity(1 << 16, opened),

@@ -1,11 +1,10 @@
 //! The file that is written, under a temporary name until it is whole.
 
-use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use tesson_core::Key;
-use tesson_engine::atomic_file::{AtomicFile, Existing, NewFile};
+use tesson_engine::atomic_file::{AtomicFile, Existing, NewFile, Target, is_same_file};
 use tesson_formats::cbf::write::{Encoded, Encoder};
 use tesson_formats::mlf::write::LabelForm;
 use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
@@ -62,29 +61,14 @@ pub fn check_output(output: &Path, inputs: &[PathBuf], existing: Existing) -> Re
         let what = format!("{shown}: this is the input{name}, which is never replaced; choose another name");
         return Err(ConvertError::Usage(what));
     }
-    // A link counts, wherever it leads.
-    match fs::symlink_metadata(output) {
-        Ok(found) if found.is_dir() => {
+    match Target::of(output) {
+        Target::Folder => {
             let what = format!("{shown}: this is a folder, expected the name of a file; add one");
             Err(ConvertError::Usage(what))
         }
-        Ok(_) if existing == Existing::Keep => Err(ConvertError::exists(output)),
-        _ => Ok(()),
+        Target::Taken if existing == Existing::Keep => Err(ConvertError::exists(output)),
+        Target::Free | Target::Taken => Ok(()),
     }
-}
-
-/// True if two names lead to one file after links are followed.
-#[cfg(unix)]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    id(one).is_some_and(|one| Some(one) == id(other))
-}
-
-/// True if two names lead to one file after links are followed.
-#[cfg(not(unix))]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Bytes that are handed to the system at once, at least; binary chunks come in larger parts.

@@ -1,11 +1,11 @@
 //! The format of libsvm and svmlight: `label index:value …`, indices from 1.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::Key;
+use tesson_core::store::Store;
 use tesson_formats::write::StreamSpec;
 
 use crate::ConvertError;
@@ -15,7 +15,7 @@ use crate::table::{Building, Row, TableOptions, Value, check, label_stream, put_
 /// of one query are a sequence.
 pub struct Svm {
     file: PathBuf,
-    reader: BufReader<File>,
+    reader: BufReader<Box<dyn Read + Send>>,
     /// The number of the first index.
     base: i64,
     by_query: bool,
@@ -31,7 +31,12 @@ impl Svm {
     ///
     /// # Errors
     /// A file that cannot be read or has no rows; options that say nothing here.
-    pub fn open(file: &Path, options: &TableOptions, zero_based: bool) -> Result<Svm, ConvertError> {
+    pub fn open(
+        store: &dyn Store,
+        file: &Path,
+        options: &TableOptions,
+        zero_based: bool,
+    ) -> Result<Svm, ConvertError> {
         let options = TableOptions { label: Some("labels".into()), ..options.clone() };
         check(&options)?;
         if !options.streams.is_empty() || options.key.as_ref().is_some_and(|key| key != "qid") {
@@ -39,7 +44,7 @@ impl Svm {
                 "this format has the streams `labels` and `features` and the key `qid`, and no other columns";
             return Err(ConvertError::Usage(what.into()));
         }
-        let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
+        let opened = store.stream(file).map_err(|e| ConvertError::file(file, e))?;
         let features = StreamSpec {
             name: "features".into(),
             sparse: true,

@@ -1,11 +1,13 @@
 //! What a deserializer is to the engine: bytes in, an index and decoded chunks out.
 //!
-//! A deserializer opens no file and starts no thread. The engine supplies [`Fetch`] (bytes) and [`Parallelism`] (cores).
+//! A deserializer opens no file and starts no thread. The engine supplies [`Fetch`] (bytes) and [`Parallelism`] (cores), and a
+//! [`Store`] to those whose files are listed in a folder.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::store::Store;
 use crate::{
     Corpus, DataError, Error, Fetch, Index, ListedAt, NamedResources, Parallelism, ResourceId, StreamInfo,
     StreamingDecoder, Transform,
@@ -106,11 +108,15 @@ use crate::{
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Deserializer: Send + Sync {
+    /// Asks the store which files there are, for a dataset that is named by a folder. Called once, before all else. Its errors are
+    /// returned by [`Deserializer::prepare`].
+    fn locate(&mut self, _store: &dyn Store) {}
+
     /// What the engine has to know. Final after [`Deserializer::prepare`] and [`Deserializer::take_frame_period`].
     fn facts(&self) -> &DeserializerFacts;
 
     /// Looks at the beginning of the data: encoding, mode, shapes that are left open, and the resources that the data list.
-    /// Called once, before all else; and once more where the facts ask for that
+    /// Called once, when the files are open; and once more where the facts ask for that
     /// ([`DeserializerFacts::looks_at_named`]).
     ///
     /// # Errors

@@ -36,6 +36,7 @@ mod registry;
 mod sample_type;
 mod scratch;
 pub mod sections;
+pub mod store;
 mod stored;
 mod stream;
 mod streaming;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::store::Store;
 use crate::{
     ConfigError, ConfigErrorKind, Deserializer, Element, Error, OptionTable, Options, Section, Transform,
     describe_from_table, nearest,
@@ -33,8 +34,9 @@ pub type OpenFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Box<dyn Deserializ
 pub type DescribeFn = fn(&Options<'_>, &ReaderDefaults, &Registry) -> Result<Section, ConfigError>;
 
 /// The streams of encoded samples, each with the section of the transform that decodes it: it runs before those that the
-/// stream's section lists.
-pub type DecoderFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Vec<(String, Section)>, ConfigError>;
+/// stream's section lists. The store is for formats whose data say which transform that is.
+pub type DecoderFn =
+    fn(&Options<'_>, &ReaderDefaults, &dyn Store) -> Result<Vec<(String, Section)>, ConfigError>;
 
 /// A format: its name, its options, and how to make its deserializer.
 #[non_exhaustive]

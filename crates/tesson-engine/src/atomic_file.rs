@@ -2,6 +2,12 @@
 //!
 //! The temporary file is created exclusively under an unpredictable name: nothing that already lies in the folder, a link
 //! or a pipe least of all, is opened or overwritten.
+//!
+//! All that the libraries write goes through here, so that one place knows how: also files that grow over several runs
+//! (`growing_file`), and what is found out about names and folders before (`target`).
+
+mod growing_file;
+mod target;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -9,6 +15,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use growing_file::GrowingFile;
+pub use target::{Target, UnfinishedFolder, create_folder, is_same_file, remove_folder};
 
 /// Bytes of the target's name that the temporary name begins with, at most: file systems allow 255 in all.
 const NAME_BYTES: usize = 200;

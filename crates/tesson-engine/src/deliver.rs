@@ -28,7 +28,7 @@ use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
 use crate::arrays::ArraysPool;
 use crate::block::{BlockTable, ChunkPool, Resident};
-use crate::executor::{Canceller, Workers, no_thread};
+use crate::executor::{Canceller, Interrupt, POLL, Workers, no_thread};
 use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
 use crate::refusal::EngineRefusal;
@@ -38,9 +38,6 @@ use crate::transform::Transforms;
 use growth::Growth;
 pub(crate) use ticket::Packed;
 use ticket::{Outcome, Ticket, Work};
-
-/// How often a waiting caller looks whether it is to stop.
-pub(crate) const POLL: Duration = Duration::from_millis(40);
 
 /// A caller that takes minibatches faster than several workers make them is woken for many at a time, because it takes a
 /// worker's core whenever it is; but not where it waited longer than this.
@@ -627,13 +624,7 @@ impl Shared {
         if state.resting > 0 {
             self.work.notify_one();
         }
-        let (mut state, waited) = self.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
-        state.awaited = 0;
-        if !waited.timed_out() {
-            return Ok(state);
-        }
-        drop(state);
-        if interrupted() { Err(Error::Cancelled) } else { Ok(self.lock()) }
+        Interrupt::new(interrupted).wait(&self.done, &self.state, state, |state| state.awaited = 0)
     }
 
     /// Bytes of former minibatches that wait to be used again.

@@ -1,10 +1,13 @@
 //! Names of files that are patterns: a pattern stands for the files that it matches.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Section, Value};
+use glob::{MatchOptions, Pattern};
+use tesson_core::{ConfigError, Listing, OptionKind, OptionTable, Section, Value};
 
 use crate::braces;
+use crate::store::{Store, file_glob};
 
 /// Whether a name may be a pattern: it has a character of one.
 pub fn is_pattern(name: &str) -> bool {
@@ -13,57 +16,80 @@ pub fn is_pattern(name: &str) -> bool {
 
 /// The files that a name stands for: itself, unless there is no such file and it is a pattern. Then braces, such as
 /// `{000..012}` or `{train,test}`, stand for names in the order in which they are written, and `*`, `?` and `[…]` in each of these for
-/// the files that match, by name. `path` is where the name stands in the configuration.
+/// the files of the store that match, by name. `path` is where the name stands in the configuration.
 ///
 /// # Errors
 /// A pattern that is none, or that no file matches.
-pub fn matching(name: &str, path: &str) -> Result<Vec<PathBuf>, ConfigError> {
-    if !is_pattern(name) || Path::new(name).exists() {
+pub fn matching(store: &dyn Store, name: &str, path: &str) -> Result<Vec<PathBuf>, ConfigError> {
+    if !is_pattern(name) || exists(store, name) {
         return Ok(vec![PathBuf::from(name)]);
     }
     let names =
         braces::expanded(name).map_err(|e| ConfigError::new(path, format!("the pattern `{name}`: {e}")))?;
     let mut files = Vec::with_capacity(names.len());
     for name in names {
-        globbed(&name, path, &mut files)?;
+        globbed(store, &name, path, &mut files)?;
     }
     Ok(files)
 }
 
+/// True if there is something of this name.
+fn exists(store: &dyn Store, name: &str) -> bool {
+    store.entry(Path::new(name)).is_ok()
+}
+
 /// Appends the files that `*`, `?` and `[…]` in a name stand for.
-fn globbed(name: &str, path: &str, files: &mut Vec<PathBuf>) -> Result<(), ConfigError> {
-    if !name.contains(['*', '?', '[']) || Path::new(name).exists() {
+fn globbed(store: &dyn Store, name: &str, path: &str, files: &mut Vec<PathBuf>) -> Result<(), ConfigError> {
+    if !name.contains(['*', '?', '[']) || exists(store, name) {
         files.push(PathBuf::from(name));
         return Ok(());
     }
     let wrong = |e: &dyn std::fmt::Display| ConfigError::new(path, format!("the pattern `{name}`: {e}"));
-    let before = files.len();
-    for file in glob::glob(name).map_err(|e| wrong(&e))? {
-        let file = file.map_err(|e| wrong(&e))?;
-        if file.is_file() {
-            files.push(file);
-        }
+    let local = store.local_path(Path::new(name));
+    let found = match local.as_deref().and_then(Path::to_str) {
+        Some(local) => file_glob(local),
+        None => listed(store, name),
+    };
+    let found = found.map_err(|e| wrong(&e))?;
+    if found.is_empty() {
+        return Err(wrong(&"no file matches it"));
     }
-    match files.len() == before {
-        true => Err(wrong(&"no file matches it")),
-        false => Ok(()),
-    }
+    files.extend(found);
+    Ok(())
+}
+
+/// The files of a store that a pattern matches: those below the last folder that is named without one. `*` and `?` stand for
+/// characters within a name, `**` for any folders.
+fn listed(store: &dyn Store, pattern: &str) -> io::Result<Vec<PathBuf>> {
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+    let matched = Pattern::new(pattern).map_err(io::Error::other)?;
+    let literal = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
+    let folder = pattern[..literal].rfind('/').map_or("", |end| &pattern[..end]);
+    let listing = store.list(Path::new(folder))?.into_bytes();
+    let names = Listing::names(&listing).into_iter().flatten().filter(|name| !name.ends_with('/'));
+    let names = names.map(|name| if folder.is_empty() { name.into() } else { format!("{folder}/{name}") });
+    Ok(names.filter(|name| matched.matches_with(name, options)).map(PathBuf::from).collect())
 }
 
 /// Puts the files that patterns stand for into the options of a deserializer, also into those of sections within it.
 ///
 /// # Errors
 /// As [`matching`], and names that are no UTF-8.
-pub fn expand(options: &mut Section, table: &OptionTable, path: &str) -> Result<(), ConfigError> {
+pub fn expand(
+    store: &dyn Store,
+    options: &mut Section,
+    table: &OptionTable,
+    path: &str,
+) -> Result<(), ConfigError> {
     for (name, value) in &mut options.0 {
         let Some(spec) = table.find(name) else { continue };
         let path = format!("{path}.{name}");
         match (spec.kind, value) {
-            (OptionKind::Files, value) => expand_files(value, &path)?,
+            (OptionKind::Files, value) => expand_files(store, value, &path)?,
             (OptionKind::Sections(inner) | OptionKind::Streams(inner), Value::Section(entries)) => {
                 for (name, entry) in &mut entries.0 {
                     if let Value::Section(entry) = entry {
-                        expand(entry, inner, &format!("{path}.{name}"))?;
+                        expand(store, entry, inner, &format!("{path}.{name}"))?;
                     }
                 }
             }
@@ -74,7 +100,7 @@ pub fn expand(options: &mut Section, table: &OptionTable, path: &str) -> Result<
 }
 
 /// The same for one option.
-fn expand_files(value: &mut Value, path: &str) -> Result<(), ConfigError> {
+fn expand_files(store: &dyn Store, value: &mut Value, path: &str) -> Result<(), ConfigError> {
     let given = match &mut *value {
         Value::List(files) => std::mem::take(files),
         one => vec![one.clone()],
@@ -85,7 +111,7 @@ fn expand_files(value: &mut Value, path: &str) -> Result<(), ConfigError> {
             files.push(value);
             continue;
         };
-        for file in matching(name, path)? {
+        for file in matching(store, name, path)? {
             let no_text = |file: PathBuf| {
                 ConfigError::new(path, format!("found {}, expected a name in UTF-8", file.display()))
             };
@@ -94,4 +120,26 @@ fn expand_files(value: &mut Value, path: &str) -> Result<(), ConfigError> {
     }
     *value = if files.len() == 1 { files.remove(0) } else { Value::List(files) };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+
+    #[test]
+    fn a_pattern_stands_for_the_files_of_any_store_that_can_list() {
+        let names =
+            ["far://d/b-2.ctf", "far://d/b-1.ctf", "far://d/in/b-3.ctf", "far://d/c.ctf", "far://d/[c].ctf"];
+        let store = names.iter().fold(MemoryStore::new(), |store, name| store.with(name, *b""));
+        let found = |name: &str| {
+            let found = matching(&store, name, "file").map_err(|e| e.to_string());
+            found.map(|files| files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(found("far://d/b-*.ctf").unwrap(), ["far://d/b-1.ctf", "far://d/b-2.ctf"]);
+        assert_eq!(found("far://d/**/b-*.ctf").unwrap().len(), 3);
+        assert_eq!(found("far://d/{c,b-1}.ctf").unwrap(), ["far://d/c.ctf", "far://d/b-1.ctf"]);
+        assert_eq!(found("far://d/[c].ctf").unwrap(), ["far://d/[c].ctf"]);
+        assert_eq!(found("far://d/x*").unwrap_err(), "file: the pattern `far://d/x*`: no file matches it");
+    }
 }

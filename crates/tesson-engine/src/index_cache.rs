@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use tesson_core::{Deserializer, Indexed};
 
+use crate::atomic_file::create_folder;
 use crate::cache_file::{self, Binding};
 use crate::fingerprint;
-use crate::store::Resource;
+use crate::store::{Resource, local_entry, local_name};
 
 const KIND: &[u8; 8] = b"TESSIDX\0";
 
@@ -24,7 +25,7 @@ type File = (Arc<Path>, Box<dyn Resource>);
 
 /// Where the cache of an input lies.
 pub fn path(input: &Path) -> PathBuf {
-    let mut name = input.as_os_str().to_owned();
+    let mut name = local_name(input).as_os_str().to_owned();
     name.push(".tesson-index");
     name.into()
 }
@@ -50,7 +51,7 @@ fn binding(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Bind
 /// The cached index, if there is one that fits.
 pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Option<Indexed> {
     let file = place(deserializer, files)?;
-    if !file.exists() {
+    if local_entry(&file).is_err() {
         return None;
     }
     let most = cache_file::most_bytes(files.iter().map(|(_, f)| f.size()).sum());
@@ -78,7 +79,7 @@ pub(crate) fn write(
     let mut payload = Vec::new();
     indexed.corpus.save(&indexed.index, &mut payload);
     if let Some(folder) = &deserializer.facts().index_folder {
-        std::fs::create_dir_all(folder)?;
+        create_folder(folder)?;
     }
     cache_file::write(&target, &binding(deserializer, files, corpus), &payload)?;
     Ok(target)

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::atomic_file::create_folder;
 use crate::cache_file::{self, Binding};
+use crate::store::local_name;
 
 const KIND: &[u8; 8] = b"TESSREC\0";
 
@@ -36,6 +38,7 @@ impl Stamp {
 /// Where the index of a file lies. In a folder for caches its name also has a hash of the file's whole path, which two
 /// files of one name differ in.
 pub fn path(file: &Path, cache_dir: Option<&Path>) -> PathBuf {
+    let file = local_name(file);
     let mut name = file.as_os_str().to_owned();
     if let Some(folder) = cache_dir {
         let whole = std::path::absolute(file).unwrap_or_else(|_| file.into());
@@ -60,7 +63,7 @@ pub fn read(file: &Path, cache_dir: Option<&Path>, stamp: Stamp) -> Option<Vec<u
 /// What the file system answers.
 pub fn write(file: &Path, cache_dir: Option<&Path>, stamp: Stamp, payload: &[u8]) -> io::Result<PathBuf> {
     if let Some(folder) = cache_dir {
-        std::fs::create_dir_all(folder)?;
+        create_folder(folder)?;
     }
     let target = path(file, cache_dir);
     cache_file::write(&target, &stamp.binding(), payload)?;

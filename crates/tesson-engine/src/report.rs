@@ -1,11 +1,12 @@
 //! Faults as JSON: for `tesson check --json`, and for the file that keeps what has been forgiven.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use tesson_core::{DataError, Key, StoreError};
+
+use crate::atomic_file::GrowingFile;
 
 /// What is known of a fault: `fault` in words, its stable `code`, `file`, `line` (from 1), `offset` (bytes), `stream` and `key`; null where
 /// there is none.
@@ -30,13 +31,13 @@ pub fn fault_facts(error: &DataError) -> Map<String, Value> {
 /// A file to which forgiven faults are appended, a line each.
 pub(crate) struct Report {
     path: PathBuf,
-    file: File,
+    file: GrowingFile,
 }
 
 impl Report {
     /// Opens the file; what it holds already stays.
     pub(crate) fn open(path: &Path) -> Result<Report, StoreError> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = GrowingFile::append_to(path);
         let file = file.map_err(|e| StoreError::new(path.into(), None, e))?;
         Ok(Report { path: path.into(), file })
     }

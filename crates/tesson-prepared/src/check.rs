@@ -1,11 +1,12 @@
 //! A whole dataset looked at: every shard, every checksum, every feature of every example.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::{fs, io};
 
+use tesson_core::store::Store;
 use tesson_core::{ConfigError, DataError, Error, Fetch, Key, Location, ResourceId};
-use tesson_engine::{Canceller, OpenFiles, store};
+use tesson_engine::{Canceller, OpenFiles};
 use tesson_formats::record::{End, RecordFile, Records, Want};
 use tesson_tfds::fault::{RecordFault, TfdsFault};
 use tesson_tfds::features::{Batch, Feature, FeatureError, LabelRanges, Schema, Selection};
@@ -45,12 +46,13 @@ pub struct CheckedDataset {
 /// # Errors
 /// Descriptions that cannot be read, a format that is not read, unreadable storage.
 pub fn check(
+    store: &dyn Store,
     dataset: &Dataset,
     memory_limit: u64,
     each: &mut dyn FnMut(&DataError),
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedDataset, Error> {
-    let mut checker = Checker::new(dataset, memory_limit, each)?;
+    let mut checker = Checker::new(store, dataset, memory_limit, each)?;
     for shard in dataset.splits.iter().flat_map(|split| &split.shards) {
         checker.shard(shard)?;
         progress(checker.seen.records);
@@ -59,6 +61,7 @@ pub fn check(
 }
 
 struct Checker<'a> {
+    store: &'a dyn Store,
     dataset: &'a Dataset,
     ids: Ids,
     features: Feature,
@@ -75,13 +78,14 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn new(
+        store: &'a dyn Store,
         dataset: &'a Dataset,
         memory_limit: u64,
         each: &'a mut dyn FnMut(&DataError),
     ) -> Result<Checker<'a>, Error> {
-        let features = features_of(dataset)?;
+        let features = features_of(store, dataset)?;
         let schema = Arc::new(Schema::new(&features, &Selection::default())?);
-        let names = labels_of(dataset, &features)?;
+        let names = labels_of(store, dataset, &features)?;
         let classes = |path: &str| {
             let of = names.iter().find(|(named, _)| named == path);
             of.map(|(_, names)| names.len() as u64)
@@ -89,6 +93,7 @@ impl<'a> Checker<'a> {
         let labels = LabelRanges::new(&schema, classes);
         let all = file_instructions(&SplitSelection::parse("all")?.resolve(dataset)?, dataset)?;
         Ok(Checker {
+            store,
             dataset,
             ids: Ids::new(dataset, &all),
             features,
@@ -107,13 +112,13 @@ impl<'a> Checker<'a> {
         let path = Path::new(&self.dataset.directories[shard.directory]).join(&shard.file);
         // Before the file is looked for: what cannot be read is no matter of single files.
         let file = records::open(self.dataset.file_format, FILE)?;
-        if let Err(error) = fs::metadata(&path)
+        if let Err(error) = self.store.entry(&path)
             && error.kind() == io::ErrorKind::NotFound
         {
             self.fault(&path, TfdsFault::MissingShard);
             return Ok(());
         }
-        let bytes = OpenFiles::open(&[&path], &store::FileStore, self.largest, &Canceller::new())?;
+        let bytes = OpenFiles::open(&[&path], self.store, self.largest, &Canceller::new())?;
         let records = self.records(shard, &path, &*file, bytes.fetch())?;
         if records != shard.len {
             self.fault(&path, TfdsFault::ShardLength { found: records, expected: shard.len });

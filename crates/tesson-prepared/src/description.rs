@@ -1,22 +1,22 @@
 //! What the files beside the data say of a dataset: dataset_info.json, features.json, names of classes
 //! (spec/tfds.md §1).
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use tesson_core::store::{Store, read_small, read_text, unreadable};
 use tesson_core::{ConfigError, Error, StoreError};
-use tesson_engine::store::{FileStore, Store, read_small, read_text, unreadable};
 use tesson_tfds::features::json::Parsed;
 use tesson_tfds::features::{self, Feature};
 use tesson_tfds::info::{self, Dataset, DatasetInfo};
 
 /// Reads dataset_info.json, and sees that features.json is there.
-pub(super) fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
+pub(super) fn read_info(store: &dyn Store, directory: &Path) -> Result<DatasetInfo, Error> {
     let file = directory.join("dataset_info.json");
-    let text = read_small(&file).map_err(|error| undescribed(directory, &file, error))?;
+    let text = read_small(store, &file).map_err(|error| undescribed(store, directory, &file, error))?;
     let info = DatasetInfo::parse(&file.as_path().into(), &text)?;
     let features = directory.join("features.json");
-    if info.features.is_none() && !features.is_file() {
+    if info.features.is_none() && !is_file(store, &features) {
         let what = "there is no such file; TFDS 3.2.1 and older wrote none, prepare the dataset anew";
         return Err(
             StoreError::new(features.into(), None, io::Error::new(io::ErrorKind::NotFound, what)).into()
@@ -25,22 +25,26 @@ pub(super) fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
     Ok(info)
 }
 
+fn is_file(store: &dyn Store, path: &Path) -> bool {
+    store.entry(path).is_ok_and(|found| found.is_file())
+}
+
 /// The folder of the description: the directory itself, or, of a dataset's parent folder, that of its only version.
-pub(super) fn version_directory(directory: &Path) -> PathBuf {
-    if directory.join("dataset_info.json").exists() {
+pub(super) fn version_directory(store: &dyn Store, directory: &Path) -> PathBuf {
+    if store.entry(&directory.join("dataset_info.json")).is_ok() {
         return directory.to_path_buf();
     }
-    let mut below = prepared_below(directory);
+    let mut below = prepared_below(store, directory);
     if below.len() == 1 { below.remove(0) } else { directory.to_path_buf() }
 }
 
 /// The prepared datasets in a folder, as `VERSION` or `CONFIG/VERSION`, by name.
-fn prepared_below(directory: &Path) -> Vec<PathBuf> {
+fn prepared_below(store: &dyn Store, directory: &Path) -> Vec<PathBuf> {
     let inside = |folder: &Path| -> Vec<PathBuf> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(LOOKED_AT);
-        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+        let names = store.names(folder).unwrap_or_default().into_iter().take(LOOKED_AT);
+        names.filter(|name| name.is_folder).map(|name| folder.join(name.name)).collect()
     };
-    let is_prepared = |path: &PathBuf| path.join("dataset_info.json").is_file();
+    let is_prepared = |path: &PathBuf| is_file(store, &path.join("dataset_info.json"));
     let children = inside(directory);
     let grandchildren = children.iter().filter(|child| !is_prepared(child)).flat_map(|child| inside(child));
     let mut found: Vec<PathBuf> = grandchildren.filter(is_prepared).collect();
@@ -54,11 +58,12 @@ const LOOKED_AT: usize = 1000;
 const LISTED: usize = 5;
 
 /// The error of a description that cannot be read.
-fn undescribed(directory: &Path, file: &Path, error: io::Error) -> StoreError {
-    if error.kind() != io::ErrorKind::NotFound || !directory.is_dir() {
-        return unreadable(file, error);
+fn undescribed(store: &dyn Store, directory: &Path, file: &Path, error: io::Error) -> StoreError {
+    if error.kind() != io::ErrorKind::NotFound || !store.entry(directory).is_ok_and(|found| found.is_folder())
+    {
+        return unreadable(store, file, error);
     }
-    let below = prepared_below(directory);
+    let below = prepared_below(store, directory);
     if !below.is_empty() {
         let first: Vec<String> =
             below.iter().take(LISTED).map(|path| format!("`{}`", path.display())).collect();
@@ -70,7 +75,7 @@ fn undescribed(directory: &Path, file: &Path, error: io::Error) -> StoreError {
         );
         return StoreError::new(file.into(), None, error).with_remedy(Some(remedy));
     }
-    let there = FileStore.remedy(directory, &io::ErrorKind::IsADirectory.into());
+    let there = store.remedy(directory, &io::ErrorKind::IsADirectory.into());
     let there = there.unwrap_or_else(|| format!("`{}` is empty", directory.display()));
     let remedy = format!("the folder of a prepared dataset is expected, {there}");
     StoreError::new(file.into(), None, error).with_remedy(Some(remedy))
@@ -81,11 +86,11 @@ fn undescribed(directory: &Path, file: &Path, error: io::Error) -> StoreError {
 ///
 /// # Errors
 /// A file that cannot be read, or unknown features.
-pub fn features_of(dataset: &Dataset) -> Result<Feature, Error> {
+pub fn features_of(store: &dyn Store, dataset: &Dataset) -> Result<Feature, Error> {
     let directory = Path::new(&dataset.directories[0]);
-    let parsed = features_in(directory, &dataset.info)?;
+    let parsed = features_in(store, directory, &dataset.info)?;
     parsed.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-    refuse_encoders(directory, &parsed.root)?;
+    refuse_encoders(store, directory, &parsed.root)?;
     Ok(parsed.root)
 }
 
@@ -93,16 +98,16 @@ pub fn features_of(dataset: &Dataset) -> Result<Feature, Error> {
 ///
 /// # Errors
 /// As [`features_of`].
-pub fn feature_classes(dataset: &Dataset) -> Result<serde_json::Value, Error> {
-    Ok(features_in(Path::new(&dataset.directories[0]), &dataset.info)?.classes())
+pub fn feature_classes(store: &dyn Store, dataset: &Dataset) -> Result<serde_json::Value, Error> {
+    Ok(features_in(store, Path::new(&dataset.directories[0]), &dataset.info)?.classes())
 }
 
-fn features_in(directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
+fn features_in(store: &dyn Store, directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
     if let Some(inline) = &info.features {
         return Ok(features::json::from_value(inline)?);
     }
     let file = directory.join("features.json");
-    let text = read_text(&file)?;
+    let text = read_text(store, &file)?;
     let named = |mut e: ConfigError| {
         e.what = format!("{}: {}", file.display(), e.what);
         e
@@ -111,14 +116,14 @@ fn features_in(directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
 }
 
 /// Sees that directories that are read as one hold the same features (spec/tfds.md §7.5).
-pub(super) fn same_features(parts: &[(String, DatasetInfo)]) -> Result<(), Error> {
+pub(super) fn same_features(store: &dyn Store, parts: &[(String, DatasetInfo)]) -> Result<(), Error> {
     let [(first, info), others @ ..] = parts else { return Ok(()) };
     if others.is_empty() {
         return Ok(());
     }
-    let first = features_in(Path::new(first), info)?.root;
+    let first = features_in(store, Path::new(first), info)?.root;
     for (directory, info) in others {
-        if let Some(path) = first.difference(&features_in(Path::new(directory), info)?.root) {
+        if let Some(path) = first.difference(&features_in(store, Path::new(directory), info)?.root) {
             let what = format!("feature `{path}` in {directory} is not as in the first directory");
             return Err(ConfigError::new("dirs", what).into());
         }
@@ -127,7 +132,7 @@ pub(super) fn same_features(parts: &[(String, DatasetInfo)]) -> Result<(), Error
 }
 
 /// A file beside a text says that it was encoded by what no longer exists (spec/tfds.md §1.4).
-fn refuse_encoders(directory: &Path, features: &Feature) -> Result<(), Error> {
+fn refuse_encoders(store: &dyn Store, directory: &Path, features: &Feature) -> Result<(), Error> {
     let texts: Vec<(String, String)> = features
         .texts()
         .into_iter()
@@ -137,9 +142,12 @@ fn refuse_encoders(directory: &Path, features: &Feature) -> Result<(), Error> {
         return Ok(());
     }
     let answer = |error| StoreError::new(directory.into(), None, error);
-    for entry in fs::read_dir(directory).map_err(answer)? {
-        let name = entry.map_err(answer)?.file_name();
-        let name = name.to_string_lossy();
+    let names = match store.names(directory) {
+        // Where nothing can be listed nothing says that there is none, either.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(()),
+        names => names.map_err(answer)?,
+    };
+    for name in names.into_iter().map(|inside| inside.name) {
         if let Some((_, path)) = texts.iter().find(|(begin, _)| name.starts_with(begin.as_str())) {
             let what = format!(
                 "`{name}` beside the data is of TFDS' text encoders, which no longer exist; prepare the dataset anew"
@@ -155,8 +163,12 @@ fn refuse_encoders(directory: &Path, features: &Feature) -> Result<(), Error> {
 ///
 /// # Errors
 /// A file that cannot be read, or has another number of names than the feature has classes.
-pub fn labels_of(dataset: &Dataset, features: &Feature) -> Result<Vec<(String, Vec<String>)>, Error> {
-    let named = |(keys, n): (Vec<&str>, u64)| Ok((keys.join("/"), labels(dataset, &keys, n)?));
+pub fn labels_of(
+    store: &dyn Store,
+    dataset: &Dataset,
+    features: &Feature,
+) -> Result<Vec<(String, Vec<String>)>, Error> {
+    let named = |(keys, n): (Vec<&str>, u64)| Ok((keys.join("/"), labels(store, dataset, &keys, n)?));
     let all: Vec<(String, Vec<String>)> =
         features.classes().into_iter().map(named).collect::<Result<_, Error>>()?;
     // Nothing says what the classes are, nor how many.
@@ -167,22 +179,23 @@ pub fn labels_of(dataset: &Dataset, features: &Feature) -> Result<Vec<(String, V
 ///
 /// # Errors
 /// As [`features_of`] and [`labels_of`].
-pub fn describe(dataset: &Dataset) -> Result<serde_json::Value, Error> {
-    let features = features_of(dataset)?;
+pub fn describe(store: &dyn Store, dataset: &Dataset) -> Result<serde_json::Value, Error> {
+    let features = features_of(store, dataset)?;
     let named = |(path, names): (String, Vec<String>)| {
         (path, serde_json::json!({"num_classes": names.len(), "names": names}))
     };
-    let labels: serde_json::Map<_, _> = labels_of(dataset, &features)?.into_iter().map(named).collect();
+    let labels: serde_json::Map<_, _> =
+        labels_of(store, dataset, &features)?.into_iter().map(named).collect();
     let mut described = dataset.describe();
     described["features"] = features.describe();
     described["labels"] = labels.into();
     Ok(described)
 }
 
-fn labels(dataset: &Dataset, keys: &[&str], classes: u64) -> Result<Vec<String>, Error> {
+fn labels(store: &dyn Store, dataset: &Dataset, keys: &[&str], classes: u64) -> Result<Vec<String>, Error> {
     let name = info::label_file(keys.iter().copied());
     let file = Path::new(&dataset.directories[0]).join(&name);
-    match read_small(&file) {
+    match read_small(store, &file) {
         Ok(text) => {
             let names = info::labels(&text);
             if classes > 0 && names.len() as u64 != classes {

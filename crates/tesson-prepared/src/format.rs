@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 use std::slice;
-use std::sync::OnceLock;
 
+use tesson_core::store::Store;
 use tesson_core::{
     ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format, Indexed,
     OptionKind, OptionTable, Options, Parallelism, ReaderDefaults, Section, StreamMismatch, StreamingDecoder,
-    Value, Words, option_table,
+    UsageError, Value, Words, option_table,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, picture_channels};
 use tesson_tfds::features::Feature;
@@ -105,7 +105,7 @@ impl Unread {
                 cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
             },
             section: options.path("").trim_end_matches('.').to_owned(),
-            dataset: OnceLock::new(),
+            dataset: None,
             unknown: DeserializerFacts::new(NAME, Vec::new(), Vec::new(), ""),
         })
     }
@@ -116,7 +116,11 @@ const DECODERS: [&str; 2] = ["Decode", "DecodeImage"];
 
 /// The transforms that decode pictures for those that streams list: with the channels of the feature, as TensorFlow Datasets
 /// decodes them, unless the list begins with a decoder.
-fn decoders(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Vec<(String, Section)>, ConfigError> {
+fn decoders(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+    store: &dyn Store,
+) -> Result<Vec<(String, Section)>, ConfigError> {
     let sections = options.sections("input")?;
     let decoded = sections.iter().filter_map(|(name, section)| Some((*name, section.given("transforms")?)));
     let decoded: Vec<&str> =
@@ -125,7 +129,7 @@ fn decoders(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Vec<(Str
         return Ok(Vec::new());
     }
     let unread = Unread::new(options, defaults)?;
-    let (_, features) = unread.described().map_err(|error| unread.located(error))?;
+    let (_, features) = unread.described(store).map_err(|error| unread.located(error))?;
     let streams = unread.options.streams.iter().filter(|stream| decoded.contains(&stream.name.as_str()));
     let decoder = |stream: &StreamOf| {
         let section = decoder_of(&features, stream).map_err(|error| unread.located(error.into()))?;
@@ -172,38 +176,40 @@ enum Directory {
     Named(String, PathBuf),
 }
 
-/// A split whose dataset is opened with the source, not when the configuration is resolved.
+/// A split whose dataset is looked for when the source is opened, not when the configuration is resolved.
 struct Unread {
     directory: Directory,
     split: Selection,
     options: TfdsOptions,
     /// The section of the configuration.
     section: String,
-    dataset: OnceLock<Result<TfdsDeserializer, Error>>,
+    /// The dataset as the store has it, once that has been asked.
+    dataset: Option<Result<TfdsDeserializer, Error>>,
     /// The facts of a dataset that cannot be opened, until [`Deserializer::prepare`] returns why.
     unknown: DeserializerFacts,
 }
 
 impl Unread {
-    /// Opens the dataset when it is first needed.
+    /// The dataset, which has been located.
     fn opened(&self) -> Result<&TfdsDeserializer, Error> {
-        self.dataset.get_or_init(|| self.open()).as_ref().map_err(Clone::clone)
+        let not_located = || UsageError::new("the dataset is asked for before it is located".into());
+        self.dataset.as_ref().ok_or_else(not_located)?.as_ref().map_err(Clone::clone)
     }
 
     /// The dataset and its features.
-    fn described(&self) -> Result<(Dataset, Feature), Error> {
+    fn described(&self, store: &dyn Store) -> Result<(Dataset, Feature), Error> {
         let directory = match &self.directory {
             Directory::Given(directory) => directory.clone(),
-            Directory::Named(name, data_dir) => find(name, slice::from_ref(data_dir))?,
+            Directory::Named(name, data_dir) => find(store, name, slice::from_ref(data_dir))?,
         };
-        let dataset = open(directory)?;
-        let features = features_of(&dataset)?;
+        let dataset = open(store, directory)?;
+        let features = features_of(store, &dataset)?;
         Ok((dataset, features))
     }
 
-    fn open(&self) -> Result<TfdsDeserializer, Error> {
+    fn open(&self, store: &dyn Store) -> Result<TfdsDeserializer, Error> {
         let read = || {
-            let (dataset, features) = self.described()?;
+            let (dataset, features) = self.described(store)?;
             let plan = file_instructions(&self.split.resolve(&dataset)?, &dataset)?;
             Ok(TfdsDeserializer::new(&dataset, &plan, &features, &self.options)?)
         };
@@ -223,6 +229,10 @@ impl Unread {
 }
 
 impl Deserializer for Unread {
+    fn locate(&mut self, store: &dyn Store) {
+        self.dataset = Some(self.open(store));
+    }
+
     fn facts(&self) -> &DeserializerFacts {
         self.opened().map_or(&self.unknown, TfdsDeserializer::facts)
     }

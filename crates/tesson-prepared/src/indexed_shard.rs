@@ -4,8 +4,7 @@
 //! index saves. It is looked for beside the file, or in the folder that `TESSON_INDEX_DIR` names. `tesson index` makes it.
 
 use std::env;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tesson_core::{Error, Fetch};
@@ -15,7 +14,7 @@ use tesson_formats::record::{Fault, RecordFile, Records, Want};
 /// A shard, and what was kept of it.
 pub(super) struct IndexedShard {
     file: Box<dyn RecordFile>,
-    path: Arc<Path>,
+    path: PathBuf,
     stamp: Stamp,
     /// Records that have been read from the beginning on.
     reached: AtomicU64,
@@ -23,7 +22,7 @@ pub(super) struct IndexedShard {
 }
 
 impl IndexedShard {
-    pub(super) fn new(file: Box<dyn RecordFile>, path: Arc<Path>, stamp: Stamp) -> IndexedShard {
+    pub(super) fn new(file: Box<dyn RecordFile>, path: PathBuf, stamp: Stamp) -> IndexedShard {
         IndexedShard { file, path, stamp, reached: AtomicU64::new(0), looked: AtomicBool::new(false) }
     }
 

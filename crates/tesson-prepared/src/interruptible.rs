@@ -1,23 +1,11 @@
 //! A reader whose calls can be interrupted at any time, also while a read of its storage blocks.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::Builder;
-use std::time::Duration;
+use std::panic::resume_unwind;
 
 use tesson_core::Error;
-use tesson_engine::no_thread;
+use tesson_engine::executor::{CallThread, Called, Interrupt};
 
 use crate::{ExampleBatch, Reader};
-
-/// Time between two calls of `interrupted`.
-const POLL: Duration = Duration::from_millis(50);
-
-type Job = Box<dyn FnOnce() + Send>;
-
-/// What a call returns: the reader and the result, or what the call panicked with.
-type Returned<T> = Result<(Reader, Result<T, Error>), Box<dyn Any + Send>>;
 
 /// A reader whose calls can be interrupted, however long its storage takes to answer.
 ///
@@ -31,14 +19,14 @@ pub struct InterruptibleReader {
     template: Reader,
     /// Whether the reader is such a copy, whose order has yet to be moved to where it stands.
     is_copy: bool,
-    calls: Option<Sender<Job>>,
+    calls: CallThread,
 }
 
 impl InterruptibleReader {
     /// Makes the calls of a reader interruptible.
     pub fn new(reader: Reader) -> InterruptibleReader {
         let template = reader.reopened();
-        InterruptibleReader { reader: Some(reader), template, is_copy: false, calls: None }
+        InterruptibleReader { reader: Some(reader), template, is_copy: false, calls: CallThread::default() }
     }
 
     /// The reader, to ask it what needs no storage.
@@ -64,32 +52,28 @@ impl InterruptibleReader {
         let before = self.inner().standing();
         let mut reader = self.reader.take().expect("no call is under way");
         let canceller = reader.canceller();
-        let (is_copy, (done, returned)) = (self.is_copy, channel());
+        let is_copy = self.is_copy;
         let own = canceller.clone();
-        let started = self.start(Box::new(move || {
-            let call = || {
-                let interrupted = &mut || own.is_cancelled();
-                let moved = if is_copy { reader.move_to_standing(interrupted) } else { Ok(()) };
-                moved.map_err(Error::from).and_then(|()| act(&mut reader, interrupted))
-            };
-            let result = catch_unwind(AssertUnwindSafe(call));
-            // An abandoned reader is dropped here.
-            let _ = done.send(result.map(|result| (reader, result)));
-        }));
-        let failure = match started.and_then(|()| wait(&returned, interrupted)) {
-            Ok(Ok((reader, result))) => {
+        let called = self.calls.call(Interrupt::new(interrupted), move || {
+            let interrupted = &mut || own.is_cancelled();
+            let moved = if is_copy { reader.move_to_standing(interrupted) } else { Ok(()) };
+            let result = moved.map_err(Error::from).and_then(|()| act(&mut reader, interrupted));
+            (reader, result)
+        });
+        let failure = match called {
+            Ok(Called::Returned((reader, result))) => {
                 if reader.is_over() {
-                    self.calls = None;
+                    self.calls.end();
                 }
                 (self.reader, self.is_copy) = (Some(reader), is_copy && result.is_err());
                 return result;
             }
-            Ok(Err(panic)) => Err(panic),
-            Err(error) => Ok(error),
+            Ok(Called::Panicked(panic)) => Err(panic),
+            Ok(Called::Abandoned) => Ok(Error::Cancelled),
+            Err(error) => Ok(error.into()),
         };
         canceller.cancel();
-        // The thread may be blocked for long.
-        self.calls = None;
+        self.calls.end();
         let mut copy = self.template.reopened();
         copy.stand_at(before);
         (self.reader, self.is_copy) = (Some(copy), true);
@@ -116,7 +100,7 @@ impl InterruptibleReader {
         })?;
         *examples = loaded;
         if result.is_err() {
-            self.calls = None;
+            self.calls.end();
         }
         result
     }
@@ -137,40 +121,11 @@ impl InterruptibleReader {
             _ => self.load(examples, interrupted, move |reader, examples, _| reader.read(n, examples)),
         }
     }
-
-    /// Hands a job to the thread for calls, which is started for the first one.
-    fn start(&mut self, job: Job) -> Result<(), Error> {
-        let calls = match &self.calls {
-            Some(calls) => calls,
-            None => {
-                let (calls, jobs) = channel::<Job>();
-                let serve = move || jobs.into_iter().for_each(|job| job());
-                let thread = Builder::new().name("tesson-tfds-call".into()).spawn(serve);
-                thread.map_err(|e| no_thread(&e))?;
-                self.calls.insert(calls)
-            }
-        };
-        calls.send(job).expect("the thread for calls ends with its sender");
-        Ok(())
-    }
-}
-
-/// Waits for a call, or until `interrupted` says to stop.
-fn wait<T>(
-    returned: &Receiver<Returned<T>>,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Returned<T>, Error> {
-    loop {
-        match returned.recv_timeout(POLL) {
-            Ok(returned) => return Ok(returned),
-            Err(RecvTimeoutError::Timeout) if !interrupted() => {}
-            Err(_) => return Err(Error::Cancelled),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::path::{Path, PathBuf};
     use std::sync::{Arc, Condvar, Mutex};
     use std::{env, fs, process};
@@ -243,16 +198,15 @@ mod tests {
             gate.pass();
             InjectedFault::None
         };
-        let dataset = Arc::new(crate::open(directory).unwrap());
-        let schema = Arc::new(Schema::new(&features_of(&dataset).unwrap(), &Features::default()).unwrap());
+        let dataset = Arc::new(crate::open(&FileStore, directory).unwrap());
+        let schema =
+            Arc::new(Schema::new(&features_of(&FileStore, &dataset).unwrap(), &Features::default()).unwrap());
         let mut reading = Reading::of(Selection::parse("train").unwrap());
         reading.ops = ops.iter().map(|op| Op::from_json(op, "ops").unwrap()).collect();
         let plan = Plan::new(&dataset, &reading, &mut || 7).unwrap();
-        let store = Arc::new(FakeStore::new(Arc::new(FileStore), blocking));
+        let store = FakeStore::new(Arc::new(FileStore), blocking);
         let limits = ReaderLimits { threads, ..ReaderLimits::default() };
-        InterruptibleReader::new(
-            Reader::of_store(store, dataset, plan, schema, OnDamage::Fail, limits).unwrap(),
-        )
+        InterruptibleReader::new(Reader::with(&store, dataset, plan, schema, OnDamage::Fail, limits).unwrap())
     }
 
     fn ids(reader: &InterruptibleReader, examples: &ExampleBatch) -> Vec<String> {

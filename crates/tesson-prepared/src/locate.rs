@@ -2,10 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{env, io};
 
+use tesson_core::store::{Store, read_small, unreadable};
 use tesson_core::{ConfigError, Error, StoreError};
-use tesson_engine::store::{read_small, unreadable};
 use tesson_tfds::info::{self, Dataset, DatasetInfo, DatasetName, FileFormat};
 
 use crate::description::{self, read_info, same_features};
@@ -14,8 +14,8 @@ use crate::description::{self, read_info, same_features};
 ///
 /// # Errors
 /// A description that is missing or cannot be read.
-pub fn open(directory: impl AsRef<Path>) -> Result<Dataset, Error> {
-    open_all(&[directory], None)
+pub fn open(store: &dyn Store, directory: impl AsRef<Path>) -> Result<Dataset, Error> {
+    open_all(store, &[directory], None)
 }
 
 /// Opens the dataset of one or several directories whose splits are joined, in one of its formats; by default the one
@@ -23,15 +23,19 @@ pub fn open(directory: impl AsRef<Path>) -> Result<Dataset, Error> {
 ///
 /// # Errors
 /// As [`open`]; directories of different datasets; a format in which there are no shards.
-pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) -> Result<Dataset, Error> {
+pub fn open_all(
+    store: &dyn Store,
+    directories: &[impl AsRef<Path>],
+    format: Option<FileFormat>,
+) -> Result<Dataset, Error> {
     let describe = |directory: &Path| {
-        let directory = &description::version_directory(directory);
+        let directory = &description::version_directory(store, directory);
         let name = directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
-        Ok::<_, Error>((name, read_info(directory)?))
+        Ok::<_, Error>((name, read_info(store, directory)?))
     };
     let parts = directories.iter().map(|directory| describe(directory.as_ref()));
     let parts: Vec<(String, DatasetInfo)> = parts.collect::<Result<_, _>>()?;
-    same_features(&parts)?;
+    same_features(store, &parts)?;
     Ok(Dataset::new(parts, format)?)
 }
 
@@ -40,10 +44,10 @@ pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) ->
 ///
 /// # Errors
 /// A name that is none; one that is found nowhere or in more than one directory; folders that cannot be listed.
-pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error> {
+pub fn find(store: &dyn Store, name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error> {
     let name: DatasetName = name.parse()?;
     if let [only] = data_dirs
-        && let Err(error) = std::fs::metadata(only.as_ref())
+        && let Err(error) = store.entry(only.as_ref())
     {
         let only = only.as_ref();
         // The user did not name the default directory, so listing what lies beside it would not help.
@@ -51,11 +55,11 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
             let remedy = format!("it is where `{name}` is looked for{NOT_PREPARED}");
             return Err(StoreError::new(only.into(), None, error).with_remedy(Some(remedy)).into());
         }
-        return Err(unreadable(only, error).into());
+        return Err(unreadable(store, only, error).into());
     }
     let mut found: Vec<PathBuf> = Vec::new();
     for dir in data_dirs.iter().map(AsRef::as_ref) {
-        let in_dir = info::resolve(&DataDir(dir), &name);
+        let in_dir = info::resolve(&DataDir(store, dir), &name);
         let Some(resolved) = in_dir.map_err(|error| StoreError::new(dir.into(), None, error))? else {
             continue;
         };
@@ -70,8 +74,11 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
         [] => {
             let looked: Vec<String> =
                 data_dirs.iter().map(|dir| dir.as_ref().display().to_string()).collect();
-            let what =
-                format!("`{name}` is not found in {}{}", looked.join(", "), there_are(&name, data_dirs)?);
+            let what = format!(
+                "`{name}` is not found in {}{}",
+                looked.join(", "),
+                there_are(store, &name, data_dirs)?
+            );
             Err(ConfigError::new("name", what).into())
         }
         _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
@@ -83,10 +90,11 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
 ///
 /// # Errors
 /// Folders that cannot be listed.
-pub fn list(data_dirs: &[impl AsRef<Path>]) -> Result<Vec<String>, Error> {
+pub fn list(store: &dyn Store, data_dirs: &[impl AsRef<Path>]) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for dir in data_dirs.iter().map(AsRef::as_ref) {
-        found.extend(info::names(&DataDir(dir)).map_err(|error| StoreError::new(dir.into(), None, error))?);
+        let names = info::names(&DataDir(store, dir));
+        found.extend(names.map_err(|error| StoreError::new(dir.into(), None, error))?);
     }
     found.sort_unstable();
     found.dedup();
@@ -94,15 +102,15 @@ pub fn list(data_dirs: &[impl AsRef<Path>]) -> Result<Vec<String>, Error> {
 }
 
 /// The versions of a dataset that could have been meant, as the rest of a sentence.
-fn there_are(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<String, Error> {
+fn there_are(store: &dyn Store, name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<String, Error> {
     let mut found = Vec::new();
     for dir in data_dirs.iter().map(AsRef::as_ref) {
-        let in_dir = info::versions(&DataDir(dir), &name.name);
+        let in_dir = info::versions(&DataDir(store, dir), &name.name);
         found.extend(in_dir.map_err(|error| StoreError::new(dir.into(), None, error))?);
     }
     let named: Vec<String> = found.iter().map(|version| format!("`{version}`")).collect();
     Ok(match named.len() {
-        0 => similar(name, data_dirs),
+        0 => similar(store, name, data_dirs),
         1 => format!("; there is {}", named[0]),
         _ => format!("; there are {}", named.join(", ")),
     })
@@ -113,9 +121,9 @@ const NOT_PREPARED: &str = "; nothing is downloaded: prepare the dataset first, 
      (`data_dir`, or the environment variable TFDS_DATA_DIR)";
 
 /// The folder of a data directory whose name is like a dataset's, or what to do instead, as the rest of a sentence.
-fn similar(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> String {
-    let entries = data_dirs.iter().flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
-    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+fn similar(store: &dyn Store, name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> String {
+    let inside = data_dirs.iter().flat_map(|dir| store.names(dir.as_ref()).unwrap_or_default());
+    let mut names: Vec<String> = inside.map(|inside| inside.name).collect();
     names.sort();
     let near = tesson_core::nearest(&name.name, names.iter().map(String::as_str));
     let near = near.filter(|near| *near != name.name);
@@ -134,16 +142,16 @@ pub fn random_seed() -> u64 {
     RandomState::new().hash_one(0u8)
 }
 
-/// A data directory of the file system.
-struct DataDir<'a>(&'a Path);
+/// A data directory in a store.
+struct DataDir<'a>(&'a dyn Store, &'a Path);
 
 impl info::Folders for DataDir<'_> {
     fn has_file(&self, path: &str) -> bool {
-        self.0.join(path).is_file()
+        self.0.entry(&self.1.join(path)).is_ok_and(|found| found.is_file())
     }
 
     fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
-        match read_small(&self.0.join(path)) {
+        match read_small(self.0, &self.1.join(path)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -151,18 +159,10 @@ impl info::Folders for DataDir<'_> {
     }
 
     fn folders(&self, path: &str) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(self.0.join(path)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut folders = Vec::new();
-        for entry in entries {
-            let entry = entry?;
-            if entry.path().is_dir() {
-                folders.extend(entry.file_name().into_string().ok());
-            }
+        match self.0.names(&self.1.join(path)) {
+            Ok(names) => Ok(names.into_iter().filter(|name| name.is_folder).map(|name| name.name).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
         }
-        Ok(folders)
     }
 }

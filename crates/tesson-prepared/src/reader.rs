@@ -9,8 +9,8 @@ mod share;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tesson_core::store::Store;
 use tesson_core::{ConfigError, DataError, Error, ResumeError, UsageError};
-use tesson_engine::store::{FileStore, Store};
 use tesson_engine::{
     Canceller, DEFAULT_MEMORY_LIMIT, EncodedTransforms, ProcessGuard, kernels_from_environment,
 };
@@ -94,18 +94,19 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan must exist, unless it is
-    /// `lazy`; none is opened.
+    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan must be in the store, unless it
+    /// is `lazy`; none is opened.
     ///
     /// # Errors
     /// Missing shards, all by name; a plan without order.
     pub fn new(
+        store: &dyn Store,
         dataset: Arc<Dataset>,
         plan: Plan,
         schema: Arc<Schema>,
         on_damage: OnDamage,
     ) -> Result<Reader, Error> {
-        Reader::with(dataset, plan, schema, on_damage, ReaderLimits::default())
+        Reader::with(store, dataset, plan, schema, on_damage, ReaderLimits::default())
     }
 
     /// A reader with these limits.
@@ -113,17 +114,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::new`].
     pub fn with(
-        dataset: Arc<Dataset>,
-        plan: Plan,
-        schema: Arc<Schema>,
-        on_damage: OnDamage,
-        limits: ReaderLimits,
-    ) -> Result<Reader, Error> {
-        Reader::of_store(Arc::new(FileStore), dataset, plan, schema, on_damage, limits)
-    }
-
-    pub(crate) fn of_store(
-        store: Arc<dyn Store>,
+        store: &dyn Store,
         dataset: Arc<Dataset>,
         plan: Plan,
         schema: Arc<Schema>,
@@ -133,7 +124,7 @@ impl Reader {
         kernels_from_environment()?;
         let order = Order::new(Arc::new(plan), on_damage)?;
         let shards: Vec<&Shard> = shards_of(&dataset, &order.plan).into_values().collect();
-        let shards = Shards::new(store, &dataset, &shards, order.plan.lazy)?;
+        let shards = Shards::new(store.shared(), &dataset, &shards, order.plan.lazy)?;
         Ok(Reader::of(dataset, schema, order, shards, limits))
     }
 

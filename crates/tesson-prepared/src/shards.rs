@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
-use std::{fs, io, slice};
+use std::{io, slice};
 
+use tesson_core::store::{Entry, Store};
 use tesson_core::{Error, Fetch, ReadContext, ResourceId, StoreError};
 use tesson_engine::Canceller;
 use tesson_engine::executor::RetryingRead;
 use tesson_engine::record_index::Stamp;
-use tesson_engine::store::{OpenResources, Store};
+use tesson_engine::store::OpenResources;
 use tesson_formats::record::{Problem, RecordFile};
 use tesson_tfds::info::{Dataset, FileFormat, Shard};
 use tesson_tfds::records;
@@ -55,13 +55,12 @@ impl Shards {
         for (i, shard) in shards.iter().enumerate() {
             let path: Arc<Path> = path(shard).into();
             let mut records = records::open(format, ResourceId(i as u32))?;
-            let size = match fs::metadata(&path) {
-                Ok(metadata) => {
-                    let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-                    let modified_ns = modified.map(|since| since.as_nanos());
-                    let stamp = Stamp { size: metadata.len(), modified_ns };
-                    records = Box::new(IndexedShard::new(records, Arc::clone(&path), stamp));
-                    Some(metadata.len())
+            let size = match store.entry(&path) {
+                Ok(Entry { size, modified_ns, .. }) => {
+                    if let Some(local) = store.local_path(&path) {
+                        records = Box::new(IndexedShard::new(records, local, Stamp { size, modified_ns }));
+                    }
+                    Some(size)
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => None,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -75,7 +74,7 @@ impl Shards {
         match missing.first() {
             Some(first) => {
                 let error = StoreError::new(Arc::clone(first), None, absent(&missing));
-                Err(error.with_remedy(instead_of(first, dataset)).into())
+                Err(error.with_remedy(instead_of(&*store, first, dataset)).into())
             }
             None => Ok(Shards {
                 store,
@@ -109,15 +108,14 @@ impl ShardFile {
 }
 
 /// What lies in the place of a missing shard: shards of another number, or none. `None` if others of the split are there.
-fn instead_of(missing: &Path, dataset: &Dataset) -> Option<String> {
+fn instead_of(store: &dyn Store, missing: &Path, dataset: &Dataset) -> Option<String> {
     let name = missing.file_name()?.to_str()?;
     // What a shard's number follows.
     let split = name.find("-0").map_or(name, |number| &name[..number]);
     let shards = dataset.splits.iter().flat_map(|split| &split.shards);
     let own: BTreeSet<&str> =
         shards.filter_map(|shard| Path::new(&shard.file).file_name()?.to_str()).collect();
-    let entries = fs::read_dir(missing.parent()?).ok()?.flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = store.names(missing.parent()?).ok()?.into_iter().map(|inside| inside.name);
     let there: BTreeSet<String> = names.filter(|name| name.starts_with(split)).collect();
     let others: Vec<String> =
         there.iter().filter(|name| !own.contains(&***name)).map(|name| format!("`{name}`")).collect();

@@ -8,7 +8,6 @@
 mod new_dataset;
 mod unfinished_split;
 
-use std::fs;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -16,8 +15,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tesson_convert::records::{ArrayRecordOptions, RecordForm};
 use tesson_core::{ConfigError, Error, ResumeError, StoreError, UsageError};
-use tesson_engine::atomic_file;
-use tesson_engine::store::read_small;
+use tesson_engine::atomic_file::{self, UnfinishedFolder, create_folder, remove_folder};
+use tesson_engine::store::{Store as _, Stores, read_small};
 use tesson_formats::example;
 use tesson_tfds::features::{Encoder, FeatureError, FeatureFault, Given, Schema};
 use tesson_tfds::info::{
@@ -36,9 +35,8 @@ const KEPT: &str = ".tesson";
 /// Writes a dataset.
 pub struct DatasetWriter {
     new: NewDataset,
-    /// The folder that the dataset will be, and the one that it is made in.
-    target: PathBuf,
-    folder: PathBuf,
+    /// The folder that the dataset will be.
+    folder: UnfinishedFolder,
     splits: Vec<UnfinishedSplit>,
     encoder: Encoder,
     /// Examples of a split after which they are flushed.
@@ -87,17 +85,18 @@ impl DatasetWriter {
         let parent =
             new.config.iter().fold(data_dir.as_ref().join(&new.name), |path, config| path.join(config));
         let target = parent.join(new.version.to_string());
-        if target.exists() {
+        if Stores::local().entry(&target).is_ok() {
             let what = "exists already, remove it or write another version";
             return Err(UsageError::new(format!("{}: {what}", target.display())).into());
         }
         let folder = parent.join(format!("{}.incomplete", new.version));
         let kept = folder.join(KEPT);
-        fs::create_dir_all(&kept).map_err(|e| failed(&kept, e))?;
+        create_folder(&kept).map_err(|e| failed(&kept, e))?;
         begin(&kept.join("dataset.json"), &new.identity())?;
+        let folder = UnfinishedFolder::open(folder, target).map_err(|e| failed(&kept, e))?;
         let splits = new.splits.iter().map(|split| UnfinishedSplit::open(&kept.join(&split.name)));
         let splits = splits.collect::<Result<_, _>>()?;
-        Ok(DatasetWriter { new, target, folder, splits, encoder, flush_every: None, example: Vec::new() })
+        Ok(DatasetWriter { new, folder, splits, encoder, flush_every: None, example: Vec::new() })
     }
 
     /// How many examples a split has: those from before a kill, which need not be written again, and those since.
@@ -199,9 +198,10 @@ impl DatasetWriter {
         self.sync()?;
         let info = self.info()?;
         let dataset = Dataset::new(vec![(String::new(), info.clone())], None)?;
-        clear(&self.folder).map_err(|e| failed(&self.folder, e))?;
+        // What is left of a finish that was killed: with more examples since, shards have other names.
+        self.folder.remove_files().map_err(|e| failed(self.folder.path(), e))?;
         for (kept, split) in self.splits.iter().zip(&dataset.splits) {
-            let shards = split.shards.iter().map(|shard| (self.folder.join(&shard.file), shard.len));
+            let shards = split.shards.iter().map(|shard| (self.folder.path().join(&shard.file), shard.len));
             kept.cut(shards, form(self.new.file_format))?;
         }
         for (path, names) in &self.new.labels {
@@ -210,10 +210,11 @@ impl DatasetWriter {
         }
         self.put("features.json", &format!("{:#}\n", self.new.features))?;
         self.put("dataset_info.json", &info.to_json())?;
-        fs::rename(&self.folder, &self.target).map_err(|e| failed(&self.target, e))?;
-        let kept = self.target.join(KEPT);
-        fs::remove_dir_all(&kept).map_err(|e| failed(&kept, e))?;
-        Ok(self.target)
+        let target = self.folder.target();
+        self.folder.publish().map_err(|e| failed(target, e))?;
+        let kept = target.join(KEPT);
+        remove_folder(&kept).map_err(|e| failed(&kept, e))?;
+        Ok(target.into())
     }
 
     fn number(&self, split: &str) -> Result<usize, Error> {
@@ -254,7 +255,7 @@ impl DatasetWriter {
     }
 
     fn put(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.folder.join(name);
+        let path = self.folder.path().join(name);
         atomic_file::write(&path, text.as_bytes()).map_err(|e| failed(&path, e).into())
     }
 }
@@ -264,17 +265,6 @@ fn form(format: FileFormat) -> RecordForm {
         FileFormat::ArrayRecord => RecordForm::ArrayRecord(ArrayRecordOptions::TFDS),
         _ => RecordForm::TfRecord,
     }
-}
-
-/// Removes what is left of a finish that was killed: with more examples since, shards have other names.
-fn clear(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_type()?.is_dir() {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 fn failed(path: &Path, e: io::Error) -> StoreError {
@@ -298,7 +288,7 @@ fn remedy(fault: &FeatureFault) -> &'static str {
 
 /// Keeps what a dataset is to be, or compares it with what was kept.
 fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
-    match read_small(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) {
+    match read_small(&Stores::local(), path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) {
         Ok(text) => {
             let kept: Value = serde_json::from_str(&text).unwrap_or_default();
             if kept == *identity {

@@ -12,8 +12,8 @@ pub use tesson_core::{ConfigSpan, Name, OptionDefault, OptionKind, Section, Valu
 
 use tesson_config::ConfigAccess;
 use tesson_core::StoreError;
+use tesson_engine::store::{Store as _, Stores, read_text};
 
-use crate::files::read_text;
 use crate::{Error, registry};
 
 /// What a JSON configuration means, with the built-in formats.
@@ -38,11 +38,11 @@ struct Process;
 
 impl ConfigAccess for Process {
     fn read_text(&self, path: &Path) -> Result<String, StoreError> {
-        read_text(path)
+        read_text(&Stores::local(), path)
     }
 
     fn exists(&self, path: &Path) -> bool {
-        path.exists()
+        Stores::local().entry(path).is_ok()
     }
 
     fn variable(&self, name: &str) -> Option<String> {

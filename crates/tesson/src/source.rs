@@ -7,7 +7,7 @@ use tesson_config::{DeserializerConfig, SourceConfig, StoreKind};
 use tesson_core::{Chunk, DataError, Element, Error, Indexed, LeftOut, Options, StreamInfo, StreamMismatch};
 use tesson_engine as engine;
 use tesson_engine::file_patterns::expand;
-use tesson_engine::store::{FileStore, MmapStore, Store, read_whole};
+use tesson_engine::store::{MmapStore, Store, Stores, read_whole};
 use tesson_engine::{
     Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Minibatch, PlannedStep, RunCalls, Severity,
     ShownKey, Stats, StatsReader, TruncatedPlan,
@@ -57,8 +57,7 @@ impl Source {
         open_files(config, canceller, engine::Purpose::Minibatches)
     }
 
-    /// Opens what a configuration describes, with files from a store of the caller's choice. Names of files are taken as
-    /// they are: a store cannot say which ones match a pattern.
+    /// Opens what a configuration describes, with files from a store of the caller's choice.
     ///
     /// # Errors
     /// As [`Source::open`].
@@ -467,24 +466,20 @@ impl Source {
     }
 }
 
-/// Opens a source with the files of the configuration's store, after patterns have been replaced by the names that match.
+/// Opens a source with the files of the configuration's store.
 fn open_files(
     config: &SourceConfig,
     canceller: &Canceller,
     purpose: engine::Purpose,
 ) -> Result<Source, Error> {
-    let store: &dyn Store = match config.store {
-        StoreKind::File => &FileStore,
-        StoreKind::Mmap => &MmapStore,
+    let store = match config.store {
+        StoreKind::File => Stores::local(),
+        StoreKind::Mmap => Stores::new(Arc::new(MmapStore)),
     };
-    let mut config = config.clone();
-    for d in &mut config.deserializers {
-        expand(&mut d.options, d.format.options, &d.path)?;
-    }
-    assemble(&config, store, canceller, purpose).map(Source)
+    assemble(config, &store, canceller, purpose).map(Source)
 }
 
-/// The engine's source of a configuration, with files from a store.
+/// The engine's source of a configuration, with files from a store, after patterns have been replaced by the names that match.
 fn assemble(
     config: &SourceConfig,
     store: &dyn Store,
@@ -492,6 +487,10 @@ fn assemble(
     purpose: engine::Purpose,
 ) -> Result<engine::Source, Error> {
     engine::kernels_from_environment()?;
+    let mut config = config.clone();
+    for d in &mut config.deserializers {
+        expand(store, &mut d.options, d.format.options, &d.path)?;
+    }
     config.check()?;
     let defaults = config.reader_defaults();
     let open = |d: &DeserializerConfig| {
@@ -509,7 +508,7 @@ fn assemble(
         plan: config.plan_spec(),
         exclude_keys: config.exclude_keys.resolve(|path| Ok(read_whole(store, path)?))?,
         transforms: engine::StreamTransforms {
-            streams: config.open_transforms(&|path| Ok(read_whole(store, path)?))?,
+            streams: config.open_transforms(store)?,
             seed: config.randomization_seed,
             augmentation: config.augmentation,
         },

@@ -7,9 +7,10 @@
 //! # std::fs::write(dir.join("features.json"), "{}").expect("a file");
 //! # std::fs::write(dir.join("dataset_info.json"), r#"{"name": "d", "version": "1.0.0",
 //! #     "splits": [{"name": "train", "shardLengths": ["3", "4"]}]}"#).expect("a file");
+//! use tesson::store::Stores;
 //! use tesson::tfds::{Plan, Reading, Selection};
 //!
-//! let dataset = tesson::tfds::open(&dir)?;
+//! let dataset = tesson::tfds::open(&Stores::local(), &dir)?;
 //! let reading = Reading::of(Selection::parse("train[50%:]")?);
 //! let mut stream = Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?.stream()?;
 //! let mut records = Vec::new();
@@ -23,6 +24,7 @@
 //! Preparing a dataset:
 //!
 //! ```
+//! use tesson::store::Stores;
 //! use tesson::tfds::{DatasetWriter, ExampleValue, NewDataset, NewSplit, Version};
 //! # fn main() -> Result<(), tesson::Error> {
 //! # let data_dir = std::env::temp_dir().join(format!("tesson-prepare-doc-{}", std::process::id()));
@@ -41,7 +43,7 @@
 //! for n in writer.written("train")? as i64..10 {
 //!     writer.example("train", &[("square", ExampleValue::Ints(&[n * n]))])?;
 //! }
-//! let dataset = tesson::tfds::open(writer.finish()?)?;
+//! let dataset = tesson::tfds::open(&Stores::local(), writer.finish()?)?;
 //! assert_eq!(dataset.splits[0].shards.len(), 4);
 //! # std::fs::remove_dir_all(&data_dir).expect("the folder is ours");
 //! # Ok(())
@@ -51,7 +53,7 @@
 use std::path::Path;
 
 use tesson_core::{Error, Section};
-use tesson_engine::store::{FileStore, read_whole};
+use tesson_engine::store::{Store, read_whole};
 
 pub use tesson_engine::{EncodedScratch, EncodedTransforms, SampleRoom, TransformFailure, TransformedSample};
 pub use tesson_formats::example::{self, Value as ExampleValue};
@@ -81,6 +83,7 @@ pub use tesson_tfds::split::{self, FileInstruction, Selection, file_instructions
 /// # Errors
 /// Features that are not one picture of 8-bit values, unknown transforms, and what their options are refused for.
 pub fn picture_transforms(
+    store: &dyn Store,
     features: &features::Feature,
     given: &Section,
     seed: u64,
@@ -90,7 +93,7 @@ pub fn picture_transforms(
     for (feature, list) in &given.0 {
         let (feature, path) = (feature.to_string(), format!("transforms.{feature}"));
         let decoder = tesson_prepared::picture_decoder(features, &feature, list)?;
-        let read = |path: &Path| Ok(read_whole(&FileStore, path)?);
+        let read = |path: &Path| Ok(read_whole(store, path)?);
         let transforms = tesson_config::open_list(decoder, list, &path, &registry, &read)?;
         all.push(EncodedTransforms::new(&feature, &transforms, seed)?);
     }

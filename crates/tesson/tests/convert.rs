@@ -73,7 +73,8 @@ fn a_file_of_records_that_appears_during_a_conversion_is_kept() {
     let mut writer = TfRecordWriter::new(fs::File::create(&input).unwrap());
     writer.record(b"one").unwrap();
     writer.finish().unwrap();
-    let input = RecordsFile::open(&input, RecordKind::TfRecord, 1 << 20).unwrap();
+    let input =
+        RecordsFile::open(&tesson::store::Stores::local(), &input, RecordKind::TfRecord, 1 << 20).unwrap();
     let mut appear = |_| fs::write(&output, "another program's").unwrap();
     let e = records::convert(&input, &output, Existing::Keep, RecordForm::TfRecord, &mut appear).unwrap_err();
     assert!(e.to_string().ends_with("the file exists; replace it with `--force`, or choose another name"));

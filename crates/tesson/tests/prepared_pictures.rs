@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tesson::Error;
 use tesson::config::json;
+use tesson::store::FileStore;
 use tesson::tfds::features::{DType, Data, Schema, Selection as Features, Shapes};
 use tesson::tfds::{
     ExampleBatch, OnDamage, Op, Plan, Reader, ReaderLimits, Reading, Selection, features_of, open,
@@ -68,16 +69,16 @@ impl Request {
     }
 
     fn open(&self, of: &Dataset) -> Result<Reader, Error> {
-        let dataset = Arc::new(open(&of.0)?);
-        let features = features_of(&dataset)?;
+        let dataset = Arc::new(open(&FileStore, &of.0)?);
+        let features = features_of(&FileStore, &dataset)?;
         let given = json::parse(&json!({"image": self.transforms}).to_string())?;
-        let transforms = picture_transforms(&features, &given, self.seed)?;
+        let transforms = picture_transforms(&FileStore, &features, &given, self.seed)?;
         let selection = Features { features: None, raw: vec!["image".into()] };
         let schema = Arc::new(Schema::new(&features, &selection)?);
         let mut reading = Reading::of(Selection::parse("train")?);
         reading.ops = self.ops.iter().map(|op| Op::from_json(op, "ops")).collect::<Result<_, _>>()?;
         let plan = Plan::new(&dataset, &reading, &mut || 1)?;
-        let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, self.limits)?;
+        let reader = Reader::with(&FileStore, dataset, plan, schema, OnDamage::Fail, self.limits)?;
         Ok(reader.with_transforms(transforms)?)
     }
 }

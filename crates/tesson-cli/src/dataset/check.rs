@@ -7,6 +7,7 @@ use tesson::records::{CheckedRecords, RecordKind, RecordsFile};
 use tesson::tfds::{self, Dataset, Shard};
 
 use crate::args::{CheckArgs, InputArgs};
+use crate::data;
 use crate::failure::Failure;
 use crate::fault_list::FaultList;
 use crate::input::memory_limit;
@@ -25,7 +26,7 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
         return Err(Failure::Usage(format!("{}: {format} files need no index", input.input.display())));
     };
     let limit = memory_limit(input)?;
-    Ok(RecordsFile::open_all(&paths, kind, limit)?)
+    Ok(RecordsFile::open_all(&data::stores(), &paths, kind, limit)?)
 }
 
 /// Verifies every checksum, decodes every example, and compares the files with what the dataset declares.
@@ -34,13 +35,18 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     let limit = memory_limit(&args.common.input)?;
     let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
-    let checked =
-        tfds::check(&dataset, limit, &mut |error| listed.push(error, Severity::Fault), &mut |_| {})?;
+    let checked = tfds::check(
+        &data::stores(),
+        &dataset,
+        limit,
+        &mut |error| listed.push(error, Severity::Fault),
+        &mut |_| {},
+    )?;
     listed.end()?;
     let sum = CheckedRecords { records: checked.records, bytes: checked.bytes, faults: checked.faults };
     summary(checked.files, &sum, out)
 }
 
 fn open(input: &InputArgs) -> Result<Dataset, Failure> {
-    Ok(tfds::open_all(&input.paths(), None)?)
+    Ok(tfds::open_all(&data::stores(), &input.paths(), None)?)
 }

@@ -4,13 +4,14 @@ use tesson::tfds::{self, Dataset, Split};
 
 use super::{find, open};
 use crate::args::Common;
+use crate::data;
 use crate::failure::Failure;
 use crate::output::{Output, count, counted};
 
 pub(crate) fn run(common: &Common, out: &mut Output) -> Result<(), Failure> {
     let dataset = open(common)?;
     if out.is_json() {
-        let mut described = tfds::describe(&dataset)?;
+        let mut described = tfds::describe(&data::stores(), &dataset)?;
         if let Some(data_dir) = &common.dataset.data_dir {
             let found = find(&common.input.input, data_dir)?;
             let below = found.strip_prefix(data_dir).unwrap_or(&found);

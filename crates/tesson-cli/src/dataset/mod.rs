@@ -17,6 +17,7 @@ pub(crate) use plan::run as plan;
 pub(crate) use read::run as read;
 
 use crate::args::Common;
+use crate::data;
 use crate::failure::Failure;
 
 /// Opens the dataset that the arguments name.
@@ -33,10 +34,10 @@ fn open(Common { input, dataset: args, .. }: &Common) -> Result<Dataset, Failure
         None => input.paths(),
         Some(data_dir) => vec![find(&input.input, data_dir)?],
     };
-    Ok(tfds::open_all(&directories, format)?)
+    Ok(tfds::open_all(&data::stores(), &directories, format)?)
 }
 
 /// The version directory of a name.
 fn find(name: &Path, data_dir: &Path) -> Result<PathBuf, Failure> {
-    Ok(tfds::find(&name.to_string_lossy(), &[data_dir])?)
+    Ok(tfds::find(&data::stores(), &name.to_string_lossy(), &[data_dir])?)
 }

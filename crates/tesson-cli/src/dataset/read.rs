@@ -10,6 +10,7 @@ use tesson::tfds::{self, ExampleBatch, Reader, ReaderLimits, Restoring};
 
 use super::open;
 use crate::args::{Common, ReadArgs, WorkerArgs};
+use crate::data;
 use crate::failure::Failure;
 use crate::input::memory_limit;
 use crate::output::{JsonList, Output, counted};
@@ -70,11 +71,11 @@ fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
     let Common { input, dataset: options, .. } = &args.common;
     let dataset = Arc::new(open(&args.common)?);
     let plan = options.plan(&dataset)?;
-    let features = tfds::features_of(&dataset)?;
+    let features = tfds::features_of(&data::stores(), &dataset)?;
     let schema = Arc::new(Schema::new(&features, &Selection::default())?);
     let threads = input.threads.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let limits = ReaderLimits { threads, memory_limit: memory_limit(input)? };
-    Ok(Reader::with(dataset, plan, schema, options.on_damage(), limits)?)
+    Ok(Reader::with(&data::stores(), dataset, plan, schema, options.on_damage(), limits)?)
 }
 
 /// The examples at positions of the split.

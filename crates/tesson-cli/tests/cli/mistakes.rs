@@ -224,7 +224,7 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
             1,
             "only local files are read, not those of `s3`; download it first",
         ),
-        ("read file:///x.ctf --stream x:1", 1, "leave the scheme out, write `/x.ctf`"),
+        ("read file:///quite-another/x.ctf --stream x:1", 1, "there is no folder `/quite-another`"),
         ("read - --stream x:1", 1, "standard input cannot be read at any position"),
         (
             "read mnist",

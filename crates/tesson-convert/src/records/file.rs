@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use tesson_core::store::Store;
 use tesson_core::{Error, ResourceId, StoreError};
 use tesson_engine::record_index::{self, Stamp};
-use tesson_engine::{Canceller, OpenFiles, kernels_from_environment, store};
+use tesson_engine::{Canceller, OpenFiles, kernels_from_environment};
 use tesson_formats::record::{End, Fault, RecordFile, Records, Want};
 
 use super::RecordKind;
@@ -15,7 +16,7 @@ const FILE: ResourceId = ResourceId(0);
 /// Bytes of a block, about.
 const BLOCK: u64 = 512 << 10;
 
-/// A file of records, local and open.
+/// An open file of records.
 pub struct RecordsFile {
     path: PathBuf,
     kind: RecordKind,
@@ -28,8 +29,13 @@ impl RecordsFile {
     ///
     /// # Errors
     /// A file that cannot be opened.
-    pub fn open(path: &Path, kind: RecordKind, memory_limit: u64) -> Result<RecordsFile, Error> {
-        RecordsFile::open_with(path, kind, memory_limit, &Canceller::new())
+    pub fn open(
+        store: &dyn Store,
+        path: &Path,
+        kind: RecordKind,
+        memory_limit: u64,
+    ) -> Result<RecordsFile, Error> {
+        RecordsFile::open_with(store, path, kind, memory_limit, &Canceller::new())
     }
 
     /// Opens a file like [`RecordsFile::open`]; `canceller` ends calls from another thread.
@@ -37,13 +43,14 @@ impl RecordsFile {
     /// # Errors
     /// The errors of [`RecordsFile::open`].
     pub fn open_with(
+        store: &dyn Store,
         path: &Path,
         kind: RecordKind,
         memory_limit: u64,
         canceller: &Canceller,
     ) -> Result<RecordsFile, Error> {
         kernels_from_environment()?;
-        let bytes = OpenFiles::open(&[path], &store::FileStore, memory_limit / 8, canceller)?;
+        let bytes = OpenFiles::open(&[path], store, memory_limit / 8, canceller)?;
         Ok(RecordsFile { path: path.into(), kind, bytes, reader: kind.reader(FILE) })
     }
 
@@ -52,12 +59,13 @@ impl RecordsFile {
     /// # Errors
     /// The errors of [`RecordsFile::open`].
     pub fn open_all<P: AsRef<Path>>(
+        store: &dyn Store,
         paths: &[P],
         kind: RecordKind,
         memory_limit: u64,
     ) -> Result<Vec<RecordsFile>, Error> {
-        OpenFiles::open(paths, &store::FileStore, memory_limit, &Canceller::new())?;
-        paths.iter().map(|path| RecordsFile::open(path.as_ref(), kind, memory_limit)).collect()
+        OpenFiles::open(paths, store, memory_limit, &Canceller::new())?;
+        paths.iter().map(|path| RecordsFile::open(store, path.as_ref(), kind, memory_limit)).collect()
     }
 
     /// Its name.

@@ -1,10 +1,9 @@
 //! The format of a file of records.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use tesson_core::ResourceId;
+use tesson_core::store::{Store, beginning};
 use tesson_formats::array_record::{self, ArrayRecordFile};
 use tesson_formats::record::RecordFile;
 use tesson_formats::tfrecord::TfRecordFile;
@@ -42,13 +41,8 @@ impl RecordKind {
     }
 
     /// The format of a file, by its name, else by its first bytes: those of ArrayRecord are always the same.
-    pub fn of(path: &Path) -> Option<RecordKind> {
-        let mut begin = [0; array_record::SIGNATURE.len()];
-        let mut is_signed = || {
-            // Bytes that are read from a pipe cannot be read again.
-            let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut begin));
-            path.is_file() && read().is_ok() && begin == array_record::SIGNATURE
-        };
+    pub fn of(store: &dyn Store, path: &Path) -> Option<RecordKind> {
+        let is_signed = || beginning(store, path, array_record::SIGNATURE.len()) == array_record::SIGNATURE;
         RecordKind::of_name(path).or_else(|| is_signed().then_some(RecordKind::ArrayRecord))
     }
 

@@ -6,12 +6,14 @@
 //! | `reorder` | results that arrive in any order, taken in theirs |
 //! | `workers` | threads that end with what they work for |
 //! | `canceller` | the one way to end a call from another thread |
+//! | `interrupt` | the one way to end a call because its caller says so |
 //! | `process` | the process that has the threads: they do not survive a fork |
 //! | `retry` | reads that are put together and tried again |
 //!
 //! What is read when is decided by those who use these parts: see decision 24.
 
 mod canceller;
+mod interrupt;
 mod jobs;
 mod process;
 mod reorder;
@@ -19,6 +21,8 @@ mod retry;
 mod workers;
 
 pub use canceller::Canceller;
+pub(crate) use interrupt::POLL;
+pub use interrupt::{CallThread, Called, Interrupt};
 pub use jobs::OrderedJobs;
 pub use process::ProcessGuard;
 pub(crate) use reorder::Reorder;

@@ -85,6 +85,7 @@ impl Source {
         let counters = Arc::new(Counters::default());
         let process_memory = Arc::new(ProcessMemory::new(spec.memory_limit));
         let largest = (spec.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
+        spec.deserializers.iter_mut().for_each(|deserializer| deserializer.locate(store));
         spec.check_first()?;
         let files = join::files(&spec.deserializers);
         let mut resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;

@@ -1,19 +1,15 @@
 //! The pipeline that fits a corpus: from an index or in order, by block or by row, resident or evicted.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::Builder;
 
 use tesson_core::{Error, Indexed};
 use tesson_plan::{Planner, Sharing};
-use tracing::Span;
 
 use super::Source;
 use super::budget::Budget;
 use crate::block::BlockTable;
-use crate::deliver::{CorpusIndex, LengthRule, POLL, Pipeline, PipelineConfig, PlanningContext};
-use crate::executor::no_thread;
+use crate::deliver::{CorpusIndex, LengthRule, Pipeline, PipelineConfig, PlanningContext};
+use crate::executor::Interrupt;
 use crate::sample_room::SampleRoom;
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
@@ -99,25 +95,8 @@ impl Source {
         act: impl FnOnce(&mut Source) -> Result<(), Error> + Send,
     ) -> Result<(), Error> {
         let resources = self.resources.clone();
-        let done = std::thread::scope(|scope| {
-            let (running, over) = mpsc::channel::<()>();
-            let mut is_interrupted = interrupted();
-            resources.interrupt(is_interrupted);
-            let span = Span::current();
-            let work = move || {
-                let _running = running;
-                span.in_scope(|| act(self))
-            };
-            let worker = Builder::new().spawn_scoped(scope, work).map_err(|e| no_thread(&e))?;
-            while over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                if !is_interrupted && interrupted() {
-                    is_interrupted = true;
-                    resources.interrupt(true);
-                }
-            }
-            let done = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
-            if is_interrupted { done.and(Err(Error::Cancelled)) } else { done }
-        });
+        let stop = |is_interrupted| resources.interrupt(is_interrupted);
+        let done = Interrupt::new(interrupted).attend(stop, || act(self));
         resources.interrupt(false);
         done
     }

@@ -2,13 +2,13 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tesson_core::Listing;
 
-use super::{Resource, Store};
+use super::{Entry, FolderName, Resource, Store};
 
 /// What a read does instead of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,20 @@ impl Store for FakeStore {
         Ok(Box::new(Faked { inner, schedule: self.schedule.clone(), reads: AtomicU64::new(0) }))
     }
 
+    fn entry(&self, path: &Path) -> io::Result<Entry> {
+        self.inner.entry(path)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<FolderName>> {
+        self.inner.names(folder)
+    }
+
     fn list(&self, folder: &Path) -> io::Result<Listing> {
         self.inner.list(folder)
+    }
+
+    fn local_path(&self, path: &Path) -> Option<PathBuf> {
+        self.inner.local_path(path)
     }
 
     fn shared(&self) -> Arc<dyn Store> {

@@ -15,7 +15,7 @@ use std::{num::NonZeroU64, ops::Range};
 
 use tesson_core::Listing;
 
-use super::{Resource, Store};
+use super::{Entry, EntryKind, FolderName, Resource, Store};
 
 /// The local file system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,21 +23,38 @@ pub struct FileStore;
 
 impl Store for FileStore {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
+        let path = without_scheme(path, SCHEME);
         let (file, meta) = open_regular(path)?;
         let handle = Handle::of(file, path)?;
         Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
     }
 
     fn with_open(&self, path: &Path, act: &mut dyn FnMut(&dyn Resource)) -> io::Result<()> {
-        let (file, meta) = open_regular(path)?;
+        let (file, meta) = open_regular(without_scheme(path, SCHEME))?;
         // Each thread has one at most: these may go beyond what is held for longer.
         N_HELD.fetch_add(1, Ordering::Relaxed);
         act(&LocalFile { handle: Handle::Held(file), size: meta.len(), modified_ns: modified_ns(&meta) });
         Ok(())
     }
 
+    fn stream(&self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(File::open(without_scheme(path, SCHEME))?))
+    }
+
+    fn entry(&self, path: &Path) -> io::Result<Entry> {
+        entry(without_scheme(path, SCHEME))
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<FolderName>> {
+        super::folder::names(without_scheme(folder, SCHEME))
+    }
+
     fn list(&self, folder: &Path) -> io::Result<Listing> {
-        super::folder::list(folder)
+        super::folder::list(without_scheme(folder, SCHEME))
+    }
+
+    fn local_path(&self, path: &Path) -> Option<PathBuf> {
+        Some(without_scheme(path, SCHEME).into())
     }
 
     fn shared(&self) -> Arc<dyn Store> {
@@ -45,8 +62,28 @@ impl Store for FileStore {
     }
 
     fn remedy(&self, path: &Path, error: &io::Error) -> Option<String> {
-        super::remedy::of(path, error)
+        super::remedy::of(without_scheme(path, SCHEME), error)
     }
+}
+
+/// The scheme of URLs that stand for local files. Names of local files are URLs of it without the scheme.
+pub(super) const SCHEME: &str = "file";
+
+/// The path in a URL of a scheme; the name itself if it is none. Nothing in it is unescaped.
+pub(super) fn without_scheme<'a>(name: &'a Path, scheme: &str) -> &'a Path {
+    let rest = name.to_str().and_then(|name| name.strip_prefix(scheme)?.strip_prefix("://"));
+    rest.map_or(name, Path::new)
+}
+
+/// The entry of a local name.
+pub(crate) fn entry(path: &Path) -> io::Result<Entry> {
+    let meta = std::fs::metadata(path)?;
+    let kind = match () {
+        () if meta.is_file() => EntryKind::File,
+        () if meta.is_dir() => EntryKind::Folder,
+        () => EntryKind::Other,
+    };
+    Ok(Entry { kind, size: meta.len(), modified_ns: modified_ns(&meta) })
 }
 
 /// Files that the process keeps open, at most.
@@ -185,31 +222,6 @@ fn is_lfs_pointer(file: &mut File, size: u64) -> io::Result<bool> {
     }
     file.rewind()?;
     Ok(start == LFS)
-}
-
-/// Bytes of a configuration, a state or a description, at most.
-const SMALL_BYTES: u64 = 64 << 20;
-
-/// Reads a whole configuration, state or description.
-///
-/// # Errors
-/// What is no regular file or has more than 64 MiB, before it is read; what the file system answers.
-pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
-    let (file, meta) = open_regular(path)?;
-    let too_large = |bytes: u64| {
-        let what = format!("has {bytes} bytes, expected at most {SMALL_BYTES} in a file of this kind");
-        io::Error::new(io::ErrorKind::FileTooLarge, what)
-    };
-    if meta.len() > SMALL_BYTES {
-        return Err(too_large(meta.len()));
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize);
-    // It may have grown since.
-    file.take(SMALL_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SMALL_BYTES {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok(bytes)
 }
 
 pub(super) fn modified_ns(meta: &Metadata) -> Option<u128> {

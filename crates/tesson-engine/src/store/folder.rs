@@ -6,6 +6,19 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use tesson_core::Listing;
+use tesson_core::store::FolderName;
+
+/// The names in a folder, sorted by their bytes. Those that are no UTF-8 have characters that stand for what they have instead.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<FolderName>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        names.push(FolderName { name, is_folder: entry.path().is_dir() });
+    }
+    names.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    Ok(names)
+}
 
 /// What is in a folder and in those below it, each folder's names sorted by their bytes. Links are followed.
 pub(super) fn list(folder: &Path) -> io::Result<Listing> {

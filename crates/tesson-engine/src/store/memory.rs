@@ -9,7 +9,7 @@ use tesson_core::{Listing, nearest};
 
 use super::{Resource, Store};
 
-/// Named byte strings.
+/// Named byte strings, such as `memory://train.ctf`.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore(BTreeMap<PathBuf, Arc<[u8]>>);
 

@@ -21,11 +21,8 @@ pub(super) fn of(path: &Path, error: &io::Error) -> Option<String> {
 }
 
 fn missing(path: &Path) -> String {
-    if let Some((scheme, rest)) = path.to_str().and_then(|name| name.split_once("://")) {
-        return match scheme {
-            "file" => format!("leave the scheme out, write `{rest}`"),
-            _ => format!("only local files are read, not those of `{scheme}`; download it first"),
-        };
+    if let Some((scheme, _)) = path.to_str().and_then(|name| name.split_once("://")) {
+        return format!("only local files are read, not those of `{scheme}`; download it first");
     }
     if path == Path::new("-") {
         return "standard input cannot be read at any position; write it to a file first".into();
@@ -159,10 +156,9 @@ mod tests {
 
     #[test]
     fn what_is_no_local_file_is_told_apart() {
-        let found = ["file:///a/b.ctf", "s3://bucket/x", "-"].map(|name| remedy(Path::new(name)));
-        assert_eq!(found[0], "leave the scheme out, write `/a/b.ctf`");
-        assert_eq!(found[1], "only local files are read, not those of `s3`; download it first");
-        assert_eq!(found[2], "standard input cannot be read at any position; write it to a file first");
+        let found = ["s3://bucket/x", "-"].map(|name| remedy(Path::new(name)));
+        assert_eq!(found[0], "only local files are read, not those of `s3`; download it first");
+        assert_eq!(found[1], "standard input cannot be read at any position; write it to a file first");
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod embedded;
 
 use std::path::PathBuf;
 
+use tesson_core::store::Store;
 use tesson_core::{
     ConfigError, DeserializerFacts, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
     Registry, RepeatedKeys, Section, StreamInfo, Value, Words,
@@ -137,6 +138,7 @@ pub(crate) const MAX_PIXELS: OptionSpec = OptionSpec::with_default(
 pub(crate) fn decoder(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
+    _: &dyn Store,
 ) -> Result<Vec<(String, Section)>, ConfigError> {
     let resolved = PictureOptions::new(options, defaults)?;
     let stream = resolved.streams.into_iter().find_map(|stream| match stream {

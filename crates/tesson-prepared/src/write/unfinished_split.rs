@@ -1,13 +1,13 @@
 //! The examples of a split while its dataset is being written: appended to one file, of which shards are cut at the end.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tesson_convert::records::{End, RecordForm, RecordKind, RecordOutput, Records, RecordsFile, undamaged};
 use tesson_core::Error;
 use tesson_engine::DEFAULT_MEMORY_LIMIT;
-use tesson_engine::atomic_file::Existing;
+use tesson_engine::atomic_file::{Existing, GrowingFile};
+use tesson_engine::store::Stores;
 use tesson_formats::tfrecord;
 
 use super::failed;
@@ -15,7 +15,7 @@ use super::failed;
 /// The examples of a split so far.
 pub(super) struct UnfinishedSplit {
     pub(super) path: PathBuf,
-    pub(super) writer: tfrecord::write::Writer<BufWriter<File>>,
+    pub(super) writer: tfrecord::write::Writer<BufWriter<GrowingFile>>,
     /// Examples from before, and the bytes of all.
     pub(super) before: u64,
     pub(super) bytes: u64,
@@ -25,9 +25,9 @@ impl UnfinishedSplit {
     /// Opens the examples of a split after the last whole one.
     pub(super) fn open(path: &Path) -> Result<UnfinishedSplit, Error> {
         let answer = |e| failed(path, e);
-        let mut file = open_own(path).map_err(answer)?;
+        let mut file = GrowingFile::open(path).map_err(answer)?;
         let (mut before, mut bytes) = (0, 0);
-        let records = RecordsFile::open(path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
+        let records = RecordsFile::open(&Stores::local(), path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
         let mut block = Records::new();
         loop {
             records.read(before, u64::MAX, &mut block)?;
@@ -40,7 +40,7 @@ impl UnfinishedSplit {
             }
         }
         let end = bytes + before * tfrecord::write::AROUND;
-        file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(answer)?;
+        file.cut(end).map_err(answer)?;
         let writer = tfrecord::write::Writer::new(BufWriter::with_capacity(1 << 20, file));
         Ok(UnfinishedSplit { path: path.into(), writer, before, bytes })
     }
@@ -62,7 +62,8 @@ impl UnfinishedSplit {
         shards: impl Iterator<Item = (PathBuf, u64)>,
         form: RecordForm,
     ) -> Result<(), Error> {
-        let file = RecordsFile::open(&self.path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
+        let file =
+            RecordsFile::open(&Stores::local(), &self.path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
         let (mut block, mut next) = (Records::new(), 0);
         for (path, len) in shards {
             let answer = |e| failed(&path, e);
@@ -81,21 +82,5 @@ impl UnfinishedSplit {
             out.finish(Existing::Replace).map_err(answer)?;
         }
         Ok(())
-    }
-}
-
-/// Opens a file that the writer made, or makes it. A link or a pipe in its place is not the writer's, and nothing is read
-/// or written through it.
-fn open_own(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() => options.open(path),
-        Ok(_) => {
-            let what = "is no regular file, expected one that this writer has made; remove it";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
-        }
-        Err(e) if e.kind() == io::ErrorKind::NotFound => options.create_new(true).open(path),
-        Err(e) => Err(e),
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
 use tesson_prepared::{
     DatasetWriter, ExampleBatch, NewDataset, NewSplit, OnDamage, Reader, ReaderLimits, features_of,
@@ -82,11 +83,11 @@ fn readings() -> Vec<Reading> {
 }
 
 fn open(folder: &Path, reading: &Reading, on_damage: OnDamage, means: ReaderLimits) -> Reader {
-    let dataset = Arc::new(tesson_prepared::open(folder).unwrap());
-    let features = features_of(&dataset).unwrap();
+    let dataset = Arc::new(tesson_prepared::open(&FileStore, folder).unwrap());
+    let features = features_of(&FileStore, &dataset).unwrap();
     let schema = Arc::new(Schema::new(&features, &Features::default()).unwrap());
     let plan = Plan::new(&dataset, reading, &mut || 1).unwrap();
-    Reader::with(dataset, plan, schema, on_damage, means).unwrap()
+    Reader::with(&FileStore, dataset, plan, schema, on_damage, means).unwrap()
 }
 
 /// Examples with their ids.

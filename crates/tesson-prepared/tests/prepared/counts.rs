@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use tesson_core::Error;
+use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
 use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of, open};
 use tesson_tfds::features::{Data, Schema, Selection};
@@ -46,7 +47,7 @@ impl Miscounted {
     }
 
     fn reader(&self, ops: &[Json], checks: bool, threads: usize) -> Reader {
-        let dataset = Arc::new(open(&self.dataset.0).unwrap());
+        let dataset = Arc::new(open(&FileStore, &self.dataset.0).unwrap());
         let mut reading = Reading::of(split::Selection::parse("train").unwrap());
         for (name, value) in [("interleave_cycle_length", 2), ("interleave_block_length", 3)] {
             reading.config.set(name, &json!(value)).unwrap();
@@ -54,8 +55,11 @@ impl Miscounted {
         reading.config.set("assert_cardinality", &json!(checks)).unwrap();
         reading.ops = ops.iter().map(|op| Op::from_json(op, "ops").unwrap()).collect();
         let plan = Plan::new(&dataset, &reading, &mut || 7).unwrap();
-        let schema = Arc::new(Schema::new(&features_of(&dataset).unwrap(), &Selection::default()).unwrap());
+        let schema = Arc::new(
+            Schema::new(&features_of(&FileStore, &dataset).unwrap(), &Selection::default()).unwrap(),
+        );
         Reader::with(
+            &FileStore,
             dataset,
             plan,
             schema,
@@ -213,12 +217,12 @@ fn a_count_that_is_checked_fails_where_the_reference_does() {
     let case = Miscounted::new("checked", &[4, 3], &[3, 3]);
     // One file after the other.
     let check = |op: Json, expected: &[i64]| {
-        let dataset = Arc::new(open(&case.dataset.0).unwrap());
+        let dataset = Arc::new(open(&FileStore, &case.dataset.0).unwrap());
         let mut reading = Reading::of(split::Selection::parse("train").unwrap());
         reading.ops = vec![Op::from_json(&op, "ops").unwrap()];
         let plan = Plan::new(&dataset, &reading, &mut || 7).unwrap();
-        let schema = Schema::new(&features_of(&dataset).unwrap(), &Selection::default()).unwrap();
-        let mut reader = Reader::new(dataset, plan, Arc::new(schema), OnDamage::Fail).unwrap();
+        let schema = Schema::new(&features_of(&FileStore, &dataset).unwrap(), &Selection::default()).unwrap();
+        let mut reader = Reader::new(&FileStore, dataset, plan, Arc::new(schema), OnDamage::Fail).unwrap();
         let (found, failed) = read(&mut reader, 100, 100);
         assert_eq!(found, expected, "{op}");
         let failed = failed.expect("the count is wrong").to_string();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use tesson_convert::records::{RecordKind, RecordsFile};
 use tesson_core::Error;
+use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
 use tesson_plan::StreamState;
 use tesson_prepared::{ExampleBatch, OnDamage, Reader, Restoring, features_of, find, open};
@@ -38,10 +39,10 @@ fn reading(ops: &[Json]) -> Reading {
 }
 
 fn reader(dataset: &Dataset, ops: &[Json], on_damage: OnDamage) -> Result<Reader, Error> {
-    let dataset = Arc::new(open(&dataset.0)?);
+    let dataset = Arc::new(open(&FileStore, &dataset.0)?);
     let plan = Plan::new(&dataset, &reading(ops), &mut || 7)?;
-    let schema = Arc::new(Schema::new(&features_of(&dataset)?, &Selection::default())?);
-    Reader::new(dataset, plan, schema, on_damage)
+    let schema = Arc::new(Schema::new(&features_of(&FileStore, &dataset)?, &Selection::default())?);
+    Reader::new(&FileStore, dataset, plan, schema, on_damage)
 }
 
 /// The numbers of the next examples, and what ended them before there were so many.
@@ -294,7 +295,7 @@ fn missing_shards_are_all_named_and_versions_that_are_there_are_listed() {
             fs::copy(dataset.0.join(file), folder.join(file)).unwrap();
         }
     }
-    let find = |name: &str| find(name, &[&data_dir]).map_err(|e| e.to_string());
+    let find = |name: &str| find(&FileStore, name, &[&data_dir]).map_err(|e| e.to_string());
     assert_eq!(find("ds").unwrap(), data_dir.join("ds/10.2.0"));
     let error = find("ds:2.0.0").unwrap_err();
     assert!(error.contains("there are `ds:1.0.0`, `ds:10.2.0`"), "{error}");
@@ -332,7 +333,7 @@ fn a_kept_index_saves_the_way_to_a_record() {
         .collect();
     let dataset = Dataset::of("kept", json!({"i": tensor("int64", &[])}), &examples, 1);
     let path = dataset.0.join("d-train.tfrecord-00000-of-00001");
-    let file = RecordsFile::open(&path, RecordKind::TfRecord, 1 << 20).unwrap();
+    let file = RecordsFile::open(&FileStore, &path, RecordKind::TfRecord, 1 << 20).unwrap();
     let index = file.write_index(None).unwrap().expect("the file is no stream");
     drop(file);
     // Walking to the last record would meet the second one's head.
@@ -451,13 +452,13 @@ fn missing_shards_may_be_told_where_they_are_reached() {
     let dataset = numbered("lazy");
     fs::remove_file(dataset.0.join(format!("d-train.tfrecord-00001-of-{SHARDS:05}"))).unwrap();
     let reader = |lazy| {
-        let opened = Arc::new(open(&dataset.0).unwrap());
+        let opened = Arc::new(open(&FileStore, &dataset.0).unwrap());
         let mut reading = Reading::of(split::Selection::parse("train").unwrap());
         reading.config.set("interleave_cycle_length", &json!(1)).unwrap();
         reading.config.set("lazy", &json!(lazy)).unwrap();
         let plan = Plan::new(&opened, &reading, &mut || 7).unwrap();
-        let schema = Schema::new(&features_of(&opened).unwrap(), &Selection::default()).unwrap();
-        Reader::new(opened, plan, Arc::new(schema), OnDamage::Fail)
+        let schema = Schema::new(&features_of(&FileStore, &opened).unwrap(), &Selection::default()).unwrap();
+        Reader::new(&FileStore, opened, plan, Arc::new(schema), OnDamage::Fail)
     };
     assert!(reader(false).is_err());
     let mut lazy = reader(true).unwrap();

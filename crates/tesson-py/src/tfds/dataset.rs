@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
+use tesson::store::Stores;
 use tesson::tfds::features::Feature;
 use tesson::tfds::info::{About, Nest};
 use tesson::tfds::{self, Dataset, FileFormat, Ids, Op, Plan, ReadConfig, Reading, Selection};
@@ -21,14 +22,14 @@ use crate::state::{from_python, to_python};
 #[pyfunction]
 pub(crate) fn find_dataset(py: Python<'_>, name: &str, data_dirs: Option<Vec<PathBuf>>) -> PyResult<PathBuf> {
     let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
-    released(py, || tfds::find(name, &dirs))?.map_err(|e| raise(py, e))
+    released(py, || tfds::find(&Stores::local(), name, &dirs))?.map_err(|e| raise(py, e))
 }
 
 /// Names of the datasets in data directories.
 #[pyfunction]
 pub(crate) fn list_datasets(py: Python<'_>, data_dirs: Option<Vec<PathBuf>>) -> PyResult<Vec<String>> {
     let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
-    py.detach(|| tfds::list(&dirs)).map_err(|e| raise(py, e))
+    py.detach(|| tfds::list(&Stores::local(), &dirs)).map_err(|e| raise(py, e))
 }
 
 /// Whether a split means something, whatever the dataset.
@@ -80,8 +81,8 @@ impl PreparedDataset {
         let open = || {
             let format = file_format.map(FileFormat::parse).transpose();
             let format = format.map_err(|what| ConfigError::new("file_format", what))?;
-            let dataset = tfds::open_all(&directories, format)?;
-            let features = tfds::features_of(&dataset)?;
+            let dataset = tfds::open_all(&Stores::local(), &directories, format)?;
+            let features = tfds::features_of(&Stores::local(), &dataset)?;
             Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })
         };
         log::install(py)?;
@@ -93,9 +94,9 @@ impl PreparedDataset {
     /// What the dataset says of itself, as dictionaries and lists.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let described = || {
-            let labels = tfds::labels_of(&self.dataset, &self.features)?;
+            let labels = tfds::labels_of(&Stores::local(), &self.dataset, &self.features)?;
             let mut described = described(&self.dataset, labels);
-            described["features"] = tfds::feature_classes(&self.dataset)?;
+            described["features"] = tfds::feature_classes(&Stores::local(), &self.dataset)?;
             described["arrays"] = self.features.describe();
             Ok::<_, Error>(described)
         };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use tesson::store::Stores;
 use tesson::tfds::features::{Schema, Selection};
 use tesson::tfds::pictures::Scale;
 use tesson::tfds::{EncodedTransforms, OnDamage, Reader, ReaderLimits, picture_transforms};
@@ -60,7 +61,7 @@ impl Request<'_> {
         let dataset = Arc::clone(&prepared.dataset);
         let means = self.means(py)?;
         let open = || {
-            let reader = Reader::with(dataset, plan, Arc::new(schema), on_damage, means)?;
+            let reader = Reader::with(&Stores::local(), dataset, plan, Arc::new(schema), on_damage, means)?;
             Ok::<_, Error>(reader.with_transforms(transforms)?)
         };
         let opened = released(py, open)?;
@@ -76,7 +77,8 @@ impl Request<'_> {
             let what = "`transforms` of prepared datasets are those of `tesson.transforms`, found a function: use `map`";
             return Err(misuse(py, what));
         }
-        picture_transforms(&prepared.features, &given, self.transform_seed).map_err(|e| raise(py, e))
+        picture_transforms(&Stores::local(), &prepared.features, &given, self.transform_seed)
+            .map_err(|e| raise(py, e))
     }
 
     /// What the reader may use.

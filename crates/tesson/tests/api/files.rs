@@ -122,7 +122,7 @@ fn a_pattern_without_files_is_told_with_its_place() {
     assert!(error.contains("part-*.ctf") && error.contains("deserializers[0].file"), "{error}");
     let (_, config) = several("files-empty", &[], "[]", "");
     assert!(Source::open(&config).is_err());
-    assert!(files::matching("[", "file").is_err());
+    assert!(files::matching(&tesson::store::Stores::local(), "[", "file").is_err());
     // Braces name files one by one: the one that is missing is named.
     let (folder, config) = several("files-missing", &["1 |x 1 |y 0:1\n"], r#""part-{0..1}.ctf""#, "");
     let error = Source::open(&config).map(|_| ()).expect_err("the second file is missing").to_string();

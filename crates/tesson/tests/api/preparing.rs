@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tesson::Error;
 use tesson::records::{RecordKind, Records, RecordsFile};
+use tesson::store::Stores;
 use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
 
 use super::common::folder;
@@ -59,15 +60,19 @@ fn a_dataset_is_cut_into_shards_by_the_rounding_rule() {
         write(&mut writer, 10, 1);
         let made = writer.finish().expect("it can be written");
         assert_eq!(made, data_dir.join("ds/small/1.0.2"));
-        let dataset = tesson::tfds::open(&made).expect("it is a dataset");
-        assert_eq!(tesson::tfds::find("ds/small", &[&data_dir]).expect("it is found"), made);
+        let dataset = tesson::tfds::open(&Stores::local(), &made).expect("it is a dataset");
+        assert_eq!(
+            tesson::tfds::find(&Stores::local(), "ds/small", &[&data_dir]).expect("it is found"),
+            made
+        );
         let lengths: Vec<Vec<u64>> =
             dataset.splits.iter().map(|split| split.shards.iter().map(|shard| shard.len).collect()).collect();
         assert_eq!(lengths, [vec![3, 4, 3], vec![1]]);
         let mut found = Vec::new();
         for shard in &dataset.splits[0].shards {
-            let kind = RecordKind::of(&made.join(&shard.file)).expect("its name says it");
-            let file = RecordsFile::open(&made.join(&shard.file), kind, 1 << 30).expect("it is there");
+            let kind = RecordKind::of(&Stores::local(), &made.join(&shard.file)).expect("its name says it");
+            let file = RecordsFile::open(&Stores::local(), &made.join(&shard.file), kind, 1 << 30)
+                .expect("it is there");
             let mut block = Records::new();
             file.read(0, u64::MAX, &mut block).expect("it can be read");
             assert_eq!(block.len() as u64, shard.len);
@@ -153,9 +158,15 @@ fn a_check_finds_labels_that_are_no_class() {
     fs::write(made.join("n.labels.txt"), "a\nb\nc\nd\ne\nf\ng\nh\n").expect("the folder is ours");
     let features = fs::read_to_string(made.join("features.json")).expect("it is there");
     fs::write(made.join("features.json"), features.replace("10", "8")).expect("the folder is ours");
-    let dataset = tesson::tfds::open(&made).expect("it is a dataset");
+    let dataset = tesson::tfds::open(&Stores::local(), &made).expect("it is a dataset");
     let mut told = Vec::new();
-    let checked = tesson::tfds::check(&dataset, 1 << 30, &mut |e| told.push(e.to_string()), &mut |_| ());
+    let checked = tesson::tfds::check(
+        &Stores::local(),
+        &dataset,
+        1 << 30,
+        &mut |e| told.push(e.to_string()),
+        &mut |_| (),
+    );
     assert_eq!(checked.expect("it can be read").faults, 2, "{told:?}");
     assert!(told[0].contains("feature `n`: label 8, expected 0 to 7, or -1 for no label"), "{told:?}");
     assert!(told[1].contains("ds-train.tfrecord-00002-of-00003") && told[1].contains("label 9"), "{told:?}");
