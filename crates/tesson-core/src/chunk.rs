@@ -6,7 +6,7 @@ use crate::{
     DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, Origin, RecordingColumn, ResourceId,
 };
 
-/// Where the entries of a column begin.
+/// The boundaries of a column's entries.
 ///
 /// Entry `i` covers `start(i)..start(i + 1)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub enum Offsets {
 }
 
 impl Offsets {
-    /// Where entry `i` begins.
+    /// The beginning of entry `i`.
     #[inline]
     pub fn start(&self, i: usize) -> usize {
         match self {
@@ -27,7 +27,7 @@ impl Offsets {
         }
     }
 
-    /// Where entry `i` lies.
+    /// The range of entry `i`.
     #[inline]
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         self.start(i)..self.start(i + 1)
@@ -66,7 +66,7 @@ impl Values {
         }
     }
 
-    /// Whether there are no values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -122,7 +122,7 @@ pub enum Data {
     },
     /// Sample `i` has the pairs `rows.range(i)` of `columns` and `values`, sorted by column, no column twice.
     Sparse {
-        /// Where each sample's pairs begin.
+        /// The boundaries of each sample's pairs.
         rows: Offsets,
         /// Column numbers, below the stream's dimension.
         columns: Vec<u32>,
@@ -143,7 +143,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// Whether blocks keep the column as it is; others can be packed.
+    /// True if blocks keep the column as it is; others can be packed.
     pub fn is_kept(&self) -> bool {
         !matches!(self, Data::Dense { .. } | Data::Sparse { .. })
     }
@@ -183,7 +183,7 @@ impl Data {
 /// One stream of a chunk: sequence `i` has the samples `samples.range(i)` of `data`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamColumn {
-    /// Where each sequence's samples begin.
+    /// The boundaries of each sequence's samples.
     pub samples: Offsets,
     /// The samples, flat.
     pub data: Data,
@@ -196,15 +196,15 @@ impl StreamColumn {
     }
 }
 
-/// Something wrong with a sequence, found while it was decoded.
+/// A fault of a sequence, found while it was decoded.
 ///
-/// What is kept of the sequence never depends on whether the fault is forgiven; faults are charged where minibatches
-/// are delivered, in plan order.
+/// The part of the sequence that is kept never depends on whether the fault is forgiven; faults are charged when
+/// minibatches are delivered, in plan order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// The sequence, counted within the chunk.
     pub sequence: u32,
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: DataErrorKind,
     /// The stream it was found in, by position among the deserializer's streams.
     pub stream: Option<u16>,
@@ -218,39 +218,38 @@ pub struct Fault {
     pub fatal: bool,
 }
 
-/// Sequences whose boundaries are lost, because the data around them are damaged. None of them can be delivered, whatever the
-/// budget.
+/// Sequences without known boundaries, because the data around them are damaged. No budget allows their delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Damage {
     /// The sequences, counted within the chunk.
     pub sequences: Range<u32>,
-    /// What is damaged, and where.
+    /// The damage and its location.
     pub error: DataError,
 }
 
-/// A decoded run of consecutive sequences (or of rows that were asked for), as columns.
+/// A decoded run of consecutive sequences (or of selected ones), as columns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Chunk {
     /// Number of sequences.
     pub n_sequences: u32,
-    /// The counted length of each sequence, as an index pass over the same bytes gives it.
+    /// The counted length of each sequence, equal to that of an index pass over the same bytes.
     pub lengths: Vec<u32>,
     /// The sequences' keys. Line numbers are relative to `first_line`.
     pub keys: Keys,
-    /// Whether `keys` are line numbers, to which `first_line` is to be added.
+    /// True if `keys` are line numbers, to which `first_line` is to be added.
     pub keys_are_lines: bool,
-    /// Which copy of its sequence each of them is, from 0, where a deserializer gives sequences several times; empty if none
-    /// is a further copy. Copies of one sequence have its key, and draw other random numbers.
+    /// The number of the copy for each sequence, from 0, if a deserializer delivers sequences several times; empty if
+    /// all are 0. Copies of one sequence have its key, and draw different random numbers.
     pub copies: Vec<u32>,
     /// One column a stream, in the deserializer's order.
     pub streams: Vec<StreamColumn>,
-    /// What was found wrong, ascending by sequence, within a sequence in the order of the bytes.
+    /// The faults, ascending by sequence, within a sequence in the order of the bytes.
     pub faults: Vec<Fault>,
-    /// What is damaged, ascending by sequence; the sequences have no samples in `streams`.
+    /// The damage, ascending by sequence; the sequences have no samples in `streams`.
     pub damaged: Vec<Damage>,
-    /// What is out of the ordinary without being wrong enough to keep a sequence from being delivered, as `faults`.
-    /// Only where it is asked for ([`Scratch::notes`](crate::Scratch::notes)): checks list it.
+    /// Oddities that do not prevent the delivery of a sequence, in the form of `faults`. Collected only on request
+    /// ([`Scratch::notes`](crate::Scratch::notes)), for checks, which list them.
     pub notes: Vec<Fault>,
     /// Sequences that keep their place in the plan but are removed at delivery, ascending.
     pub left_out: Vec<u32>,
@@ -287,7 +286,7 @@ impl Chunk {
         }
     }
 
-    /// Which copy of its sequence sequence `i` is, from 0.
+    /// The number of the copy, from 0, that sequence `i` is.
     pub fn copy(&self, i: usize) -> u32 {
         self.copies.get(i).copied().unwrap_or(0)
     }
@@ -318,13 +317,13 @@ impl Chunk {
         &self.faults[from..to]
     }
 
-    /// The damage that sequence `i` lies in, if it lies in one.
+    /// The damage in which sequence `i` lies, if any.
     pub fn damage_of(&self, i: u32) -> Option<&DataError> {
         let at = self.damaged.partition_point(|d| d.sequences.end <= i);
         self.damaged.get(at).filter(|d| d.sequences.contains(&i)).map(|d| &d.error)
     }
 
-    /// Whether sequence `i` is removed at delivery.
+    /// True if sequence `i` is removed at delivery.
     pub fn is_left_out(&self, i: u32) -> bool {
         !self.left_out.is_empty() && self.left_out.binary_search(&i).is_ok()
     }
@@ -348,7 +347,8 @@ impl Chunk {
         })
     }
 
-    /// Frees the bytes of encoded samples, and other columns that are not small. What is left is only good for decoding into.
+    /// Frees the bytes of encoded samples, and other columns that are not small. The chunk can then only be decoded
+    /// into again.
     pub fn drop_samples(&mut self) {
         for StreamColumn { data, .. } in &mut self.streams {
             match data {

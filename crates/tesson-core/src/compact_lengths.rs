@@ -57,7 +57,7 @@ impl CompactLengths {
         }
     }
 
-    /// Whether the column has no entries.
+    /// True if the column has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -76,7 +76,7 @@ impl CompactLengths {
         }
     }
 
-    /// Whether an entry is 0.
+    /// True if some entry is 0.
     pub fn has_zero(&self) -> bool {
         match self {
             CompactLengths::Constant { value, n } => *value == 0 && *n > 0,

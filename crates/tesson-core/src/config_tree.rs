@@ -1,8 +1,8 @@
-//! The tree of a configuration: named values, before any option has asked for a type.
+//! The tree of a configuration: named values that no option has converted to a type yet.
 
 use crate::{ConfigSpan, Name, Object};
 
-/// A value in a configuration, before any option has asked for a type.
+/// A value in a configuration that no option has converted to a type yet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Text, as written in a BrainScript file or a JSON string.
@@ -59,8 +59,8 @@ impl Section {
         self.0.push((name.into(), value));
     }
 
-    /// Where the option of a path such as `deserializers[0].input.x.dim` stands: the innermost section or option on the way
-    /// there whose place is known.
+    /// The location of the option with a path such as `deserializers[0].input.x.dim`: that of the innermost section
+    /// or option on the way there with a known location.
     pub fn span_of(&self, path: &str) -> Option<&ConfigSpan> {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         let (name, places) = first.split_once('[').unwrap_or((first, ""));
@@ -71,7 +71,7 @@ impl Section {
                 value = items.get(i)?;
             }
         }
-        // Of an option itself its own place; of what is missing in a section the section's beginning.
+        // For an option that exists its own location; for one that is missing in a section the section's beginning.
         let inner = match value {
             Value::Section(section) => section.span_of(rest).or(section.begins()),
             _ => None,
@@ -79,8 +79,8 @@ impl Section {
         inner.or(name.span())
     }
 
-    /// Where the section begins in a text: at its first entry whose place there is known. An argument sets one entry, and
-    /// says nothing of the section.
+    /// The beginning of the section in a text: its first entry with a known location there. An argument sets a single
+    /// entry and has no location of the section.
     pub fn begins(&self) -> Option<&ConfigSpan> {
         self.0.iter().filter_map(|(name, _)| name.span()).find(|place| !place.is_argument())
     }

@@ -8,13 +8,13 @@ use crate::{Chunk, Error, Fetch, Index, Key, Keys, ResourceId, Scratch};
 /// A corpus that has been indexed, and how to load parts of it. Every method is required: a corpus made of others cannot
 /// forget one.
 pub trait Corpus: Send + Sync {
-    /// What is known of it without loading anything.
+    /// The facts about the corpus that are known without loading anything.
     fn facts(&self) -> &CorpusFacts;
 
     /// Decodes the selected sequences of a chunk into `out`, which is overwritten but keeps its memory.
     ///
-    /// Sequence `i` of `out` is the `i`-th selected one. The same sequence gives the same values, samples and faults
-    /// whatever else is selected beside it.
+    /// Sequence `i` of `out` is the `i`-th selected one. The values, samples and faults of a sequence never depend on
+    /// the others that are selected with it.
     ///
     /// # Errors
     /// Only when bytes cannot be read or the resource is not the one indexed; bad data are faults in `out`.
@@ -27,11 +27,11 @@ pub trait Corpus: Send + Sync {
         out: &mut Chunk,
     ) -> Result<(), Error>;
 
-    /// The keys of a chunk's sequences, of which the index has `n_sequences`; `None` where decoding them is the only way,
-    /// as `keys_of_chunk` then does it.
+    /// The keys of a chunk's sequences, of which the index has `n_sequences`; `None` if only decoding finds them,
+    /// which `keys_of_chunk` then does.
     ///
     /// # Errors
-    /// As [`Corpus::load`].
+    /// The errors of [`Corpus::load`].
     fn keys(
         &self,
         chunk: u32,
@@ -43,15 +43,16 @@ pub trait Corpus: Send + Sync {
     /// Loading single sequences of many chunks at once, if the format has a way that is better than chunk by chunk.
     fn scattered(&self) -> Option<&dyn Scattered>;
 
-    /// Where one sequence lies in storage. Of a corpus without resources the resource is one that does not exist,
+    /// The resource and the extent of one sequence in storage. A corpus without resources returns
     /// [`ResourceId::NONE`].
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
-    /// Where one sequence lies, as [`Corpus::span`], for callers that may not have loaded anything of its chunk: reads what the
-    /// place depends on, such as a header. Where that is damaged or missing the range is empty, and loading reports why.
+    /// The resource and the extent of one sequence like [`Corpus::span`], for callers that may not have loaded
+    /// anything of its chunk: reads the bytes on which the extent depends, such as a header. If these are damaged or
+    /// missing the range is empty, and loading reports why.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] when the result is not wanted any more.
+    /// [`Error::Cancelled`] when the result is no longer needed.
     fn locate(
         &self,
         chunk: u32,
@@ -61,20 +62,20 @@ pub trait Corpus: Send + Sync {
         Ok(self.span(chunk, sequence))
     }
 
-    /// Appends what [`Deserializer::restore`](crate::Deserializer::restore) needs to have index and corpus back. Not called
-    /// where an index cache is [useless](crate::IndexCache::Useless).
+    /// Appends the bytes from which [`Deserializer::restore`](crate::Deserializer::restore) restores index and
+    /// corpus. Not called if an index cache is [useless](crate::IndexCache::Useless).
     fn save(&self, index: &Index, into: &mut Vec<u8>);
 }
 
-/// What is known of a corpus without loading anything.
+/// Facts about a corpus that are known without loading anything.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CorpusFacts {
     /// Bytes of memory held beside the [`Index`], at most.
     pub memory: usize,
-    /// How much of a chunk is worth loading.
+    /// The amount of a chunk that is worth loading.
     pub access: ChunkAccess,
-    /// Sequences that the data list and the corpus does not have, for each reason.
+    /// The sequences that the data list and the corpus does not have, for each reason.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -83,7 +84,7 @@ pub struct CorpusFacts {
 pub struct LeftOut {
     /// The reason, after "is" or "are": `longer than maxSequenceSize`.
     pub reason: &'static str,
-    /// How many there are.
+    /// The number of these sequences.
     pub n: u64,
     /// The keys of the first few, in the order of the data.
     pub first: Vec<Key>,
@@ -100,28 +101,29 @@ impl LeftOut {
 }
 
 impl CorpusFacts {
-    /// A corpus that holds this many bytes beside the index and whose chunks are loaded in [parts](ChunkAccess::Parts).
+    /// The facts of a corpus that holds this many bytes beside the index and loads chunks in
+    /// [parts](ChunkAccess::Parts).
     pub fn new(memory: usize) -> CorpusFacts {
         CorpusFacts { memory, access: ChunkAccess::Parts, left_out: Vec::new() }
     }
 
-    /// The same with another way to load chunks.
+    /// Sets another way to load chunks.
     #[must_use]
     pub fn with_access(self, access: ChunkAccess) -> CorpusFacts {
         CorpusFacts { access, ..self }
     }
 
-    /// The same without these sequences.
+    /// Sets the sequences that are left out.
     #[must_use]
     pub fn with_left_out(self, left_out: Vec<LeftOut>) -> CorpusFacts {
         CorpusFacts { left_out, ..self }
     }
 }
 
-/// How much of a chunk is worth loading, from any part to all of it.
+/// The amount of a chunk that is worth loading, from any part to all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChunkAccess {
-    /// Any sequences; they cost what they take.
+    /// Any sequences; the cost is proportional to their size.
     Parts,
     /// Any sequences; but a chunk for which there is memory is better loaded whole than in parts, which read some of it
     /// twice.
@@ -130,7 +132,7 @@ pub enum ChunkAccess {
     WholeOnly,
 }
 
-/// Which sequences of a chunk are to be decoded.
+/// The sequences of a chunk that are to be decoded.
 #[derive(Clone, Debug)]
 pub enum SequenceSelection<'a> {
     /// Consecutive ones, counted within the chunk.
@@ -148,7 +150,7 @@ impl SequenceSelection<'_> {
         }
     }
 
-    /// Whether nothing is selected.
+    /// True if nothing is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -168,7 +170,7 @@ pub trait Scattered: Sync {
     /// memory). Lines and line keys count from the beginning of the resource.
     ///
     /// # Errors
-    /// As [`Corpus::load`].
+    /// The errors of [`Corpus::load`].
     fn load_scattered(
         &self,
         rows: &[(u32, u32)],
@@ -182,11 +184,11 @@ pub trait Scattered: Sync {
 const KEYS_AT_ONCE: u32 = 1024;
 
 impl<'a> dyn Corpus + 'a {
-    /// The keys of a chunk's sequences, of which the index has `n_sequences`: as the format gives them by themselves, else
-    /// by decoding. `out` is memory for the latter.
+    /// The keys of a chunk's sequences, of which the index has `n_sequences`: from the format if it can list them
+    /// separately, otherwise by decoding. `out` is memory for the latter.
     ///
     /// # Errors
-    /// As [`Corpus::load`].
+    /// The errors of [`Corpus::load`].
     pub fn keys_of_chunk(
         &self,
         chunk: u32,

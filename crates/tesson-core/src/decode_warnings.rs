@@ -3,9 +3,9 @@
 /// Findings of decoding that are worth a line in a log. Decoders add to them; the logging code takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecodeWarnings {
-    /// How many were found: samples filled up, streams without samples, and others of the kind.
+    /// The number of findings: samples that were filled up, streams without samples, and similar ones.
     pub count: u64,
-    /// The first of them, with its place.
+    /// The first of them, with its location.
     pub first: Option<String>,
     /// Inputs that were skipped because no stream asks for them.
     pub skipped: u64,
@@ -16,7 +16,7 @@ pub struct DecodeWarnings {
 }
 
 impl DecodeWarnings {
-    /// Adds what another decoder has found.
+    /// Adds the findings of another decoder.
     pub fn merge(&mut self, other: DecodeWarnings) {
         self.count += other.count;
         self.skipped += other.skipped;

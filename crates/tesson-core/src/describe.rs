@@ -1,12 +1,12 @@
-//! What options mean, from their table alone: every option that has a value, typed.
+//! Descriptions of options from their table alone: every option that has a value, typed.
 
 use crate::{
     ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionTable, Options, ReaderDefaults, Registry,
     Section, Value,
 };
 
-/// Describes options from their table: what is given or has a default, typed, in the order of the table. This is what
-/// a format's `describe` is made of, or all of it.
+/// Describes options from their table: those that are set or have a default, typed, in the order of the table. This
+/// is a part of a format's `describe`, or all of it.
 ///
 /// # Errors
 /// Values that are not of their option's kind, and required options that are missing.
@@ -19,7 +19,7 @@ pub fn describe_from_table(
 }
 
 impl Options<'_> {
-    /// What the options mean, see [`describe_from_table`].
+    /// The options with their resolved values; see [`describe_from_table`].
     ///
     /// # Errors
     /// Values that are not of their option's kind, and required options that are missing.
@@ -68,10 +68,10 @@ impl Options<'_> {
         })
     }
 
-    /// File names as they were given: one, or a list.
+    /// The file names as they were written: one, or a list.
     ///
     /// # Errors
-    /// As [`Options::files`].
+    /// The errors of [`Options::files`].
     pub fn described_files(&self, name: &str) -> Result<Value, ConfigError> {
         let mut files: Vec<Value> =
             self.files(name)?.iter().map(|file| Value::Text(file.to_string_lossy().into_owned())).collect();
@@ -84,7 +84,7 @@ impl Options<'_> {
     /// The transforms of a list, described.
     ///
     /// # Errors
-    /// What is no list of sections, unknown types, and what their options are refused for.
+    /// A value that is not a list of sections, an unknown type, and the errors of its options.
     pub fn transforms(&self, name: &str, registry: &Registry) -> Result<Vec<Value>, ConfigError> {
         let items = match self.given(name) {
             Some(Value::List(items)) => items.as_slice(),

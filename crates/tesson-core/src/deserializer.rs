@@ -1,4 +1,4 @@
-//! What a deserializer is to the engine: bytes in, an index and decoded chunks out.
+//! The interface of a deserializer to the engine: bytes in, an index and decoded chunks out.
 //!
 //! A deserializer opens no file and starts no thread. The engine supplies [`Fetch`] (bytes) and [`Parallelism`] (cores), and a
 //! [`Store`] to those whose files are listed in a folder.
@@ -13,14 +13,15 @@ use crate::{
     StreamingDecoder, Transform,
 };
 
-/// A deserializer: understands one dataset's bytes. Every method is required: one that is made of others cannot forget any.
+/// A deserializer: understands one dataset's bytes. Every method is required, so that a deserializer that wraps
+/// others cannot forget one.
 ///
 /// ```
 /// use std::{ops::Range, sync::Arc};
 ///
 /// use tesson_core::*;
 ///
-/// /// A file each of whose bytes is a sequence of one sample.
+/// /// A file in which each byte is a sequence of one sample.
 /// struct ByteFile(DeserializerFacts);
 ///
 /// const FILE: ResourceId = ResourceId(0);
@@ -108,11 +109,12 @@ use crate::{
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Deserializer: Send + Sync {
-    /// Asks the store which files there are, for a dataset that is named by a folder. Called once, before all else. Its errors are
-    /// returned by [`Deserializer::prepare`].
+    /// Finds the files of a dataset that is named by a folder in the store. Called once, before all else. Its errors
+    /// are returned by [`Deserializer::prepare`].
     fn locate(&mut self, _store: &dyn Store) {}
 
-    /// What the engine has to know. Final after [`Deserializer::prepare`] and [`Deserializer::take_frame_period`].
+    /// The facts that the engine needs. Final after [`Deserializer::prepare`] and
+    /// [`Deserializer::take_frame_period`].
     fn facts(&self) -> &DeserializerFacts;
 
     /// Looks at the beginning of the data: encoding, mode, shapes that are left open, and the resources that the data list.
@@ -160,54 +162,57 @@ pub struct DeserializerFacts {
     pub name: &'static str,
     /// The files, as the configuration names them. They are opened before [`Deserializer::prepare`].
     pub resources: Vec<PathBuf>,
-    /// Whether a folder may stand in the place of a file: then its [`Listing`](crate::Listing) is what is read. By default
+    /// True if a folder may be given instead of a file; its [`Listing`](crate::Listing) is then read. By default
     /// false.
     pub takes_folders: bool,
     /// Files and members of archives that these list, as [`Deserializer::prepare`] finds them. They are opened when they are
     /// first read. By default there are none.
     pub named: Arc<NamedResources>,
-    /// Whether [`Deserializer::prepare`] is called a second time, when what it has listed can be read. Then it lists no more.
-    /// By default false.
+    /// True if [`Deserializer::prepare`] is called a second time, when the resources that it has listed can be read.
+    /// Then it lists no more. By default false.
     pub looks_at_named: bool,
     /// Transforms that decode streams of encoded samples or recordings, each with the stream's number. They run before all
     /// others of the stream. By default there are none: the registry's format may name some
     /// ([`Format::decoder`](crate::Format::decoder)).
     pub decoders: Decoders,
-    /// What distinguishes the corpus from others, beside the sizes and both ends of [`resources`](DeserializerFacts::resources):
-    /// a hash of whole lists and of the sizes in them, say. Saved states are bound to it.
+    /// A hash that distinguishes the corpus from others, in addition to the sizes and both ends of
+    /// [`resources`](DeserializerFacts::resources): for example of whole lists and of the sizes in them. Saved states
+    /// are bound to it.
     pub fingerprint: Option<u64>,
     /// The streams, in the order of the configuration.
     pub streams: Vec<StreamInfo>,
     /// All options that change sequences, keys or values, in a stable text form: part of states and index caches.
     pub identity: String,
-    /// The number of faults of its data that are forgiven over the life of a state, if it has a budget of its own. By default
-    /// `None`: its faults count towards the reader's budget (`maxErrors`).
+    /// The number of faults in its data that are forgiven over the life of a state, if it has a separate budget. By
+    /// default `None`: its faults count towards the reader's budget (`maxErrors`).
     pub max_errors: Option<u64>,
     /// Keeps chunks in memory after their last use in a sweep (`keepDataInMemory`). By default false.
     pub keep_in_memory: bool,
-    /// Whether an index cache is used. By default [`IndexCache::Useless`].
+    /// The use of an index cache. By default [`IndexCache::Useless`].
     pub index_cache: IndexCache,
-    /// The folder that index caches lie in, one for each identity; by default a cache lies beside the first file.
+    /// The folder of index caches, one for each identity; by default a cache lies beside the first file.
     pub index_folder: Option<PathBuf>,
-    /// Whether one of its streams says how many samples a sequence counts, whatever others it is joined with
+    /// True if one of its streams defines how many samples a sequence counts, even when it is joined with others
     /// (`definesMBSize`). By default false.
     pub defines_size: bool,
-    /// Which sequence of a repeated key others are joined with. By default the first.
+    /// The choice among sequences with a repeated key when others are joined. By default the first.
     pub repeated_keys: RepeatedKeys,
     /// Samples by which a sequence may be longer or shorter than that of the first deserializer that it joins: it is cut, or
     /// its last sample is repeated; a larger difference is a fault. By default lengths may differ as they like.
     pub length_tolerance: Option<u32>,
-    /// Whether it is shuffled and shared like any other even if it is read alone. If not, each worker then reads on a
-    /// timeline of its own (spec/engine.md §8). Joined, all are read alike. By default true.
+    /// `true`: it is shuffled and shared like any other even if it is read alone; `false`: each worker then has its
+    /// own timeline (spec/engine.md §8). Joined deserializers are all read alike. By default true.
     pub composable: bool,
-    /// Whether it only adds to the sequences of another deserializer, so that it cannot be the first one. By default false.
+    /// True if it only adds to the sequences of another deserializer, so that it cannot be the first one. By default
+    /// false.
     pub needs_another_first: bool,
-    /// The time from one sample to the next, in units of 100 ns, where samples are frames of recordings. By default `None`.
+    /// The time from one sample to the next, in units of 100 ns, if samples are frames of recordings. By default
+    /// `None`.
     pub frame_period: Option<u32>,
-    /// Whether it counts in frames of the time that the first deserializer states which has one. By default false.
+    /// True if it counts in frames, with the frame period of the first deserializer that has one. By default false.
     pub needs_frame_period: bool,
-    /// How to get smaller chunks, in the imperative, for a corpus with fewer chunks than workers that share them; `None`, the
-    /// default, where the format leaves no choice.
+    /// The remedy, in the imperative, for a corpus with fewer chunks than workers that share them; `None`, the
+    /// default, if the format leaves no choice.
     pub smaller_chunks: Option<&'static str>,
 }
 
@@ -271,14 +276,14 @@ impl fmt::Debug for Decoders {
     }
 }
 
-/// Whether an index cache is used (`cacheIndex`).
+/// The use of an index cache (`cacheIndex`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexCache {
-    /// Making the index costs as little as reading a cache: there is none.
+    /// There is no cache, because making the index costs as little as reading one.
     Useless,
-    /// It would save work, and is written only where that is asked for by itself.
+    /// A cache would save work, but is written only on explicit request.
     Off,
-    /// It is read, and written where it is missing.
+    /// The cache is read, and written if it is missing.
     On,
 }
 
@@ -289,7 +294,7 @@ impl IndexCache {
     }
 }
 
-/// Which of several sequences of one key joins those of other deserializers (spec/engine.md §3.2).
+/// The choice among several sequences of one key that joins those of other deserializers (spec/engine.md §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatedKeys {
     /// The first one in the order of the index.
@@ -303,12 +308,12 @@ pub enum RepeatedKeys {
     InTurn,
 }
 
-/// What an index pass does with data that allow an index and that reading refuses all the same.
+/// The treatment, in an index pass, of data that allow an index although reading refuses them.
 #[derive(Debug)]
 pub enum Defects<'a> {
-    /// The first one is the error of the pass: what reading wants.
+    /// The first defect is the error of the pass, as for reading.
     Refuse,
-    /// All are listed, and the corpus loads as much as can be loaded in spite of them: what checking wants.
+    /// All defects are listed, and the corpus loads as much as possible in spite of them, as for checking.
     Collect(&'a mut Vec<DataError>),
 }
 
@@ -327,7 +332,8 @@ impl Defects<'_> {
         }
     }
 
-    /// Whether defects are listed. Then it is worth looking for those that reading would notice only when it loads them.
+    /// True if defects are listed. Then it is worth looking for those that reading would notice only when it loads
+    /// them.
     pub fn are_collected(&self) -> bool {
         matches!(self, Defects::Collect(_))
     }
@@ -336,9 +342,9 @@ impl Defects<'_> {
 /// An index and the corpus it describes.
 #[derive(Clone)]
 pub struct Indexed {
-    /// What the plan needs.
+    /// The index, which the plan needs.
     pub index: Arc<Index>,
-    /// What loading needs.
+    /// The corpus, which loading needs.
     pub corpus: Arc<dyn Corpus>,
 }
 
@@ -347,11 +353,11 @@ pub struct Indexed {
 pub struct StreamMismatch {
     /// The stream's number.
     pub stream: usize,
-    /// What the data have instead.
+    /// The data's content instead.
     pub found: FoundStream,
 }
 
-/// What the data have in place of a stream that is declared.
+/// The content of the data in place of a declared stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundStream {
     /// The stream's name in the data occurs nowhere.

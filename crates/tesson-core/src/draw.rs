@@ -4,20 +4,21 @@ use std::sync::OnceLock;
 
 /// Random numbers for one transform of one sequence (spec/image.md §9.2).
 ///
-/// The engine supplies them: a function of the source's seed, the sweep, the sequence's key, which copy of it this is, and
-/// the transform's name, number among those of the name, and seed. Neither threads nor the size of minibatches nor a resume changes them.
+/// The engine supplies them: they are a function of the source's seed, the sweep, the sequence's key, the number of
+/// its copy, and the transform's name, its number among those of that name, and its seed. Neither threads nor the
+/// size of minibatches nor a resume changes them.
 ///
-/// Each method takes words of 32 bits from one stream, in the order of the calls, and makes of them exactly what it
-/// documents: recorded results depend on it. Where only one answer is possible, no word is taken.
+/// Each method takes words of 32 bits from one stream, in the order of the calls, and converts them exactly as
+/// documented, because recorded results depend on it. If only one answer is possible, no word is taken.
 pub struct Draw<'a> {
     words: Source<'a>,
     augmentation: Augmentation,
 }
 
-/// Whose random numbers transforms draw.
+/// The source of the random numbers that transforms draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Augmentation {
-    /// Those of a sequence: a function of seed, sweep, key, copy and transform.
+    /// The numbers of each sequence: a function of seed, sweep, key, copy and transform.
     #[default]
     Sequence,
     /// CNTK 2.7's: those of an index in the minibatch, from generators that run on and are never reset ([`CntkWords`](crate::CntkWords)).
@@ -35,7 +36,7 @@ pub trait StepWords {
     /// The next word of the step.
     fn word(&mut self) -> u32;
 
-    /// Begins with the words of step `number`, counted from 0, whose transform has this seed.
+    /// Begins with the words of step `number`, counted from 0; `seed` is that of its transform.
     fn begin_step(&mut self, number: u64, seed: u64);
 }
 
@@ -65,8 +66,8 @@ impl<'a> Draw<'a> {
         Draw { augmentation: Augmentation::Cntk, ..self }
     }
 
-    /// Begins with the numbers of step `number`, counted from 0, whose transform has this seed: for a transform that stands
-    /// for several. Words that a test chose go on as they are.
+    /// Begins with the numbers of step `number`, counted from 0, for a transform that combines several; `seed` is
+    /// that of the step's transform. Words that a test chose simply continue.
     pub fn begin_step(&mut self, number: u64, seed: u64) {
         if let Source::Steps(words) = &mut self.words {
             words.begin_step(number, seed);
@@ -84,8 +85,8 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// An evenly distributed number from `from` to, and without, `to`: `u / 2^32 · (to - from) + from` of a word `u`, in
-    /// double precision. Rounding may give `to`, for which CNTK draws again.
+    /// An evenly distributed number from `from` to `to`, exclusive: `u / 2^32 · (to - from) + from` for a word `u`,
+    /// in double precision. Rounding may yield `to`, for which CNTK draws again.
     pub fn real(&mut self, from: f64, to: f64) -> f64 {
         if from == to {
             return from;
@@ -203,7 +204,7 @@ mod tests {
     /// The first words of the 32-bit Mersenne Twister of seed 0: the check values of the specification are made of them.
     const WORDS: [u32; 4] = [2_357_136_044, 2_546_248_239, 3_071_714_933, 3_626_093_760];
 
-    /// What is made of these words, all of which are drawn.
+    /// The result of drawing all of these words.
     fn drawn<T>(words: &[u32], made: impl FnOnce(&mut Draw<'_>) -> T) -> T {
         let mut words = words.iter().copied();
         let made = made(&mut Draw::from_words(&mut words));

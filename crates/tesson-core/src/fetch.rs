@@ -18,8 +18,8 @@ impl ResourceId {
 /// Bytes that may be read beyond the largest sequence.
 pub const LOOKAHEAD: u64 = 64 << 10;
 
-/// Bytes of a deserializer's resources. What is derived from these methods is provided on `dyn Fetch`, so that a wrapper
-/// cannot get it wrong.
+/// The bytes of a deserializer's resources. Methods that follow from these are provided on `dyn Fetch`, so that a
+/// wrapper cannot get them wrong.
 pub trait Fetch: Sync {
     /// Size of the resource in bytes.
     ///
@@ -27,19 +27,19 @@ pub trait Fetch: Sync {
     /// [`StoreError`](crate::StoreError) where a resource is opened only now and cannot be.
     fn size(&self, resource: ResourceId) -> Result<u64, Error>;
 
-    /// Whether the resource lies within another file, as a member of an archive does.
+    /// True if the resource lies within another file, as a member of an archive does.
     ///
     /// # Errors
-    /// As [`Fetch::size`].
+    /// The errors of [`Fetch::size`].
     fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error>;
 
-    /// Reads the bytes `range` into `into`, after its first `keep` bytes and over what follows these: where much is read
-    /// again and again, memory need not be cleared that is overwritten anyway. Ranges beyond the size are an error, never
-    /// a short read; `into` then holds anything after its first `keep` bytes.
+    /// Reads the bytes `range` into `into`, after its first `keep` bytes and over the bytes that follow these, so
+    /// that repeated reads need not clear memory that is overwritten anyway. Ranges beyond the size are an error,
+    /// never a short read; `into` then holds any bytes after its first `keep`.
     ///
     /// # Errors
-    /// [`StoreError`](crate::StoreError) when the bytes cannot be read; [`Error::Cancelled`] when the result is not wanted
-    /// any more.
+    /// [`StoreError`](crate::StoreError) when the bytes cannot be read; [`Error::Cancelled`] when the result is no
+    /// longer needed.
     fn read_after(
         &self,
         resource: ResourceId,
@@ -51,7 +51,7 @@ pub trait Fetch: Sync {
     /// Appends all bytes of a resource to `into`. The engine closes a listed resource again as soon as it is read.
     ///
     /// # Errors
-    /// As [`Fetch::read_after`]; `into` then holds anything after what it held.
+    /// The errors of [`Fetch::read_after`]; `into` then holds any bytes after its earlier contents.
     fn read_whole(&self, resource: ResourceId, into: &mut Vec<u8>) -> Result<(), Error> {
         self.read_after(resource, 0..self.size(resource)?, into.len(), into)
     }
@@ -62,11 +62,11 @@ pub trait Fetch: Sync {
     /// Announces that these bytes will be read soon, part by part.
     fn will_need(&self, resource: ResourceId, range: Range<u64>);
 
-    /// What holds for all reads, whatever part of the resources they go to.
+    /// The common context of all reads, of any part of the resources.
     fn context(&self) -> &dyn ReadContext;
 }
 
-/// What all reads of a source have in common.
+/// The common context of all reads of a source.
 pub trait ReadContext: Sync {
     /// Bytes of the largest sequence that memory allows. Reads of up to [`LOOKAHEAD`] more show where one ends; longer ones
     /// are refused.
@@ -75,7 +75,7 @@ pub trait ReadContext: Sync {
     /// Reports that this many more bytes have been worked through.
     fn progress(&self, bytes: u64);
 
-    /// Whether the result is not wanted any more. Reading asks by itself; what takes long without reading has to.
+    /// True if the result is no longer needed. Reads check this themselves; long work without reads must do so.
     fn cancelled(&self) -> bool;
 }
 
@@ -83,15 +83,15 @@ impl<'a> dyn Fetch + 'a {
     /// Appends the bytes `range` to `into`.
     ///
     /// # Errors
-    /// As [`Fetch::read_after`].
+    /// The errors of [`Fetch::read_after`].
     pub fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
         self.read_after(resource, range, into.len(), into)
     }
 
-    /// Reads the bytes `range` into `into`, over what it holds.
+    /// Reads the bytes `range` into `into`, over its contents.
     ///
     /// # Errors
-    /// As [`Fetch::read_after`].
+    /// The errors of [`Fetch::read_after`].
     pub fn read_over(
         &self,
         resource: ResourceId,
@@ -111,7 +111,7 @@ impl<'a> dyn Fetch + 'a {
         self.context().progress(bytes);
     }
 
-    /// Whether the result is not wanted any more, see [`ReadContext::cancelled`].
+    /// True if the result is no longer needed; see [`ReadContext::cancelled`].
     pub fn cancelled(&self) -> bool {
         self.context().cancelled()
     }
@@ -195,7 +195,7 @@ impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
     }
 
     /// # Panics
-    /// Where the range is beyond the bytes, or longer than is allowed: a test of a format should fail right there.
+    /// If the range is beyond the bytes, or longer than allowed: a test of a format should fail right there.
     fn read_after(
         &self,
         _: ResourceId,

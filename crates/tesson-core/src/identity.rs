@@ -1,12 +1,12 @@
-//! The text that says what a saved state or an index cache belongs to.
+//! The text that identifies what a saved state or an index cache belongs to.
 
 use std::fmt::{self, Display, Write};
 
 /// Writes an identity: everything that changes sequences, keys or values, as names and values.
 ///
-/// Resume states and index caches hold a hash of this text, so a text that has been written once is written the same for
-/// ever. All names and words in it are therefore literals: never what `Debug` prints, which changes when a type or a
-/// variant is renamed. A writer whose text has to change takes the next version, and users' states become invalid.
+/// Resume states and index caches hold a hash of this text, so a text that has been written once must never change.
+/// All names and words in it are therefore literals, never the output of `Debug`, which changes when a type or a
+/// variant is renamed. A writer that must change its text takes the next version, and users' states become invalid.
 ///
 /// ```
 /// use tesson_core::identity::{Identity, Maybe, Quoted};

@@ -13,7 +13,7 @@ pub struct ChunkSpan {
     pub first_sample: u64,
     /// Samples in the chunk.
     pub n_samples: u64,
-    /// Size of the chunk in storage, in bytes: what reading it costs.
+    /// Size of the chunk in storage, in bytes: the cost of reading it.
     pub bytes: u64,
 }
 
@@ -55,22 +55,22 @@ impl Index {
         self.lengths.push(lengths);
     }
 
-    /// Says that sizes of chunks in storage are assumed: what they consist of has not been looked at.
+    /// Records that the sizes of chunks in storage are assumed, because their contents have not been read.
     pub fn assume_bytes(&mut self) {
         self.assumes_bytes = true;
     }
 
-    /// Whether sizes of chunks in storage are assumed.
+    /// True if the sizes of chunks in storage are assumed.
     pub fn assumes_bytes(&self) -> bool {
         self.assumes_bytes
     }
 
-    /// Says that there are no more chunks.
+    /// Records that there are no more chunks.
     pub fn seal(&mut self) {
         self.complete = true;
     }
 
-    /// Whether all chunks are known.
+    /// True if all chunks are known.
     pub fn is_complete(&self) -> bool {
         self.complete
     }

@@ -1,14 +1,14 @@
-//! Which kernels are used: the one place that every kernel asks.
+//! The choice of kernels: the only test of the processor's features, which every kernel uses.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ConfigError;
 
-/// What kernels may use. Each level has what those before it have; all give the same results.
+/// The level of instructions that kernels may use. Each level includes those before it; all give the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kernels {
-    /// The plain code that defines what the others do.
+    /// The plain code that defines the results of the others.
     Plain,
     /// Machine words, on any processor.
     Portable,

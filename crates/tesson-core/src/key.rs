@@ -1,4 +1,4 @@
-//! Sequence keys: what identifies a sequence within a corpus and joins it to others.
+//! Sequence keys, which identify a sequence within a corpus and join it to others.
 
 use std::fmt;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub enum Keys {
     Texts {
         /// All texts, one after the other.
         bytes: Vec<u8>,
-        /// Where each text ends in `bytes`.
+        /// The end of each text in `bytes`.
         ends: Vec<u32>,
     },
     /// Runs of sequences of one key that belong together: the frames of utterances.
@@ -70,7 +70,7 @@ impl Keys {
         }
     }
 
-    /// Whether keys are texts.
+    /// True if keys are texts.
     pub fn are_texts(&self) -> bool {
         match self {
             Keys::Texts { .. } => true,
@@ -127,7 +127,7 @@ impl Keys {
         }
     }
 
-    /// The same in the fewest bytes: ascending numbers without gaps become their first.
+    /// The keys in the fewest bytes: consecutive numbers become their first.
     pub fn compacted(&self) -> Keys {
         match self {
             Keys::Numbers(v) => match v.first() {
@@ -182,7 +182,7 @@ fn number_in_runs(keys: &Keys, ends: &[u32], i: usize) -> Option<u64> {
     keys.number(run_of(ends, i))
 }
 
-/// The run that sequence `i` lies in.
+/// The number of the run of sequence `i`.
 #[inline]
 fn run_of(ends: &[u32], i: usize) -> usize {
     ends.partition_point(|&end| end as usize <= i)

@@ -1,6 +1,6 @@
 //! The paths that a list of files has: relative to the working directory, to `root`, or to the list.
 
-/// What paths in one list start from.
+/// The rules for paths in one list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedPaths {
     folder: String,
@@ -9,8 +9,8 @@ pub struct ListedPaths {
 }
 
 impl ListedPaths {
-    /// The rules of the list in the file `list`, whose relative paths start from `root`, or from the working directory if that
-    /// is empty.
+    /// The rules of the list in the file `list`: its relative paths start from `root`, or from the working directory
+    /// if that is empty.
     #[must_use]
     pub fn new(list: &str, root: &str) -> ListedPaths {
         let folder = list.rfind(['/', '\\']).map(|separator| &list[..separator]);
@@ -18,7 +18,7 @@ impl ListedPaths {
         ListedPaths { folder: folder.unwrap_or(".").to_owned(), root }
     }
 
-    /// The folder of the list, which `...` stands for.
+    /// The folder of the list, written as `...` in it.
     #[must_use]
     pub fn folder(&self) -> &str {
         &self.folder
@@ -34,7 +34,7 @@ impl ListedPaths {
         }
     }
 
-    /// As [`complete`](Self::complete), where `...` has no meaning.
+    /// Completes a path like [`complete`](Self::complete), but `...` has no special meaning.
     #[must_use]
     pub fn rooted(&self, path: &str) -> String {
         let root = if path.starts_with('/') { "" } else { &self.root };

@@ -16,7 +16,7 @@
 #[derive(Clone, Debug, Default)]
 pub struct Listing(String);
 
-/// What a listing begins with and text files do not.
+/// The beginning of a listing, which no text file has.
 const MAGIC: &str = "\0folder\n";
 
 impl Listing {

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A place in the text of a configuration, or an argument that stands in no text.
+/// A location in the text of a configuration, or an argument outside of any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigSpan {
-    /// The file as it was named, or what else the text is, such as `argument 2`.
+    /// The file as it was named, or another name of the text, such as `argument 2`.
     pub file: Arc<str>,
     /// Line, from 1; 0 for an argument, which has no lines.
     pub line: u32,
@@ -16,12 +16,12 @@ pub struct ConfigSpan {
 }
 
 impl ConfigSpan {
-    /// The place of what was given by an argument, such as the option `--seed` of a command line.
+    /// The location of a value that was given by an argument, such as the option `--seed` of a command line.
     pub fn argument(argument: impl Into<Arc<str>>) -> ConfigSpan {
         ConfigSpan { file: argument.into(), line: 0, column: 0 }
     }
 
-    /// Whether it is an argument.
+    /// True if it is an argument.
     pub fn is_argument(&self) -> bool {
         self.line == 0
     }
@@ -36,7 +36,8 @@ impl fmt::Display for ConfigSpan {
     }
 }
 
-/// The name of an entry of a section, and where it was written, if it was. Names are equal if their texts are.
+/// The name of an entry of a section, and its location, if it was written in a text. Names are equal if their texts
+/// are.
 #[derive(Clone, Debug)]
 pub struct Name {
     text: String,
@@ -54,13 +55,13 @@ impl Name {
         &self.text
     }
 
-    /// The same name, written elsewhere.
+    /// Sets the location of the name.
     #[must_use]
     pub fn with_span(self, span: ConfigSpan) -> Name {
         Name { span: Some(span), ..self }
     }
 
-    /// Where it was written, if it was.
+    /// The location of the name, if it was written in a text.
     pub fn span(&self) -> Option<&ConfigSpan> {
         self.span.as_ref()
     }

@@ -12,19 +12,19 @@ pub struct NamedResources {
     entries: Vec<Entry>,
 }
 
-/// What is kept of one beside its name.
+/// The properties of a resource beside its name.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// Where its name ends.
+    /// The end of its name.
     end: usize,
     /// The archive, among these entries, plus 1; 0 for a file.
     archive: u32,
-    /// Where it is listed.
+    /// The location at which it is listed.
     root: u32,
     line: u32,
 }
 
-/// Where a resource is listed.
+/// The location at which a resource is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedAt {
     /// The resource that lists it, one that the configuration names.
@@ -34,7 +34,7 @@ pub struct ListedAt {
 }
 
 impl ListedAt {
-    /// The line of what a folder holds.
+    /// The line of files that a folder holds.
     pub const IN_FOLDER: u32 = 0;
 }
 
@@ -45,7 +45,7 @@ pub enum NamedResource<'a> {
     File {
         /// Its path.
         path: &'a str,
-        /// Where it is listed.
+        /// The location at which it is listed.
         at: ListedAt,
     },
     /// A member of a `zip` archive.
@@ -54,18 +54,18 @@ pub enum NamedResource<'a> {
         archive: u32,
         /// The member's name in the archive.
         name: &'a str,
-        /// Where it is listed.
+        /// The location at which it is listed.
         at: ListedAt,
     },
 }
 
 impl NamedResources {
-    /// How many there are.
+    /// The number of resources.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -12,7 +12,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Wraps a value; `name` is what messages call it.
+    /// Wraps a value; `name` is its name in messages.
     pub fn new<T: Any + Send + Sync>(value: T, name: &str) -> Object {
         Object { inside: Arc::new(value), name: name.into() }
     }
@@ -22,7 +22,7 @@ impl Object {
         self.inside.downcast_ref()
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }

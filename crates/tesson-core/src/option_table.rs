@@ -1,4 +1,4 @@
-//! Option tables: what the options of a deserializer, transform or section are.
+//! Option tables, which declare the options of a deserializer, transform or section.
 
 /// The type of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +33,17 @@ pub enum OptionKind {
     SomeOf(&'static [&'static str]),
     /// A section with its own table for each entry, such as `input`.
     Sections(&'static OptionTable),
-    /// The same, where an entry takes what it does not say from the sections around it.
+    /// A section with its own table for each entry, which inherits missing options from the sections around it.
     Streams(&'static OptionTable),
     /// A list of sections, each with the table of the transform that its `type` names.
     Transforms,
     /// A list of sections, each with the table of the format that its `type` names.
     Formats,
-    /// An object that a program gives; no file can hold it.
+    /// An object that a program supplies; no file can hold it.
     Object,
 }
 
-/// One option: what manuals, parsers, `--help` and stubs say of it.
+/// One option, as manuals, parsers, `--help` and stubs use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
     /// The name in configurations; Python's is the same in snake case.
@@ -52,16 +52,16 @@ pub struct OptionSpec {
     pub aliases: &'static [&'static str],
     /// Its type.
     pub kind: OptionKind,
-    /// Its value where a configuration gives none.
+    /// Its value if a configuration does not set it.
     pub default: OptionDefault,
     /// One sentence.
     pub help: &'static str,
 }
 
-/// The value of an option that a configuration does not give.
+/// The value of an option that a configuration does not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionDefault {
-    /// The option has to be given.
+    /// The option must be set.
     Required,
     /// The option has no value.
     Absent,
@@ -70,12 +70,12 @@ pub enum OptionDefault {
 }
 
 impl OptionSpec {
-    /// An option that has to be given.
+    /// An option that must be set.
     pub const fn required(name: &'static str, kind: OptionKind, help: &'static str) -> OptionSpec {
         OptionSpec { name, aliases: &[], kind, default: OptionDefault::Required, help }
     }
 
-    /// An option that has no value unless one is given.
+    /// An option without a value unless it is set.
     pub const fn optional(name: &'static str, kind: OptionKind, help: &'static str) -> OptionSpec {
         OptionSpec { name, aliases: &[], kind, default: OptionDefault::Absent, help }
     }
@@ -90,7 +90,7 @@ impl OptionSpec {
         OptionSpec { name, aliases: &[], kind, default: OptionDefault::Value(default), help }
     }
 
-    /// The same option under further names.
+    /// Adds further names to the option.
     #[must_use]
     pub const fn also_named(self, aliases: &'static [&'static str]) -> OptionSpec {
         OptionSpec { aliases, ..self }
@@ -140,7 +140,7 @@ macro_rules! option_table {
     };
 }
 
-/// The words that an option may be, and what each means. Several words may mean the same.
+/// The words that an option accepts, and the meaning of each. Several words may have the same meaning.
 #[derive(Debug)]
 pub struct Words<T, const N: usize> {
     words: [&'static str; N],
@@ -170,7 +170,7 @@ impl<T: Copy, const N: usize> Words<T, N> {
         OptionKind::SomeOf(&self.words)
     }
 
-    /// What a word means, in any case.
+    /// The meaning of a word in upper or lower case.
     pub fn meaning(&self, word: &str) -> Option<T> {
         self.words.iter().position(|w| w.eq_ignore_ascii_case(word)).map(|i| self.meanings[i])
     }

@@ -1,4 +1,4 @@
-//! Options: values that configurations give, matched with the table that a format declares.
+//! Options: values of configurations, matched with the table that a format declares.
 
 use std::path::PathBuf;
 
@@ -59,20 +59,20 @@ impl<'a> Options<'a> {
         self.table.find(name).expect("formats ask for options of their own table")
     }
 
-    /// What was written for an option, be it `default` or the empty text.
+    /// The value that was written for an option, even `default` or the empty text.
     pub fn written(&self, name: &str) -> Option<&'a Value> {
         let spec = self.spec(name);
         spec.names().find_map(|n| self.section.get(n))
     }
 
-    /// What was given for an option; `default` and the empty text mean that nothing was.
+    /// The value that was set for an option; `default` and the empty text count as missing.
     pub fn given(&self, name: &str) -> Option<&'a Value> {
         let spec = self.spec(name);
         self.written(name)
             .filter(|v| !matches!(v, Value::Text(t) if t == "default" || (t.is_empty() && spec.kind != OptionKind::Bool)))
     }
 
-    /// The value given, else the table's default as text, else `None` where the default is absence.
+    /// The value that was set, or else the table's default as text; `None` if the option has no default.
     fn value(&self, name: &str) -> Result<Option<Value>, ConfigError> {
         match (self.given(name), self.spec(name).default) {
             (Some(v), _) => Ok(Some(v.clone())),
@@ -91,7 +91,7 @@ impl<'a> Options<'a> {
         ConfigError::new(self.path(name), format!("found {}, expected {expected}", found.describe()))
     }
 
-    /// The value given or defaulted, parsed.
+    /// The value that was set or is the default, parsed.
     fn parsed<T>(
         &self,
         name: &str,
@@ -102,15 +102,15 @@ impl<'a> Options<'a> {
         parse(&value).map(Some).ok_or_else(|| self.wrong(name, &value, expected))
     }
 
-    /// A truth value; false if none is given or defaulted.
+    /// A truth value; false if none is set and there is no default.
     ///
     /// # Errors
-    /// As [`Options::bool_if_given`].
+    /// The errors of [`Options::bool_if_given`].
     pub fn bool(&self, name: &str) -> Result<bool, ConfigError> {
         Ok(self.bool_if_given(name)?.unwrap_or(false))
     }
 
-    /// A truth value, if given or defaulted.
+    /// A truth value, if it is set or has a default.
     ///
     /// # Errors
     /// Anything but the spellings of configurations: `t true T True TRUE 1`, `f false F False FALSE 0` and nothing.
@@ -131,18 +131,18 @@ impl<'a> Options<'a> {
     /// The whole number of an option that is required or has a default.
     ///
     /// # Errors
-    /// As [`Options::whole_if_given`].
+    /// The errors of [`Options::whole_if_given`].
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn whole(&self, name: &str) -> Result<u64, ConfigError> {
         Ok(present(name, self.whole_if_given(name)?))
     }
 
-    /// A whole number, if given or defaulted.
+    /// A whole number, if it is set or has a default.
     ///
     /// # Errors
-    /// Anything that is no whole number from 0 below 2^64.
+    /// Anything but a whole number from 0 below 2^64.
     pub fn whole_if_given(&self, name: &str) -> Result<Option<u64>, ConfigError> {
         self.parsed(name, "a whole number from 0 to 2^64-1", |value| match value {
             Value::Whole(n) => u64::try_from(*n).ok(),
@@ -155,18 +155,18 @@ impl<'a> Options<'a> {
     /// The number of an option that is required or has a default.
     ///
     /// # Errors
-    /// As [`Options::real_if_given`].
+    /// The errors of [`Options::real_if_given`].
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn real(&self, name: &str) -> Result<f64, ConfigError> {
         Ok(present(name, self.real_if_given(name)?))
     }
 
-    /// A real number, if given or defaulted.
+    /// A real number, if it is set or has a default.
     ///
     /// # Errors
-    /// Anything that is no number.
+    /// Anything but a number.
     pub fn real_if_given(&self, name: &str) -> Result<Option<f64>, ConfigError> {
         self.parsed(name, "a number", number)
     }
@@ -174,18 +174,18 @@ impl<'a> Options<'a> {
     /// The whole number of either sign of an option that is required or has a default.
     ///
     /// # Errors
-    /// As [`Options::integer_if_given`].
+    /// The errors of [`Options::integer_if_given`].
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn integer(&self, name: &str) -> Result<i64, ConfigError> {
         Ok(present(name, self.integer_if_given(name)?))
     }
 
-    /// A whole number of either sign, if given or defaulted.
+    /// A whole number of either sign, if it is set or has a default.
     ///
     /// # Errors
-    /// Anything that is no whole number within 64 bits.
+    /// Anything but a whole number within 64 bits.
     pub fn integer_if_given(&self, name: &str) -> Result<Option<i64>, ConfigError> {
         self.parsed(name, "a whole number", |value| match value {
             Value::Whole(n) => i64::try_from(*n).ok(),
@@ -194,8 +194,8 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// The items of a list, if given or defaulted: of a list itself, or of a text with `:` between them, where `x*3` is
-    /// `x` three times. Other values are lists of one.
+    /// The items of a list, if it is set or has a default: of a list itself, or of a text with `:` between items,
+    /// where `x*3` is `x` three times. Other values are lists of one.
     ///
     /// # Errors
     /// Repeat counts of 0, and lists of more than a million items.
@@ -242,18 +242,18 @@ impl<'a> Options<'a> {
     /// The numbers of an option that is required or has a default.
     ///
     /// # Errors
-    /// As [`Options::numbers_if_given`].
+    /// The errors of [`Options::numbers_if_given`].
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn numbers(&self, name: &str) -> Result<Vec<f64>, ConfigError> {
         Ok(present(name, self.numbers_if_given(name)?))
     }
 
-    /// The numbers of a list, if given or defaulted.
+    /// The numbers of a list, if it is set or has a default.
     ///
     /// # Errors
-    /// As [`Options::items_if_given`], and items that are no numbers.
+    /// The errors of [`Options::items_if_given`], and items that are not numbers.
     pub fn numbers_if_given(&self, name: &str) -> Result<Option<Vec<f64>>, ConfigError> {
         let Some(items) = self.items_if_given(name)? else { return Ok(None) };
         let number = |item| number(item).ok_or_else(|| self.wrong(name, item, "a number"));
@@ -263,15 +263,15 @@ impl<'a> Options<'a> {
     /// The text of an option that is required or has a default.
     ///
     /// # Errors
-    /// As [`Options::text_if_given`].
+    /// The errors of [`Options::text_if_given`].
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn text(&self, name: &str) -> Result<String, ConfigError> {
         Ok(present(name, self.text_if_given(name)?))
     }
 
-    /// A text, if given or defaulted. For an option with a list of words, the word as the table spells it.
+    /// A text, if it is set or has a default. For an option with a list of words, the word as the table spells it.
     ///
     /// # Errors
     /// Sections and lists; words that are not in the table's list.
@@ -295,13 +295,13 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// What the word stands for of an option that is required or has a default.
+    /// The meaning of the word of an option that is required or has a default.
     ///
     /// # Errors
-    /// As [`Options::word_if_given`].
+    /// The errors of [`Options::word_if_given`].
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn word<T: Copy, const N: usize>(
         &self,
         name: &str,
@@ -310,10 +310,10 @@ impl<'a> Options<'a> {
         Ok(present(name, self.word_if_given(name, words)?))
     }
 
-    /// What a word stands for, if one is given or defaulted. `words` are those of the option's table.
+    /// The meaning of a word, if it is set or has a default. `words` are those of the option's table.
     ///
     /// # Errors
-    /// As [`Options::text_if_given`].
+    /// The errors of [`Options::text_if_given`].
     pub fn word_if_given<T: Copy, const N: usize>(
         &self,
         name: &str,
@@ -323,14 +323,14 @@ impl<'a> Options<'a> {
         Ok(self.text_if_given(name)?.and_then(|word| words.meaning(&word)))
     }
 
-    /// What each word of an option that is required or has a default stands for, at least one. `words` are those of the option's
-    /// table.
+    /// The meanings of the words, at least one, of an option that is required or has a default. `words` are those of
+    /// the option's table.
     ///
     /// # Errors
-    /// As [`Options::items_if_given`], an empty list, and words that are not in the table's list.
+    /// The errors of [`Options::items_if_given`], an empty list, and words that are not in the table's list.
     ///
     /// # Panics
-    /// If the option's table says that it may be absent, and it is.
+    /// If the option is absent, which its table allows.
     pub fn words<T: Copy, const N: usize>(
         &self,
         name: &str,
@@ -348,10 +348,10 @@ impl<'a> Options<'a> {
         items.iter().map(meaning).collect()
     }
 
-    /// What a program gave, wrapped as this type.
+    /// The object of this type that a program supplied.
     ///
     /// # Errors
-    /// Nothing, anything that a file can hold, and objects of another type.
+    /// A missing value, any value that a file can hold, and objects of another type.
     pub fn object<T: std::any::Any>(&self, name: &str, expected: &str) -> Result<&'a T, ConfigError> {
         match self.given(name) {
             None => Err(self.missing(name)),
@@ -405,10 +405,10 @@ fn present<T>(name: &str, value: Option<T>) -> T {
     value.unwrap_or_else(|| panic!("`{name}` may be absent: it has to be read by the method `…_if_given`"))
 }
 
-/// Items that a list may have: what a few bytes of text can ask for has to fit into memory.
+/// The most items of a list: a few bytes of text must not request more than fits into memory.
 const MOST_ITEMS: usize = 1_000_000;
 
-/// An item and how often it stands there: `x*3` is `x` three times.
+/// An item and its number of repetitions: `x*3` is `x` three times.
 pub fn repeated(item: &str) -> (&str, u64) {
     let counted = item.rsplit_once('*').and_then(|(item, count)| {
         let (item, count) = (item.trim_end(), count.trim());

@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 
 /// Runs jobs side by side.
 pub trait Parallelism: Sync {
-    /// How many jobs run at the same time.
+    /// The number of jobs that run at the same time.
     fn width(&self) -> usize;
 
-    /// Bytes that all jobs together may hold while they run, beside what they return.
+    /// The bytes that all jobs together may hold while they run, in addition to their results.
     fn memory(&self) -> u64;
 
     /// Runs `job(0)`, …, `job(n - 1)`, several at a time, and returns when all have ended.

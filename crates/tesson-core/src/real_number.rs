@@ -10,7 +10,7 @@ pub(crate) fn real(text: &str) -> Option<f64> {
     };
     let value = match digits.get(..2) {
         Some("0x" | "0X") => hexadecimal(&digits[2..])?,
-        // Rust takes a sign of its own here.
+        // Rust would accept a second sign here.
         _ if digits.starts_with(['+', '-']) => return None,
         _ => digits.parse().ok()?,
     };

@@ -1,4 +1,4 @@
-//! The registry: which formats there are, and what opens each.
+//! The registry: all formats, with the functions that open them.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::{
     describe_from_table, nearest,
 };
 
-/// What the reader section around a deserializer decides for it.
+/// The options of a deserializer that its reader section decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReaderDefaults {
     /// The type of all streams' values (`precision`).
@@ -21,12 +21,12 @@ pub struct ReaderDefaults {
     pub numeric_keys: bool,
     /// The default of `cacheIndex`.
     pub cache_index: bool,
-    /// Whether any fault is forgiven (`maxErrors`, `maxErrorShare`): then what is found wrong when a source is opened need not
-    /// be an error before its sequence is delivered.
+    /// True if any fault is forgiven (`maxErrors`, `maxErrorShare`): a fault found when a source is opened is then
+    /// not an error before its sequence is delivered.
     pub forgives: bool,
 }
 
-/// Makes a deserializer from its options and what the reader around it decides.
+/// A function that makes a deserializer from its options and those that the reader decides.
 pub type OpenFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError>;
 
 /// Resolves the options of a format: all of them, typed, with every default, under the names of configurations. The registry
@@ -79,32 +79,32 @@ impl Format {
         }
     }
 
-    /// The same under other names, too.
+    /// Adds further names.
     #[must_use]
     pub const fn with_aliases(self, aliases: &'static [&'static str]) -> Format {
         Format { aliases, ..self }
     }
 
-    /// The same with keys of another type.
+    /// Sets another type of keys.
     #[must_use]
     pub const fn with_keys(self, keys: KeyType) -> Format {
         Format { keys, ..self }
     }
 
-    /// The same with streams of encoded samples, and the transforms that decode them.
+    /// Sets the transforms that decode its streams of encoded samples.
     #[must_use]
     pub const fn with_decoder(self, decoder: DecoderFn) -> Format {
         Format { decoder: Some(decoder), ..self }
     }
 
-    /// The same with another description.
+    /// Sets another description.
     #[must_use]
     pub const fn with_describe(self, describe: DescribeFn) -> Format {
         Format { describe, ..self }
     }
 }
 
-/// What the keys of a format's sequences are.
+/// The type of the keys of a format's sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyType {
     /// Numbers.
@@ -121,18 +121,18 @@ pub struct TransformFormat {
     pub help: &'static str,
     /// Its options.
     pub options: &'static OptionTable,
-    /// What the options mean: all of them, typed, with every default.
+    /// Describes the options: all of them, typed, with every default.
     pub describe: fn(&Options<'_>) -> Result<Section, ConfigError>,
-    /// How it is made.
+    /// The function that makes it.
     pub open: OpenTransform,
 }
 
-/// How a transform is made.
+/// The function that makes a transform.
 #[derive(Clone, Copy, Debug)]
 pub enum OpenTransform {
-    /// By itself.
+    /// Makes one transform from its options.
     Single(OpenTransformFn),
-    /// Together with the transforms that follow it and are made by the same function: as one.
+    /// Makes one transform of it and of those after it that are made by the same function.
     Chained(OpenChainFn),
 }
 
@@ -167,14 +167,14 @@ impl Registry {
         Registry { formats: formats.to_vec(), ..Registry::default() }
     }
 
-    /// The same with these transforms.
+    /// Adds these transforms.
     #[must_use]
     pub fn with_transforms(mut self, transforms: &[&'static TransformFormat]) -> Registry {
         self.transforms.extend_from_slice(transforms);
         self
     }
 
-    /// The same with one more, which wins over earlier ones of its name.
+    /// Adds a format, which takes precedence over earlier ones of its name.
     #[must_use]
     pub fn with(mut self, format: &'static Format) -> Registry {
         self.formats.insert(0, format);

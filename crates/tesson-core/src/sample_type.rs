@@ -1,4 +1,4 @@
-//! What samples are at one place of a stream's transforms, known before any data.
+//! The type of samples at one step of a stream's transforms, known before any data.
 
 use std::fmt;
 
@@ -40,7 +40,8 @@ impl From<Element> for ValueType {
     }
 }
 
-/// What a transform takes or gives: the type and the shape of a sample, as far as they are known before any data.
+/// The input or the output of a transform: the type and the shape of a sample, as far as they are known before any
+/// data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SampleType {
@@ -48,7 +49,7 @@ pub struct SampleType {
     pub values: ValueType,
     /// The dimensions, outermost first; `None` where each sample has its own. Encoded samples have none.
     pub dims: Vec<Option<usize>>,
-    /// Whether samples are lists of (column, value) pairs.
+    /// True if samples are lists of (column, value) pairs.
     pub sparse: bool,
     /// The type of the stream's values when they are delivered.
     pub delivered: Element,
@@ -69,37 +70,38 @@ impl SampleType {
         SampleType { sparse: stream.sparse, ..dense }.delivered_as(stream.element)
     }
 
-    /// The same samples in another shape.
+    /// Sets another shape.
     #[must_use]
     pub fn with_shape(self, shape: &Shape) -> SampleType {
         self.with_dims(shape.dims().iter().map(|&n| Some(n)).collect::<Vec<_>>())
     }
 
-    /// The same samples in another shape, which may be open.
+    /// Sets another shape, which may be open.
     #[must_use]
     pub fn with_dims(self, dims: impl Into<Vec<Option<usize>>>) -> SampleType {
         SampleType { dims: dims.into(), ..self }
     }
 
-    /// The same samples with values of another type.
+    /// Sets another type of values.
     #[must_use]
     pub fn with_values(self, values: ValueType) -> SampleType {
         SampleType { values, ..self }
     }
 
-    /// The same samples of a stream that delivers values of this type.
+    /// Sets the type of the values that the stream delivers.
     #[must_use]
     pub fn delivered_as(self, delivered: Element) -> SampleType {
         SampleType { delivered, ..self }
     }
 
-    /// The same samples, dense.
+    /// Makes the samples dense.
     #[must_use]
     pub fn densified(self) -> SampleType {
         SampleType { sparse: false, ..self }
     }
 
-    /// What a transform gives that makes floating-point numbers: those that are delivered, else 32-bit ones.
+    /// The type of floating-point numbers that a transform makes: the delivered type if it is 64-bit, otherwise
+    /// 32-bit.
     pub fn floats(&self) -> ValueType {
         if self.delivered == Element::F64 { ValueType::F64 } else { ValueType::F32 }
     }

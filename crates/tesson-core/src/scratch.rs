@@ -9,24 +9,24 @@ use crate::DecodeWarnings;
 pub struct Scratch {
     /// Bytes of the resource being decoded.
     pub bytes: Vec<u8>,
-    /// Anything else a format keeps; it finds here what it left, or what another format did.
+    /// Any further memory of a format, which finds here what it left, or what another format left.
     pub format: Option<Box<dyn Any + Send>>,
     /// Findings that are worth a line in a log and are no faults.
     pub warnings: DecodeWarnings,
-    /// Whether [`Chunk::notes`](crate::Chunk::notes) are wanted: when data are checked.
+    /// True if [`Chunk::notes`](crate::Chunk::notes) are collected, as in a check.
     pub notes: bool,
-    /// How much may be decoded where it is more than the bytes tell, as missing values are filled with zeros.
+    /// The limit of decoded values that exceed the bytes read, as when missing values are filled with zeros.
     pub room: DecodeRoom,
-    /// Set by a format whose decoding ended, with an error, because [`DecodeRoom::all`] was not enough.
+    /// Set by a format when its decoding ended with an error because [`DecodeRoom::all`] was not enough.
     pub outgrown: bool,
 }
 
 /// Bytes of dense values that may be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeRoom {
-    /// Of one sequence.
+    /// The limit for one sequence.
     pub sequence: usize,
-    /// Of everything that is decoded at once.
+    /// The limit for everything that is decoded at once.
     pub all: usize,
 }
 

@@ -1,14 +1,15 @@
-//! Tagged sections: the layout of binary states and index caches, which can grow without a new version of all of it.
+//! Tagged sections: the layout of binary states and index caches, which can grow without a new version of the whole.
 //!
-//! A section is a tag of one byte, the length of its payload (a varint), and the payload. What a payload holds never changes: something new gets a new tag. A
-//! reader refuses a section that it does not know, unless its tag is [optional](is_optional).
+//! A section is a tag of one byte, the length of its payload (a varint), and the payload. The contents of a payload
+//! never change: new data get a new tag. A reader refuses a section that it does not know, unless its tag is
+//! [optional](is_optional).
 
 use crate::varint;
 
 /// The first tag of sections that a reader may pass over.
 const OPTIONAL: u8 = 0x80;
 
-/// Whether a reader that does not know a tag may pass over its section.
+/// True if a reader that does not know a tag may skip its section.
 pub fn is_optional(tag: u8) -> bool {
     tag >= OPTIONAL
 }
@@ -19,7 +20,7 @@ pub fn put(tag: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// Appends the beginning of a section whose payload, of so many bytes, is written after it.
+/// Appends the head of a section; a payload of `len` bytes is written after it.
 pub fn put_head(tag: u8, len: usize, out: &mut Vec<u8>) {
     out.push(tag);
     varint::put(len as u64, out);

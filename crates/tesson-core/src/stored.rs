@@ -8,12 +8,12 @@ use crate::{ResourceId, Values};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EncodedColumn {
     bytes: Vec<u8>,
-    /// Where each sample lies in `bytes`. Several may be the same bytes.
+    /// The range of each sample in `bytes`. Several samples may share one range.
     spans: Vec<Range<usize>>,
     origins: Vec<Origin>,
 }
 
-/// Where an encoded sample comes from, for the error if it cannot be decoded.
+/// The origin of an encoded sample, for the error if it cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The file.
@@ -22,7 +22,7 @@ pub struct Origin {
     pub offset: u64,
     /// Physical line, counted from 0; relative to the chunk's `first_line`. `None` in binary formats.
     pub line: Option<u64>,
-    /// Whether it lies within another file, such as an archive or a text, instead of being a file of its own.
+    /// `true`: it lies within another file, such as an archive or a text; `false`: it is a separate file.
     pub embedded: bool,
 }
 
@@ -32,7 +32,7 @@ impl EncodedColumn {
         self.spans.len()
     }
 
-    /// Whether there are no samples.
+    /// True if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -42,12 +42,12 @@ impl EncodedColumn {
         &self.bytes[self.spans[sample].clone()]
     }
 
-    /// Where a sample comes from.
+    /// The origin of a sample.
     pub fn origin(&self, sample: usize) -> Origin {
         self.origins[sample]
     }
 
-    /// Where a sample lies among the bytes of all samples.
+    /// The range of a sample in the bytes of all samples.
     pub fn span(&self, sample: usize) -> Range<usize> {
         self.spans[sample].clone()
     }
@@ -95,10 +95,10 @@ impl EncodedColumn {
         appended.expect("appending to a vector succeeds");
     }
 
-    /// Appends a sample whose bytes `append` appends to what it is given, such as a read of a file.
+    /// Appends a sample. `append`, such as a read of a file, appends its bytes to the buffer that it gets.
     ///
     /// # Errors
-    /// What `append` answers; the column is as before then.
+    /// The errors of `append`; the column is then unchanged.
     pub fn push_with<E>(
         &mut self,
         origin: Origin,
@@ -117,13 +117,13 @@ impl EncodedColumn {
     /// Appends the last sample once more, without its bytes: another copy of the same picture.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is none.
     pub fn repeat_last(&mut self) {
         self.spans.push(self.spans.last().expect("there is a last sample").clone());
         self.origins.push(self.origins[self.origins.len() - 1]);
     }
 
-    /// Appends samples of another column, whose lines count `lines` more here.
+    /// Appends samples of another column; `lines` is added to their lines.
     pub fn append(&mut self, from: &EncodedColumn, samples: Range<usize>, lines: u64) {
         for i in samples {
             let origin = from.origins[i];
@@ -198,11 +198,11 @@ pub struct Frame {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordingColumn {
     bytes: Vec<u8>,
-    /// Where each recording ends in `bytes`.
+    /// The end of each recording in `bytes`.
     ends: Vec<usize>,
-    /// Where each comes from.
+    /// The origin of each recording.
     origins: Vec<Origin>,
-    /// Of each sequence the recording, and which of its frames are the sequence's samples.
+    /// The recording of each sequence, and the frames of it that are the sequence's samples.
     sequences: Vec<(u32, Range<u32>)>,
 }
 
@@ -212,7 +212,7 @@ impl RecordingColumn {
         self.sequences.len()
     }
 
-    /// Whether there are no sequences.
+    /// True if there are no sequences.
     pub fn is_empty(&self) -> bool {
         self.sequences.is_empty()
     }
@@ -237,7 +237,8 @@ impl RecordingColumn {
         self.sequences.clear();
     }
 
-    /// Makes room for so many more recordings, their bytes, and sequences of them, where that is known before they are read.
+    /// Reserves room for more recordings, their bytes, and sequences of them, if the numbers are known before they
+    /// are read.
     pub fn reserve(&mut self, recordings: usize, bytes: usize, sequences: usize) {
         self.bytes.reserve_exact(bytes);
         self.ends.reserve_exact(recordings);
@@ -245,7 +246,7 @@ impl RecordingColumn {
         self.sequences.reserve_exact(sequences);
     }
 
-    /// Where the recording comes from that a sequence is part of.
+    /// The origin of a sequence's recording.
     pub fn origin(&self, sequence: usize) -> Origin {
         self.origins[self.sequences[sequence].0 as usize]
     }
@@ -255,10 +256,11 @@ impl RecordingColumn {
         self.origins.iter_mut().for_each(change);
     }
 
-    /// Appends a recording, of which the sequences that follow have frames. `append` appends its bytes to what it is given.
+    /// Appends a recording, to which the sequences pushed afterwards belong. `append` appends its bytes to the buffer
+    /// that it gets.
     ///
     /// # Errors
-    /// What `append` answers; the column is as before then.
+    /// The errors of `append`; the column is then unchanged.
     pub fn push_recording<E>(
         &mut self,
         origin: Origin,
@@ -277,7 +279,7 @@ impl RecordingColumn {
     /// Appends a sequence of these frames of the last recording.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is none.
     pub fn push_sequence(&mut self, frames: Range<u32>) {
         let last = self.ends.len().checked_sub(1).expect("there is a last recording");
         self.sequences.push((last as u32, frames));
@@ -297,7 +299,7 @@ impl RecordingColumn {
         }
     }
 
-    /// Appends a sequence of another column, whose recording is that of the sequence appended last if it `is_last`.
+    /// Appends a sequence of another column. `is_last`: it belongs to the recording of the sequence appended last.
     pub fn push(&mut self, from: &RecordingColumn, sequence: usize, is_last: bool) {
         match is_last {
             true => self.push_sequence(from.sequences[sequence].1.clone()),
@@ -305,7 +307,7 @@ impl RecordingColumn {
         }
     }
 
-    /// Whether the next sequence is of the same recording and begins where this one ends.
+    /// True if the next sequence belongs to the same recording and begins where this one ends.
     pub fn joins_next(&self, sequence: usize) -> bool {
         let [(recording, frames), (next, after)] = &self.sequences[sequence..sequence + 2] else {
             return false;

@@ -23,7 +23,7 @@ impl Shape {
         self.0.iter().product()
     }
 
-    /// Whether a sample holds no value at all (one of the dimensions is 0).
+    /// True if a sample holds no value at all (one of the dimensions is 0).
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -43,8 +43,8 @@ pub enum Element {
     F32,
     /// 64-bit floating point (`precision = "double"`).
     F64,
-    /// Whole numbers from 0 to 255: pictures that stay in 8 bits (`dtype = "uint8"` of their stream). Of streams whose
-    /// samples are encoded alone, and dense.
+    /// Whole numbers from 0 to 255: pictures that stay in 8 bits (`dtype = "uint8"` of their stream). Only for dense
+    /// streams of encoded samples.
     U8,
 }
 
@@ -68,7 +68,7 @@ impl Element {
     }
 }
 
-/// How the samples of a stream lie in the chunks of its deserializer ([`Data`](crate::Data)).
+/// The storage of a stream's samples in the chunks of its deserializer ([`Data`](crate::Data)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Storage {
@@ -78,7 +78,7 @@ pub enum Storage {
     /// As bytes of a file format, which the first transform of the stream decodes when a minibatch is made. The shape is
     /// not looked at.
     Encoded,
-    /// As frames of longer recordings, each a sequence of its own. Transforms can see the frames around one.
+    /// As frames of longer recordings, each of which is a sequence. Transforms can see the frames around one.
     Frames,
     /// As bytes of whole recordings, of which a sequence has all frames or some. The first transform of the stream decodes
     /// them when a minibatch is made, and sees the frames around them. The shape is not looked at.
@@ -88,7 +88,7 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// What errors call it.
+    /// Its name in errors.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -112,20 +112,20 @@ pub struct StreamInfo {
     pub shape: Shape,
     /// The type of the values.
     pub element: Element,
-    /// Whether samples are lists of (column, value) pairs.
+    /// True if samples are lists of (column, value) pairs.
     pub sparse: bool,
-    /// Whether each sample has a shape of its own ([`Samples::Ragged`]). Dimensions that may differ are 0.
+    /// True if samples may have different shapes ([`Samples::Ragged`]). Dimensions that may differ are 0.
     ///
     /// [`Samples::Ragged`]: https://docs.rs/tesson/latest/tesson/enum.Samples.html
     pub ragged: bool,
-    /// How a deserializer stores the samples; of no interest in a minibatch.
+    /// The storage of the samples in a deserializer; of no interest in a minibatch.
     pub storage: Storage,
-    /// The names of the classes that are its columns, where the data have names for them; otherwise empty.
+    /// The names of the classes that are its columns, if the data have names for them; otherwise empty.
     pub classes: Arc<[String]>,
 }
 
 impl StreamInfo {
-    /// A dense stream, whose samples are stored as values.
+    /// A dense stream with samples stored as values.
     pub fn dense(name: impl Into<String>, shape: Shape, element: Element) -> StreamInfo {
         StreamInfo {
             name: name.into(),
@@ -138,7 +138,7 @@ impl StreamInfo {
         }
     }
 
-    /// A sparse stream of so many columns.
+    /// A sparse stream of `n_columns` columns.
     pub fn sparse(name: impl Into<String>, n_columns: usize, element: Element) -> StreamInfo {
         StreamInfo { sparse: true, ..StreamInfo::dense(name, Shape::new([n_columns]), element) }
     }
@@ -148,25 +148,25 @@ impl StreamInfo {
         StreamInfo { storage: Storage::Encoded, ..StreamInfo::dense(name, Shape::new([]), element) }
     }
 
-    /// The same stream, stored in another way.
+    /// Sets another storage.
     #[must_use]
     pub fn stored_as(self, storage: Storage) -> StreamInfo {
         StreamInfo { storage, ..self }
     }
 
-    /// The same stream with samples of another shape.
+    /// Sets another shape of samples.
     #[must_use]
     pub fn with_shape(self, shape: Shape) -> StreamInfo {
         StreamInfo { shape, ..self }
     }
 
-    /// The same stream, sparse or dense.
+    /// Makes the stream sparse or dense.
     #[must_use]
     pub fn with_sparse(self, sparse: bool) -> StreamInfo {
         StreamInfo { sparse, ..self }
     }
 
-    /// The same stream, with a shape of each sample's own or not.
+    /// Sets whether samples may have different shapes.
     #[must_use]
     pub fn with_ragged(self, ragged: bool) -> StreamInfo {
         StreamInfo { ragged, ..self }
@@ -175,20 +175,20 @@ impl StreamInfo {
     /// Bytes of a stream's name, at most: it is part of every error, log line and state.
     pub const LONGEST_NAME: usize = 1024;
 
-    /// What is wrong with the type of the values, if anything.
+    /// Checks the type of the values.
     ///
     /// # Errors
-    /// 8-bit values of a stream whose samples are not encoded.
+    /// 8-bit values in a stream without encoded samples.
     pub fn check_element(&self) -> Result<(), String> {
         let fits = self.element != Element::U8 || self.storage == Storage::Encoded && !self.sparse;
         let what = || format!("stream `{}` has 8-bit values, which only encoded samples become", self.name);
         if fits { Ok(()) } else { Err(what()) }
     }
 
-    /// What is wrong with the name, if it is longer than it may be.
+    /// Checks the length of the name.
     ///
     /// # Errors
-    /// How long it is, how it begins, and the limit.
+    /// A sentence with its length, its beginning and the limit.
     pub fn check_name(&self) -> Result<(), String> {
         let (found, most) = (self.name.len(), StreamInfo::LONGEST_NAME);
         if found <= most {

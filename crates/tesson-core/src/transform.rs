@@ -6,13 +6,13 @@ use crate::{Draw, SampleType, Scratch, UserError, ValueType};
 
 /// Replaces each sample of a stream by another one. The number of samples stays the same.
 ///
-/// A stream has a list of transforms, each of which takes what the one before it gives. The first one may take encoded
-/// bytes, such as a file of a picture: it decodes them. Types and shapes are worked out before any data
-/// ([`Transform::output`]); values become those of the stream at the end
-/// of the list. A shape that is still open there is that of a minibatch: all of its samples have the same.
+/// A stream has a list of transforms, each of which takes the output of the one before it. The first one may take
+/// encoded bytes, such as a file of a picture, and decode them. Types and shapes are computed before any data
+/// ([`Transform::output`]); values are converted to those of the stream at the end of the list. A shape that is still
+/// open there may differ between minibatches, but all samples of a minibatch have the same.
 ///
-/// A sparse stream may stay sparse, which a transform has to be made for ([`Transform::takes_sparse`]), or become dense:
-/// then the transform gets dense samples of it.
+/// A sparse stream may stay sparse, which a transform must support ([`Transform::takes_sparse`]), or become dense:
+/// then the transform gets dense samples.
 ///
 /// ```
 /// use tesson_core::{Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError};
@@ -65,32 +65,32 @@ pub trait Transform: Send + Sync {
     /// Its parameters, and a version, in a stable text form: a saved state is refused where this differs.
     fn identity(&self) -> String;
 
-    /// A seed of its own, so that two alike draw different numbers.
+    /// Its seed, with which two equal transforms draw different numbers.
     fn seed(&self) -> u64 {
         0
     }
 
-    /// The names of the transforms of the list that it stands for: each has random numbers of its own ([`Draw::begin_step`]), those of
-    /// the first, second, … transform of its name in the list. So the same transform draws the same numbers in every stream,
-    /// whatever others are beside it.
+    /// The names of the transforms of the list that it combines: each has separate random numbers
+    /// ([`Draw::begin_step`]), those of the first, second, … transform of its name in the list. So a transform draws
+    /// the same numbers in every stream, independent of the others in its list.
     fn step_names(&self) -> Vec<&str> {
         vec![self.name()]
     }
 
-    /// What comes out, known before any data. A sparse stream may become dense, not the other way round.
+    /// The type of the result, known before any data. A sparse stream may become dense, but not vice versa.
     ///
     /// # Errors
-    /// A sentence that says which samples are expected.
+    /// A sentence about the expected samples.
     fn output(&self, input: &SampleType) -> Result<SampleType, String>;
 
-    /// Transforms samples: all of a sequence at once; where each has a shape of its own, or is encoded or decoded, one at
-    /// a time. A function of these samples and of the numbers drawn alone.
+    /// Transforms samples: all of a sequence at once, or one at a time if they may have different shapes or are
+    /// encoded or decoded. The result must depend only on these samples and on the numbers drawn.
     ///
-    /// `scratch` keeps what the transform leaves in it for the next call on the same thread.
+    /// `scratch` keeps memory that the transform leaves in it for the next call on the same thread.
     ///
     /// # Errors
-    /// Whatever goes wrong. Of a transform that decodes, it is a fault of the data: the sequence is left out, if the
-    /// deserializer forgives faults.
+    /// Any error. That of a decoding transform is a fault of the data: the sequence is left out, if the deserializer
+    /// forgives faults.
     fn apply(
         &self,
         input: Input<'_>,
@@ -99,41 +99,44 @@ pub trait Transform: Send + Sync {
         scratch: &mut Scratch,
     ) -> Result<(), UserError>;
 
-    /// Bytes of memory that decoding an encoded sample takes at the peak, what comes out included, as its header declares it. Where
-    /// transforms share memory, it is set aside before [`Transform::apply`] is called, and a sample that needs more than there is
-    /// is refused: nothing may be allocated here that depends on what the header declares. The shape that comes out goes into
-    /// `shape`.
+    /// Bytes of memory that decoding an encoded sample takes at the peak, including the result, as its header
+    /// declares it. If transforms share memory, it is reserved before [`Transform::apply`] is called, and a sample
+    /// that needs more than there is is refused: nothing may be allocated here that depends on the header. The shape
+    /// of the result goes into `shape`.
     ///
     /// # Errors
-    /// What [`Transform::apply`] would answer: a sample whose header is damaged.
+    /// The error that [`Transform::apply`] would return for a sample with a damaged header.
     fn decoding_bytes(&self, _input: &Input<'_>, _shape: &mut Vec<usize>) -> Result<u64, UserError> {
         Ok(0)
     }
 
-    /// Bytes of memory that transforming a sample of this shape to values of this type takes at the peak, beside the sample and
-    /// what comes out. It is set aside together with what decoding takes, for the transform that follows the one that decodes.
+    /// Bytes of memory that transforming a sample of this shape to values of this type takes at the peak, in addition
+    /// to the sample and the result. It is reserved together with the memory for decoding, for the transform that
+    /// follows the decoding one.
     fn working_bytes(&self, _shape: &[usize], _values: ValueType) -> u64 {
         0
     }
 
-    /// Whether it looks at the samples around a sequence's own ([`Input::own`]). Only the first transform of a stream can.
+    /// True if it reads the samples around a sequence's own ([`Input::own`]). Only the first transform of a stream
+    /// can.
     fn sees_context(&self) -> bool {
         false
     }
 
-    /// Whether what comes out may depend on the numbers drawn. One that draws none is asked for frames of several sequences at
-    /// once, where they follow each other in a recording, and states of a source without any do not depend on how numbers are drawn.
+    /// True if the result may depend on the numbers drawn. A transform that draws none gets the frames of several
+    /// sequences at once if they are consecutive in a recording, and states of a source without random transforms do
+    /// not depend on how numbers are drawn.
     fn draws(&self) -> bool {
         true
     }
 
-    /// What a check tells of an encoded sample although it can be decoded, such as what its decoder leaves out: each a clause
-    /// that says `it`, the same for all samples that it is true of.
+    /// Remarks of a check on an encoded sample that can be decoded, such as properties that its decoder leaves out:
+    /// each is a clause with the subject `it`, the same text for all samples to which it applies.
     fn remarks(&self, _input: &Input<'_>) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Whether sparse samples may be sparse when they are transformed.
+    /// True if it can transform sparse samples without making them dense.
     fn takes_sparse(&self) -> bool {
         false
     }
@@ -141,7 +144,7 @@ pub trait Transform: Send + Sync {
     /// Transforms the samples of a sequence of a sparse stream that stays sparse.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any error.
     fn apply_sparse(
         &self,
         _input: SparseInput<'_>,
@@ -165,10 +168,10 @@ pub struct Input<'a> {
     /// every sequence is one frame of a longer recording. Then these are all frames of the recording. Of a recording that is
     /// encoded, the frames that are wanted.
     pub own: Range<usize>,
-    /// Which copy of its sequence this is, from 0: a deserializer may give a sequence several times, such as the ten views
-    /// of a picture.
+    /// The number of the sequence's copy, from 0: a deserializer may deliver a sequence several times, such as the
+    /// ten views of a picture.
     pub copy: u32,
-    /// Whether an encoded sample lies within another file, such as an archive, instead of being a file of its own.
+    /// `true`: an encoded sample lies within another file, such as an archive; `false`: it is a separate file.
     pub embedded: bool,
 }
 
@@ -184,19 +187,19 @@ impl<'a> Input<'a> {
         Input { values, shape, own: 0..n, copy: 0, embedded: false }
     }
 
-    /// The same samples of another copy of the sequence.
+    /// Sets the number of the sequence's copy.
     #[must_use]
     pub fn with_copy(self, copy: u32) -> Input<'a> {
         Input { copy, ..self }
     }
 
-    /// The same encoded sample, from within another file or from one of its own.
+    /// Sets whether the encoded sample lies within another file.
     #[must_use]
     pub fn with_embedded(self, embedded: bool) -> Input<'a> {
         Input { embedded, ..self }
     }
 
-    /// The same samples, of which only these are to be transformed.
+    /// Sets the samples that are to be transformed; the others are context.
     #[must_use]
     pub fn with_own(self, own: Range<usize>) -> Input<'a> {
         Input { own, ..self }
@@ -226,13 +229,13 @@ pub enum InputValues<'a> {
     F64(&'a [f64]),
 }
 
-/// Where transformed samples go.
+/// The output of a transform.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Output<'a> {
-    /// Where the values are appended.
+    /// The buffer to which the values are appended.
     pub values: OutputValues<'a>,
-    /// The shape of the sample, where it is open.
+    /// The shape of the sample, if it is open.
     shape: Option<&'a mut Vec<usize>>,
 }
 
@@ -242,12 +245,12 @@ impl<'a> Output<'a> {
         Output { values, shape: None }
     }
 
-    /// Appends one sample, whose shape becomes known with it.
+    /// An output for one sample with an open shape, which the transform sets.
     pub fn open(values: OutputValues<'a>, shape: &'a mut Vec<usize>) -> Output<'a> {
         Output { values, shape: Some(shape) }
     }
 
-    /// Says the shape of the sample. A transform whose [output](Transform::output) is open does so for each one.
+    /// Sets the shape of the sample. A transform with an open [output](Transform::output) does so for each one.
     pub fn set_shape(&mut self, dims: &[usize]) {
         if let Some(shape) = &mut self.shape {
             shape.clear();
@@ -256,7 +259,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Where the values of transformed samples are appended.
+/// The buffer for the values of transformed samples, by their type.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OutputValues<'a> {
@@ -272,7 +275,7 @@ pub enum OutputValues<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SparseInput<'a> {
-    /// Where each sample's entries begin, and where those of the last end, counted from the first of these.
+    /// The beginning of each sample's entries and at last their end, counted from the first of these bounds.
     pub bounds: &'a [i32],
     /// The column of each entry, ascending within a sample.
     pub columns: &'a [i32],
@@ -280,7 +283,7 @@ pub struct SparseInput<'a> {
     pub values: InputValues<'a>,
     /// The number of columns that a sample may have.
     pub dim: usize,
-    /// Which copy of its sequence this is, from 0.
+    /// The number of the sequence's copy, from 0.
     pub copy: u32,
 }
 
@@ -295,22 +298,22 @@ impl<'a> SparseInput<'a> {
         SparseInput { bounds, columns, values, dim, copy: 0 }
     }
 
-    /// The same samples of another copy of the sequence.
+    /// Sets the number of the sequence's copy.
     #[must_use]
     pub fn with_copy(self, copy: u32) -> SparseInput<'a> {
         SparseInput { copy, ..self }
     }
 }
 
-/// Where the transformed samples of a sparse stream go.
+/// The output of a transform for samples of a sparse stream.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SparseOutput<'a> {
-    /// Where the number of entries of each sample is appended.
+    /// The buffer to which the number of entries of each sample is appended.
     pub counts: &'a mut Vec<u32>,
-    /// Where their columns are appended, ascending within a sample.
+    /// The buffer to which their columns are appended, ascending within a sample.
     pub columns: &'a mut Vec<i32>,
-    /// Where their values are appended.
+    /// The buffer to which their values are appended.
     pub values: OutputValues<'a>,
 }
 

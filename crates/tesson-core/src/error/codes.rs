@@ -1,15 +1,15 @@
-//! Enums of errors whose variants have stable codes.
+//! Enums of errors with a stable code for each variant.
 
 use std::fmt;
 
-/// What the manual says of one kind of error.
+/// The manual's entry for one kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorInfo {
     /// The stable code, such as `ctf.bad-number`: the part that finds the error, a dot, and what it found.
     pub code: &'static str,
-    /// What is wrong, as one sentence.
+    /// The meaning of the error, as one sentence.
     pub meaning: &'static str,
-    /// What repairs it, as one sentence.
+    /// The remedy, as one sentence.
     pub remedy: &'static str,
 }
 
@@ -30,7 +30,7 @@ pub trait ErrorCodes: fmt::Debug + fmt::Display + Clone + PartialEq + Send + Syn
 ///
 /// ```
 /// tesson_core::error_kinds! {
-///     /// What can be wrong with a file of greetings.
+///     /// A fault of a file of greetings.
 ///     pub enum GreetingFault {
 ///         /// A greeting has no name.
 ///         NoName

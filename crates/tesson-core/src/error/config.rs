@@ -11,11 +11,11 @@ use crate::{ConfigSpan, Section};
 pub struct ConfigError {
     /// Path of the option, such as `deserializers[0].input.x.dim`; empty for the whole.
     pub path: String,
-    /// What is wrong, with the value found, what is expected, and the repair.
+    /// The fault, with the value found, the expected one, and the remedy.
     pub what: String,
-    /// The stable code of what is wrong.
+    /// The stable code of the error.
     pub code: &'static str,
-    /// Where it is written, if that is in a text and known.
+    /// The location of the value, if it is in a text and known.
     pub at: Option<ConfigSpan>,
 }
 
@@ -30,21 +30,21 @@ impl ConfigError {
         ConfigError { path: path.into(), what: reason.to_string(), code: reason.code(), at: None }
     }
 
-    /// The same at a place, unless it has one already.
+    /// Sets the location, unless the error already has one.
     #[must_use]
     pub fn at(mut self, place: Option<ConfigSpan>) -> ConfigError {
         self.at = self.at.or(place);
         self
     }
 
-    /// The same at the place of its path in the section that the path starts from.
+    /// Sets the location of its path in the section from which the path starts.
     #[must_use]
     pub fn located_in(self, section: &Section) -> ConfigError {
         let place = section.span_of(&self.path).cloned();
         self.at(place)
     }
 
-    /// The same, seen from further outside: `path` is put before its own.
+    /// Extends the path to the outside: `path` is put before the error's own.
     #[must_use]
     pub fn within(mut self, path: &str) -> ConfigError {
         let dot = if path.is_empty() || self.path.is_empty() { "" } else { "." };

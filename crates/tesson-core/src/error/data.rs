@@ -1,4 +1,4 @@
-//! Bad data, and where it is.
+//! Errors of data, with their location.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{DataErrorKind, ErrorCodes};
 use crate::Key;
 
-/// Bad data: what, where, in which stream and sequence.
+/// An error of data: the fault, its location, its stream and its sequence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataError(Box<DataErrorInside>);
 
@@ -28,7 +28,7 @@ impl DataError {
         DataError(Box::new(DataErrorInside { kind, at, chunk: None, stream: None, key: None, listing: None }))
     }
 
-    /// An error in a chunk of a user-defined deserializer, whose name is shown in place of a file.
+    /// An error in a chunk of a custom deserializer, shown with the deserializer's name instead of a file.
     pub fn in_chunk(kind: impl Into<DataErrorKind>, deserializer: &str, chunk: u32) -> DataError {
         let at = Location { file: Path::new(deserializer).into(), offset: 0, line: None };
         let mut error = DataError::new(kind, at);
@@ -36,7 +36,7 @@ impl DataError {
         error
     }
 
-    /// The same, naming the stream and the sequence it was found in.
+    /// Adds the stream and the sequence of the fault.
     #[must_use]
     pub fn within(mut self, stream: Option<String>, key: Option<Key>) -> DataError {
         self.0.stream = stream;
@@ -44,14 +44,14 @@ impl DataError {
         self
     }
 
-    /// The same with another kind.
+    /// Sets another kind.
     #[must_use]
     pub fn with_kind(mut self, kind: DataErrorKind) -> DataError {
         self.0.kind = kind;
         self
     }
 
-    /// The same with the place that lists the file, if another file does: `line 3 of map.txt lists it`.
+    /// Adds the location at which the file is listed, if another file lists it: `line 3 of map.txt lists it`.
     #[must_use]
     pub fn listed(mut self, listing: Option<String>) -> DataError {
         self.0.listing = listing;
@@ -63,19 +63,19 @@ impl DataError {
         self.0.listing.as_deref()
     }
 
-    /// The same, so many lines further down: for a line that was counted within a part of the file.
+    /// Adds `lines` to the line, if that was counted within a part of the file.
     #[must_use]
     pub fn lines_down(mut self, lines: u64) -> DataError {
         self.0.at.line = self.0.at.line.map(|line| line + lines);
         self
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     pub fn kind(&self) -> &DataErrorKind {
         &self.0.kind
     }
 
-    /// The stable code of what is wrong: that of the last fault where no fault is forgiven.
+    /// The stable code of the error: that of the last fault if no fault is forgiven.
     pub fn code(&self) -> &'static str {
         match self.kind() {
             DataErrorKind::BudgetSpent { last, budget: 0, .. } => last.code(),
@@ -137,7 +137,7 @@ pub struct Location {
     pub file: Arc<Path>,
     /// Bytes from the start of the file, from 0.
     pub offset: u64,
-    /// Physical line, from 1; `None` in binary formats and where it is not known.
+    /// Physical line, from 1; `None` in binary formats and if it is not known.
     pub line: Option<u64>,
 }
 

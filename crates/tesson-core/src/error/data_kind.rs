@@ -1,4 +1,4 @@
-//! What can be wrong with data of any format; and the faults of one format, which only that format knows.
+//! The faults that data of any format can have, and those of one format, which only that format knows.
 
 use std::any::Any;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::{Cause, ErrorCodes};
 
-/// Memory limits have room for so many sequences of the largest size: decoding and packing one takes several times its
-/// bytes.
+/// The number of sequences of the largest size for which memory limits have room: decoding and packing one takes
+/// several times its bytes.
 pub const SEQUENCES_IN_MEMORY: u64 = 8;
 
 crate::error_kinds! {
-    /// What is wrong with data.
+    /// A fault of data.
     pub enum DataErrorKind {
         /// The file is empty, or holds only white space.
         EmptyFile
@@ -188,7 +188,7 @@ impl fmt::Display for FormatFault {
     }
 }
 
-/// What a [`FormatFault`] needs of a value of [`FormatFaults`].
+/// The methods that a [`FormatFault`] needs of a value of [`FormatFaults`].
 trait AnyFault: Any + fmt::Debug + fmt::Display + Send + Sync {
     fn code(&self) -> &'static str;
     fn equals(&self, other: &dyn AnyFault) -> bool;
@@ -204,7 +204,7 @@ impl<T: FormatFaults> AnyFault for T {
     }
 }
 
-/// How many samples a note stands for, unless it is one.
+/// The number of samples to which a note applies, as a text; empty for one.
 fn in_all(samples: u64) -> String {
     match samples {
         1 => String::new(),

@@ -9,7 +9,7 @@ use super::{CallErrorKind, ConfigErrorKind, ErrorCodes, ErrorInfo, ResumeErrorKi
 pub struct ErrorEntry {
     /// Code, meaning and remedy.
     pub info: ErrorInfo,
-    /// The text of one error of the kind, without the place that stands before it.
+    /// The text of one error of the kind, without the location before it.
     pub example: String,
 }
 

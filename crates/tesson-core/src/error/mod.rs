@@ -1,4 +1,4 @@
-//! Errors, grouped by who can repair them, with location and values.
+//! Errors, grouped by who can fix them, with location and values.
 
 mod codes;
 mod config;
@@ -53,7 +53,7 @@ impl UsageError {
         UsageError { what: reason.to_string(), code: reason.code() }
     }
 
-    /// The stable code of what is wrong.
+    /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         self.code
     }
@@ -86,7 +86,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The stable code of what is wrong.
+    /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         match self {
             Error::Data(e) => e.code(),

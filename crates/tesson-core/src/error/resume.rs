@@ -8,7 +8,7 @@ use super::{ErrorCodes, ResumeErrorKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResumeError {
-    /// What differs, such as `the randomization seed`.
+    /// The property that differs, such as `the randomization seed`.
     pub what: String,
     /// The state's value.
     pub state: String,
@@ -28,7 +28,7 @@ enum Reason {
 }
 
 impl ResumeError {
-    /// A state of another source: `what` has the value `state` there, and `source` in this one.
+    /// The error for a state of another source: `what` has the value `state` there, and `source` in this one.
     pub fn new(what: impl ToString, state: impl ToString, source: impl ToString) -> ResumeError {
         ResumeError::of(Reason::OtherSource, what, state, source)
     }
@@ -38,17 +38,17 @@ impl ResumeError {
         ResumeError::of(Reason::OtherShare, what, state, source)
     }
 
-    /// A state that another release wrote: `what` is `found` and not as `expected`.
+    /// The error for a state of another release: `what` is `found` instead of `expected`.
     pub fn other_version(what: impl ToString, found: impl ToString, expected: impl ToString) -> ResumeError {
         ResumeError::of(Reason::OtherVersion, what, found, expected)
     }
 
-    /// Bytes or a text that are no state: `what` is `found` and not as `expected`.
+    /// The error for bytes or a text that are not a state: `what` is `found` instead of `expected`.
     pub fn unreadable(what: impl ToString, found: impl ToString, expected: impl ToString) -> ResumeError {
         ResumeError::of(Reason::Unreadable, what, found, expected)
     }
 
-    /// States that cannot be merged: `what` is `found` and not as `expected`.
+    /// The error for states that cannot be merged: `what` is `found` instead of `expected`.
     pub fn not_all_ranks(what: impl ToString, found: impl ToString, expected: impl ToString) -> ResumeError {
         ResumeError::of(Reason::NotAllRanks, what, found, expected)
     }
@@ -57,7 +57,7 @@ impl ResumeError {
         ResumeError { what: what.to_string(), state: state.to_string(), source: source.to_string(), reason }
     }
 
-    /// The stable code of what is wrong.
+    /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         self.kind().code()
     }

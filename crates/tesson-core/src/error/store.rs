@@ -13,11 +13,11 @@ use super::StoreErrorKind;
 pub struct StoreError {
     /// The resource, as the configuration names it.
     pub file: Arc<Path>,
-    /// Where reading failed, if it got that far.
+    /// The offset at which reading failed, if it got that far.
     pub offset: Option<u64>,
-    /// What the store answered.
+    /// The store's error.
     pub source: Arc<std::io::Error>,
-    /// What may help, as half a sentence.
+    /// The remedy, as half a sentence.
     pub remedy: Option<Arc<str>>,
 }
 
@@ -41,7 +41,7 @@ impl StoreError {
         }
     }
 
-    /// The same with what may help.
+    /// Sets the remedy.
     #[must_use]
     pub fn with_remedy(self, remedy: Option<String>) -> StoreError {
         StoreError { remedy: remedy.map(Into::into), ..self }
