@@ -33,10 +33,11 @@ impl Options<'_> {
         Ok(section)
     }
 
-    /// What one option means: the value that is given or the default, typed by the kind in its table, if there is one.
+    /// The resolved value of one option: the one that was set or the default, typed by the kind in its table, if
+    /// there is one.
     ///
     /// # Errors
-    /// As [`Options::described`].
+    /// The errors of [`Options::described`].
     pub fn described_option(&self, name: &str, registry: &Registry) -> Result<Option<Value>, ConfigError> {
         let spec = self.spec(name);
         if spec.default == OptionDefault::Absent && self.given(name).is_none() {

@@ -12,7 +12,7 @@ use crate::{
 /// Options that are declared once, by [`options!`](crate::options): their table, their values, what of them is part of an
 /// identity, and how they are described.
 pub trait OptionSet: Sized {
-    /// What surrounds the section and decides for it where it says nothing, such as [`ReaderDefaults`].
+    /// The context of the section, which decides what it leaves open, such as [`ReaderDefaults`].
     type Context;
 
     /// The table that a section is matched against.
@@ -36,7 +36,7 @@ pub trait OptionSet: Sized {
     /// The options that were read from a section, typed and with their defaults, for people and for other programs.
     ///
     /// # Errors
-    /// As [`OptionSet::lines`].
+    /// The errors of [`OptionSet::lines`].
     fn describe(&self, options: &Options<'_>, registry: &Registry) -> Result<Section, ConfigError> {
         let lines = in_order(self.lines(options, registry)?);
         Ok(Section(lines.into_iter().flat_map(|line| line.0).collect()))
@@ -704,7 +704,7 @@ mod tests {
     }
 
     options! {
-        /// What several sets have.
+        /// Options that several sets have.
         #[derive(Debug, PartialEq)]
         struct Group(options, reader: ReaderDefaults) {
             shared: u64 = SHARED [identity "shared"];

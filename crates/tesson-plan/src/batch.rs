@@ -217,6 +217,7 @@ impl BatchPlan {
             let (least, most) = (n / self.shares, n.div_ceil(self.shares));
             return Some(BatchShare { workers, least, most });
         }
+        // Ranks beyond `shares` repeat one of these shares, so they add nothing to count.
         let mut counts = vec![0; self.shares as usize];
         for (number, slot) in self.own_slots().chain(self.foreign_slots()).enumerate() {
             let is_left_out = is_left_out.is_some_and(|is_left_out| is_left_out(number));
@@ -242,6 +243,8 @@ impl BatchPlan {
         let kept = self.kept.as_ref().map(|(_, foreign)| foreign.as_slice());
         self.foreign.iter().enumerate().map(move |(i, &planned)| {
             let i = kept.map_or(i as u64, |kept| kept[i]);
+            // The foreign sequences are in plan order with gaps: of each round of `workers` slots, the one of this
+            // rank is missing.
             let (deal, other) = (i / (workers - 1), i % (workers - 1));
             self.slot(deal * workers + other + u64::from(other >= rank), planned)
         })
@@ -294,6 +297,7 @@ impl BatchPlan {
         (self.dealt, self.shares) = ((workers, rank), shares);
         let last = self.own.len().wrapping_sub(1) as u64;
         self.keep_of_last = self.keep_of_last.filter(|_| last % workers == rank);
+        // A counter instead of `i % workers`: this runs for every sequence of all ranks, on each of them.
         let (mut turn, mut kept) = (0, 0);
         for i in 0..self.own.len() {
             let planned = self.own[i];

@@ -112,6 +112,8 @@ fn ascend(keys: &KeyColumns, key: u64, chunk: &mut usize, at: &mut usize) -> Opt
         let found = from(low).filter(|&c| within(c))?;
         (*chunk, *at) = (found, 0);
     }
+    // Corpora in the same order find the next key within a few steps, also where some keys are missing; only after
+    // that a bisection is worth it.
     let (n, first) = (len(*chunk), keys.chunk(*chunk).start);
     let mut i = if *at < n && number(keys, *chunk, *at) <= key { *at } else { 0 };
     let mut steps = 0;

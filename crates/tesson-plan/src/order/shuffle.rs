@@ -182,8 +182,8 @@ impl Shuffle {
         self.whole = whole;
     }
 
-    /// Works the sweep out as far as sequence `from` needs. Returns the end of the sequences that are final then.
-    /// What lies before the window of `from`, and before `keep`, may be forgotten; going back to it restarts the
+    /// Works the sweep out as far as sequence `from` needs, and returns the end of the sequences that are final then.
+    /// Sequences before the window of `from`, and before `keep`, may be forgotten; going back to them restarts the
     /// sweep.
     pub(super) fn prepare(&mut self, from: u64, keep: u64) -> u64 {
         if let Some(end) = self.preview.as_ref().and_then(|preview| preview.end(from)) {

@@ -58,6 +58,7 @@ pub fn index_shape(index: &Index) -> u64 {
     for chunk in 0..index.n_chunks() {
         let lengths = index.lengths(chunk);
         shape = add(shape, lengths.len() as u64);
+        // By the values and not by their coding, which may change from release to release.
         match only(lengths) {
             // The upper half distinguishes it from listed lengths.
             Some(length) => shape = add(shape, u64::from(length) << 32 | 1),

@@ -68,6 +68,7 @@ impl BufferState {
     pub(super) fn read_all(mut bytes: &[u8], files: &[Span]) -> Option<Vec<BufferState>> {
         let mut files: Vec<Span> = files.to_vec();
         files.sort_unstable_by_key(|file| file.first);
+        // Checked here, since a record that no file has would be found only when the order delivers it.
         let is_there = |item: &u64| {
             let after = files.partition_point(|file| file.first <= *item);
             after > 0 && item - files[after - 1].first < files[after - 1].len

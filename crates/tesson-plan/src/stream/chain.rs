@@ -156,6 +156,8 @@ impl Stream {
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<bool, PlanRefusal> {
         let none: Box<[u64]> = vec![0; self.passes.len()].into();
+        // Where it is not known which passes a whole traversal begins, all those before are followed. Otherwise one
+        // of them is followed if lengths are uncertain, because it takes every file on which the order depends.
         let followed = match self.facts.whole {
             Some(_) => n.min(self.follows.into()),
             None => n,
