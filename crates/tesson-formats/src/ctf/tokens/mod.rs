@@ -6,10 +6,14 @@
 //! Dense values: one bit mask a block of 64 bytes says where values end; then every value is converted on its own, so
 //! that the processor works at several at a time. Sparse pairs: eight bytes at a time in a machine word.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod blocks;
 mod feeds;
 mod word;
-#[cfg(target_arch = "x86_64")]
-mod x86;
 
 pub(crate) use feeds::Feeds;
 pub(crate) use word::{Opening, whole_row};
@@ -27,10 +31,10 @@ pub(crate) enum Kernel {
     Word,
     /// Dense values by blocks of 64 bytes, too.
     #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
+    Avx2(avx2::Avx2),
     /// And blocks of small whole numbers all at once.
     #[cfg(target_arch = "x86_64")]
-    Avx512(x86::Avx512),
+    Avx512(avx512::Avx512),
 }
 
 impl Kernel {
@@ -45,8 +49,8 @@ impl Kernel {
         all.extend((Kernels::in_use() >= Kernels::Portable).then_some(Kernel::Word));
         #[cfg(target_arch = "x86_64")]
         {
-            all.extend(x86::Avx2::detect().map(Kernel::Avx2));
-            all.extend(x86::Avx512::detect().map(Kernel::Avx512));
+            all.extend(avx2::Avx2::detect().map(Kernel::Avx2));
+            all.extend(avx512::Avx512::detect().map(Kernel::Avx512));
         }
         all
     }

@@ -1,43 +1,19 @@
-//! Dense values on x86-64: AVX2, and AVX-512 with VBMI2.
+//! Dense values and sparse pairs by blocks with AVX-512 and VBMI2: small whole numbers and decimals of a block all at once.
 //!
-//! For the next editor: a block begins at a value or a blank, never within a value, so values never span blocks but
-//! those longer than one. Values are loaded as the 16 bytes that end where they end, so digits are right-aligned
-//! whatever the length; nothing is ever read outside of `bytes`.
+//! For the next editor: the rules of `blocks.rs` hold. Whatever is not ordinary (long digits, odd bytes, a value too near a tie)
+//! is given back to the caller, so every result here is the plain parser's.
 
 use std::arch::x86_64::*;
 
 use tesson_core::Kernels;
 
-use super::super::bytes::is_end;
-use super::super::decimal::{Grammar, INVERSES, POWERS, Real, read};
+use super::super::decimal::{Grammar, INVERSES, POWERS, Real};
 use super::Pairs;
-
-/// Proof that the processor has AVX2 and what comes with it, and that it may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx2(());
+use super::blocks::{Block, Masks, ZEROS, dense};
 
 /// Proof that the processor has AVX-512 with byte compression, too, and that it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512(());
-
-impl Avx2 {
-    pub(super) fn detect() -> Option<Avx2> {
-        (Kernels::in_use() >= Kernels::Avx2).then_some(Avx2(()))
-    }
-
-    /// As [`super::Kernel::dense`].
-    #[inline]
-    pub(super) fn dense<E: Real>(
-        self,
-        bytes: &[u8],
-        at: usize,
-        grammar: Grammar,
-        values: &mut [E],
-    ) -> Option<(usize, usize)> {
-        // SAFETY: `self` is the proof that the processor has the features. Measured: several times the plain parser.
-        unsafe { dense_avx2(bytes, at, grammar, values) }
-    }
-}
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Avx512> {
@@ -57,9 +33,7 @@ impl Avx512 {
         // times the rate of AVX2.
         unsafe { dense_avx512(bytes, at, grammar, values) }
     }
-}
 
-impl Avx512 {
     /// Reads pairs of whole numbers as far as they come several to a block.
     #[inline]
     pub(super) fn sparse<E: Real>(
@@ -211,17 +185,6 @@ unsafe fn block_of_pairs<E: Real>(
     }
 }
 
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn dense_avx2<E: Real>(
-    bytes: &[u8],
-    at: usize,
-    grammar: Grammar,
-    values: &mut [E],
-) -> Option<(usize, usize)> {
-    // SAFETY: the features are enabled here, and in whatever is inlined here.
-    unsafe { dense::<E, ByAvx2>(bytes, at, grammar, values) }
-}
-
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 fn dense_avx512<E: Real>(
     bytes: &[u8],
@@ -231,282 +194,6 @@ fn dense_avx512<E: Real>(
 ) -> Option<(usize, usize)> {
     // SAFETY: the features are enabled here, and in whatever is inlined here.
     unsafe { dense::<E, ByAvx512>(bytes, at, grammar, values) }
-}
-
-/// What a block of 64 bytes looks like, a bit a byte.
-struct Masks {
-    /// Bytes that end a value.
-    ends: u64,
-    /// Those of them that end the value list.
-    stops: u64,
-}
-
-/// What the instruction sets do differently. Everything is to be inlined where its features are enabled.
-trait Block {
-    /// # Safety
-    /// The instruction set is there.
-    unsafe fn masks(block: &[u8; 64]) -> Masks;
-
-    /// Whether the block is `0 0 0 …`.
-    ///
-    /// # Safety
-    /// The instruction set is there.
-    unsafe fn is_zeros(block: &[u8; 64]) -> bool;
-
-    /// All values of the block at `at`, if they are whole numbers of up to three digits.
-    ///
-    /// # Safety
-    /// The instruction set is there.
-    unsafe fn small(bytes: &[u8], at: usize, ends: u64, tokens: u64) -> Option<[u16; 32]>;
-
-    /// Puts the values of a block into `slots`, if they are all decimals of up to eight digits on each side of the
-    /// point. Returns where the bit of a value is set that is too near a tie.
-    ///
-    /// # Safety
-    /// The instruction set is there.
-    unsafe fn decimals<E: Real>(block: &[u8; 64], ends: u64, slots: &mut [E]) -> Option<u32>;
-}
-
-/// Reads the values of a sample.
-///
-/// # Safety
-/// The instruction set of `B` is there, and AVX2 in any case.
-#[inline(always)]
-unsafe fn dense<E: Real, B: Block>(
-    bytes: &[u8],
-    mut at: usize,
-    grammar: Grammar,
-    values: &mut [E],
-) -> Option<(usize, usize)> {
-    let mut n = 0;
-    let mut tail = [b'\n'; 64];
-    loop {
-        let block = match bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
-            Some(block) => block,
-            None => {
-                // The end of the bytes ends the list as a line feed does.
-                tail[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-                &tail
-            }
-        };
-        // SAFETY: the caller's promise.
-        if unsafe { B::is_zeros(block) } {
-            // They are there already.
-            n += 32;
-            at += 64;
-            if n > values.len() {
-                return None;
-            }
-            continue;
-        }
-        // SAFETY: the caller's promise.
-        let Masks { mut ends, stops } = unsafe { B::masks(block) };
-        if stops != 0 {
-            // Up to the first one.
-            ends &= stops ^ (stops - 1);
-        }
-        if ends == 0 {
-            // Longer than a block.
-            let (value, end) = read(bytes, at, grammar)?;
-            if !bytes.get(end).is_none_or(|&b| is_end(b)) {
-                return None;
-            }
-            *values.get_mut(n)? = value;
-            n += 1;
-            at = end;
-            continue;
-        }
-        let before = ends << 1 | 1;
-        let mut tokens = ends & !before;
-        let mut starts = !ends & before;
-        let count = tokens.count_ones() as usize;
-        let slots = values.get_mut(n..n + count)?;
-        // SAFETY: the caller's promise.
-        let (small, mut left) = match unsafe { B::small(bytes, at, ends, tokens) } {
-            Some(small) => (Some(small), 0),
-            // SAFETY: the caller's promise.
-            None => (None, unsafe { B::decimals(block, ends, slots) }.unwrap_or(u32::MAX)),
-        };
-        if let Some(small) = small {
-            match values.get_mut(n..n + 32) {
-                // Those beyond `count` are zeros, as what they overwrite.
-                Some(slots) => slots.iter_mut().zip(small).for_each(|(v, s)| *v = E::from_small(s.into())),
-                None => values[n..].iter_mut().zip(small).for_each(|(v, s)| *v = E::from_small(s.into())),
-            }
-        } else if left != 0 {
-            for slot in slots {
-                if left & 1 != 0 {
-                    let (start, end) =
-                        (at + starts.trailing_zeros() as usize, at + tokens.trailing_zeros() as usize);
-                    // SAFETY: the caller's promise.
-                    *slot = unsafe { value(bytes, start, end, grammar) }?;
-                }
-                left >>= 1;
-                starts &= starts.wrapping_sub(1);
-                tokens &= tokens.wrapping_sub(1);
-            }
-        }
-        n += count;
-        let last = 63 - ends.leading_zeros() as usize;
-        if stops != 0 {
-            return Some((at + last, n));
-        }
-        at += last + 1;
-    }
-}
-
-/// 16 bytes of zeros, then 16 of ones: loaded at `n`, a mask of the last `n` of 16 bytes.
-static LAST: [u8; 32] = {
-    let mut window = [0; 32];
-    let mut i = 16;
-    while i < 32 {
-        window[i] = 0xFF;
-        i += 1;
-    }
-    window
-};
-
-/// Shuffles that take the byte at a position out of 16, moving those before it up; the last one takes none out.
-static WITHOUT: [[u8; 16]; 17] = {
-    let mut shuffles = [[0; 16]; 17];
-    let mut point = 0;
-    while point < 17 {
-        let mut i = 0;
-        while i < 16 {
-            shuffles[point][i] = match (point, i) {
-                (16, _) => i as u8,
-                _ if i > point => i as u8,
-                (_, 0) => 0x80,
-                _ => i as u8 - 1,
-            };
-            i += 1;
-        }
-        point += 1;
-    }
-    shuffles
-};
-
-/// The value of `bytes[start..end]`, if it is a number.
-///
-/// # Safety
-/// AVX2 is there.
-#[inline(always)]
-unsafe fn value<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
-    // SAFETY: the caller's promise.
-    if let Some(value) = unsafe { decimal(bytes, start, end) } {
-        return Some(value);
-    }
-    odd(bytes, start, end, grammar)
-}
-
-/// The same by the plain parser.
-#[cold]
-#[inline(never)]
-fn odd<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
-    read(bytes, start, grammar).filter(|&(_, to)| to == end).map(|(value, _)| value)
-}
-
-/// The value of `bytes[start..end]`, if it is `[-] digit+ [ . digit* ]` of up to 16 bytes without the sign.
-///
-/// # Safety
-/// AVX2 is there.
-#[inline(always)]
-unsafe fn decimal<E: Real>(bytes: &[u8], start: usize, end: usize) -> Option<E> {
-    let negative = bytes[start] == b'-';
-    let n = end - start - usize::from(negative);
-    if n == 0 || n > 16 || end < 16 {
-        return None;
-    }
-    // SAFETY: AVX2 is the caller's promise. The loads: 16 bytes before `end`, which is at least 16 and within `bytes`;
-    // of `LAST`, 16 of 32 from at most 16; of `WITHOUT`, one of its entries.
-    let (mantissa, point) = unsafe {
-        let text = _mm_loadu_si128(bytes[end - 16..end].as_ptr().cast());
-        let token = _mm_loadu_si128(LAST[n..n + 16].as_ptr().cast());
-        let digits = _mm_sub_epi8(text, _mm_set1_epi8(b'0' as i8));
-        let is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
-        let others = _mm_movemask_epi8(_mm_andnot_si128(is_digit, token)) as u32;
-        let point = (others | 0x1_0000).trailing_zeros() as usize;
-        // One byte that is no digit may be there: a point that is not the first.
-        if others & others.wrapping_sub(1) != 0
-            || (others != 0 && (point == 16 - n || bytes[end - 16 + point] != b'.'))
-        {
-            return None;
-        }
-        let digits = _mm_and_si128(digits, _mm_and_si128(is_digit, token));
-        let digits = _mm_shuffle_epi8(digits, _mm_loadu_si128(WITHOUT[point].as_ptr().cast()));
-        // Neighbours are joined to pairs, pairs to fours, fours to eights.
-        let tens = _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1);
-        let pairs = _mm_maddubs_epi16(digits, tens);
-        let fours = _mm_madd_epi16(pairs, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
-        let fours = _mm_packus_epi32(fours, fours);
-        let eights = _mm_madd_epi16(fours, _mm_setr_epi16(10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1));
-        let both = _mm_cvtsi128_si64(eights) as u64;
-        ((both & 0xFFFF_FFFF) * 100_000_000 + (both >> 32), point)
-    };
-    E::from_decimal(negative, mantissa, if point == 16 { 0 } else { 15 - point })
-}
-
-/// `0 0 0 …`, 64 bytes of it.
-static ZEROS: [u8; 64] = {
-    let mut text = [b' '; 64];
-    let mut i = 0;
-    while i < 64 {
-        text[i] = b'0';
-        i += 2;
-    }
-    text
-};
-
-struct ByAvx2;
-
-impl Block for ByAvx2 {
-    #[inline(always)]
-    unsafe fn masks(block: &[u8; 64]) -> Masks {
-        // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
-        unsafe {
-            let (low, high) = halves(block);
-            let mask = |low, high| {
-                u64::from(_mm256_movemask_epi8(low) as u32)
-                    | u64::from(_mm256_movemask_epi8(high) as u32) << 32
-            };
-            let is = |x, b: u8| _mm256_cmpeq_epi8(x, _mm256_set1_epi8(b as i8));
-            // Signed: bytes beyond ASCII are negative.
-            let end = |x| _mm256_or_si256(_mm256_cmpgt_epi8(_mm256_set1_epi8(0x21), x), is(x, b'|'));
-            let blank = |x| _mm256_or_si256(is(x, b' '), is(x, b'\t'));
-            let ends = mask(end(low), end(high));
-            Masks { ends, stops: ends & !mask(blank(low), blank(high)) }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn is_zeros(block: &[u8; 64]) -> bool {
-        // SAFETY: AVX2 is the caller's promise; all loads are within 64 bytes.
-        unsafe {
-            let ((low, high), (zeros, _)) = (halves(block), halves(&ZEROS));
-            let both = _mm256_and_si256(_mm256_cmpeq_epi8(low, zeros), _mm256_cmpeq_epi8(high, zeros));
-            _mm256_movemask_epi8(both) == -1
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn small(_: &[u8], _: usize, _: u64, _: u64) -> Option<[u16; 32]> {
-        None
-    }
-
-    #[inline(always)]
-    unsafe fn decimals<E: Real>(_: &[u8; 64], _: u64, _: &mut [E]) -> Option<u32> {
-        None
-    }
-}
-
-/// The two halves of a block.
-///
-/// # Safety
-/// AVX2 is there.
-#[inline(always)]
-unsafe fn halves(block: &[u8; 64]) -> (__m256i, __m256i) {
-    // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
-    unsafe { (_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block[32..].as_ptr().cast())) }
 }
 
 struct ByAvx512;

@@ -1,0 +1,94 @@
+//! Dense values by blocks with AVX2: the rules of `blocks.rs` with 32 bytes a register.
+
+use std::arch::x86_64::*;
+
+use tesson_core::Kernels;
+
+use super::super::decimal::{Grammar, Real};
+use super::blocks::{Block, Masks, ZEROS, dense};
+
+/// Proof that the processor has AVX2 and what comes with it, and that it may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Avx2> {
+        (Kernels::in_use() >= Kernels::Avx2).then_some(Avx2(()))
+    }
+
+    /// As [`super::Kernel::dense`].
+    #[inline]
+    pub(super) fn dense<E: Real>(
+        self,
+        bytes: &[u8],
+        at: usize,
+        grammar: Grammar,
+        values: &mut [E],
+    ) -> Option<(usize, usize)> {
+        // SAFETY: `self` is the proof that the processor has the features. Measured: several times the plain parser.
+        unsafe { dense_avx2(bytes, at, grammar, values) }
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn dense_avx2<E: Real>(
+    bytes: &[u8],
+    at: usize,
+    grammar: Grammar,
+    values: &mut [E],
+) -> Option<(usize, usize)> {
+    // SAFETY: the features are enabled here, and in whatever is inlined here.
+    unsafe { dense::<E, ByAvx2>(bytes, at, grammar, values) }
+}
+
+struct ByAvx2;
+
+impl Block for ByAvx2 {
+    #[inline(always)]
+    unsafe fn masks(block: &[u8; 64]) -> Masks {
+        // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
+        unsafe {
+            let (low, high) = halves(block);
+            let mask = |low, high| {
+                u64::from(_mm256_movemask_epi8(low) as u32)
+                    | u64::from(_mm256_movemask_epi8(high) as u32) << 32
+            };
+            let is = |x, b: u8| _mm256_cmpeq_epi8(x, _mm256_set1_epi8(b as i8));
+            // Signed: bytes beyond ASCII are negative.
+            let end = |x| _mm256_or_si256(_mm256_cmpgt_epi8(_mm256_set1_epi8(0x21), x), is(x, b'|'));
+            let blank = |x| _mm256_or_si256(is(x, b' '), is(x, b'\t'));
+            let ends = mask(end(low), end(high));
+            Masks { ends, stops: ends & !mask(blank(low), blank(high)) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn is_zeros(block: &[u8; 64]) -> bool {
+        // SAFETY: AVX2 is the caller's promise; all loads are within 64 bytes.
+        unsafe {
+            let ((low, high), (zeros, _)) = (halves(block), halves(&ZEROS));
+            let both = _mm256_and_si256(_mm256_cmpeq_epi8(low, zeros), _mm256_cmpeq_epi8(high, zeros));
+            _mm256_movemask_epi8(both) == -1
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn small(_: &[u8], _: usize, _: u64, _: u64) -> Option<[u16; 32]> {
+        None
+    }
+
+    #[inline(always)]
+    unsafe fn decimals<E: Real>(_: &[u8; 64], _: u64, _: &mut [E]) -> Option<u32> {
+        None
+    }
+}
+
+/// The two halves of a block.
+///
+/// # Safety
+/// AVX2 is there.
+#[inline(always)]
+unsafe fn halves(block: &[u8; 64]) -> (__m256i, __m256i) {
+    // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
+    unsafe { (_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block[32..].as_ptr().cast())) }
+}
