@@ -123,7 +123,7 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
+    /// Shows this many traversals of a prepared dataset, each the next pass of its shuffles
     #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"], value_parser = whole)]
     pub(crate) epochs: Option<u64>,
 
@@ -131,7 +131,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, help_heading = "Prepared datasets")]
     pub(crate) numbers: bool,
 
-    /// Shows what is read of each file of a prepared dataset
+    /// Shows which records of each file of a prepared dataset are read
     #[arg(long, help_heading = "Prepared datasets",
         conflicts_with_all = ["numbers", "take", "sweeps", "op", "shuffle_files", "global_seed"])]
     pub(crate) files: bool,
@@ -176,7 +176,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
 
-    /// Ends after so many seconds
+    /// Ends after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
@@ -190,7 +190,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Lists so many faults at most; all are counted
+    /// Lists at most this many faults; all are counted
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = whole)]
     pub(crate) list: u64,
 
@@ -244,7 +244,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "TYPE", value_parser = ["float", "double"], help_heading = "Conversion")]
     pub(crate) precision: Option<String>,
 
-    /// A chunk of a binary file is closed when it has so many bytes; by default the input makes about 64 chunks, each from
+    /// Size in bytes at which a chunk of a binary file is closed; by default the input makes about 64 chunks, each from
     /// 4KiB to 32MiB, so that workers can share them
     #[arg(long, value_name = "BYTES", help_heading = "Conversion")]
     pub(crate) chunk_size: Option<String>,
@@ -285,7 +285,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, help_heading = "Tables")]
     pub(crate) sparse: bool,
 
-    /// The column whose value the rows of a sequence share
+    /// The column that has one value in all rows of a sequence
     #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
     pub(crate) key_column: Option<String>,
 

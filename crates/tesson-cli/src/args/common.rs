@@ -66,7 +66,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "RULES", help_heading = "Input")]
     pub(crate) rules: Option<String>,
 
-    /// Number of data faults that are forgiven before reading fails
+    /// Number of data faults to tolerate before reading fails
     #[arg(long, value_name = "N", help_heading = "Input", value_parser = whole)]
     pub(crate) max_errors: Option<u64>,
 
@@ -74,11 +74,11 @@ pub(crate) struct InputArgs {
     #[arg(long, help_heading = "Input")]
     pub(crate) allow_empty: bool,
 
-    /// A file to which every forgiven fault is appended as a line of JSON
+    /// A file to which every tolerated fault is appended as a line of JSON
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) quarantine: Option<String>,
 
-    /// A file with a key in each line: their sequences are left out, all others keep their places
+    /// A file with a key in each line: their sequences are left out, all others keep their positions
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) exclude_keys: Option<String>,
 
@@ -94,7 +94,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "BYTES", help_heading = "Resources")]
     pub(crate) memory_limit: Option<String>,
 
-    /// Answers in JSON, one object a line
+    /// Prints JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
 }
