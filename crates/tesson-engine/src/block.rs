@@ -9,8 +9,34 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tesson_core::{Chunk, ChunkAccess, EncodedColumn, Index, Indexed};
 use tesson_memory::file_pages::{FilePages, PagePool};
 use tesson_memory::packed::PackedRows;
+use tesson_plan::Planned;
 
 use crate::pack::Source;
+
+/// The number of a block: of an indexed corpus in its [`BlockTable`], of one that grows among its byte runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BlockId(pub(crate) u32);
+
+impl BlockId {
+    /// Its place in a table of all blocks.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a sequence lies among blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockRow {
+    pub(crate) block: BlockId,
+    pub(crate) row: u32,
+}
+
+/// The sequences of a block, within their chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BlockSpan {
+    pub(crate) chunk: u32,
+    pub(crate) sequences: Range<u32>,
+}
 
 /// The division of an indexed corpus into blocks.
 pub(crate) struct BlockTable {
@@ -22,6 +48,7 @@ pub(crate) struct BlockTable {
 }
 
 /// How a chunk is divided.
+#[derive(Clone, Copy)]
 struct Division {
     n_sequences: u32,
     /// Sequences of each block but the last, which may have fewer.
@@ -90,7 +117,8 @@ impl BlockTable {
             if let Some(loading) = whole(span.bytes) {
                 let is_large = span.bytes > sizes.at_once;
                 table.has_large_whole |= is_large;
-                table.push(span.n_sequences, n, n, if is_large { loading } else { span.bytes });
+                let bytes = if is_large { loading } else { span.bytes };
+                table.push(Division { n_sequences: span.n_sequences, of_block: n, at_once: n, bytes });
                 continue;
             }
             let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
@@ -98,7 +126,7 @@ impl BlockTable {
             let at_once = part(span.bytes.div_ceil(sizes.at_once));
             if span.n_samples.saturating_mul(sizes.sample) <= DECODED * span.bytes {
                 let bytes = span.bytes * u64::from(of_block) / u64::from(n);
-                table.push(span.n_sequences, of_block, at_once, bytes);
+                table.push(Division { n_sequences: span.n_sequences, of_block, at_once, bytes });
                 continue;
             }
             let lengths = index.lengths(chunk);
@@ -107,17 +135,19 @@ impl BlockTable {
             let most = |bytes: u64| (DECODED * bytes / each).clamp(1, u64::from(n)) as u32;
             let of_block = of_block.min(most(sizes.block));
             let bytes = each.saturating_mul(u64::from(of_block) + PACKING);
-            table.push(span.n_sequences, of_block, at_once.min(most(sizes.at_once)), bytes);
+            let at_once = at_once.min(most(sizes.at_once));
+            table.push(Division { n_sequences: span.n_sequences, of_block, at_once, bytes });
         }
         table
     }
 
     /// Appends a chunk.
-    fn push(&mut self, n_sequences: u32, of_block: u32, at_once: u32, bytes: u64) {
+    fn push(&mut self, mut division: Division) {
+        let Division { n_sequences, of_block, at_once, .. } = division;
         self.first.push(self.first[self.first.len() - 1] + n_sequences.max(1).div_ceil(of_block));
         // Parts of a block are alike.
-        let at_once = of_block.div_ceil(of_block.div_ceil(at_once));
-        self.chunks.push(Division { n_sequences, of_block, at_once, bytes });
+        division.at_once = of_block.div_ceil(of_block.div_ceil(at_once));
+        self.chunks.push(division);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -125,22 +155,23 @@ impl BlockTable {
     }
 
     /// The block that holds a sequence of a chunk, and where it lies in it.
-    pub(crate) fn find(&self, chunk: u32, sequence: u32) -> (u32, u32) {
+    pub(crate) fn find(&self, planned: Planned) -> BlockRow {
+        let Planned { chunk, sequence } = planned;
         let (first, of_block) = (self.first[chunk as usize], self.chunks[chunk as usize].of_block);
-        (first + sequence / of_block, sequence % of_block)
+        BlockRow { block: BlockId(first + sequence / of_block), row: sequence % of_block }
     }
 
     /// The blocks of a chunk.
-    pub(crate) fn blocks(&self, chunk: u32) -> Range<u32> {
-        self.first[chunk as usize]..self.first[chunk as usize + 1]
+    pub(crate) fn blocks(&self, chunk: u32) -> impl Iterator<Item = BlockId> + use<> {
+        (self.first[chunk as usize]..self.first[chunk as usize + 1]).map(BlockId)
     }
 
-    /// The chunk of a block, and its sequences within the chunk.
-    pub(crate) fn place(&self, block: u32) -> (u32, Range<u32>) {
-        let chunk = self.first.partition_point(|&f| f <= block) - 1;
+    /// The sequences of a block.
+    pub(crate) fn span(&self, block: BlockId) -> BlockSpan {
+        let chunk = self.first.partition_point(|&f| f <= block.0) - 1;
         let Division { n_sequences, of_block, .. } = self.chunks[chunk];
-        let start = (block - self.first[chunk]) * of_block;
-        (chunk as u32, start..start.saturating_add(of_block).min(n_sequences))
+        let start = (block.0 - self.first[chunk]) * of_block;
+        BlockSpan { chunk: chunk as u32, sequences: start..start.saturating_add(of_block).min(n_sequences) }
     }
 
     /// Whether a block is a large chunk that is better read at once: fetching a few of its rows reads as much.
@@ -408,10 +439,11 @@ mod tests {
         index.seal();
         let table = BlockTable::by_bytes(&index, SIZES, |_| None);
         assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
-        assert_eq!((table.place(1), table.place(17)), ((1, 0..1), (2, 90..100)));
+        assert_eq!(table.span(BlockId(1)), BlockSpan { chunk: 1, sequences: 0..1 });
+        assert_eq!(table.span(BlockId(17)), BlockSpan { chunk: 2, sequences: 90..100 });
         let mut next = (0, 0);
-        for block in 0..table.len() as u32 {
-            let (chunk, range) = table.place(block);
+        for block in (0..table.len() as u32).map(BlockId) {
+            let BlockSpan { chunk, sequences: range } = table.span(block);
             assert!(!range.is_empty());
             assert!((1..=range.len().max(10) as u32).contains(&table.at_once(chunk)));
             if next.1 == index.chunk(next.0 as usize).n_sequences {
@@ -419,7 +451,7 @@ mod tests {
             }
             assert_eq!((chunk, range.start), next);
             for (i, sequence) in range.clone().enumerate() {
-                assert_eq!(table.find(chunk, sequence), (block, i as u32));
+                assert_eq!(table.find(Planned { chunk, sequence }), BlockRow { block, row: i as u32 });
             }
             next = (chunk, range.end);
         }

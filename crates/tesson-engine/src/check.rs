@@ -9,10 +9,10 @@ use tesson_core::{
 };
 use tesson_plan::{BatchSlot, KeyColumns, Planned, repeated_keys};
 
-use crate::block::BlockTable;
-use crate::deliver::decode_room;
+use crate::block::{BlockId, BlockSpan, BlockTable};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
+use crate::memory_budget::decode_room;
 use crate::pack::{Item, Pools, Source};
 use crate::sample_room::SampleRoom;
 use crate::threads::Threads;
@@ -80,9 +80,14 @@ struct EncodedSamples {
 
 impl Subject<'_> {
     /// Decodes a block, and the samples that the block keeps encoded, of which it tells what is found.
-    fn decode(&self, block: u32, worker: &mut WorkerScratch, pools: &Pools) -> Result<EncodedSamples, Error> {
+    fn decode(
+        &self,
+        block: BlockId,
+        worker: &mut WorkerScratch,
+        pools: &Pools,
+    ) -> Result<EncodedSamples, Error> {
         let WorkerScratch { scratch, chunk, chains } = worker;
-        let (number, range) = self.table.place(block);
+        let BlockSpan { chunk: number, sequences: range } = self.table.span(block);
         let first = range.start;
         let wanted = SequenceSelection::Range(range);
         self.indexed.corpus.load(number, wanted, self.resources, scratch, chunk)?;
@@ -142,9 +147,9 @@ pub(crate) fn check(
         })
     };
     let mut workers: Vec<Mutex<WorkerScratch>> = std::iter::repeat_with(worker).take(threads).collect();
-    let mut next = 0..table.len() as u32;
+    let mut next = (0..table.len() as u32).map(BlockId);
     loop {
-        let blocks: Vec<u32> = next.by_ref().take(threads).collect();
+        let blocks: Vec<BlockId> = next.by_ref().take(threads).collect();
         if blocks.is_empty() {
             short.list(each);
             seen.notes += keys.list(each);
@@ -191,7 +196,7 @@ pub(crate) fn check(
             for (stream, shape, error) in encoded.shapes {
                 seen.notes += shapes.add(stream, shape, error, each);
             }
-            let (number, range) = table.place(block);
+            let BlockSpan { chunk: number, sequences: range } = table.span(block);
             seen.notes += keys.add(number, range.start, chunk, each);
             seen.faults += (chunk.faults.len() + undecodable.len()) as u64;
             seen.notes += chunk.notes.len() as u64;

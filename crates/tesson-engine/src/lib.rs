@@ -24,6 +24,7 @@ pub mod index_cache;
 mod join;
 mod kernels;
 mod layout;
+mod memory_budget;
 mod minibatch;
 mod named_files;
 mod open_files;

@@ -5,7 +5,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::deliver::{largest_batch, limit_for};
+use crate::memory_budget::{largest_batch, limit_for};
 
 /// What all threads together may decode without waiting for each other: this part of the limit.
 const FREE_SHARE: u64 = 8;

@@ -3,13 +3,14 @@
 
 use tesson_core::{ByteRun, Chunk, CompactLengths, Error};
 
+use crate::block::BlockId;
 use crate::executor::Reorder;
 
 /// The byte runs of a corpus, as far as they are known. Byte run `k` is block `k` and chunk `k`.
 pub(super) struct Growth {
-    /// Where the next byte run begins; `None` while a thread cuts it.
-    cutter: Option<Option<ByteRun>>,
-    runs: Vec<(ByteRun, u64)>,
+    /// `None` while a thread cuts the next byte run.
+    cutter: Option<Cut>,
+    runs: Vec<PlacedRun>,
     /// The end of the data has been seen: there are no more byte runs.
     ended: bool,
     /// What decoded byte runs add to the index; taken in the order of the data.
@@ -21,11 +22,33 @@ pub(super) struct Growth {
     /// Pieces being cut or decoded for the first time.
     under_way: usize,
     /// The byte run that ended growing, and why.
-    failed: Option<(u32, Error)>,
+    failed: Option<FailedRun>,
     /// The planner has asked for more.
-    pub(super) wanted: bool,
+    wanted: bool,
     /// The byte run the planner stands in.
-    pub(super) reached: u32,
+    reached: u32,
+    /// What has been read for one minibatch leaves no memory for finding out where it ends.
+    outgrown: bool,
+    /// A byte run makes more than there is memory for: only by an index can it be divided.
+    too_wide: bool,
+}
+
+/// A byte run, and the line it begins at, which is known once those before it are decoded.
+#[derive(Clone, Copy)]
+pub(super) struct PlacedRun {
+    pub(super) run: ByteRun,
+    pub(super) line: u64,
+}
+
+struct FailedRun {
+    at: BlockId,
+    error: Error,
+}
+
+/// The right to cut: only one thread has it at a time.
+pub(super) struct Cut {
+    /// The last byte run that was cut.
+    pub(super) after: Option<ByteRun>,
 }
 
 /// What a decoded byte run adds to the index.
@@ -44,7 +67,7 @@ impl Grown {
 impl Growth {
     pub(super) fn new() -> Growth {
         Growth {
-            cutter: Some(None),
+            cutter: Some(Cut { after: None }),
             runs: Vec::new(),
             ended: false,
             decoded: Reorder::default(),
@@ -54,6 +77,8 @@ impl Growth {
             failed: None,
             wanted: true,
             reached: 0,
+            outgrown: false,
+            too_wide: false,
         }
     }
 
@@ -69,11 +94,9 @@ impl Growth {
 
     /// Why the index can grow no further, once everything before the fault is in the index.
     pub(super) fn stopped(&self) -> Option<Error> {
-        let (_, e) = self
-            .failed
-            .as_ref()
-            .filter(|(at, _)| *at as usize == self.committed() && self.fresh.is_empty())?;
-        Some(match e.clone() {
+        let is_next = |failed: &&FailedRun| failed.at.index() == self.committed() && self.fresh.is_empty();
+        let failed = self.failed.as_ref().filter(is_next)?;
+        Some(match failed.error.clone() {
             // The byte run was cut or decoded before the line it begins at was known.
             Error::Data(e) => Error::Data(e.lines_down(self.line_of_next())),
             other => other,
@@ -82,7 +105,7 @@ impl Growth {
 
     /// Storage bytes of the last byte run.
     pub(super) fn last_run_bytes(&self) -> usize {
-        self.runs.last().map_or(0, |(run, _)| run.bytes as usize)
+        self.runs.last().map_or(0, |last| last.run.bytes as usize)
     }
 
     /// Whether another byte run may be cut: the last one has been, and the planner is within so many byte runs per thread.
@@ -90,23 +113,27 @@ impl Growth {
         let ahead = 1 + 2 * threads as u64;
         let near = self.runs.len() as u64 <= u64::from(self.reached) + ahead;
         let is_over = self.ended || self.failed.is_some();
-        !is_over && self.under_way <= threads && (near || self.wanted) && self.cutter.is_some()
+        !self.outgrown
+            && !is_over
+            && self.under_way <= threads
+            && (near || self.wanted)
+            && self.cutter.is_some()
     }
 
-    /// Takes the right to cut: returns the last byte run that was cut.
-    pub(super) fn start_cut(&mut self) -> Option<Option<ByteRun>> {
-        let after = self.cutter.take()?;
+    /// Takes the right to cut.
+    pub(super) fn start_cut(&mut self) -> Option<Cut> {
+        let cut = self.cutter.take()?;
         self.under_way += 1;
-        Some(after)
+        Some(cut)
     }
 
     /// Gives the right to cut back with what was cut; returns the byte run's number.
-    pub(super) fn end_cut(&mut self, cut: Result<Option<ByteRun>, Error>) -> Option<u32> {
-        let number = self.runs.len() as u32;
+    pub(super) fn end_cut(&mut self, cut: Result<Option<ByteRun>, Error>) -> Option<BlockId> {
+        let number = BlockId(self.runs.len() as u32);
         match cut {
             Ok(Some(run)) => {
-                self.runs.push((run, 0));
-                self.cutter = Some(Some(run));
+                self.runs.push(PlacedRun { run, line: 0 });
+                self.cutter = Some(Cut { after: Some(run) });
                 return Some(number);
             }
             Ok(None) => self.ended = true,
@@ -117,16 +144,16 @@ impl Growth {
     }
 
     /// A byte run is decoded for the first time.
-    pub(super) fn arrive(&mut self, number: u32, decoded: Result<Grown, Error>) {
+    pub(super) fn arrive(&mut self, number: BlockId, decoded: Result<Grown, Error>) {
         self.under_way -= 1;
         match decoded {
-            Ok(grown) => self.decoded.put(number.into(), grown),
+            Ok(grown) => self.decoded.put(number.0.into(), grown),
             Err(e) => self.fail(number, e),
         }
         loop {
             let (at, line) = (self.committed(), self.line_of_next());
             let Some(grown) = self.decoded.take() else { return };
-            self.runs[at].1 = line;
+            self.runs[at].line = line;
             self.line = line + grown.n_lines;
             self.fresh.push(grown);
         }
@@ -140,17 +167,17 @@ impl Growth {
     /// The line that the next byte run of the index begins at; every resource has lines of its own.
     fn line_of_next(&self) -> u64 {
         let at = self.committed();
-        let resource = |at: usize| self.runs.get(at).map(|(run, _)| run.resource);
+        let resource = |at: usize| self.runs.get(at).map(|placed| placed.run.resource);
         match at.checked_sub(1).map(resource) {
             Some(before) if resource(at).is_some_and(|own| before != Some(own)) => 0,
             _ => self.line,
         }
     }
 
-    fn fail(&mut self, number: u32, e: Error) {
+    fn fail(&mut self, at: BlockId, error: Error) {
         // The first in the order of the data counts, whichever thread found it first.
-        if self.failed.as_ref().is_none_or(|(at, _)| number < *at) {
-            self.failed = Some((number, e));
+        if self.failed.as_ref().is_none_or(|failed| at < failed.at) {
+            self.failed = Some(FailedRun { at, error });
         }
     }
 
@@ -159,14 +186,54 @@ impl Growth {
         std::mem::take(&mut self.fresh)
     }
 
-    /// A byte run, and the line it begins at.
-    pub(super) fn run(&self, number: u32) -> (ByteRun, u64) {
-        self.runs[number as usize]
+    /// A byte run.
+    pub(super) fn run(&self, number: BlockId) -> PlacedRun {
+        self.runs[number.index()]
+    }
+
+    /// The planner stands in a byte run.
+    pub(super) fn reach(&mut self, run: u32) {
+        self.reached = run;
+    }
+
+    /// Whether the planner has asked for more than the index holds.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    pub(super) fn set_wanted(&mut self, wanted: bool) {
+        self.wanted = wanted;
+    }
+
+    /// Whether the planner has asked for more, and there is nothing yet.
+    pub(super) fn waits(&self) -> bool {
+        self.wanted && !self.has_news()
+    }
+
+    /// Whether a worker would find something to cut or decode for the planner.
+    pub(super) fn is_behind(&self) -> bool {
+        self.wanted && !self.is_sealed()
+    }
+
+    /// What has been read for one minibatch fills the memory.
+    pub(super) fn outgrow(&mut self) {
+        self.outgrown = true;
+    }
+
+    /// A byte run makes more than there is memory for.
+    pub(super) fn outgrow_in_a_run(&mut self) {
+        (self.outgrown, self.too_wide) = (true, true);
+    }
+
+    /// Whether only an index leads on, once all has been delivered that could be planned before.
+    pub(super) fn is_outgrown(&self) -> bool {
+        self.outgrown
     }
 
     /// The plan starts anew somewhere.
     pub(super) fn rewind(&mut self) {
         self.reached = 0;
+        self.outgrown = self.too_wide;
         // First comes what can be planned of the runs that are known.
         self.wanted = false;
     }

@@ -1,18 +1,20 @@
 //! What worker threads do, and what they do first.
 
-use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use tesson_core::{ByteRun, Chunk, ChunkAccess, Scratch};
+use tesson_core::{ByteRun, Chunk, Scratch};
 
-use super::growth::Growth;
+use super::corpus_index::IndexedBlocks;
+use super::growth::{Cut, Growth};
 use super::plan::PLANNED_AT_ONCE;
-use super::ticket::{Ticket, Work};
-use super::{
-    BATCHES_SHARE, CorpusIndex, PipelineConfig, PlanningContext, Presence, Shared, State, decode_room,
-};
+use super::planning::PlanningContext;
+use super::state::{State, Task};
+use super::ticket::{Ticket, Wait};
+use super::{PipelineConfig, Shared};
 use crate::arrays::Arrays;
+use crate::block::{BlockId, BlockSpan};
+use crate::memory_budget::decode_room;
 use crate::transform::ChainMemory;
 
 /// A minibatch that misses this many blocks, or blocks of so many storage bytes, does not wait for them while the
@@ -20,30 +22,30 @@ use crate::transform::ChainMemory;
 const MANY_BLOCKS: usize = 8;
 const MANY_BYTES: u64 = 4 << 20;
 
-/// Small minibatches are made together: up to so many, of so many bytes in all.
-const MADE_AT_ONCE: usize = 32;
-const MADE_AT_ONCE_BYTES: usize = 256 << 10;
-
 /// What a worker has taken on.
 pub(super) enum Job {
-    Plan(Box<PlanningContext>, usize),
-    /// A block, and what it is made of; the bytes reserved for it.
-    Load(u32, BlockSource, usize),
-    /// The byte run after this one.
-    Cut(Option<ByteRun>),
+    /// So many minibatches at most.
+    Plan {
+        planning: Box<PlanningContext>,
+        most: usize,
+    },
+    Load(Load),
+    /// The next byte run.
+    Cut(Cut),
     /// Minibatches, with the blocks that are there.
     Make(Vec<Task>),
 }
 
-/// A minibatch to be made.
-pub(super) struct Task {
-    pub(super) number: u64,
-    pub(super) work: Box<Work>,
+/// A block to be loaded, and the bytes that are reserved for it.
+pub(super) struct Load {
+    pub(super) block: BlockId,
+    pub(super) source: BlockSource,
+    pub(super) reserved: usize,
 }
 
 /// What a block is loaded from.
 pub(super) enum BlockSource {
-    Rows(u32, std::ops::Range<u32>),
+    Rows(BlockSpan),
     ByteRun(ByteRun),
 }
 
@@ -61,13 +63,13 @@ pub(super) struct WorkerScratch {
 
 impl WorkerScratch {
     pub(super) fn new(setup: &PipelineConfig) -> WorkerScratch {
-        let scratch = Scratch { room: decode_room(setup.memory_limit), ..Scratch::default() };
+        let scratch = Scratch { room: decode_room(setup.memory.limit), ..Scratch::default() };
         WorkerScratch {
             scratch,
             bytes: Vec::new(),
             files: Vec::new(),
             chunk: Chunk::empty(),
-            chains: ChainMemory::new(Arc::clone(&setup.sample_room)),
+            chains: ChainMemory::new(Arc::clone(&setup.memory.sample_room)),
             arrays: Vec::new(),
         }
     }
@@ -90,16 +92,16 @@ impl Shared {
                 state.resting -= 1;
                 continue;
             };
-            let generation = state.generation;
+            let generation = state.planning.generation();
             let more = state.resting > 0 && self.has_more(&state);
             drop(state);
             if more {
                 self.work.notify_one();
             }
             state = match job {
-                Job::Plan(planning, room) => self.plan(planning, room, generation),
-                Job::Load(block, source, reserved) => self.load(block, &source, reserved, &mut worker),
-                Job::Cut(after) => self.cut(after, &mut worker),
+                Job::Plan { planning, most } => self.plan(planning, most, generation),
+                Job::Load(load) => self.load(load, &mut worker),
+                Job::Cut(cut) => self.cut(cut, &mut worker),
                 Job::Make(tasks) => self.make(tasks, generation, &mut worker),
             };
         }
@@ -107,11 +109,11 @@ impl Shared {
 
     /// Whether another worker would probably find something to do.
     fn has_more(&self, state: &State) -> bool {
-        let planning = state.planning.is_some() && state.running && !state.plan_over;
-        !state.ready.is_empty()
-            || !state.queue.is_empty()
-            || (planning && state.tickets.len() < self.depth(state))
-            || state.growth.as_ref().is_some_and(|g| g.wanted && !g.is_sealed())
+        let plans = state.planning.is_free() && state.planning.is_wanted();
+        state.tickets.ready().is_some()
+            || state.residency.has_queued()
+            || (plans && state.tickets.len() < self.depth(state))
+            || state.is_growth_behind()
     }
 
     /// Chooses what to do next: what brings the minibatch in front nearer, first.
@@ -126,177 +128,114 @@ impl Shared {
 
     /// Takes on what is ready: one minibatch, or several small ones, whose caller is then woken once for all of them.
     fn pick_ready(&self, state: &mut State) -> Option<Job> {
-        let most = (MADE_AT_ONCE_BYTES.checked_div(state.batch_bytes).unwrap_or(1)).clamp(1, MADE_AT_ONCE);
+        let most = state.batches.made_at_once();
         let mut tasks = Vec::new();
-        while tasks.len() < most {
-            let Some(&Reverse(number)) = state.ready.peek() else { break };
-            if !state.fits(number, &self.setup) {
-                break;
-            }
-            state.ready.pop();
-            tasks.extend(state.start(number, &self.setup));
+        while tasks.len() < most
+            && let Some(id) = state.tickets.ready()
+            && state.fits(id, &self.setup)
+        {
+            state.tickets.take_ready();
+            tasks.extend(state.start(id, &self.setup));
         }
         (!tasks.is_empty()).then_some(Job::Make(tasks))
     }
 
     /// Makes the minibatch in front of sequences fetched one by one, if it misses many blocks and the allowance lasts.
     fn pick_scattered(&self, state: &mut State) -> Option<Job> {
-        let (items, missing) = state.tickets.front().and_then(Ticket::wait)?;
-        let by_row = matches!(&self.corpus_index, CorpusIndex::Indexed { corpus, table, .. }
-            if corpus.facts().access != ChunkAccess::WholeOnly && !table.has_large_whole());
-        let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
-        let front = state.front;
-        if !by_row || !many || state.row_allowance <= 0 || !state.fits(front, &self.setup) {
+        let Wait { sequences, missing_blocks: missing } = state.tickets.front().and_then(Ticket::wait)?;
+        let by_row = self.corpus_index.blocks().is_some_and(IndexedBlocks::reads_rows);
+        let many = missing >= MANY_BLOCKS || missing as u64 * self.size.of_block() >= MANY_BYTES;
+        let front = state.tickets.front_id();
+        if !by_row || !many || state.rows.is_spent() || !state.fits(front, &self.setup) {
             return None;
         }
-        state.row_allowance -= items as i64 * self.row_cost as i64;
+        state.rows.spend(sequences);
         state.start(front, &self.setup).map(|task| Job::Make(vec![task]))
     }
 
     fn pick_plan(&self, state: &mut State) -> Option<Job> {
         let depth = self.depth(state);
-        let news = match &mut state.growth {
-            Some(growth) if growth.wanted => growth.has_news(),
-            _ => true,
-        };
-        if !state.running || state.plan_over || state.tickets.len() >= depth || !news {
+        if !state.planning.is_wanted() || state.tickets.len() >= depth || !state.has_news() {
             return None;
         }
-        let room = (depth - state.tickets.len()).min(PLANNED_AT_ONCE);
-        let mut planning = state.planning.take()?;
-        state.sync_index(&mut planning);
-        planning.planner.released(state.delivered);
-        Some(Job::Plan(planning, room))
+        let most = (depth - state.tickets.len()).min(PLANNED_AT_ONCE);
+        let planning = state.planning.take_to_plan(state.growth.as_mut())?;
+        Some(Job::Plan { planning, most })
     }
 
     /// Loads the next block of the queue. It stays in the queue where memory has no room for it, and leaves it where the
     /// minibatches that needed it have been made without it.
     fn pick_load(&self, state: &mut State) -> Option<Job> {
-        while let Some(&block) = state.queue.front() {
-            if !matches!(state.blocks[block as usize].presence, Presence::Queued) {
-                state.queue.pop_front();
-                continue;
-            }
-            if !state.is_needed(block) {
-                state.blocks[block as usize].presence = Presence::Absent;
-                state.queue.pop_front();
-                continue;
-            }
-            let (source, reserved) = self.source(state, block);
-            // Growing corpora are read in order and have no other way to a sequence than its block.
-            let forced = matches!(source, BlockSource::ByteRun(_)) && state.loading == 0;
-            let idle = self.idle_bytes();
-            // The load uses pages of the blocks that are evicted for it, if it has files that lie in pages.
-            let takes_pages = reserved as u64 <= self.kept_by_worker();
-            if takes_pages {
-                self.block_pool.set_page_limit(usize::MAX);
-            }
-            let has_room = state.make_room(reserved, idle, &self.setup);
-            if takes_pages || !has_room {
-                self.block_pool.set_page_limit(state.page_limit(idle, &self.setup));
-            }
-            if !has_room && !forced {
-                return None;
-            }
-            state.queue.pop_front();
-            state.used += reserved;
-            if !takes_pages {
-                self.block_pool.set_page_limit(state.page_limit(idle, &self.setup));
-            }
-            state.loading += 1;
-            state.blocks[block as usize].presence = Presence::Loading;
-            return Some(Job::Load(block, source, reserved));
+        let block = state.residency.next_queued(state.tickets.front_id())?;
+        let (source, reserved) = self.source(state, block);
+        // Growing corpora are read in order and have no other way to a sequence than its block.
+        let forced = matches!(source, BlockSource::ByteRun(_)) && !state.residency.is_loading();
+        let beside = self.beside();
+        // The load uses pages of the blocks that are evicted for it, if it has files that lie in pages.
+        let takes_pages = reserved as u64 <= self.kept_by_worker();
+        if takes_pages {
+            self.block_pool.set_page_limit(usize::MAX);
         }
-        None
+        let has_room = state.make_room(reserved, beside, &self.setup);
+        if takes_pages || !has_room {
+            self.block_pool.set_page_limit(state.page_limit(beside, &self.setup));
+        }
+        if !has_room && !forced {
+            return None;
+        }
+        state.residency.start_load(block, reserved);
+        if !takes_pages {
+            self.block_pool.set_page_limit(state.page_limit(beside, &self.setup));
+        }
+        Some(Job::Load(Load { block, source, reserved }))
     }
 
     fn pick_cut(&self, state: &mut State) -> Option<Job> {
         let may_cut = |growth: &Growth| growth.may_cut(self.setup.threads);
-        if state.outgrown || !state.growth.as_ref().is_some_and(may_cut) {
+        if !state.growth.as_ref().is_some_and(may_cut) {
             return None;
         }
-        let reserve = state.reserved(self.idle_bytes(), &self.setup);
+        let reserve = state.reserved(self.beside(), &self.setup);
         let growth = state.growth.as_mut()?;
         // Pieces are larger than they are meant to be where sequences are.
-        let run = 4 * (self.setup.run_bytes as usize).max(growth.last_run_bytes() / 2);
-        let room = state.used + reserve + run <= self.setup.block_budget;
+        let run = 4 * (self.setup.run_bytes() as usize).max(growth.last_run_bytes() / 2);
+        let has_room = state.residency.has_room(reserve + run);
         // A minibatch that is planned leaves with the memory it holds before a caller waits for the next one.
-        let forced = growth.wanted && state.loading == 0 && state.tickets.is_empty();
-        if !room && !forced {
+        let forced = growth.is_wanted() && !state.residency.is_loading() && state.tickets.is_empty();
+        if !has_room && !forced {
             return None;
         }
         // All that is in memory belongs to the one minibatch that the planner cannot finish yet.
-        let stuck = forced && !growth.has_news() && state.planning.is_some();
+        let stuck = forced && !growth.has_news() && state.planning.is_free();
         // Its arrays will take as much again.
-        if stuck && state.used > self.setup.largest_batch() / 2 {
-            state.outgrown = true;
+        if stuck && state.residency.used() > self.setup.largest_batch() / 2 {
+            growth.outgrow();
             self.done.notify_all();
             return None;
         }
-        let after = growth.start_cut()?;
-        state.loading += 1;
-        Some(Job::Cut(after))
+        let cut = growth.start_cut()?;
+        state.residency.start_cut();
+        Some(Job::Cut(cut))
     }
 
     /// Makes the first minibatch that waits for blocks, of which no other can be loaded: it fetches its sequences instead.
     /// Where that reads as much as large blocks do, only the one in front does, once nothing is on its way.
     fn pick_without_blocks(&self, state: &mut State) -> Option<Job> {
+        let blocks = self.corpus_index.blocks()?;
         // Blocks are left in the queue only where there is no room for the next one.
-        let CorpusIndex::Indexed { table, .. } = &self.corpus_index else { return None };
-        if state.queue.is_empty() {
+        if !state.residency.has_queued() {
             return None;
         }
-        let first = state.tickets.iter().position(Ticket::is_waiting)?;
-        if table.has_large_whole() && (first > 0 || state.loading > 0) {
-            return None;
-        }
-        let number = state.front + first as u64;
-        if !state.fits(number, &self.setup) {
-            return None;
-        }
-        state.start(number, &self.setup).map(|task| Job::Make(vec![task]))
-    }
-}
-
-impl State {
-    /// Whether there is memory for making a minibatch. There is for the one in front if its caller waits for it: then it
-    /// has most likely let the last one go.
-    fn fits(&mut self, number: u64, setup: &PipelineConfig) -> bool {
-        // What is drawn for one that its caller never takes would be lost, so none is made ahead.
-        if setup.transforms.draw_in_order() && (number > self.front || self.awaited == 0) {
-            self.held_back = true;
-            return false;
-        }
-        // All that is planned fits, as none costs more than twice its bytes: the rule for small minibatches.
-        if self.outside == 0
-            && self.taken + self.made + self.planned.saturating_mul(2) <= setup.batches_budget()
+        let first = state.tickets.first_waiting()?;
+        if blocks.table.has_large_whole()
+            && (first > state.tickets.front_id() || state.residency.is_loading())
         {
-            return true;
+            return None;
         }
-        let cost = self.ticket(number).map_or(0, |ticket| ticket.cost(setup));
-        let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
-        let left = setup.largest_batch().saturating_sub(self.outside);
-        let room = setup.batches_budget().min(left / (BATCHES_SHARE - 1));
-        let fits = match number <= self.front {
-            // Memory of a large one that was taken is of no use for a small one, and its caller may still hold it.
-            true => self.awaited > 0 || cost.max(self.taken) <= room,
-            false => self.taken + self.made + in_front + cost <= room,
-        };
-        self.held_back |= !fits;
-        fits
-    }
-
-    /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
-    fn start(&mut self, number: u64, setup: &PipelineConfig) -> Option<Task> {
-        let ticket = self.ticket(number)?;
-        let cost = ticket.cost(setup);
-        let work = ticket.start()?;
-        ticket.charged = cost;
-        self.made += cost;
-        for (&block, _) in work.blocks.iter().zip(&work.held).filter(|(_, held)| held.is_none()) {
-            self.blocks[block as usize].waiters.retain(|&(waiter, _)| waiter != number);
+        if !state.fits(first, &self.setup) {
+            return None;
         }
-        Some(Task { number, work })
+        state.start(first, &self.setup).map(|task| Job::Make(vec![task]))
     }
 }
 

@@ -7,13 +7,17 @@ use std::sync::atomic::Ordering;
 use tesson_core::{Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceSelection};
 use tesson_plan::{BatchKind, BatchShare, BatchSlot, Planned, Sharing};
 
-use super::job::{Task, WorkerScratch};
+use super::corpus_index::CorpusIndex;
+use super::job::WorkerScratch;
+use super::state::{State, Task};
 use super::stored::{StoredStreams, Undecodable};
-use super::ticket::{Held, Outcome, Packed, Work};
-use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
+use super::ticket::{Held, Packed, Work};
+use super::{LengthRule, Shared};
 use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
+use crate::block::{BlockId, BlockSpan};
 use crate::fault::{self, Charge};
+use crate::memory_budget::limit_for;
 use crate::pack::{self, BatchSize, Item, Packing, Source};
 use crate::refusal::EngineRefusal;
 use crate::samples::StreamBatch;
@@ -35,31 +39,13 @@ impl Shared {
             (task, made)
         });
         let made: Vec<_> = made.collect();
-        self.setup.process_memory.note_made(made.iter().map(|(task, _)| memory_of(&task.work)).sum());
+        self.setup.memory.process.note_made(made.iter().map(|(task, _)| task.work.memory()).sum());
         let mut state = self.lock();
-        if state.generation != generation {
+        if state.planning.generation() != generation {
             return state;
         }
-        for (Task { number, work }, made) in made {
-            for &block in &work.retired {
-                state.retire(block, number, &self.setup);
-            }
-            let (outcome, bytes) = match made {
-                Ok(()) => {
-                    let bytes = memory_of(&work);
-                    state.note_size(work.packed.as_ref().map_or(0, |packed| packed.arrays.bytes()));
-                    (Outcome::Made(work), bytes)
-                }
-                Err(e) => {
-                    state.works.push(work);
-                    (Outcome::Failed(e), 0)
-                }
-            };
-            if let Some(ticket) = state.ticket(number) {
-                let charged = std::mem::replace(&mut ticket.charged, bytes);
-                ticket.finish(outcome);
-                state.made = state.made - charged + bytes;
-            }
+        for (task, made) in made {
+            state.finish(task, made);
         }
         if state.is_served(state.awaited) {
             self.done.notify_all();
@@ -223,16 +209,18 @@ impl Shared {
         }
         let items = work.items.iter().chain(&work.others);
         let planned = work.plan.own.iter().chain(&work.plan.foreign);
-        let CorpusIndex::Indexed { index, corpus, .. } = &self.corpus_index else { return n_all };
+        let Some(blocks) = self.corpus_index.blocks() else { return n_all };
         // A chunk that is loaded as a whole should not be loaded for each part.
-        let only_whole = corpus.facts().access == ChunkAccess::WholeOnly;
+        let only_whole = blocks.corpus.facts().access == ChunkAccess::WholeOnly;
         let parts = if only_whole { WHOLE_CHUNK_PARTS } else { 1 };
         let mut room = (parts * self.setup.part_bytes()) as u64;
         let mut end = from;
         for (item, planned) in items.zip(planned).skip(from) {
             if held[item.held as usize].is_none() {
-                let length = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
-                let bytes = (u64::from(length).saturating_mul(self.setup.sample_bytes)).max(self.row_storage);
+                let lengths = blocks.index.lengths(planned.chunk as usize);
+                let length = lengths.get(planned.sequence as usize);
+                let bytes = u64::from(length).saturating_mul(self.setup.sample_bytes.fetched);
+                let bytes = bytes.max(self.size.of_sequence());
                 match room.checked_sub(bytes) {
                     Some(rest) => room = rest,
                     None if end > from => break,
@@ -248,7 +236,7 @@ impl Shared {
     /// `held.len() + i` stands for the `i`-th fetched chunk.
     fn fetch<'a>(
         &self,
-        blocks: &[u32],
+        blocks: &[BlockId],
         held: &[Option<Held>],
         items: impl Iterator<Item = &'a mut Item>,
         fetched: &mut Vec<Chunk>,
@@ -262,9 +250,11 @@ impl Shared {
         self.setup.counters.rows_loaded.fetch_add(named.len() as u64, Ordering::Relaxed);
         let corpus = self.corpus();
         let resources = &*self.setup.resources;
-        let places: Vec<(u32, u32)> =
-            blocks.iter().map(|&b| self.table().place(b)).map(|(c, r)| (c, r.start)).collect();
-        let place = |item: &Item| (places[item.held as usize].0, places[item.held as usize].1 + item.row);
+        let spans: Vec<BlockSpan> = blocks.iter().map(|&block| self.table().span(block)).collect();
+        let place = |item: &Item| {
+            let BlockSpan { chunk, sequences } = &spans[item.held as usize];
+            (*chunk, sequences.start + item.row)
+        };
         if let Some(scattered) = corpus.scattered() {
             // In plan order, so that packing copies them in one go.
             let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
@@ -288,7 +278,7 @@ impl Shared {
             }
             let mut out = self.chunk_pool.take();
             corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut worker.scratch, &mut out)?;
-            self.setup.process_memory.note_made(out.bytes());
+            self.setup.memory.process.note_made(out.bytes());
             self.note_warnings(worker);
             fetched.push(out);
         }
@@ -333,8 +323,8 @@ impl Shared {
     /// Whether a fault of this sequence has not been met before, had its worker read from the start.
     pub(super) fn is_first_visit(&self, work: &Work, planned: Planned, sweep: u64) -> bool {
         match &self.corpus_index {
-            CorpusIndex::Indexed { index, .. } => {
-                self.setup.spec.first_visit(index, planned, sweep, work.demand)
+            CorpusIndex::Indexed(blocks) => {
+                self.setup.spec.first_visit(&blocks.index, planned, sweep, work.demand)
             }
             // While the index grows the first sweep is on its way; later ones are asked of the finished index.
             CorpusIndex::Growing => sweep == 0,
@@ -380,7 +370,6 @@ fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>
     held.chain(fetched).collect()
 }
 
-/// Bytes of memory that the minibatch that was made holds.
 /// How many sequences ranks have of a minibatch without those that are left out, as far as they are known here: those of
 /// other ranks are read only where faults count on every rank.
 fn share(work: &Work, sources: &[Source<'_>], undecodable: &Undecodable) -> Option<BatchShare> {
@@ -394,10 +383,6 @@ fn share(work: &Work, sources: &[Source<'_>], undecodable: &Undecodable) -> Opti
     }))
 }
 
-fn memory_of(work: &Work) -> usize {
-    work.packed.as_ref().map_or(0, |packed| packed.arrays.memory())
-}
-
 /// The first sequence of which this holds in a stream, and the first such stream.
 fn first_of(
     streams: &[StreamBatch],
@@ -407,13 +392,4 @@ fn first_of(
         .iter()
         .filter_map(|stream| Some(((0..stream.lengths().len()).find(|&i| holds(i, stream))?, stream)))
         .min_by_key(|(sequence, _)| *sequence)
-}
-
-impl State {
-    /// Keeps the average size of minibatches up to date.
-    fn note_size(&mut self, bytes: usize) {
-        let bytes = bytes.max(1);
-        let before = if self.batch_bytes == 0 { bytes } else { self.batch_bytes };
-        self.batch_bytes = usize::div_ceil(7 * before + bytes, 8);
-    }
 }

@@ -1,358 +1,446 @@
-//! Blocks on their way into memory and out of it.
+//! Which blocks are in memory, which are on their way, and which make room for others.
+//!
+//! A block is absent, queued, being loaded, or resident. Tickets need blocks: planning a ticket queues those that are absent, and
+//! the sweep's last ticket that needs a block lets it go. What goes at once and what stays while there is room is the only policy
+//! here; no result depends on it.
 
-use std::cmp::Reverse;
-use std::ops::Range;
-use std::sync::MutexGuard;
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{ByteRun, Chunk, Corpus, EncodedColumn, Error, SequenceSelection, StreamingDecoder};
-use tesson_memory::packed::Packer;
+use super::PipelineConfig;
+use super::ticket::TicketId;
+use crate::block::{BlockId, Resident};
+use crate::stats::Counters;
 
-use super::growth::Grown;
-use super::job::{BlockSource, WorkerScratch};
-use super::ticket::{Held, Ticket};
-use super::{Block, CorpusIndex, PipelineConfig, Presence, ROW_SHARE, Resident, Shared, State, run_room};
-use crate::block::{BlockTable, Decoded};
+/// A block's way through memory.
+enum Presence {
+    Absent,
+    Queued,
+    Loading,
+    Resident(Resident),
+}
 
-impl Shared {
-    /// Loads a block.
-    pub(super) fn load(
-        &self,
-        block: u32,
-        source: &BlockSource,
-        reserved: usize,
-        worker: &mut WorkerScratch,
-    ) -> MutexGuard<'_, State> {
-        let loaded = self.decode(source, worker);
-        self.setup.process_memory.note_made(loaded.as_ref().map_or(0, Decoded::bytes));
-        let mut state = self.lock();
-        state.loading -= 1;
-        state.used -= reserved;
-        match loaded {
-            Ok(chunk) => self.settle(&mut state, block, chunk),
-            Err(e) => self.fail(&mut state, block, &e),
-        }
-        state
-    }
+struct Block {
+    presence: Presence,
+    /// The last ticket that needs it, if any ticket does.
+    last_ticket: Option<TicketId>,
+    /// Bytes it holds or has reserved.
+    bytes: usize,
+    /// Its sweep is done with it, it stays only while there is room.
+    idle: bool,
+    /// Its sweep is done with it before it is even there.
+    unwanted: bool,
+    /// The tickets that need it and have been planned before it was there.
+    waiters: Vec<Waiter>,
+}
 
-    /// Decodes what a block is made of.
-    pub(super) fn decode(&self, source: &BlockSource, worker: &mut WorkerScratch) -> Result<Decoded, Error> {
-        let resources = &*self.setup.resources;
-        match source {
-            BlockSource::Rows(chunk, range) => {
-                let packs = !self.setup.passes_by() && !self.packed_streams.is_empty();
-                if packs && let Some(packed) = self.decode_packed(*chunk, range, worker)? {
-                    return Ok(packed);
-                }
-                let mut columns = self.block_pool.take();
-                let has_pages = self.block_pool.has_pages(range.len());
-                if has_pages {
-                    let lent = |column: &mut EncodedColumn| {
-                        column.set_memory(worker.files.pop().unwrap_or_default())
-                    };
-                    columns.encoded_columns().for_each(lent);
-                }
-                let wanted = SequenceSelection::Range(range.clone());
-                self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
-                self.note_warnings(worker);
-                if !has_pages {
-                    return Ok(Decoded::columns(columns));
-                }
-                let most = self.kept_by_worker() as usize;
-                Ok(self.block_pool.with_pages(columns, most, &mut worker.files))
-            }
-            BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
-        }
-    }
-
-    /// Decodes sequences of a chunk, as many at once as fit a cache, and packs them one after the other. `None` if they
-    /// are too large for that.
-    fn decode_packed(
-        &self,
-        chunk: u32,
-        range: &Range<u32>,
-        worker: &mut WorkerScratch,
-    ) -> Result<Option<Decoded>, Error> {
-        let mut packer = Packer::new(range.len(), &mut worker.bytes);
-        let mut beside = Chunk::empty();
-        for from in range.clone().step_by(self.table().at_once(chunk) as usize) {
-            let wanted = SequenceSelection::Range(
-                from..range.end.min(from.saturating_add(self.table().at_once(chunk))),
-            );
-            let columns = &mut worker.chunk;
-            self.corpus().load(chunk, wanted, &*self.setup.resources, &mut worker.scratch, columns)?;
-            if packer.push(columns, &self.packed_streams).is_none() {
-                return Ok(None);
-            }
-            beside.append_without_columns(columns);
-        }
-        let packed = Decoded::packed(packer.finish(), beside);
-        self.note_warnings(worker);
-        // Of chunks that were loaded whole, or wide samples: there is no memory for it in each thread.
-        if worker.chunk.bytes() as u64 > 4 * self.setup.run_bytes {
-            worker.chunk = Chunk::empty();
-        }
-        if worker.bytes.capacity() as u64 > self.kept_by_worker() {
-            worker.bytes = Vec::new();
-        }
-        Ok(Some(packed))
-    }
-
-    /// Bytes that each worker may keep of the storage that it has read.
-    pub(super) fn kept_by_worker(&self) -> u64 {
-        4 * self.setup.run_bytes + self.block_bytes
-    }
-
-    pub(super) fn decode_run(&self, run: ByteRun, worker: &mut WorkerScratch) -> Result<Chunk, Error> {
-        let mut chunk = self.chunk_pool.take();
-        let resources = &*self.setup.resources;
-        resources.read_run(self.decoder(), run, &mut worker.bytes)?;
-        worker.scratch.room.all = run_room(run.bytes.max(self.setup.run_bytes));
-        let decoded = self.decoder().decode(run, &worker.bytes, resources, &mut worker.scratch, &mut chunk);
-        worker.scratch.room.all = usize::MAX;
-        decoded?;
-        self.note_warnings(worker);
-        Ok(chunk)
-    }
-
-    /// Counts what decoding found worth mentioning.
-    pub(super) fn note_warnings(&self, worker: &mut WorkerScratch) {
-        self.setup.counters.note_warnings(&mut worker.scratch);
-    }
-
-    /// Cuts the next byte run and decodes it.
-    pub(super) fn cut(&self, after: Option<ByteRun>, worker: &mut WorkerScratch) -> MutexGuard<'_, State> {
-        let cut = self.decoder().cut(after, self.setup.run_bytes, &*self.setup.resources, &mut worker.bytes);
-        let run = cut.as_ref().ok().copied().flatten();
-        let mut state = self.lock();
-        let growth = state.growth.as_mut().expect("only growing corpora are cut");
-        let Some(number) = growth.end_cut(cut) else {
-            state.loading -= 1;
-            return state;
-        };
-        let mut block = Block::absent();
-        block.presence = Presence::Loading;
-        state.blocks.push(block);
-        let rests = state.resting > 0;
-        drop(state);
-        if rests {
-            self.work.notify_one();
-        }
-        let run = run.expect("a number is given to a run");
-        let decoded = self.decode_run(run, worker);
-        self.setup.process_memory.note_made(decoded.as_ref().map_or(0, Chunk::bytes));
-        let outgrown = std::mem::take(&mut worker.scratch.outgrown);
-        let mut state = self.lock();
-        state.loading -= 1;
-        if outgrown {
-            // An index tells how many sequences fit.
-            (state.outgrown, state.too_wide) = (true, true);
-            state.blocks[number as usize].presence = Presence::Absent;
-            self.done.notify_all();
-            return state;
-        }
-        let grown = decoded.as_ref().map(|chunk| Grown::of(run, chunk)).map_err(Clone::clone);
-        match decoded {
-            Ok(chunk) => self.settle(&mut state, number, Decoded::columns(chunk)),
-            Err(_) => state.blocks[number as usize].presence = Presence::Absent,
-        }
-        state.growth.as_mut().expect("only growing corpora are cut").arrive(number, grown);
-        state
-    }
-
-    /// Puts a decoded block into memory and tells who waits for it.
-    pub(super) fn settle(&self, state: &mut State, block: u32, decoded: Decoded) {
-        let bytes = decoded.bytes();
-        let resident = Resident::new(decoded, &self.block_pool);
-        state.used += bytes;
-        state.row_allowance =
-            (state.row_allowance + (bytes as u64 / ROW_SHARE) as i64).min(self.row_allowance);
-        let line_base = state.line_base(block);
-        self.answer_waiters(state, block, || Ok(Held { block: resident.clone(), line_base }));
-        let entry = &mut state.blocks[block as usize];
-        entry.presence = Presence::Resident(resident);
-        entry.bytes = bytes;
-        entry.idle = false;
-        let counters = &self.setup.counters;
-        counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
-        counters.resident_bytes.store(state.used as u64, Ordering::Relaxed);
-        counters.peak_resident_bytes.fetch_max(state.used as u64, Ordering::Relaxed);
-        if std::mem::take(&mut state.blocks[block as usize].unwanted) {
-            state.leave(block, &self.setup);
-        }
-    }
-
-    /// A block cannot be loaded: minibatches that wait for it fail.
-    fn fail(&self, state: &mut State, block: u32, error: &Error) {
-        state.blocks[block as usize].presence = Presence::Absent;
-        self.answer_waiters(state, block, || Err(error));
-    }
-
-    /// Tells the tickets that wait for a block what became of it.
-    fn answer_waiters<'e>(
-        &self,
-        state: &mut State,
-        block: u32,
-        answer: impl Fn() -> Result<Held, &'e Error>,
-    ) {
-        let mut waiters = std::mem::take(&mut state.blocks[block as usize].waiters);
-        for (number, at) in waiters.drain(..) {
-            let Some(ticket) = state.ticket(number) else { continue };
-            if !ticket.answer(at, answer()) {
-                continue;
-            }
-            match ticket.is_done() {
-                true => self.done.notify_all(),
-                false => state.ready.push(Reverse(number)),
-            }
-        }
-        state.idle_waiters.push(waiters);
-    }
-
-    /// What a block is loaded from, and the bytes to reserve for it.
-    pub(super) fn source(&self, state: &State, block: u32) -> (BlockSource, usize) {
-        match &self.corpus_index {
-            CorpusIndex::Indexed { table, .. } => {
-                let (chunk, range) = table.place(block);
-                let bytes = usize::try_from(table.bytes(chunk)).unwrap_or(usize::MAX);
-                (BlockSource::Rows(chunk, range), bytes)
-            }
-            CorpusIndex::Growing => {
-                let growth = state.growth.as_ref().expect("growing corpora have runs");
-                let run = growth.run(block).0;
-                (BlockSource::ByteRun(run), 2 * run.bytes as usize)
-            }
-        }
-    }
-
-    fn decoder(&self) -> &dyn StreamingDecoder {
-        self.setup.deserializer.streaming().expect("a corpus grows only if it can be read in runs")
-    }
-
-    pub(super) fn corpus(&self) -> &dyn Corpus {
-        match &self.corpus_index {
-            CorpusIndex::Indexed { corpus, .. } => &**corpus,
-            CorpusIndex::Growing => unreachable!("growing corpora are read in runs"),
-        }
-    }
-
-    pub(super) fn table(&self) -> &BlockTable {
-        match &self.corpus_index {
-            CorpusIndex::Indexed { table, .. } => table,
-            CorpusIndex::Growing => unreachable!("growing corpora are read in runs"),
-        }
+impl Block {
+    fn new(presence: Presence) -> Block {
+        Block { presence, last_ticket: None, bytes: 0, idle: false, unwanted: false, waiters: Vec::new() }
     }
 }
 
-impl State {
-    /// Physical line of a block's first byte, where the block itself does not know it.
-    pub(super) fn line_base(&self, block: u32) -> u64 {
-        self.growth.as_ref().map_or(0, |growth| growth.run(block).1)
+/// A ticket that waits for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiter {
+    pub(super) ticket: TicketId,
+    /// The block's number among the ticket's own.
+    pub(super) at: u32,
+}
+
+/// How long blocks stay, and how many bytes they may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResidencyLimits {
+    /// Bytes of blocks in memory, with what is reserved beside them.
+    pub(super) budget: usize,
+    /// Whether blocks stay in memory after their sweep is done with them.
+    pub(super) retain: bool,
+}
+
+/// All blocks of a pipeline.
+pub(super) struct Residency {
+    blocks: Vec<Block>,
+    /// Memory of blocks' waiters, to be used again.
+    idle_waiters: Vec<Vec<Waiter>>,
+    /// Blocks to be loaded, in the order in which they are needed.
+    queue: VecDeque<BlockId>,
+    /// Loads and cuts under way.
+    loading: usize,
+    /// Blocks that may be evicted.
+    idle: VecDeque<BlockId>,
+    /// Bytes of blocks in memory, and of those being loaded.
+    used: usize,
+    limits: ResidencyLimits,
+    counters: Arc<Counters>,
+}
+
+impl Residency {
+    /// So many blocks, all absent.
+    pub(super) fn new(n_blocks: usize, setup: &PipelineConfig) -> Residency {
+        Residency::with_limits(n_blocks, setup.residency_limits(), &setup.counters)
     }
 
-    /// The sweep does not come back to a block after this ticket.
-    pub(super) fn retire(&mut self, number: u32, ticket: u64, setup: &PipelineConfig) {
-        let block = &mut self.blocks[number as usize];
+    fn with_limits(n_blocks: usize, limits: ResidencyLimits, counters: &Arc<Counters>) -> Residency {
+        Residency {
+            blocks: (0..n_blocks).map(|_| Block::new(Presence::Absent)).collect(),
+            idle_waiters: Vec::new(),
+            queue: VecDeque::new(),
+            loading: 0,
+            idle: VecDeque::new(),
+            used: 0,
+            limits,
+            counters: Arc::clone(counters),
+        }
+    }
+
+    /// A planned ticket needs a block, as number `at` of its own. Returns the block if it is in memory; otherwise the ticket waits
+    /// for it.
+    pub(super) fn need(&mut self, id: BlockId, waiter: Waiter) -> Option<Resident> {
+        let block = &mut self.blocks[id.index()];
+        block.last_ticket = Some(waiter.ticket);
+        block.idle = false;
+        block.unwanted = false;
+        match &block.presence {
+            Presence::Resident(resident) => return Some(resident.clone()),
+            Presence::Absent => {
+                block.presence = Presence::Queued;
+                self.queue.push_back(id);
+            }
+            Presence::Queued | Presence::Loading => {}
+        }
+        if block.waiters.capacity() == 0 {
+            block.waiters = self.idle_waiters.pop().unwrap_or_default();
+        }
+        block.waiters.push(waiter);
+        None
+    }
+
+    /// A ticket does not wait for a block any more.
+    pub(super) fn forget_waiter(&mut self, id: BlockId, ticket: TicketId) {
+        self.blocks[id.index()].waiters.retain(|waiter| waiter.ticket != ticket);
+    }
+
+    /// Gives back the memory of waiters that have been told.
+    pub(super) fn recycle(&mut self, waiters: Vec<Waiter>) {
+        self.idle_waiters.push(waiters);
+    }
+
+    /// Whether blocks wait to be loaded.
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Whether blocks are being loaded or cut.
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading > 0
+    }
+
+    /// The next block to be loaded. Those leave the queue that only tickets before the one in front have needed: their minibatches
+    /// have been made without them.
+    pub(super) fn next_queued(&mut self, front: TicketId) -> Option<BlockId> {
+        while let Some(&id) = self.queue.front() {
+            if matches!(self.blocks[id.index()].presence, Presence::Queued) {
+                if self.is_needed(id, front) {
+                    return Some(id);
+                }
+                self.blocks[id.index()].presence = Presence::Absent;
+            }
+            self.queue.pop_front();
+        }
+        None
+    }
+
+    /// The [next block](Residency::next_queued) is being loaded, which takes so many bytes.
+    pub(super) fn start_load(&mut self, id: BlockId, reserved: usize) {
+        self.queue.pop_front();
+        self.used += reserved;
+        self.loading += 1;
+        self.blocks[id.index()].presence = Presence::Loading;
+    }
+
+    /// A load has come to its end, and what was reserved for it is free.
+    pub(super) fn end_load(&mut self, reserved: usize) {
+        self.loading -= 1;
+        self.used -= reserved;
+    }
+
+    /// A byte run of a corpus that grows is being cut.
+    pub(super) fn start_cut(&mut self) {
+        self.loading += 1;
+    }
+
+    /// A byte run has been cut, and decoded if there was one.
+    pub(super) fn end_cut(&mut self) {
+        self.loading -= 1;
+    }
+
+    /// A byte run is the last block from now on, and is being decoded.
+    pub(super) fn push_loading(&mut self) {
+        self.blocks.push(Block::new(Presence::Loading));
+    }
+
+    /// A block of so many bytes is in memory; returns who waits for it. It leaves again if its sweep is done with it.
+    pub(super) fn settle(&mut self, id: BlockId, resident: Resident, bytes: usize) -> Vec<Waiter> {
+        self.used += bytes;
+        let block = &mut self.blocks[id.index()];
+        block.presence = Presence::Resident(resident);
+        block.bytes = bytes;
+        block.idle = false;
+        let waiters = std::mem::take(&mut block.waiters);
+        let is_unwanted = std::mem::take(&mut block.unwanted);
+        self.counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
+        self.counters.resident_bytes.store(self.used as u64, Ordering::Relaxed);
+        self.counters.peak_resident_bytes.fetch_max(self.used as u64, Ordering::Relaxed);
+        if is_unwanted {
+            self.leave(id);
+        }
+        waiters
+    }
+
+    /// A block could not be loaded; returns who waits for it.
+    pub(super) fn fail(&mut self, id: BlockId) -> Vec<Waiter> {
+        let block = &mut self.blocks[id.index()];
+        block.presence = Presence::Absent;
+        std::mem::take(&mut block.waiters)
+    }
+
+    /// A byte run could not be decoded: nothing was planned of it.
+    pub(super) fn forget_run(&mut self, id: BlockId) {
+        self.blocks[id.index()].presence = Presence::Absent;
+    }
+
+    /// The sweep does not come back to a block after this ticket. `is_waiting` tells whether another ticket still waits for its
+    /// blocks.
+    pub(super) fn retire(&mut self, id: BlockId, ticket: TicketId, is_waiting: impl Fn(TicketId) -> bool) {
+        let block = &mut self.blocks[id.index()];
         if block.last_ticket.is_some_and(|last| last > ticket) {
             return;
         }
         match block.presence {
             Presence::Absent => {}
             Presence::Loading => block.unwanted = true,
-            Presence::Resident(_) => self.leave(number, setup),
+            Presence::Resident(_) => self.leave(id),
             Presence::Queued => {
                 // Tickets are made in any order: an earlier one may still wait for it. If none does, the rows that were
                 // needed of it have been fetched by themselves.
-                let awaited = self.is_awaited(number);
-                let block = &mut self.blocks[number as usize];
-                block.unwanted = awaited;
-                if !awaited {
+                block.unwanted = block.waiters.iter().any(|waiter| is_waiting(waiter.ticket));
+                if !block.unwanted {
                     block.presence = Presence::Absent;
                 }
             }
         }
     }
 
-    /// Whether a ticket waits for a block.
-    fn is_awaited(&self, block: u32) -> bool {
-        let ticket = |number: u64| self.tickets.get(number.checked_sub(self.front)? as usize);
-        let waiters = &self.blocks[block as usize].waiters;
-        waiters.iter().any(|&(number, _)| ticket(number).is_some_and(Ticket::is_waiting))
-    }
-
-    /// Whether a planned minibatch needs a block.
-    pub(super) fn is_needed(&self, block: u32) -> bool {
-        self.blocks[block as usize].last_ticket.is_some_and(|last| last >= self.front)
+    /// Whether a ticket from the one in front on needs a block.
+    fn is_needed(&self, id: BlockId, front: TicketId) -> bool {
+        self.blocks[id.index()].last_ticket.is_some_and(|last| last >= front)
     }
 
     /// A block is not needed for now: it stays while there is room, or goes at once.
-    fn leave(&mut self, number: u32, setup: &PipelineConfig) {
-        if !setup.retain {
-            return self.evict(number, setup);
+    fn leave(&mut self, id: BlockId) {
+        if !self.limits.retain {
+            return self.evict(id);
         }
-        let block = &mut self.blocks[number as usize];
+        let block = &mut self.blocks[id.index()];
         if !block.idle {
             block.idle = true;
-            self.idle.push_back(number);
+            self.idle.push_back(id);
         }
     }
 
-    pub(super) fn evict(&mut self, number: u32, setup: &PipelineConfig) {
-        let block = &mut self.blocks[number as usize];
+    fn evict(&mut self, id: BlockId) {
+        let block = &mut self.blocks[id.index()];
         self.used -= block.bytes;
         block.bytes = 0;
         block.idle = false;
         block.presence = Presence::Absent;
-        setup.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
+        self.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes that minibatches, samples that are being decoded, and the caller will take of the room for blocks: minibatches as they
-    /// are larger than what is set aside for them. `idle` bytes of former minibatches wait to be used again.
-    pub(super) fn reserved(&self, idle: usize, setup: &PipelineConfig) -> usize {
-        let front = self.tickets.front().map_or(0, |ticket| ticket.cost(setup));
-        let others = self.planned.max(self.made).min(setup.batches_budget());
-        // Blocks that are loaded now are still there when the minibatch in front has been taken and the next is made.
-        let taken = self.taken.max(front);
-        let decoding = setup.sample_room.in_use() as usize;
-        (taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes) + self.outside + decoding
+    /// Bytes of blocks in memory, and of those being loaded.
+    pub(super) fn used(&self) -> usize {
+        self.used
     }
 
-    /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks
-    /// make way.
-    pub(super) fn make_room(&mut self, bytes: usize, idle: usize, setup: &PipelineConfig) -> bool {
-        let bytes = bytes.saturating_add(self.reserved(idle, setup));
-        while self.used.saturating_add(bytes) > setup.block_budget {
-            let Some(number) = self.idle.pop_front() else { return false };
-            if self.blocks[number as usize].idle {
-                self.evict(number, setup);
+    /// Bytes that are left beside blocks and `reserved` bytes.
+    pub(super) fn free(&self, reserved: usize) -> usize {
+        self.limits.budget.saturating_sub(self.used.saturating_add(reserved))
+    }
+
+    /// Whether blocks may have so many more bytes as they are.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.used.saturating_add(bytes) <= self.limits.budget
+    }
+
+    /// Whether there is room for so many more bytes; idle blocks make way.
+    pub(super) fn make_room(&mut self, bytes: usize) -> bool {
+        while !self.has_room(bytes) {
+            let Some(id) = self.idle.pop_front() else { return false };
+            if self.blocks[id.index()].idle {
+                self.evict(id);
             }
         }
         true
     }
 
-    /// Bytes that pages without files may take: what is set aside for them, or what blocks leave beside what is
-    /// [reserved](Self::reserved).
-    pub(super) fn page_limit(&self, idle: usize, setup: &PipelineConfig) -> usize {
-        let taken = self.used.saturating_add(self.reserved(idle, setup));
-        setup.block_budget.saturating_sub(taken).max(setup.pool_limits(self.outside).pages)
-    }
-
-    /// Evicts blocks until there is room for what is [reserved](Self::reserved): idle ones, then those that no planned
-    /// minibatch needs.
-    pub(super) fn shrink(&mut self, idle: usize, setup: &PipelineConfig) {
-        let reserved = self.reserved(idle, setup);
-        if self.make_room(0, idle, setup) {
+    /// Evicts blocks until there is room for so many bytes: idle ones, then those that no ticket from the one in front on needs.
+    pub(super) fn shrink(&mut self, bytes: usize, front: TicketId) {
+        if self.make_room(bytes) {
             return;
         }
-        for number in 0..self.blocks.len() {
-            if self.used.saturating_add(reserved) <= setup.block_budget {
+        for id in (0..self.blocks.len() as u32).map(BlockId) {
+            if self.has_room(bytes) {
                 break;
             }
-            let number = number as u32;
-            let is_there = matches!(self.blocks[number as usize].presence, Presence::Resident(_));
-            if is_there && !self.is_needed(number) {
-                self.evict(number, setup);
+            let is_there = matches!(self.blocks[id.index()].presence, Presence::Resident(_));
+            if is_there && !self.is_needed(id, front) {
+                self.evict(id);
             }
         }
+    }
+
+    /// No ticket needs any block. Blocks stay.
+    pub(super) fn discard_tickets(&mut self) {
+        for id in self.queue.drain(..) {
+            // A block is in the queue twice if it was not needed for a while; it may have been loaded already.
+            let presence = &mut self.blocks[id.index()].presence;
+            if matches!(presence, Presence::Queued) {
+                *presence = Presence::Absent;
+            }
+        }
+        for block in &mut self.blocks {
+            block.last_ticket = None;
+            block.waiters.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tesson_core::Chunk;
+
+    use super::*;
+    use crate::block::{ChunkPool, Decoded};
+
+    const A: BlockId = BlockId(0);
+    const B: BlockId = BlockId(1);
+
+    fn residency(budget: usize, retain: bool) -> Residency {
+        Residency::with_limits(3, ResidencyLimits { budget, retain }, &Arc::default())
+    }
+
+    fn waiter(ticket: usize) -> Waiter {
+        Waiter { ticket: TicketId::default().after(ticket), at: 0 }
+    }
+
+    fn id(ticket: usize) -> TicketId {
+        waiter(ticket).ticket
+    }
+
+    fn resident() -> Resident {
+        Resident::new(Decoded::columns(Chunk::empty()), &Arc::new(ChunkPool::new(0)))
+    }
+
+    /// Loads the next block, of so many bytes.
+    fn load(residency: &mut Residency, bytes: usize) -> Vec<Waiter> {
+        let id = residency.next_queued(TicketId::default()).expect("a block is queued");
+        residency.start_load(id, bytes);
+        residency.end_load(bytes);
+        residency.settle(id, resident(), bytes)
+    }
+
+    #[test]
+    fn a_block_is_queued_once_and_everyone_who_waits_is_told() {
+        let mut residency = residency(100, true);
+        assert!(residency.need(A, waiter(0)).is_none() && residency.need(A, waiter(1)).is_none());
+        assert_eq!(load(&mut residency, 10), [waiter(0), waiter(1)]);
+        assert!(!residency.has_queued() && residency.need(A, waiter(2)).is_some());
+        assert_eq!((residency.used(), residency.free(30)), (10, 60));
+    }
+
+    #[test]
+    fn a_block_that_nobody_needs_any_more_is_not_loaded() {
+        let mut residency = residency(100, true);
+        residency.need(A, waiter(0));
+        residency.need(B, waiter(1));
+        assert_eq!(residency.next_queued(id(1)), Some(B));
+        // It is queued again when it is needed again.
+        residency.need(A, waiter(2));
+        assert!(residency.has_queued());
+        assert_eq!(residency.next_queued(id(2)), Some(A));
+    }
+
+    #[test]
+    fn a_sweep_that_is_done_with_a_block_evicts_it_or_leaves_it_while_there_is_room() {
+        for retain in [false, true] {
+            let mut residency = residency(100, retain);
+            residency.need(A, waiter(0));
+            residency.need(A, waiter(1));
+            load(&mut residency, 60);
+            residency.retire(A, id(0), |_| false);
+            // The other ticket needs it yet.
+            assert_eq!(residency.used(), 60);
+            residency.retire(A, id(1), |_| false);
+            assert_eq!(residency.used(), if retain { 60 } else { 0 });
+            assert!(residency.make_room(100) && residency.used() == 0);
+            assert!(!residency.make_room(101));
+        }
+    }
+
+    #[test]
+    fn an_idle_block_that_is_needed_again_stays() {
+        let mut residency = residency(100, true);
+        residency.need(A, waiter(0));
+        load(&mut residency, 60);
+        residency.retire(A, id(0), |_| false);
+        assert!(residency.need(A, waiter(1)).is_some());
+        assert!(!residency.make_room(50) && residency.used() == 60);
+        // Not even where memory has to be found, unless no ticket needs it.
+        residency.shrink(50, id(1));
+        assert_eq!(residency.used(), 60);
+        residency.shrink(50, id(2));
+        assert_eq!(residency.used(), 0);
+    }
+
+    #[test]
+    fn a_block_whose_sweep_ends_before_it_is_there_leaves_at_once() {
+        let mut residency = residency(100, false);
+        residency.need(A, waiter(0));
+        residency.start_load(A, 10);
+        residency.retire(A, id(0), |_| true);
+        residency.end_load(10);
+        assert_eq!(residency.settle(A, resident(), 10), [waiter(0)]);
+        assert_eq!(residency.used(), 0);
+        // One that is not being loaded is loaded only for those who wait.
+        residency.need(B, waiter(1));
+        residency.retire(B, id(1), |_| true);
+        assert_eq!(residency.next_queued(id(0)), Some(B));
+        residency.retire(B, id(1), |_| false);
+        assert_eq!(residency.next_queued(id(0)), None);
+    }
+
+    #[test]
+    fn a_failed_block_is_tried_again_when_it_is_needed_again() {
+        let mut residency = residency(100, false);
+        residency.need(A, waiter(0));
+        residency.start_load(A, 10);
+        residency.end_load(10);
+        assert_eq!(residency.fail(A), [waiter(0)]);
+        assert!(!residency.is_loading() && residency.used() == 0);
+        residency.need(A, waiter(1));
+        assert_eq!(residency.next_queued(id(0)), Some(A));
+    }
+
+    #[test]
+    fn discarded_tickets_wait_for_nothing_and_blocks_stay() {
+        let mut residency = residency(100, false);
+        residency.need(A, waiter(0));
+        load(&mut residency, 10);
+        residency.need(B, waiter(0));
+        residency.discard_tickets();
+        assert!(!residency.has_queued() && residency.used() == 10);
+        residency.need(B, waiter(1));
+        assert_eq!(load(&mut residency, 10), [waiter(1)]);
     }
 }

@@ -4,9 +4,11 @@
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, Demand, Planned};
 
+use super::Pipeline;
+use super::corpus_index::CorpusIndex;
 use super::job::WorkerScratch;
 use super::ticket::{Packed, Work};
-use super::{CorpusIndex, Pipeline};
+use crate::block::BlockRow;
 use crate::pack::Item;
 
 impl Pipeline {
@@ -21,7 +23,7 @@ impl Pipeline {
     /// # Errors
     /// Unreadable storage.
     pub(crate) fn single(&self, planned: Planned, sweep: u64, keep: Option<u32>) -> Result<Packed, Error> {
-        let (block, row) = self.shared.table().find(planned.chunk, planned.sequence);
+        let BlockRow { block, row } = self.shared.table().find(planned);
         let mut work = Work::new(Demand { samples: 1, workers: 1, rank: 0 });
         work.plan = BatchPlan::of_one(planned, sweep);
         work.plan.keep_of_last = keep;

@@ -3,11 +3,26 @@
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, BatchShare, BatchSlot, Cursor, Demand};
 
-use super::PipelineConfig;
 use crate::arrays::Arrays;
-use crate::block::Resident;
+use crate::block::{BlockId, Resident};
 use crate::fault::Charge;
 use crate::pack::Item;
+
+/// The number of a ticket: that of its minibatch in the order of the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TicketId(u64);
+
+impl TicketId {
+    /// The `n`-th number after this one.
+    pub(super) fn after(self, n: usize) -> TicketId {
+        TicketId(self.0 + n as u64)
+    }
+
+    /// How many numbers lie between another one and this one, unless this one is earlier.
+    pub(super) fn since(self, other: TicketId) -> Option<usize> {
+        usize::try_from(self.0.checked_sub(other.0)?).ok()
+    }
+}
 
 /// What a planned minibatch needs.
 pub(super) struct Work {
@@ -21,11 +36,11 @@ pub(super) struct Work {
     /// Sequences of the global minibatch that others deliver and whose faults count all the same.
     pub(super) others: Vec<Item>,
     /// The blocks needed, each once.
-    pub(super) blocks: Vec<u32>,
+    pub(super) blocks: Vec<BlockId>,
     /// Those of them that are in memory.
     pub(super) held: Vec<Option<Held>>,
     /// Blocks that this sweep does not come back to after this minibatch.
-    pub(super) retired: Vec<u32>,
+    pub(super) retired: Vec<BlockId>,
     /// Samples that each stream of the minibatch has, at most.
     pub(super) samples: usize,
     /// Bytes that the minibatch will have, as far as the plan tells.
@@ -59,6 +74,11 @@ impl Work {
         self.held.clear();
         self.retired.clear();
     }
+
+    /// Bytes of memory that the minibatch holds, once it is made.
+    pub(super) fn memory(&self) -> usize {
+        self.packed.as_ref().map_or(0, |packed| packed.arrays.memory())
+    }
 }
 
 /// A block in memory, and the line it begins at. Holding it keeps it there.
@@ -70,34 +90,61 @@ pub(super) struct Held {
 /// Where a ticket stands.
 enum Stage {
     /// For the blocks it does not hold yet, so many of which are still to come.
-    Waiting { work: Box<Work>, missing: usize, failed: Option<FailedBlock> },
+    Waiting { work: Box<Work>, missing: usize, failed: Option<Box<FailedBlock>> },
     /// A worker makes it.
     Making,
     /// It can be handed out.
     Done(Outcome),
 }
 
-/// A block that could not be loaded, by its place among those of a ticket: the first one, whichever failed first.
-type FailedBlock = Box<(u32, Error)>;
+/// A block that could not be loaded: the first one among those of a ticket, whichever failed first.
+struct FailedBlock {
+    at: u32,
+    error: Error,
+}
+
+/// What keeps a ticket from being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub(super) sequences: usize,
+    pub(super) missing_blocks: usize,
+}
+
+/// A minibatch that is being made, and the bytes that it takes meanwhile.
+pub(super) struct Started {
+    pub(super) work: Box<Work>,
+    pub(super) cost: usize,
+}
 
 /// A planned minibatch.
 pub(super) struct Ticket {
     stage: Stage,
     /// Bytes that the minibatch will have, as far as the plan tells; the memory limit at most, as it is refused then.
-    pub(super) bytes: usize,
+    bytes: usize,
     /// Bytes that it takes since it is being made.
-    pub(super) charged: usize,
+    charged: usize,
 }
 
 impl Ticket {
-    pub(super) fn waiting(work: Box<Work>, setup: &PipelineConfig) -> Ticket {
+    /// A ticket that waits for the blocks that it does not hold. More than `most` bytes are refused.
+    pub(super) fn waiting(work: Box<Work>, most: usize) -> Ticket {
         let missing = work.held.iter().filter(|h| h.is_none()).count();
-        let bytes = work.bytes.min(setup.memory_limit as u64) as usize;
+        let bytes = work.bytes.min(most as u64) as usize;
         Ticket { bytes, charged: 0, stage: Stage::Waiting { work, missing, failed: None } }
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
         Ticket { stage: Stage::Done(outcome), bytes: 0, charged: 0 }
+    }
+
+    /// Bytes that the minibatch will have, as far as the plan tells.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes that it takes since it is being made.
+    pub(super) fn charged(&self) -> usize {
+        self.charged
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -123,37 +170,41 @@ impl Ticket {
         *missing -= 1;
         match answer {
             Ok(held) => work.held[at as usize] = Some(held),
-            Err(_) if failed.as_ref().is_some_and(|first| first.0 < at) => {}
-            Err(error) => *failed = Some(Box::new((at, error.clone()))),
+            Err(_) if failed.as_ref().is_some_and(|first| first.at < at) => {}
+            Err(error) => *failed = Some(Box::new(FailedBlock { at, error: error.clone() })),
         }
         if *missing > 0 {
             return false;
         }
         if let Some(first) = failed.take() {
-            self.finish(Outcome::Failed(first.1));
+            self.stage = Stage::Done(Outcome::Failed(first.error));
         }
         true
     }
 
-    /// Bytes that it will take while it is made: what is not in memory is decoded beside it, part by part.
-    pub(super) fn cost(&self, setup: &PipelineConfig) -> usize {
+    /// Bytes that it will take while it is made: what is not in memory is decoded beside it, in parts of about so many bytes.
+    pub(super) fn cost(&self, part_bytes: usize) -> usize {
         match &self.stage {
-            Stage::Waiting { missing: 1.., .. } => self.bytes + self.bytes.min(setup.part_bytes()),
+            Stage::Waiting { missing: 1.., .. } => self.bytes + self.bytes.min(part_bytes),
             _ => self.bytes,
         }
     }
 
-    /// Sequences and missing blocks, while it waits.
-    pub(super) fn wait(&self) -> Option<(usize, usize)> {
+    /// What it waits for, while it does.
+    pub(super) fn wait(&self) -> Option<Wait> {
         let Stage::Waiting { work, missing, .. } = &self.stage else { return None };
-        Some((work.items.len(), *missing))
+        Some(Wait { sequences: work.items.len(), missing_blocks: *missing })
     }
 
     /// Takes the work and its inputs, to make the minibatch. Sequences of blocks that are missing are fetched by themselves, also
     /// where a block could not be loaded: maybe for bytes that the minibatch does not need.
-    pub(super) fn start(&mut self) -> Option<Box<Work>> {
+    pub(super) fn start(&mut self, part_bytes: usize) -> Option<Started> {
+        let cost = self.cost(part_bytes);
         match std::mem::replace(&mut self.stage, Stage::Making) {
-            Stage::Waiting { work, .. } => Some(work),
+            Stage::Waiting { work, .. } => {
+                self.charged = cost;
+                Some(Started { work, cost })
+            }
             other => {
                 self.stage = other;
                 None
@@ -161,8 +212,10 @@ impl Ticket {
         }
     }
 
-    pub(super) fn finish(&mut self, outcome: Outcome) {
+    /// The minibatch has been made, and takes so many bytes; returns what it took meanwhile.
+    pub(super) fn finish(&mut self, outcome: Outcome, bytes: usize) -> usize {
         self.stage = Stage::Done(outcome);
+        std::mem::replace(&mut self.charged, bytes)
     }
 }
 
@@ -220,7 +273,7 @@ mod tests {
         let mut ticket = waiting(2);
         assert!(!ticket.answer(1, Ok(held())));
         assert!(ticket.answer(0, Ok(held())));
-        assert!(!ticket.is_done() && ticket.start().is_some());
+        assert!(!ticket.is_done() && ticket.start(0).is_some());
     }
 
     #[test]

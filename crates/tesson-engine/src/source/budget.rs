@@ -7,21 +7,12 @@ use tesson_plan::Bucketing;
 
 use super::Source;
 use crate::block::{BlockSizes, WholeChunks};
+use crate::memory_budget::Budget;
 use crate::refusal::EngineRefusal;
 use crate::samples::dense_bytes;
 
 /// Memory for everything together where nothing else is asked for: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
-
-/// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
-const RUN_BYTES: u64 = 512 << 10;
-
-/// Storage bytes of a block that stays in memory for random access, where memory allows: few enough for the threads to
-/// share them out, so many that a minibatch of sequences from everywhere touches few blocks, and large pages of memory.
-const BLOCK_BYTES: u64 = 8 << 20;
-
-/// Blocks that a corpus is divided into at least, where they are larger than what is decoded at once.
-const BLOCKS: u64 = 16;
 
 /// A chunk is small if it has at most this part of the limit.
 const SMALL_CHUNK: u64 = 32;
@@ -30,42 +21,6 @@ const SMALL_CHUNK: u64 = 32;
 /// set aside for columns that grow stays unused, and so does the end of each page of packed sequences.
 const COLUMNS: u64 = 9;
 const PACKED: u64 = 9;
-
-/// Minibatches packed in advance take this much at most.
-const PREFETCH_BYTES: u64 = 8 << 20;
-
-/// What the allocator holds beside what it has given out: this part of the limit, and so many bytes at most.
-const ALLOCATOR_SHARE: u64 = 16;
-const ALLOCATOR_BYTES: u64 = 64 << 20;
-
-/// How memory is divided, in bytes.
-pub(super) struct Budget {
-    pub(super) blocks: u64,
-    pub(super) prefetch: u64,
-    pub(super) run_bytes: u64,
-    pub(super) block_bytes: u64,
-    pub(super) chunk_pool: u64,
-}
-
-impl Budget {
-    pub(super) fn of(bytes: u64, threads: usize) -> Budget {
-        let prefetch = (bytes / 8).min(PREFETCH_BYTES);
-        let run_bytes = (bytes / (32 * threads as u64)).clamp(1, RUN_BYTES);
-        let block_bytes = (bytes / (64 * threads as u64)).clamp(run_bytes, BLOCK_BYTES.max(run_bytes));
-        // Each worker holds a byte run's text and its columns, and what is packed of a block; as much lies ready to be
-        // reused, or more, since byte runs may be larger than they are meant to be.
-        let scratch = (4 * run_bytes + block_bytes) * (1 + threads as u64);
-        let chunk_pool = (4 * run_bytes * (1 + threads as u64)).max(bytes / 16);
-        let allocator = (bytes / ALLOCATOR_SHARE).min(ALLOCATOR_BYTES);
-        let blocks = bytes - (2 * prefetch + scratch + chunk_pool + allocator).min(bytes);
-        Budget { blocks, prefetch, run_bytes, block_bytes, chunk_pool }
-    }
-
-    /// Bytes of a block of a corpus of so many: of a small one there are enough blocks for all threads, too.
-    pub(super) fn block_bytes_of(&self, storage: u64) -> u64 {
-        (storage / BLOCKS).clamp(self.run_bytes, self.block_bytes)
-    }
-}
 
 impl Source {
     /// Bytes of dense values that a sample has in all streams of a minibatch together while it is fetched.

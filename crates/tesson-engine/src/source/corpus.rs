@@ -6,10 +6,10 @@ use tesson_core::{DataError, Defects, Error, IndexCache, Indexed, LeftOut, PartF
 use tesson_plan::JoinReport;
 
 use super::Source;
-use super::budget::Budget;
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
 use crate::join::{self, IndexedSource};
+use crate::memory_budget::Budget;
 use crate::threads::Threads;
 
 impl Source {

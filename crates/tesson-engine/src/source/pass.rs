@@ -10,11 +10,10 @@ use tesson_plan::{Cursor, Limit};
 use tracing::Span;
 
 use super::Source;
-use super::budget::Budget;
-use crate::deliver::{decode_room, run_room};
 use crate::executor::{OrderedJobs, no_thread};
 use crate::fault;
 use crate::fetch::Resources;
+use crate::memory_budget::{Budget, decode_room, run_room};
 use crate::pack;
 use crate::refusal::EngineRefusal;
 use crate::stats::Counters;

@@ -6,10 +6,13 @@ use tesson_core::{Error, Indexed};
 use tesson_plan::{Planner, Sharing};
 
 use super::Source;
-use super::budget::Budget;
 use crate::block::BlockTable;
-use crate::deliver::{CorpusIndex, LengthRule, Pipeline, PipelineConfig, PlanningContext};
+use crate::deliver::{
+    CorpusIndex, IndexedBlocks, LengthRule, Pipeline, PipelineConfig, PipelineMemory, PlanningContext,
+    Reading, SampleBytes,
+};
 use crate::executor::Interrupt;
+use crate::memory_budget::Budget;
 use crate::sample_room::SampleRoom;
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
@@ -50,8 +53,9 @@ impl Source {
             Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.run_bytes, whole)));
         let by_row =
             shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage);
-        let corpus_index = CorpusIndex::Indexed { index: indexed.index, corpus: indexed.corpus, table };
-        self.pipeline = Some(self.pipeline_of(corpus_index, &budget, retain, by_row));
+        let blocks = IndexedBlocks { index: indexed.index, corpus: indexed.corpus, table };
+        let reading = Reading { prefetch: self.prefetch, retain, by_row };
+        self.pipeline = Some(self.pipeline_of(CorpusIndex::Indexed(blocks), budget, reading));
         Ok(())
     }
 
@@ -105,16 +109,11 @@ impl Source {
         let budget = Budget::of(self.memory_limit, self.threads);
         let storage = if self.resources.are_named() { u64::MAX } else { self.resources.bytes() };
         let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
-        self.pipeline_of(CorpusIndex::Growing, &budget, retain, false)
+        let reading = Reading { prefetch: self.prefetch, retain, by_row: false };
+        self.pipeline_of(CorpusIndex::Growing, budget, reading)
     }
 
-    fn pipeline_of(
-        &self,
-        corpus_index: CorpusIndex,
-        budget: &Budget,
-        retain: bool,
-        by_row: bool,
-    ) -> Pipeline {
+    fn pipeline_of(&self, corpus_index: CorpusIndex, budget: Budget, reading: Reading) -> Pipeline {
         let mut spec = self.plan.clone();
         if self.truncated.is_some() {
             // It delivers sequences, and steps are made of rows.
@@ -127,26 +126,22 @@ impl Source {
             transforms: self.transforms.clone(),
             resources: self.resources.clone(),
             counters: self.counters.clone(),
-            process_memory: self.process_memory.clone(),
             canceller: self.canceller.clone(),
             threads: self.threads,
-            memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
-            sample_room: Arc::new(SampleRoom::new(self.memory_limit, self.threads)),
-            block_budget: budget.blocks as usize,
-            prefetch_bytes: budget.prefetch as usize,
-            prefetch: self.prefetch,
-            retain,
-            by_row,
+            memory: PipelineMemory {
+                limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
+                budget,
+                sample_room: Arc::new(SampleRoom::new(self.memory_limit, self.threads)),
+                process: self.process_memory.clone(),
+            },
+            reading,
             length_rule: match (self.frame_mode, &self.truncated) {
                 (true, _) => LengthRule::Frames,
                 (false, Some(_)) => LengthRule::Equal,
                 (false, None) => LengthRule::Any,
             },
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
-            sample_bytes: self.sample_bytes(),
-            made_sample_bytes: self.transforms.sample_bytes(),
-            run_bytes: budget.run_bytes,
-            chunk_pool_bytes: budget.chunk_pool as usize,
+            sample_bytes: SampleBytes { fetched: self.sample_bytes(), made: self.transforms.sample_bytes() },
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
         let planner = Planner::new(spec).with_most_sequences(most);

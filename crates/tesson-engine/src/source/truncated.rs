@@ -18,7 +18,8 @@ use tesson_plan::{
 use super::Source;
 use super::equal_steps::{self, StepProgress};
 use crate::arrays::Arrays;
-use crate::deliver::{Packed, Taken, largest_batch, limit_for};
+use crate::deliver::{Packed, Taken};
+use crate::memory_budget::{largest_batch, limit_for};
 use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
 use crate::refusal::EngineRefusal;

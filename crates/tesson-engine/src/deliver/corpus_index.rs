@@ -1,0 +1,74 @@
+//! What minibatches are read from: a corpus that is indexed, or one whose index grows while it is read in order.
+
+use std::sync::Arc;
+
+use tesson_core::{ChunkAccess, Corpus, Index};
+
+use crate::block::BlockTable;
+
+/// A corpus with its complete index, divided into blocks.
+#[derive(Clone)]
+pub(crate) struct IndexedBlocks {
+    pub(crate) index: Arc<Index>,
+    pub(crate) corpus: Arc<dyn Corpus>,
+    pub(crate) table: Arc<BlockTable>,
+}
+
+impl IndexedBlocks {
+    /// Whether fetching a few sequences reads less than loading their blocks.
+    pub(super) fn reads_rows(&self) -> bool {
+        self.corpus.facts().access != ChunkAccess::WholeOnly && !self.table.has_large_whole()
+    }
+}
+
+/// What the corpus is read from.
+#[derive(Clone)]
+pub(crate) enum CorpusIndex {
+    /// An index is complete.
+    Indexed(IndexedBlocks),
+    /// The index grows with what is decoded, in order.
+    Growing,
+}
+
+impl CorpusIndex {
+    /// The blocks, where an index is complete.
+    pub(super) fn blocks(&self) -> Option<&IndexedBlocks> {
+        match self {
+            CorpusIndex::Indexed(blocks) => Some(blocks),
+            CorpusIndex::Growing => None,
+        }
+    }
+
+    /// The blocks of a corpus that is read by them.
+    pub(super) fn indexed(&self) -> &IndexedBlocks {
+        self.blocks().expect("growing corpora are read in runs")
+    }
+
+    /// Storage bytes and sequences, 0 where the index still grows.
+    pub(super) fn size(&self) -> CorpusSize {
+        let Some(IndexedBlocks { index, table, .. }) = self.blocks() else { return CorpusSize::default() };
+        let storage = (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum();
+        CorpusSize { storage, n_sequences: index.n_sequences(), n_blocks: table.len() }
+    }
+}
+
+/// How large an indexed corpus is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CorpusSize {
+    /// Storage bytes.
+    pub(super) storage: u64,
+    pub(super) n_sequences: u64,
+    pub(super) n_blocks: usize,
+}
+
+impl CorpusSize {
+    /// Storage bytes of a sequence, on the average.
+    pub(super) fn of_sequence(self) -> u64 {
+        self.storage / self.n_sequences.max(1)
+    }
+
+    /// Storage bytes of a block, on the average.
+    pub(super) fn of_block(self) -> u64 {
+        self.storage / self.n_blocks.max(1) as u64
+    }
+}

@@ -1,0 +1,288 @@
+//! Where planning stands: the planner, unless a thread is planning, and what it plans on.
+
+use tesson_core::Index;
+use tesson_plan::{Cursor, Demand, Planned, Planner};
+
+use super::PipelineConfig;
+use super::corpus_index::CorpusIndex;
+use super::growth::Growth;
+use super::ticket::Work;
+use crate::block::{BlockId, BlockRow};
+use crate::pack::Item;
+
+/// Minibatches of up to so many bytes count as that, without a look at their sequences.
+const SMALL_BATCH: u64 = 256 << 10;
+
+/// Where planning stands.
+pub(super) struct Planning {
+    /// The planner, unless a thread is planning.
+    context: Option<Box<PlanningContext>>,
+    /// Changes whenever what was planned is discarded.
+    generation: u64,
+    /// Whether there is something to plan: a demand is known.
+    running: bool,
+    /// The plan has come to its end, or to an error.
+    over: bool,
+    /// Where the plan stands after the last minibatch handed out.
+    delivered: Cursor,
+    /// Memory of minibatches that have been made, for the next plans.
+    #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
+    works: Vec<Box<Work>>,
+}
+
+impl Planning {
+    pub(super) fn new(context: PlanningContext) -> Planning {
+        Planning {
+            context: Some(Box::new(context)),
+            generation: 0,
+            running: false,
+            over: false,
+            delivered: Cursor::default(),
+            works: Vec::new(),
+        }
+    }
+
+    /// What was planned before this number changed has been discarded.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether no thread is planning.
+    pub(super) fn is_free(&self) -> bool {
+        self.context.is_some()
+    }
+
+    /// Whether nothing more will be planned.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether a thread that plans would find something to do.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.running && !self.over
+    }
+
+    /// Takes the planner, unless another thread has it. Its index is brought up to date with what has been decoded.
+    pub(super) fn take(&mut self, growth: Option<&mut Growth>) -> Option<Box<PlanningContext>> {
+        let mut context = self.context.take()?;
+        context.works.append(&mut self.works);
+        if let Some(growth) = growth {
+            context.grow(growth);
+        }
+        Some(context)
+    }
+
+    /// The same to plan on from what has been delivered.
+    pub(super) fn take_to_plan(&mut self, growth: Option<&mut Growth>) -> Option<Box<PlanningContext>> {
+        let mut context = self.take(growth)?;
+        context.planner.released(self.delivered);
+        Some(context)
+    }
+
+    /// Gives the planner back after planning.
+    pub(super) fn give_back(&mut self, context: Box<PlanningContext>) {
+        self.context = Some(context);
+    }
+
+    /// Gives the planner back after it has been moved; it goes on from there if there is a demand.
+    pub(super) fn begin(&mut self, context: Box<PlanningContext>, has_demand: bool) {
+        self.delivered = context.planner.cursor();
+        self.context = Some(context);
+        self.running = has_demand;
+    }
+
+    /// What was planned is discarded.
+    pub(super) fn discard(&mut self) {
+        self.generation += 1;
+        self.running = false;
+        self.over = false;
+    }
+
+    /// The plan has come to its end, or it has not.
+    pub(super) fn set_over(&mut self, over: bool) {
+        self.over = over;
+    }
+
+    /// A minibatch has been handed out, after which the plan stands here.
+    pub(super) fn deliver(&mut self, after: Cursor, work: Box<Work>) {
+        self.delivered = after;
+        self.recycle(work);
+    }
+
+    /// Gives the memory of a minibatch back.
+    pub(super) fn recycle(&mut self, work: Box<Work>) {
+        self.works.push(work);
+    }
+}
+
+/// The last plan that needs a block.
+#[derive(Clone, Copy, Default)]
+struct Stamp {
+    /// The plan's serial number, from 1; 0 where no plan of the block's sweep needed it before the last ones.
+    plan: u64,
+    /// The block's number among those of the plan.
+    at: u32,
+}
+
+/// The planner and what it plans on: taken out of the state while a thread plans.
+pub(crate) struct PlanningContext {
+    planner: Planner,
+    corpus_index: CorpusIndex,
+    /// The index while it grows.
+    grown: Index,
+    demand: Demand,
+    /// For each block.
+    stamps: Vec<Stamp>,
+    /// The number of plans so far.
+    serial: u64,
+    /// Blocks that no plan of their sweep needed before the last ones.
+    fresh: Vec<BlockId>,
+    /// Memory for the chunks that a sweep does not come back to.
+    retired_chunks: Vec<u32>,
+    /// Memory of minibatches that have been made.
+    #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
+    works: Vec<Box<Work>>,
+}
+
+impl PlanningContext {
+    pub(crate) fn new(planner: Planner, corpus_index: CorpusIndex) -> PlanningContext {
+        PlanningContext {
+            planner,
+            corpus_index,
+            grown: Index::new(),
+            demand: Demand { samples: 1, workers: 1, rank: 0 },
+            stamps: Vec::new(),
+            serial: 0,
+            fresh: Vec::new(),
+            retired_chunks: Vec::new(),
+            works: Vec::new(),
+        }
+    }
+
+    /// What it plans on.
+    pub(super) fn corpus_index(&self) -> &CorpusIndex {
+        &self.corpus_index
+    }
+
+    /// Whose minibatches are planned, and of which size.
+    pub(super) fn demand(&self) -> Demand {
+        self.demand
+    }
+
+    pub(super) fn set_demand(&mut self, demand: Demand) {
+        self.demand = demand;
+    }
+
+    /// The planner beside the index it plans on.
+    pub(super) fn parts(&mut self) -> (&mut Planner, &Index) {
+        match &self.corpus_index {
+            CorpusIndex::Indexed(blocks) => (&mut self.planner, &blocks.index),
+            CorpusIndex::Growing => (&mut self.planner, &self.grown),
+        }
+    }
+
+    /// Memory for the next minibatch.
+    pub(super) fn work(&mut self) -> Box<Work> {
+        self.works.pop().unwrap_or_else(|| Box::new(Work::new(self.demand)))
+    }
+
+    /// Gives memory back that no minibatch was planned into.
+    pub(super) fn recycle(&mut self, work: Box<Work>) {
+        self.works.push(work);
+    }
+
+    /// Blocks that no plan of their sweep needed before those since the last call.
+    pub(super) fn take_fresh(&mut self) -> Vec<BlockId> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Brings the index up to date with what has been decoded.
+    fn grow(&mut self, growth: &mut Growth) {
+        for grown in growth.take_fresh() {
+            self.grown.push(grown.lengths, grown.bytes);
+        }
+        if growth.is_sealed() && !self.grown.is_complete() {
+            self.grown.seal();
+        }
+    }
+
+    /// Finds the blocks of a plan.
+    pub(super) fn prepare(&mut self, work: &mut Work, charge_foreign: bool) {
+        self.serial += 1;
+        work.demand = self.demand;
+        work.clear();
+        self.items(&work.plan.own, &mut work.items, &mut work.blocks);
+        if charge_foreign {
+            self.items(&work.plan.foreign, &mut work.others, &mut work.blocks);
+        }
+        let mut retired = std::mem::take(&mut self.retired_chunks);
+        let (planner, index) = self.parts();
+        // An index that still grows has not been passed once.
+        let after = work.plan.after;
+        work.passed = after.sweep.saturating_mul(index.n_sequences()).saturating_add(after.sequence);
+        retired.clear();
+        planner.take_retired(index, &mut retired);
+        match &self.corpus_index {
+            CorpusIndex::Indexed(blocks) => {
+                work.retired.extend(retired.iter().flat_map(|&chunk| blocks.table.blocks(chunk)));
+            }
+            CorpusIndex::Growing => work.retired.extend(retired.iter().copied().map(BlockId)),
+        }
+        self.retired_chunks = retired;
+        for block in &work.retired {
+            if let Some(stamp) = self.stamps.get_mut(block.index()) {
+                *stamp = Stamp::default();
+            }
+        }
+    }
+
+    /// Finds out how many samples a minibatch has, and how many bytes, about. Where that is little whatever it holds, what
+    /// was asked for counts; sparse values take about as much as their storage.
+    pub(super) fn measure(&mut self, work: &mut Work, setup: &PipelineConfig) {
+        let own = &work.plan.own;
+        let (_, index) = self.parts();
+        let made = setup.sample_bytes.made;
+        let most = work.demand.samples.saturating_mul(made);
+        let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+        let (samples, dense) = match most <= SMALL_BATCH {
+            true => (u64::MAX, most),
+            false => {
+                let samples = own.iter().map(length).sum::<u64>();
+                (samples, samples.saturating_mul(made))
+            }
+        };
+        work.samples = usize::try_from(samples).unwrap_or(usize::MAX);
+        work.bytes = dense;
+        if let Some(first) = own.first().filter(|_| setup.has_sparse()) {
+            let chunk = index.chunk(first.chunk as usize);
+            work.bytes = dense.max(own.len() as u64 * (chunk.bytes / u64::from(chunk.n_sequences.max(1))));
+        }
+    }
+
+    /// Where the planned sequences lie: appended to `items`, and the blocks that are new to `blocks`.
+    fn items(&mut self, planned: &[Planned], items: &mut Vec<Item>, blocks: &mut Vec<BlockId>) {
+        for &p in planned {
+            let BlockRow { block, row } = self.find(p);
+            if self.stamps.len() <= block.index() {
+                self.stamps.resize(block.index() + 1, Stamp::default());
+            }
+            let stamp = &mut self.stamps[block.index()];
+            if stamp.plan != self.serial {
+                if stamp.plan == 0 {
+                    self.fresh.push(block);
+                }
+                *stamp = Stamp { plan: self.serial, at: blocks.len() as u32 };
+                blocks.push(block);
+            }
+            items.push(Item { held: stamp.at, row });
+        }
+    }
+
+    /// The block that holds a sequence, and where it lies in it.
+    fn find(&self, planned: Planned) -> BlockRow {
+        match &self.corpus_index {
+            CorpusIndex::Indexed(blocks) => blocks.table.find(planned),
+            CorpusIndex::Growing => BlockRow { block: BlockId(planned.chunk), row: planned.sequence },
+        }
+    }
+}
