@@ -54,8 +54,8 @@ pub use report::fault_facts;
 pub use sample_room::SampleRoom;
 pub use samples::{SampleValues, Samples, StreamBatch};
 pub use source::{
-    DEFAULT_MEMORY_LIMIT, FaultRules, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source,
-    SourceSpec, StatsReader, StepSequence, SweepSequence, TruncatedPlan, TruncationSpec,
+    DEFAULT_MEMORY_LIMIT, FaultRules, KeyDelivery, PlannedStep, Purpose, RunCalls, RuntimeSpec, Shown,
+    ShownKey, Source, SourceSpec, StatsReader, StepSequence, SweepSequence, TruncatedPlan, TruncationSpec,
 };
 pub use stats::Stats;
 pub use tesson_memory::pool::Buffer;

@@ -9,6 +9,7 @@ mod open;
 mod pass;
 mod pipeline;
 mod plan;
+mod position;
 mod show;
 mod steps;
 mod truncated;
@@ -18,9 +19,7 @@ use std::sync::Arc;
 
 use tesson_core::{Error, Index, ResumeError, StreamInfo};
 use tesson_memory::process_memory::ProcessMemory;
-use tesson_plan::{
-    Bucketing, Cursor, Demand, Fingerprint, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing,
-};
+use tesson_plan::{Bucketing, Cursor, Demand, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing};
 
 use crate::deliver::{Packed, Pipeline, Taken};
 use crate::executor::{Canceller, ProcessGuard};
@@ -28,12 +27,13 @@ use crate::fetch::Resources;
 use crate::join::{IndexedSource, JoinRules, Parts};
 use crate::minibatch::Minibatch;
 use crate::refusal::EngineRefusal;
-use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::transform::{DRAWS_VERSION, Transforms};
 pub use budget::DEFAULT_MEMORY_LIMIT;
+use faults::FaultLedger;
 pub use faults::FaultRules;
-pub use open::{Purpose, SourceSpec};
+pub use open::{Purpose, RuntimeSpec, SourceSpec};
+use position::Position;
 pub use show::{Shown, ShownKey};
 pub use steps::{KeyDelivery, PlannedStep, RunCalls, StepSequence};
 use truncated::Truncated;
@@ -41,47 +41,42 @@ pub use truncated::{SweepSequence, TruncatedPlan, TruncationSpec};
 
 /// Reads a corpus in minibatches.
 pub struct Source {
-    parts: Parts,
-    join: JoinRules,
-    /// The streams as they are stored.
-    stored: Vec<Arc<StreamInfo>>,
-    /// The streams as they are handed out: transformed.
-    streams: Vec<Arc<StreamInfo>>,
-    transforms: Arc<Transforms>,
+    corpus: SourceCorpus,
+    streams: SourceStreams,
+    plan: PlanSpec,
+    frame_mode: bool,
+    runtime: RuntimeSpec,
+    faults: FaultLedger,
+    position: Position,
+    /// The hash of options in states of releases whose transforms drew other random numbers.
+    former_options: Option<u64>,
     resources: Arc<Resources>,
     counters: Arc<Counters>,
     process_memory: Arc<ProcessMemory>,
     canceller: Canceller,
-    plan: PlanSpec,
-    /// Sequences with these keys are left out; which ones is known when the corpus is indexed.
-    exclude_keys: Vec<String>,
-    frame_mode: bool,
-    memory_limit: u64,
-    threads: usize,
-    prefetch: bool,
-    fingerprint: Arc<Fingerprint>,
-    /// The hash of options in states of releases whose transforms drew other random numbers.
-    former_options: Option<u64>,
-    joint: Option<IndexedSource>,
     /// The slots of truncated reading; a call that works on them takes them out.
     truncated: Option<Box<Truncated>>,
     pipeline: Option<Pipeline>,
-    /// What the last call asked for, if the pipeline works on it.
-    demand: Option<Demand>,
-    /// What an interrupted call asked for, where its minibatch may have drawn its random numbers already.
-    interrupted: Option<Demand>,
-    /// The state after the last minibatch handed out.
-    state: ResumeState,
-    /// The state before it, until the source moves elsewhere.
-    before: Option<ResumeState>,
-    ended: bool,
-    /// The state that was restored, if nothing has been read since: the workers must be those it was saved for.
-    restored: Option<Box<ResumeState>>,
-    failed: Option<Error>,
     process: ProcessGuard,
-    /// Share of the sequences that may be faulty.
-    fault_share: f64,
-    report: Option<Report>,
+}
+
+/// What a source reads.
+struct SourceCorpus {
+    parts: Parts,
+    join: JoinRules,
+    /// Sequences with these keys are left out; which ones is known when the corpus is indexed.
+    exclude_keys: Vec<String>,
+    /// All parts with their indexes, once that was asked for.
+    joint: Option<IndexedSource>,
+}
+
+/// The streams of a source, and what is done with their samples.
+struct SourceStreams {
+    /// The streams as they are stored.
+    stored: Vec<Arc<StreamInfo>>,
+    /// The streams as they are handed out: transformed.
+    delivered: Vec<Arc<StreamInfo>>,
+    transforms: Arc<Transforms>,
 }
 
 impl Drop for Source {
@@ -104,7 +99,7 @@ impl StatsReader {
 impl Source {
     /// The streams, in the order of the configuration.
     pub fn streams(&self) -> &[Arc<StreamInfo>] {
-        &self.streams
+        &self.streams.delivered
     }
 
     /// The files that it reads, as the configuration names them.
@@ -120,7 +115,7 @@ impl Source {
     /// The time from one sample to the next, in units of 100 ns, where the first deserializer's samples are frames of
     /// recordings.
     pub fn frame_period(&self) -> Option<u32> {
-        self.parts.primary().facts().frame_period
+        self.corpus.parts.primary().facts().frame_period
     }
 
     /// What has been done so far.
@@ -140,7 +135,7 @@ impl Source {
 
     /// The state after the last minibatch handed out.
     pub fn state(&self) -> &ResumeState {
-        &self.state
+        self.position.state()
     }
 
     /// The next minibatch of `samples` samples, for a single worker; `None` at the end of the data.
@@ -173,13 +168,10 @@ impl Source {
     ) -> Result<Option<Minibatch>, Error> {
         self.check_process()?;
         demand.validate()?;
-        if let Some(e) = &self.failed {
-            return Err(e.clone());
-        }
-        if self.ended {
+        if !self.position.may_continue()? {
             return Ok(None);
         }
-        if self.interrupted.is_some_and(|other| other != demand) {
+        if self.position.was_interrupted_otherwise(demand) {
             self.check_draws("an interrupted call has to be repeated before one of another size or rank")?;
         }
         let sweeps = self.local_sweeps();
@@ -191,7 +183,7 @@ impl Source {
             }
             None => self.next_whole(demand, interrupted),
         };
-        self.interrupted = matches!(next, Err(Error::Cancelled)).then_some(demand);
+        self.position.note_interruption(matches!(next, Err(Error::Cancelled)).then_some(demand));
         if let Ok(Some(minibatch)) = &mut next {
             let ended = self.local_sweeps().zip(sweeps).map(|(after, before)| after.saturating_sub(before));
             minibatch.sweeps_ended = ended.unwrap_or(minibatch.sweep_end.into());
@@ -205,12 +197,7 @@ impl Source {
     /// Returns whether that was possible: not where another minibatch was handed out since, nor where random draws are
     /// CNTK's, which go on. Its faults are charged, and written to the quarantine, again.
     pub fn put_back(&mut self, after: &ResumeState) -> bool {
-        if self.state != *after || self.transforms.draw_in_order() {
-            return false;
-        }
-        let Some(before) = self.before.take() else { return false };
-        (self.state, self.ended, self.demand) = (before, false, None);
-        true
+        !self.streams.transforms.draw_in_order() && self.position.put_back(after)
     }
 
     /// The next minibatch of whole sequences.
@@ -220,14 +207,14 @@ impl Source {
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Minibatch>, Error> {
         loop {
-            if self.demand != Some(demand) {
+            if self.position.demand() != Some(demand) {
                 self.retarget(demand, interrupted)?;
             }
             let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
             return match pipeline.take(interrupted) {
                 Ok(Taken::Made(packed)) => self.deliver(packed),
                 Ok(Taken::End) => {
-                    self.ended = true;
+                    self.position.end();
                     Ok(None)
                 }
                 Ok(Taken::Outgrown) => {
@@ -237,17 +224,17 @@ impl Source {
                 Err(Error::Cancelled) => Err(Error::Cancelled),
                 Err(Error::Usage(e)) => {
                     // Another size may do: it begins where this one would have.
-                    self.demand = None;
+                    self.position.lose_aim();
                     Err(e.into())
                 }
-                Err(e) => Err(self.failed.insert(e).clone()),
+                Err(e) => Err(self.position.fail(e)),
             };
         }
     }
 
     /// Resumes after a minibatch that failed, leaving it out.
     pub fn skip_failed(&mut self) {
-        self.failed = None;
+        self.position.forget_failure();
     }
 
     /// Refuses a state of a release whose transforms drew other random numbers.
@@ -283,19 +270,13 @@ impl Source {
         self.check_process()?;
         self.check_resumable()?;
         self.check_draws_version(state)?;
-        state.check(&self.fingerprint)?;
-        self.demand = None;
+        state.check(self.position.fingerprint())?;
+        self.position.lose_aim();
         let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, None))?;
-        self.failed = None;
-        self.before = None;
-        self.ended = false;
-        self.restored = Some(Box::new(state.clone()));
-        self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
-        self.state.consumed = state.consumed.clone();
+        self.position.restore(state, cursor);
         if let Some(truncated) = &mut self.truncated {
-            truncated.restore(state, &mut self.state);
+            truncated.restore(state, &mut self.position);
         }
-        self.state.share = state.share;
         Ok(())
     }
 
@@ -308,7 +289,7 @@ impl Source {
     }
 
     fn check_draws(&self, what: &'static str) -> Result<(), Error> {
-        match self.transforms.draw_in_order() {
+        match self.streams.transforms.draw_in_order() {
             true => Err(EngineRefusal::DrawsOfHistory { what }.into()),
             false => Ok(()),
         }
@@ -326,15 +307,13 @@ impl Source {
 
     /// Makes the pipeline work for a demand, after the last minibatch handed out.
     fn retarget(&mut self, demand: Demand, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
-        if let Some(state) = &self.restored {
-            state.check_share(demand)?;
-        }
-        if self.counts_by_rank(demand) && self.joint.is_none() {
+        self.position.check_share(demand)?;
+        if self.counts_by_rank(demand) && self.corpus.joint.is_none() {
             self.stop_growing(interrupted)?;
         }
-        let from = self.restored.as_deref().unwrap_or(&self.state).clone();
+        let from = self.position.begins_at().clone();
         // If the demand is refused nothing is under way, and the next call retargets again.
-        self.demand = None;
+        self.position.lose_aim();
         let started = self.counters.read().minibatches > 0 || from.cursor != Cursor::default();
         let cursor = self.seek(Some(demand), interrupted, |planner, index| match started {
             true => planner.restore(index, &from, Some(demand)),
@@ -342,12 +321,10 @@ impl Source {
         })?;
         self.warn_if_without_data(demand);
         self.warn_of_other_buckets(demand);
-        self.demand = Some(demand);
-        self.restored = None;
-        self.state.cursor = cursor;
+        self.position.aim(demand, cursor);
         if self.is_without_data(demand) {
             // It stands at the end, which is that of this rank alone.
-            self.state = self.state_at(cursor, self.state.faults);
+            self.position.stand_at(cursor);
         }
         Ok(())
     }
@@ -412,9 +389,10 @@ impl Source {
     /// `sweep_end` of a minibatch that fills up exactly comes with the next one (spec/engine.md §8).
     /// `None` for all other orders and for several workers.
     fn local_sweeps(&self) -> Option<u64> {
-        let alone = self.plan.order.is_local() && self.demand.is_none_or(|demand| demand.workers == 1);
-        let index = &self.joint.as_ref().filter(|_| alone)?.indexed.index;
-        self.state.cursor.position.checked_div(index.n_samples())
+        let alone =
+            self.plan.order.is_local() && self.position.demand().is_none_or(|demand| demand.workers == 1);
+        let index = &self.corpus.joint.as_ref().filter(|_| alone)?.indexed.index;
+        self.position.cursor().position.checked_div(index.n_samples())
     }
 
     /// Says so if ranks get nothing because there are fewer chunks than workers. Every rank says it: those that have data
@@ -427,7 +405,7 @@ impl Source {
                 true => format!("rank {last} of {} gets no data", demand.workers),
                 false => format!("ranks {n_chunks} to {last} of {} get no data", demand.workers),
             };
-            let smaller = self.parts.primary().facts().smaller_chunks;
+            let smaller = self.corpus.parts.primary().facts().smaller_chunks;
             let or_smaller = smaller.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
             tracing::warn!(
                 "{ranks}, and a job whose ranks wait for each other hangs: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}"
@@ -443,22 +421,22 @@ impl Source {
     /// Chunks of which each rank has some, where they are shared so and known.
     fn chunks_to_share(&self) -> u64 {
         let by_chunk = self.plan.sharing == Sharing::Chunk && self.plan.order.shares_chunks();
-        let index = self.joint.as_ref().map(|joint| &joint.indexed.index);
+        let index = self.corpus.joint.as_ref().map(|joint| &joint.indexed.index);
         index.filter(|_| by_chunk).map_or(u64::MAX, |index| index.n_chunks() as u64)
     }
 
     /// Hands a minibatch out: here, and only here, faults are counted, in plan order.
     fn deliver(&mut self, packed: Packed) -> Result<Option<Minibatch>, Error> {
-        let faults = self.charge(&packed.charges, packed.passed, self.state.faults)?;
+        let faults = self.charge(&packed.charges, packed.passed, self.position.faults())?;
         if let Some(refused) = packed.refused {
             return Err(refused);
         }
         let n_sequences = packed.arrays.keys.len() as u64;
         let n_samples = packed.arrays.streams.iter().map(|s| s.n_samples()).max().unwrap_or(0) as u64;
         self.counters.count_minibatch(n_samples, n_sequences);
-        self.advance(packed.after, faults);
+        self.position.advance(packed.after, faults);
         if packed.data_end {
-            self.ended = true;
+            self.position.end();
             if packed.is_empty {
                 return Ok(None);
             }
@@ -468,31 +446,7 @@ impl Source {
             share: packed.share,
             sweep_end: packed.sweep_end,
             sweeps_ended: 0,
-            resume: self.state.clone(),
+            resume: self.position.state().clone(),
         }))
-    }
-
-    /// Moves the state to where a minibatch that is handed out ends.
-    fn advance(&mut self, after: Cursor, faults: u64) {
-        self.before = Some(self.state.clone());
-        let share = self.share();
-        let state = &mut self.state;
-        state.consumed = state.consumed.take().filter(|c| c.is_ahead_of(after));
-        (state.cursor, state.share, state.faults, state.rows) = (after, share, faults, None);
-        state.fingerprint.get_or_insert_with(|| self.fingerprint.clone());
-    }
-
-    /// The number of workers and the rank that a state is saved for, if others may not take it.
-    fn share(&self) -> Option<(u64, u64)> {
-        match (self.plan.sharing, self.demand) {
-            (Sharing::Chunk, Some(Demand { workers: workers @ 2.., rank, .. })) => Some((workers, rank)),
-            // What a single worker has passed is passed for all: any number of workers may resume from there.
-            _ => None,
-        }
-    }
-
-    fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {
-        let fingerprint = Some(self.fingerprint.clone());
-        ResumeState { cursor, share: self.share(), faults, fingerprint, ..ResumeState::default() }
     }
 }

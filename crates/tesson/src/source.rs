@@ -519,9 +519,11 @@ fn assemble(
             keep_sparse: t.keep_sparse,
         }),
         element: config.precision,
-        memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
-        threads: config.threads,
-        prefetch: config.prefetch,
+        runtime: engine::RuntimeSpec {
+            memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
+            threads: config.threads,
+            prefetch: config.prefetch,
+        },
         faults: engine::FaultRules {
             max_errors: config.max_errors,
             share: config.max_error_share,

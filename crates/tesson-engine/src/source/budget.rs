@@ -26,12 +26,12 @@ impl Source {
     /// Bytes of dense values that a sample has in all streams of a minibatch together while it is fetched.
     pub(super) fn sample_bytes(&self) -> u64 {
         let of = |(stored, delivered)| dense_bytes(if is_encoded(stored) { delivered } else { stored });
-        self.stored.iter().zip(&self.streams).map(of).fold(0, u64::saturating_add)
+        self.streams.stored.iter().zip(&self.streams.delivered).map(of).fold(0, u64::saturating_add)
     }
 
     /// Bytes of dense values that a sample has in all streams of a block together.
     fn stored_sample_bytes(&self) -> u64 {
-        let values = self.stored.iter().filter(|stored| !is_encoded(stored));
+        let values = self.streams.stored.iter().filter(|stored| !is_encoded(stored));
         values.map(dense_bytes).fold(0, u64::saturating_add)
     }
 
@@ -57,21 +57,21 @@ impl Source {
                 (of(PACKED, in_use).saturating_add(decoded), columns + PACKED)
             }
         };
-        let most = if needed <= room { u64::MAX } else { self.memory_limit / SMALL_CHUNK };
+        let most = if needed <= room { u64::MAX } else { self.runtime.memory_limit / SMALL_CHUNK };
         WholeChunks { most, loading }
     }
 
     /// The same where each thread decodes a block that is then looked at and dropped.
     pub(super) fn whole_chunks_of_threads(&self) -> WholeChunks {
         let columns = self.column_eighths();
-        let most = 4 * self.memory_limit / (columns * self.threads as u64);
+        let most = 4 * self.runtime.memory_limit / (columns * self.runtime.threads as u64);
         WholeChunks { most, loading: columns }
     }
 
     /// What the columns of a chunk take, in eighths of its storage.
     fn column_eighths(&self) -> u64 {
         // Values may be stored as half as many bits.
-        let are_wide = self.stored.iter().any(|stream| stream.element == Element::F64);
+        let are_wide = self.streams.stored.iter().any(|stream| stream.element == Element::F64);
         if are_wide { 2 * COLUMNS } else { COLUMNS }
     }
 
@@ -83,12 +83,12 @@ impl Source {
         let orders = 1 + u64::from(self.plan.equal_steps.is_some());
         let plan =
             orders.saturating_mul(self.plan.order.working_bytes(&indexed.index).saturating_add(buckets));
-        let rest = self.memory_limit.saturating_sub(index + plan);
+        let rest = self.runtime.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
-            let refusal = EngineRefusal::IndexBeyondMemory { index, plan, limit: self.memory_limit };
+            let refusal = EngineRefusal::IndexBeyondMemory { index, plan, limit: self.runtime.memory_limit };
             return Err(ConfigError::refused("memoryLimit", &refusal).into());
         }
-        Ok(Budget::of(rest, self.threads))
+        Ok(Budget::of(rest, self.runtime.threads))
     }
 }
 

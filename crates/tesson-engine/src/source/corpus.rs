@@ -28,7 +28,7 @@ impl Source {
     /// Unreadable storage.
     pub fn mismatches(&self) -> Result<Vec<StreamMismatch>, Error> {
         let (mut all, mut first_stream) = (Vec::new(), 0);
-        for part in self.parts.list() {
+        for part in self.corpus.parts.list() {
             let fetch = PartFetch { fetch: &*self.resources, first: part.first };
             let found = part.deserializer.mismatches(&fetch)?;
             all.extend(found.into_iter().map(|m| StreamMismatch { stream: first_stream + m.stream, ..m }));
@@ -60,25 +60,27 @@ impl Source {
     /// As [`Source::indexed`], and unreadable storage.
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
         let mut defects = Vec::new();
-        let indexed = match &self.joint {
+        let indexed = match &self.corpus.joint {
             // What reading has not refused; a cheap index is made again, to look for more.
-            Some(joint) if !self.parts.facts().all(|facts| facts.index_cache == IndexCache::Useless) => {
+            Some(joint)
+                if !self.corpus.parts.facts().all(|facts| facts.index_cache == IndexCache::Useless) =>
+            {
                 joint.indexed.clone()
             }
             _ => self.index(&mut Defects::Collect(&mut defects))?.indexed,
         };
-        let run_bytes = Budget::of(self.memory_limit, self.threads).run_bytes;
+        let run_bytes = Budget::of(self.runtime.memory_limit, self.runtime.threads).run_bytes;
         let whole = self.whole_chunks_of_threads();
         let table = BlockTable::of(&indexed, self.block_sizes(run_bytes, run_bytes, whole));
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
         let subject = check::Subject {
             indexed: &indexed,
             table: &table,
-            streams: &self.stored,
-            transforms: &self.transforms,
+            streams: &self.streams.stored,
+            transforms: &self.streams.transforms,
             resources: &self.resources,
-            memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
-            threads: self.threads,
+            memory_limit: usize::try_from(self.runtime.memory_limit).unwrap_or(usize::MAX),
+            threads: self.runtime.threads,
         };
         let mut seen = check::check(&subject, each)?;
         seen.faults += defects.len() as u64;
@@ -109,22 +111,22 @@ impl Source {
     /// As [`Source::indexed`], and what the file system answers.
     pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
         let joint = self.joint()?.clone();
-        let parts = self.parts.list().iter().zip(&joint.parts);
+        let parts = self.corpus.parts.list().iter().zip(&joint.parts);
         let cached = parts.filter(|(part, _)| part.facts().index_cache != IndexCache::Useless);
         cached.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
     }
 
     fn joint(&mut self) -> Result<&IndexedSource, Error> {
-        if self.joint.is_none() {
+        if self.corpus.joint.is_none() {
             let joint = self.index(&mut Defects::Refuse)?;
             self.plan.excluded = self.resolve_exclusion(&joint.indexed)?;
-            self.joint = Some(joint);
+            self.corpus.joint = Some(joint);
         }
-        Ok(self.joint.as_ref().expect("made above"))
+        Ok(self.corpus.joint.as_ref().expect("made above"))
     }
 
     fn index(&self, defects: &mut Defects<'_>) -> Result<IndexedSource, Error> {
-        let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
-        join::index(&self.parts, &self.resources, &threads, self.join, defects)
+        let threads = Threads { n: self.runtime.threads, memory: self.runtime.memory_limit / 2 };
+        join::index(&self.corpus.parts, &self.resources, &threads, self.corpus.join, defects)
     }
 }

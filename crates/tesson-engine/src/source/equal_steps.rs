@@ -11,7 +11,7 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::truncated::{Share, SweepSequence, Truncated, TruncatedPlan, length_of};
+use super::truncated::{SlotShare, SweepSequence, Truncated, TruncatedPlan, length_of};
 
 /// Progress of a rank through the steps that all ranks count.
 #[derive(Default)]
@@ -21,6 +21,13 @@ pub(super) struct StepProgress {
     /// It owns no chunk: nothing is ever fetched.
     pub(super) idle: bool,
     replay: Option<Replay>,
+}
+
+/// What ends with a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StepEnds {
+    pub(super) sweep_end: bool,
+    pub(super) data_end: bool,
 }
 
 /// Repeats the sequences of a rank.
@@ -82,23 +89,23 @@ impl Truncated {
         &mut self,
         source: &mut Source,
         demand: Demand,
-        share: &Share,
+        share: &SlotShare,
     ) -> Result<(), Error> {
-        let from = source.restored.as_deref().unwrap_or(&source.state).clone();
+        let from = source.position.begins_at().clone();
         let steps = from.cursor.steps;
         if steps.is_running() {
             // Refuses another demand than that of the steps.
             self.steps_from(source, from.cursor, demand)?;
         }
         source.retarget(share.fetch, &mut || false)?;
-        let idle = source.state.cursor.is_unplaced();
+        let idle = source.position.cursor().is_unplaced();
         if idle {
             // Its steps are still those of the others, who stand somewhere.
             let index = source.indexed()?.index.clone();
             let found = Planner::new(source.plan.clone()).restore(&index, &from, None)?;
-            source.state.cursor = found.expect("a complete index needs no more");
+            source.position.move_to(found.expect("a complete index needs no more"));
         }
-        source.state.cursor.steps = steps;
+        source.position.set_steps(steps);
         self.progress = Some(StepProgress { steps, idle, replay: None });
         Ok(())
     }
@@ -108,17 +115,19 @@ impl Truncated {
         &mut self,
         source: &mut Source,
         demand: Demand,
-        share: &Share,
+        share: &SlotShare,
     ) -> Result<bool, Error> {
         let Some(StepProgress { steps, idle, .. }) = self.progress else { return Ok(true) };
         if steps.is_running() {
             return Ok(true);
         }
-        let Some(begun) = self.steps_from(source, source.state.cursor, demand)? else { return Ok(false) };
+        let Some(begun) = self.steps_from(source, source.position.cursor(), demand)? else {
+            return Ok(false);
+        };
         let at = Cursor { steps: Steps::default(), ..begun };
         // A stretch without steps may have been passed over.
         if !idle && self.fetched != at {
-            source.state.cursor = at;
+            source.position.move_to(at);
             source.retarget(share.fetch, &mut || false)?;
         }
         self.fetched = at;
@@ -126,13 +135,13 @@ impl Truncated {
         Ok(true)
     }
 
-    /// Counts a step; slots are empty after the last one. Returns whether a sweep ends with it, and whether the data do.
-    pub(super) fn step_is_given(&mut self, share: &Share) -> (bool, bool) {
-        let Some(progress) = &mut self.progress else { return (false, false) };
+    /// Counts a step; slots are empty after the last one. Returns what ends with it.
+    pub(super) fn step_is_given(&mut self, share: &SlotShare) -> StepEnds {
+        let Some(progress) = &mut self.progress else { return StepEnds::default() };
         progress.steps.given += 1;
         let (steps, idle) = (progress.steps, progress.idle);
         if steps.is_running() {
-            return (false, false);
+            return StepEnds::default();
         }
         progress.steps = Steps::default();
         self.slots = self.empty_slots(share);
@@ -141,7 +150,7 @@ impl Truncated {
             self.demand = None;
         }
         self.fetched = steps.end();
-        (steps.end().sweep > steps.sweep, steps.data_end)
+        StepEnds { sweep_end: steps.end().sweep > steps.sweep, data_end: steps.data_end }
     }
 
     /// Counts the steps of a demand from a cursor on. `None` at the end of the data.
@@ -152,7 +161,7 @@ impl Truncated {
     }
 
     /// Gives slots that are all empty own sequences of the stretch again.
-    pub(super) fn repeat(&mut self, source: &mut Source, share: &Share) -> Result<(), Error> {
+    pub(super) fn repeat(&mut self, source: &mut Source, share: &SlotShare) -> Result<(), Error> {
         let Some(StepProgress { mut steps, idle, replay }) = self.progress.take() else { return Ok(()) };
         let spec = PlanSpec { equal_steps: None, ..source.plan.clone() };
         let mut replay = replay.unwrap_or_else(|| Replay::new(spec));
@@ -164,7 +173,7 @@ impl Truncated {
     fn repeat_from(
         &mut self,
         source: &mut Source,
-        share: &Share,
+        share: &SlotShare,
         steps: &mut Steps,
         replay: &mut Replay,
     ) -> Result<(), Error> {

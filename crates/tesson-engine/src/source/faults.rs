@@ -8,6 +8,7 @@ use tesson_plan::{Demand, Sharing};
 
 use super::Source;
 use crate::fault::Charge;
+use crate::report::Report;
 
 /// How faults in the data are handled.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +21,23 @@ pub struct FaultRules {
     pub report: Option<PathBuf>,
 }
 
+/// The faults that a source forgives.
+pub(super) struct FaultLedger {
+    /// Share of the sequences that may be faulty.
+    pub(super) share: f64,
+    /// Where those that are forgiven are written to.
+    pub(super) report: Option<Report>,
+}
+
+impl FaultLedger {
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn open(rules: &FaultRules) -> Result<FaultLedger, Error> {
+        let report = rules.report.as_deref().map(Report::open).transpose()?;
+        Ok(FaultLedger { share: rules.share, report })
+    }
+}
+
 impl Source {
     /// Whether a sequence's first visit by this rank is a question for the whole index.
     pub(super) fn counts_by_rank(&self, demand: Demand) -> bool {
@@ -28,28 +46,28 @@ impl Source {
 
     /// Whether any fault is forgiven, so that they have to be counted.
     pub(super) fn forgives(&self) -> bool {
-        self.parts.max_errors() > 0 || self.fault_share > 0.0
+        self.corpus.parts.max_errors() > 0 || self.faults.share > 0.0
     }
 
     /// Counts faults on top of those charged so far, `passed` sequences having gone by; returns how many there are then.
     pub(super) fn charge(&mut self, charges: &[Charge], passed: u64, mut faults: u64) -> Result<u64, Error> {
-        let share = (self.fault_share * passed as f64) as u64;
-        let budget = self.parts.max_errors().max(share);
+        let share = (self.faults.share * passed as f64) as u64;
+        let budget = self.corpus.parts.max_errors().max(share);
         for charge in charges {
             faults += 1;
             if charge.fatal || faults > budget {
-                let owner = self.parts.budget_owner(charge.error.stream());
+                let owner = self.corpus.parts.budget_owner(charge.error.stream());
                 let error = if charge.fatal {
                     charge.error.clone()
                 } else {
                     over_budget(&charge.error, budget, owner)
                 };
-                return Err(self.failed.insert(error.into()).clone());
+                return Err(self.position.fail(error.into()));
             }
             tracing::warn!("{}", charge.error);
             self.counters.faults.fetch_add(1, Ordering::Relaxed);
         }
-        if let Some(report) = &mut self.report {
+        if let Some(report) = &mut self.faults.report {
             charges.iter().try_for_each(|charge| report.append(&charge.error))?;
         }
         Ok(faults)

@@ -76,11 +76,11 @@ impl Source {
         &self,
         indexed: &Indexed,
     ) -> Result<Option<Arc<ExcludedSequences>>, Error> {
-        if self.exclude_keys.is_empty() {
+        if self.corpus.exclude_keys.is_empty() {
             return Ok(None);
         }
         let mut found: HashMap<&str, bool> =
-            self.exclude_keys.iter().map(|key| (key.as_str(), false)).collect();
+            self.corpus.exclude_keys.iter().map(|key| (key.as_str(), false)).collect();
         let mut excluded = Vec::new();
         let mut text = String::new();
         self.for_each_key(indexed, |planned, key| {
@@ -97,7 +97,7 @@ impl Source {
             return Err(EngineRefusal::AllExcluded { n: indexed.index.n_sequences() }.into());
         }
         let missing: Vec<&str> =
-            self.exclude_keys.iter().map(String::as_str).filter(|key| !found[key]).collect();
+            self.corpus.exclude_keys.iter().map(String::as_str).filter(|key| !found[key]).collect();
         if let Some(first) = missing.first() {
             let others =
                 missing[1..].iter().take(NAMED - 1).map(|key| format!(", `{key}`")).collect::<String>();
@@ -105,7 +105,7 @@ impl Source {
             tracing::warn!(
                 "`excludeKeys`: {} of {} keys are not in the data: `{first}`{others}{more}",
                 missing.len(),
-                self.exclude_keys.len()
+                self.corpus.exclude_keys.len()
             );
         }
         Ok(Some(Arc::new(ExcludedSequences::new(excluded))))

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY, StreamInfo};
 use tesson_memory::process_memory::ProcessMemory;
-use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanRefusal, PlanSpec, ResumeState, Sharing};
+use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanRefusal, PlanSpec, Sharing};
 
+use super::faults::FaultLedger;
+use super::position::Position;
 use super::truncated::Truncated;
-use super::{FaultRules, Source, TruncationSpec};
+use super::{FaultRules, Source, SourceCorpus, SourceStreams, TruncationSpec};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::join::{self, JoinRules, Parts};
+use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
-use crate::report::Report;
 use crate::stats::Counters;
 use crate::store::Store;
 use crate::transform::{StreamTransforms, Transforms};
@@ -40,16 +42,31 @@ pub struct SourceSpec {
     pub truncation: Option<TruncationSpec>,
     /// Type of all values.
     pub element: Element,
+    /// The memory and the threads that it may take.
+    pub runtime: RuntimeSpec,
+    /// How faults are handled beyond what deserializers say.
+    pub faults: FaultRules,
+    /// What the source is opened for.
+    pub purpose: Purpose,
+}
+
+/// What a source may take of the machine. No minibatch depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeSpec {
     /// Bytes for index, plan, blocks and packed minibatches together.
     pub memory_limit: u64,
     /// Worker threads; 0: one a core.
     pub threads: usize,
     /// Whether minibatches are made before they are asked for.
     pub prefetch: bool,
-    /// How faults are handled beyond what deserializers say.
-    pub faults: FaultRules,
-    /// What the source is opened for.
-    pub purpose: Purpose,
+}
+
+impl RuntimeSpec {
+    /// The same with the number of threads that 0 stands for.
+    fn on_this_machine(self) -> RuntimeSpec {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        RuntimeSpec { threads: if self.threads == 0 { cores } else { self.threads }, ..self }
+    }
 }
 
 /// What a source is opened for.
@@ -83,8 +100,8 @@ impl Source {
         canceller: &Canceller,
     ) -> Result<Source, Error> {
         let counters = Arc::new(Counters::default());
-        let process_memory = Arc::new(ProcessMemory::new(spec.memory_limit));
-        let largest = (spec.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
+        let process_memory = Arc::new(ProcessMemory::new(spec.runtime.memory_limit));
+        let largest = (spec.runtime.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
         spec.deserializers.iter_mut().for_each(|deserializer| deserializer.locate(store));
         spec.check_first()?;
         let files = join::files(&spec.deserializers);
@@ -106,45 +123,35 @@ impl Source {
             let refusal = EngineRefusal::RaggedTruncated { stream: ragged.name.clone() };
             return Err(ConfigError::refused("truncated", &refusal).into());
         }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let position = Position::new(fingerprint, spec.plan.sharing);
         let mut source = Source {
-            streams: spec.delivered_streams(&transforms),
             truncated: spec.truncated(stored.len(), drops_last),
-            transforms: Arc::new(transforms),
-            stored,
-            parts,
-            join: spec.join,
+            streams: SourceStreams {
+                stored,
+                delivered: spec.delivered_streams(&transforms),
+                transforms: Arc::new(transforms),
+            },
+            corpus: SourceCorpus { parts, join: spec.join, exclude_keys: spec.exclude_keys, joint: None },
             resources: Arc::new(resources),
             counters,
             process_memory,
             canceller: canceller.clone(),
             plan: spec.plan,
-            exclude_keys: spec.exclude_keys,
             frame_mode: spec.frame_mode,
-            memory_limit: spec.memory_limit,
-            threads: if spec.threads == 0 { cores } else { spec.threads },
-            prefetch: spec.prefetch,
-            fingerprint: Arc::new(fingerprint),
+            runtime: spec.runtime.on_this_machine(),
+            faults: FaultLedger::open(&spec.faults)?,
             former_options,
-            joint: None,
             pipeline: None,
-            demand: None,
-            state: ResumeState::default(),
-            before: None,
-            ended: false,
-            restored: None,
-            failed: None,
-            interrupted: None,
+            position,
             process: ProcessGuard::here(),
-            fault_share: spec.faults.share,
-            report: spec.faults.report.as_deref().map(Report::open).transpose()?,
         };
         if source.may_grow() {
             source.pipeline = Some(source.growing_pipeline());
         } else if spec.purpose != Purpose::Check {
             source.switch_to_index()?;
         }
-        source.state = source.state_at(Cursor::default(), 0);
+        // Where there is an index, it is part of what states belong to.
+        source.position.stand_at(Cursor::default());
         Ok(source)
     }
 
@@ -153,14 +160,14 @@ impl Source {
         self.plan.order.plans_while_indexing()
             && !self.frame_mode
             && self.truncated.is_none()
-            && !self.join.hash_keys
+            && !self.corpus.join.hash_keys
             // Keys that must not occur again are looked at before the first minibatch.
-            && self.join.repeated
+            && self.corpus.join.repeated
             // Which sequences have a key is known once all are indexed.
-            && self.exclude_keys.is_empty()
+            && self.corpus.exclude_keys.is_empty()
             // Steps are counted in the whole of a sweep before its first one.
             && !(self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk)
-            && self.parts.growing()
+            && self.corpus.parts.growing()
     }
 }
 
@@ -240,7 +247,8 @@ impl SourceSpec {
 
     fn truncated(&self, n_streams: usize, drops_last: bool) -> Option<Box<Truncated>> {
         let equal_steps = self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk;
-        let memory = (n_streams, self.memory_limit);
-        self.truncation.map(|t| Box::new(Truncated::new(t, memory, drops_last, equal_steps)))
+        let memory_limit = usize::try_from(self.runtime.memory_limit).unwrap_or(usize::MAX);
+        let pools = || Pools::new(n_streams, memory_limit);
+        self.truncation.map(|t| Box::new(Truncated::new(t, pools(), drops_last, equal_steps)))
     }
 }

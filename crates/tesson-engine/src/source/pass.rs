@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use tesson_core::{ByteRun, Chunk, DecodeRoom, Error, ResourceId, Scratch, StreamingDecoder};
-use tesson_plan::{Cursor, Limit};
+use tesson_plan::Limit;
 use tracing::Span;
 
 use super::Source;
@@ -29,16 +29,13 @@ impl Source {
     /// asked for yet: then there is [`Source::pass`].
     pub fn is_one_pass(&self) -> bool {
         self.may_grow()
-            && self.transforms.is_empty()
+            && self.streams.transforms.is_empty()
             && self.plan.limit == Limit::Sweeps(1)
             && !self.plan.ending.drop_last
             // A share is one of what minibatches have passed.
-            && self.fault_share == 0.0
-            && self.joint.is_none()
-            && self.demand.is_none()
-            && self.state.cursor == Cursor::default()
-            && !self.ended
-            && self.failed.is_none()
+            && self.faults.share == 0.0
+            && self.corpus.joint.is_none()
+            && self.position.is_untouched()
     }
 
     /// Decodes the whole corpus side by side; `make` makes something of each part on the thread that decodes it, sequences
@@ -58,25 +55,25 @@ impl Source {
         mut take: impl FnMut(T) -> Result<(), E>,
     ) -> Result<(), E> {
         self.check_process()?;
-        let deserializer = self.parts.primary().clone();
+        let deserializer = self.corpus.parts.primary().clone();
         let Some(decoder) = deserializer.streaming().filter(|_| self.is_one_pass()) else {
             return Err(Error::from(EngineRefusal::NotOnePass).into());
         };
-        let budget = Budget::of(self.memory_limit, self.threads);
+        let budget = Budget::of(self.runtime.memory_limit, self.runtime.threads);
         let decoding = Decoding {
             decoder,
             resources: &self.resources.clone(),
             counters: &self.counters.clone(),
-            room: decode_room(usize::try_from(self.memory_limit).unwrap_or(usize::MAX)),
+            room: decode_room(usize::try_from(self.runtime.memory_limit).unwrap_or(usize::MAX)),
             least_bytes: budget.run_bytes,
         };
-        let most_ahead = 2 + 2 * self.threads;
+        let most_ahead = 2 + 2 * self.runtime.threads;
         let most_bytes = budget.blocks / COPIES;
         let (jobs, span) = (OrderedJobs::default(), Span::current());
         std::thread::scope(|scope| {
             // However this ends, so do the workers.
             let _end = Close(&jobs);
-            for number in 0..self.threads {
+            for number in 0..self.runtime.threads {
                 let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
                 match worker.spawn_scoped(scope, || span.in_scope(|| decoding.serve(&jobs, &make))) {
                     Ok(_) => {}
@@ -95,7 +92,7 @@ impl Source {
                     jobs.give(job);
                 }
                 if jobs.under_way() == 0 {
-                    self.ended = true;
+                    self.position.end();
                     return Ok(());
                 }
                 let made = match jobs.take() {
@@ -106,7 +103,7 @@ impl Source {
                         continue;
                     }
                     Outcome::Failed(Error::Cancelled) => return Err(Error::Cancelled.into()),
-                    Outcome::Failed(e) => return Err(self.failed.insert(lines.down(e)).clone().into()),
+                    Outcome::Failed(e) => return Err(self.position.fail(lines.down(e)).into()),
                 };
                 cutter.bytes_ahead -= made.run.bytes;
                 self.pass_by(&made, lines.base(made.run.resource))?;
@@ -122,9 +119,10 @@ impl Source {
             let source = pack::Source::of(chunk, line_base);
             let mut charges = Vec::new();
             for sequence in 0..chunk.n_sequences {
-                fault::charge(sequence, &source, false, &self.stored, &self.resources, &mut charges);
+                fault::charge(sequence, &source, false, &self.streams.stored, &self.resources, &mut charges);
             }
-            self.state.faults = self.charge(&charges, 0, self.state.faults)?;
+            let faults = self.charge(&charges, 0, self.position.faults())?;
+            self.position.set_faults(faults);
         }
         self.counters.sequences.fetch_add(made.n_sequences, Ordering::Relaxed);
         self.counters.samples.fetch_add(made.n_samples, Ordering::Relaxed);

@@ -35,13 +35,13 @@ impl Source {
         let indexed = self.indexed()?.clone();
         // An order that is read as stored keeps its fingerprint: its states are good before and after.
         if !self.plan.order.plans_while_indexing() {
-            Arc::make_mut(&mut self.fingerprint).index = Some(tesson_plan::index_shape(&indexed.index));
+            self.position.set_index_shape(tesson_plan::index_shape(&indexed.index));
         }
         let budget = self.budget(&indexed)?;
         self.pipeline = None;
         let storage = self.storage(&indexed);
         let small = storage <= SMALL.min(budget.blocks / 8);
-        let keep = self.parts.keep_in_memory();
+        let keep = self.corpus.parts.keep_in_memory();
         let shuffled = self.plan.order.is_shuffled();
         let retain = keep || small || self.plan.order.needs_all_chunks(&indexed.index);
         // What is read in order is evicted at once, and best before it leaves the cache.
@@ -54,7 +54,7 @@ impl Source {
         let by_row =
             shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage);
         let blocks = IndexedBlocks { index: indexed.index, corpus: indexed.corpus, table };
-        let reading = Reading { prefetch: self.prefetch, retain, by_row };
+        let reading = Reading { prefetch: self.runtime.prefetch, retain, by_row };
         self.pipeline = Some(self.pipeline_of(CorpusIndex::Indexed(blocks), budget, reading));
         Ok(())
     }
@@ -72,7 +72,8 @@ impl Source {
 
     /// Whether sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
     fn is_long(&self, indexed: &Indexed, storage: u64) -> bool {
-        let values: u64 = self.streams.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
+        let values: u64 =
+            self.streams.delivered.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
         let narrow = storage < NARROW * values.saturating_mul(indexed.index.n_samples());
         !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
     }
@@ -80,7 +81,7 @@ impl Source {
     /// The same in the middle of a call, which `interrupted` can end: the source is then as it was.
     pub(super) fn stop_growing(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         self.pipeline = None;
-        self.demand = None;
+        self.position.lose_aim();
         let switched = self.attended(interrupted, Source::switch_to_index);
         if self.pipeline.is_none() {
             self.pipeline = Some(self.growing_pipeline());
@@ -106,10 +107,10 @@ impl Source {
     }
 
     pub(super) fn growing_pipeline(&self) -> Pipeline {
-        let budget = Budget::of(self.memory_limit, self.threads);
+        let budget = Budget::of(self.runtime.memory_limit, self.runtime.threads);
         let storage = if self.resources.are_named() { u64::MAX } else { self.resources.bytes() };
-        let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
-        let reading = Reading { prefetch: self.prefetch, retain, by_row: false };
+        let retain = self.corpus.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
+        let reading = Reading { prefetch: self.runtime.prefetch, retain, by_row: false };
         self.pipeline_of(CorpusIndex::Growing, budget, reading)
     }
 
@@ -120,18 +121,18 @@ impl Source {
             spec.equal_steps = None;
         }
         let setup = PipelineConfig {
-            deserializer: self.parts.primary().clone(),
+            deserializer: self.corpus.parts.primary().clone(),
             spec: spec.clone(),
-            streams: self.stored.clone(),
-            transforms: self.transforms.clone(),
+            streams: self.streams.stored.clone(),
+            transforms: self.streams.transforms.clone(),
             resources: self.resources.clone(),
             counters: self.counters.clone(),
             canceller: self.canceller.clone(),
-            threads: self.threads,
+            threads: self.runtime.threads,
             memory: PipelineMemory {
-                limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
+                limit: usize::try_from(self.runtime.memory_limit).unwrap_or(usize::MAX),
                 budget,
-                sample_room: Arc::new(SampleRoom::new(self.memory_limit, self.threads)),
+                sample_room: Arc::new(SampleRoom::new(self.runtime.memory_limit, self.runtime.threads)),
                 process: self.process_memory.clone(),
             },
             reading,
@@ -141,9 +142,12 @@ impl Source {
                 (false, None) => LengthRule::Any,
             },
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
-            sample_bytes: SampleBytes { fetched: self.sample_bytes(), made: self.transforms.sample_bytes() },
+            sample_bytes: SampleBytes {
+                fetched: self.sample_bytes(),
+                made: self.streams.transforms.sample_bytes(),
+            },
         };
-        let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.runtime.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
         let planner = Planner::new(spec).with_most_sequences(most);
         Pipeline::new(setup, PlanningContext::new(planner, corpus_index))
     }

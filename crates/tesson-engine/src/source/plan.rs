@@ -28,7 +28,7 @@ impl Source {
 
     /// How many minibatches every sweep of endless data has, where that is one number and known without planning.
     pub fn steps_of_every_sweep(&self, demand: Demand) -> Option<u64> {
-        let index = &self.joint.as_ref().filter(|_| !self.is_truncated())?.indexed.index;
+        let index = &self.corpus.joint.as_ref().filter(|_| !self.is_truncated())?.indexed.index;
         Planner::new(self.plan.clone()).steps_of_every_sweep(index, demand)
     }
 
@@ -41,10 +41,12 @@ impl Source {
     /// A demand that can never be met.
     pub fn steps_left(&self, demand: Demand) -> Result<Option<u64>, Error> {
         demand.validate()?;
-        let Some(joint) = self.joint.as_ref().filter(|_| !self.is_truncated()) else { return Ok(None) };
+        let Some(joint) = self.corpus.joint.as_ref().filter(|_| !self.is_truncated()) else {
+            return Ok(None);
+        };
         let index = &joint.indexed.index;
         let mut planner = Planner::new(self.plan.clone());
-        planner.restore(index, &self.state, Some(demand))?;
+        planner.restore(index, self.position.state(), Some(demand))?;
         // See `Source::local_sweeps`.
         let alone = self.plan.order.is_local() && demand.workers == 1;
         let sweeps = |planner: &Planner| planner.cursor().position.checked_div(index.n_samples());

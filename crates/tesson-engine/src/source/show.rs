@@ -52,7 +52,7 @@ impl Source {
         if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.is_growing()) {
             self.switch_to_index()?;
             // The pipeline is another one: it has to be aimed.
-            self.demand = None;
+            self.position.lose_aim();
         }
         let when = self.when(&indexed, &found, sweep)?;
         let show = |(planned, when): (Planned, Option<(u64, u64)>)| -> Result<Shown, Error> {
@@ -69,7 +69,7 @@ impl Source {
                     share: None,
                     sweep_end: false,
                     sweeps_ended: 0,
-                    resume: self.state.clone(),
+                    resume: self.position.state().clone(),
                 },
             })
         };

@@ -173,13 +173,13 @@ impl Source {
         }
         let cursor = planner.cursor();
         // What other ranks had delivered before states were merged is still ahead; further back it is to come again.
-        let consumed = self.state.consumed.clone();
+        let consumed = self.position.state().consumed.clone();
         let consumed =
-            consumed.filter(|c| cursor.position >= self.state.cursor.position && c.is_ahead_of(cursor));
+            consumed.filter(|c| cursor.position >= self.position.cursor().position && c.is_ahead_of(cursor));
         let state = ResumeState {
             consumed,
             share: Some(share).filter(|&(workers, _)| by_chunk && workers > 1),
-            ..self.state_at(cursor, self.state.faults)
+            ..self.position.state_at(cursor, self.position.faults())
         };
         self.restore(&state)
     }
@@ -195,7 +195,7 @@ impl Source {
             return Err(EngineRefusal::TruncatedSchedule.into());
         };
         let before = self.state().clone();
-        let start = ResumeState { share: None, ..self.state_at(Cursor::default(), 0) };
+        let start = ResumeState { share: None, ..self.position.state_at(Cursor::default(), 0) };
         self.restore(&start)?;
         let mut read = || {
             for steps in 0..step {

@@ -17,6 +17,7 @@ use tesson_plan::{
 
 use super::Source;
 use super::equal_steps::{self, StepProgress};
+use super::position::Position;
 use crate::arrays::Arrays;
 use crate::deliver::{Packed, Taken};
 use crate::memory_budget::{largest_batch, limit_for};
@@ -86,12 +87,7 @@ impl TruncationSpec {
 
 impl Truncated {
     /// `equal_steps`: whether each rank has as many steps, although ranks have sequences of their own.
-    pub(super) fn new(
-        spec: TruncationSpec,
-        (n_streams, memory_limit): (usize, u64),
-        drops_last: bool,
-        equal_steps: bool,
-    ) -> Truncated {
+    pub(super) fn new(spec: TruncationSpec, pools: Pools, drops_last: bool, equal_steps: bool) -> Truncated {
         Truncated {
             spec,
             drops_last,
@@ -105,18 +101,18 @@ impl Truncated {
             last_bytes: 0,
             expected: (0, 0),
             reserved: 0,
-            pools: Pools::new(n_streams, usize::try_from(memory_limit).unwrap_or(usize::MAX)),
+            pools,
         }
     }
 
     /// Whether slots make no minibatch any more, if nothing is fetched for them.
-    fn ends_with<T: Clone>(&self, slots: &Slots<T>, share: &Share) -> bool {
+    fn ends_with<T: Clone>(&self, slots: &Slots<T>, share: &SlotShare) -> bool {
         let lacks = |workers: u64| !slots.serve(workers as usize);
         slots.is_empty() || self.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
     }
 
     /// Whether there is no further minibatch, as far as is known.
-    fn is_over(&self, share: &Share) -> bool {
+    fn is_over(&self, share: &SlotShare) -> bool {
         self.progress.is_none() && self.over && self.ends_with(&self.slots, share)
     }
 
@@ -152,7 +148,7 @@ impl Truncated {
 }
 
 /// How many slots there are, and whose.
-pub(super) struct Share {
+pub(super) struct SlotShare {
     /// Slots that this worker fills.
     filled: u64,
     /// What it fetches.
@@ -164,7 +160,7 @@ pub(super) struct Share {
     serves_all: Option<u64>,
 }
 
-impl Share {
+impl SlotShare {
     /// The number of slots that this worker delivers.
     fn own_slots(&self) -> u64 {
         (self.filled + self.workers - 1 - self.rank) / self.workers
@@ -223,11 +219,11 @@ impl Truncated {
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Minibatch>, Error> {
         let share = self.share_of_slots(source, demand)?;
-        if self.demand != Some(demand) || source.demand.is_none() {
+        if self.demand != Some(demand) || source.position.demand().is_none() {
             self.retarget(source, demand, &share)?;
         }
         if !self.begin_steps(source, demand, &share)? {
-            source.ended = true;
+            source.position.end();
             return Ok(None);
         }
         let mut filled_in = self.fetched.sweep;
@@ -248,11 +244,11 @@ impl Truncated {
                 Ok(Taken::End) => self.over = true,
                 Ok(Taken::Outgrown) => unreachable!("sequences are counted before they are truncated"),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
-                Err(e) => return Err(source.failed.insert(e).clone()),
+                Err(e) => return Err(source.position.fail(e)),
             }
         }
         if self.is_over(&share) {
-            source.ended = true;
+            source.position.end();
             return Ok(None);
         }
         if self.slots.is_empty() && source.plan.equal_steps == Some(EqualSteps::Repeat) {
@@ -262,11 +258,8 @@ impl Truncated {
     }
 
     /// The state after a restored one, and the slots that are filled by the next call.
-    pub(super) fn restore(&mut self, from: &ResumeState, into: &mut ResumeState) {
-        if self.progress.is_some() {
-            into.cursor.steps = from.cursor.steps;
-        }
-        into.rows = from.rows.clone();
+    pub(super) fn restore(&mut self, from: &ResumeState, position: &mut Position) {
+        position.restore_slots(from, self.progress.is_some());
         self.demand = None;
     }
 
@@ -328,12 +321,12 @@ impl Truncated {
     }
 
     /// The slots that this worker fills, empty.
-    pub(super) fn empty_slots<T: Clone>(&self, share: &Share) -> Slots<T> {
+    pub(super) fn empty_slots<T: Clone>(&self, share: &SlotShare) -> Slots<T> {
         let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
         Slots::new(share.filled as usize, length, self.spec.right_splice as u32)
     }
 
-    fn share_of_slots(&self, source: &Source, demand: Demand) -> Result<Share, UsageError> {
+    fn share_of_slots(&self, source: &Source, demand: Demand) -> Result<SlotShare, UsageError> {
         let Demand { samples, workers, rank } = demand;
         let (plan, length) = (&source.plan, self.spec.length);
         let shape = self.slots_shape(plan, demand);
@@ -342,14 +335,14 @@ impl Truncated {
             return Err(EngineRefusal::TooFewSlots { workers, samples, length, slots }.into());
         }
         let share = match plan.sharing {
-            Sharing::Chunk => Share {
+            Sharing::Chunk => SlotShare {
                 filled: shape.share(workers, rank),
                 fetch: Demand { samples: 1, workers, rank },
                 workers: 1,
                 rank: 0,
                 serves_all: None,
             },
-            Sharing::Position => Share {
+            Sharing::Position => SlotShare {
                 filled: slots,
                 fetch: Demand { samples: 1, workers: 1, rank: 0 },
                 workers,
@@ -359,7 +352,7 @@ impl Truncated {
         };
         // Those of all ranks are filled where their steps are counted.
         let filled = if self.progress.is_some() { slots } else { share.filled };
-        if filled > source.memory_limit / SLOT_BYTES {
+        if filled > source.runtime.memory_limit / SLOT_BYTES {
             return Err(EngineRefusal::TooManySlots { samples, length, slots }.into());
         }
         Ok(share)
@@ -367,8 +360,8 @@ impl Truncated {
 
     /// Makes the pipeline deliver sequences from after the last minibatch handed out, and fills the slots with what was in
     /// them there.
-    fn retarget(&mut self, source: &mut Source, demand: Demand, share: &Share) -> Result<(), Error> {
-        let saved = source.state.rows.clone().unwrap_or_default();
+    fn retarget(&mut self, source: &mut Source, demand: Demand, share: &SlotShare) -> Result<(), Error> {
+        let saved = source.position.state().rows.clone().unwrap_or_default();
         let slots = saved.slots.len() as u64;
         if !saved.is_empty() && slots != share.filled {
             return Err(EngineRefusal::SlotsInUse { slots, asked: share.filled }.into());
@@ -383,13 +376,13 @@ impl Truncated {
         }
         self.refill(source, &saved)?;
         (self.demand, self.over) = (Some(demand), false);
-        self.fetched = Cursor { steps: Steps::default(), ..source.state.cursor };
-        self.faults = source.state.faults;
+        self.fetched = Cursor { steps: Steps::default(), ..source.position.cursor() };
+        self.faults = source.position.faults();
         Ok(())
     }
 
     /// Makes the pipeline leave memory for full slots and two minibatches of them, if sequences are of average length.
-    fn reserve_expected(&mut self, source: &mut Source, share: &Share) -> Result<(), Error> {
+    fn reserve_expected(&mut self, source: &mut Source, share: &SlotShare) -> Result<(), Error> {
         let index = source.indexed()?.index.clone();
         let n_samples = index.n_samples();
         let mean = n_samples.div_ceil(index.n_sequences().max(1)).max(1);
@@ -398,11 +391,12 @@ impl Truncated {
             let sample = streams.iter().map(dense_bytes).fold(0, u64::saturating_add);
             slots.saturating_mul(of_slot).min(n_samples).saturating_mul(sample)
         };
-        let held = bytes(&source.transforms.outputs(), share.filled, length.saturating_add(2 * mean - 1));
-        let batch = bytes(&source.streams, share.own_slots(), length);
+        let held =
+            bytes(&source.streams.transforms.outputs(), share.filled, length.saturating_add(2 * mean - 1));
+        let batch = bytes(&source.streams.delivered, share.own_slots(), length);
         self.expected = (trimmed_bytes(held), batch);
         let all = self.expected.0.saturating_add(batch.saturating_mul(2));
-        self.reserved = all.min(source.memory_limit);
+        self.reserved = all.min(source.runtime.memory_limit);
         source.pipeline.as_ref().ok_or(Error::Cancelled)?.reserve(self.reserved as usize);
         Ok(())
     }
@@ -469,7 +463,7 @@ impl Truncated {
     /// Makes the pipeline leave memory for the slots, and for a minibatch of so many bytes beside the last one. Refuses what
     /// is too large; another size begins where this one would have.
     fn make_room(&mut self, source: &Source, batch_bytes: u64) -> Result<(), Error> {
-        let most = largest_batch(source.memory_limit);
+        let most = largest_batch(source.runtime.memory_limit);
         let bytes = self.held_bytes.saturating_add(batch_bytes);
         if bytes > most {
             let (bytes, slots) = self.bytes_needed(batch_bytes);
@@ -487,34 +481,40 @@ impl Truncated {
     }
 
     /// Packs the next minibatch out of the slots.
-    fn deliver(&mut self, source: &mut Source, share: &Share) -> Result<Minibatch, Error> {
+    fn deliver(&mut self, source: &mut Source, share: &SlotShare) -> Result<Minibatch, Error> {
         let mut segments: Vec<Segment<Arc<Whole>>> = Vec::new();
         let mut sweep_end = self.slots.take(&mut segments);
         share.keep_own(&mut segments);
-        let bytes = pack::batch_bytes(&source.streams, &segments);
+        let bytes = pack::batch_bytes(&source.streams.delivered, &segments);
         self.make_room(source, bytes)?;
         let steps = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
         let shape = (steps, share.own_slots() as u32);
         source.process_memory.note_made(bytes as usize);
-        let batches = pack::pack_segments(&source.streams, &segments, shape, &self.pools);
+        let batches = pack::pack_segments(&source.streams.delivered, &segments, shape, &self.pools);
         let keys = pack::segment_keys(&segments);
         self.last_bytes = bytes;
         self.held_bytes = self.slots.held().map(|whole| whole.bytes()).sum();
-        if self.progress.is_some() {
-            (sweep_end, source.ended) = self.step_is_given(share);
-        } else {
-            source.ended = self.is_over(share);
+        let is_over = match self.progress.is_some() {
+            true => {
+                let given = self.step_is_given(share);
+                sweep_end = given.sweep_end;
+                given.data_end
+            }
+            false => self.is_over(share),
+        };
+        if is_over {
+            source.position.end();
         }
         let n_samples = batches.first().map_or(0, |stream| stream.n_samples() as u64);
         source.counters.count_minibatch(n_samples, segments.len() as u64);
-        source.advance(self.after(), self.faults);
-        source.state.rows = Some(Arc::new(self.slots.state()));
+        source.position.advance(self.after(), self.faults);
+        source.position.set_slots(self.slots.state());
         Ok(Minibatch {
             arrays: Arrays::new(batches, keys),
             share: None,
             sweep_end,
             sweeps_ended: 0,
-            resume: source.state.clone(),
+            resume: source.position.state().clone(),
         })
     }
 }
