@@ -15,7 +15,7 @@ use crate::{input, log};
 pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.common, extensions)?;
     // Stored order opens at once; the check makes the index itself and reports its faults.
-    config.randomize = Randomize::Off;
+    config.order.randomize = Randomize::Off;
     log::show(config.trace_level);
     let Some(checked) = check(&config, args, out)? else { return Err(Failure::FaultsFound) };
     if out.is_json() {

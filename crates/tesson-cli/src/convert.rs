@@ -192,15 +192,15 @@ fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> 
     if matches!(kind, OutputKind::Labels(_)) {
         (config, boundaries) = config.labels_config()?;
     }
-    config.randomize = Randomize::Off;
-    config.limit = Limit::Sweeps(1);
+    config.order.randomize = Randomize::Off;
+    config.minibatches.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
     let doubles = doubles(&mut config, args)?;
     let source = match kind {
         OutputKind::Labels(_) => input::open_to_convert(&config, &args.common.input)?,
         _ => input::open(&config, &args.common.input)?,
     };
-    let element = config.precision;
+    let element = config.defaults.precision;
     let files = source.files().map(Path::to_path_buf).collect();
     let corpus = source.into_sequences(|stream| match &doubles {
         Some(names) if !names.contains(&stream.name) => Element::F32,
@@ -213,14 +213,14 @@ fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> 
 /// `None` if the precision is given, and for all other inputs.
 fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<String>>, Failure> {
     match args.precision.as_deref() {
-        Some("double") => config.precision = Element::F64,
-        Some(_) => config.precision = Element::F32,
+        Some("double") => config.defaults.precision = Element::F64,
+        Some(_) => config.defaults.precision = Element::F32,
         None if args.common.input.kind == InputKind::Binary => {
             let all = convert::binary_elements(&data::stores(), &input::files(&args.common.input)?[0])?;
             let doubles: Vec<String> =
                 all.into_iter().filter(|(_, e)| *e == Element::F64).map(|(name, _)| name).collect();
-            if !doubles.is_empty() && config.precision == Element::F32 {
-                config.precision = Element::F64;
+            if !doubles.is_empty() && config.defaults.precision == Element::F32 {
+                config.defaults.precision = Element::F64;
                 let aliases = || args.common.input.aliases.iter().filter_map(|alias| alias.split_once('='));
                 let renamed = |name: String| {
                     let alias = aliases().find(|(_, field)| *field == name);

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let (config, mut source) = input::open_adjusted(&args.common, extensions, |config| {
         input::size_buckets(config, &args.common.order, args.minibatch_size);
-        config.limit = Limit::Sweeps(1);
+        config.minibatches.limit = Limit::Sweeps(1);
     })?;
     let (index, memory) = {
         let _progress = Progress::spinner("indexing");
@@ -248,19 +248,20 @@ impl Paddings {
         samples: u64,
     ) -> Result<Paddings, Failure> {
         let bucketing = Bucketing {
-            samples: config.bucketing.unwrap_or(samples),
-            sequences: config.minibatch_size_in_sequences.unwrap_or(u64::MAX),
+            samples: config.order.bucketing.unwrap_or(samples),
+            sequences: config.minibatches.size_in_sequences.unwrap_or(u64::MAX),
         };
-        let may_be =
-            config.randomize != Randomize::Off && config.truncation.is_none() && source.shares_a_timeline();
+        let may_be = config.order.randomize != Randomize::Off
+            && config.truncation.is_none()
+            && source.shares_a_timeline();
         let with = match may_be {
             true => Some((bucketing.samples, Padding::of(source, index, samples, Some(bucketing))?)),
             false => None,
         };
         Ok(Paddings {
             samples,
-            sequences: config.minibatch_size_in_sequences,
-            is_on: config.bucketing.is_some(),
+            sequences: config.minibatches.size_in_sequences,
+            is_on: config.order.bucketing.is_some(),
             without: Padding::of(source, index, samples, None)?,
             with,
         })

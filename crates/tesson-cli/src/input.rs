@@ -60,8 +60,8 @@ pub(crate) fn open_adjusted(
 
 /// Ends the data after one sweep, where neither the configuration nor the command line says where they end.
 pub(crate) fn end_after_a_sweep(config: &mut SourceConfig, has_end: bool) {
-    if config.limit == Limit::Endless && !has_end {
-        config.limit = Limit::Sweeps(1);
+    if config.minibatches.limit == Limit::Endless && !has_end {
+        config.minibatches.limit = Limit::Sweeps(1);
     }
 }
 
@@ -132,13 +132,13 @@ pub(crate) fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
 
 /// Samples of a minibatch of the first epoch, for a command without a schedule.
 pub(crate) fn first_size(given: Option<u64>, config: &SourceConfig) -> u64 {
-    given.unwrap_or_else(|| config.default_sizes().at(0))
+    given.unwrap_or_else(|| config.minibatches.default_sizes().at(0))
 }
 
 /// Makes buckets of the size of minibatches, where the command line asks for buckets without saying of which size.
 pub(crate) fn size_buckets(config: &mut SourceConfig, order: &OrderArgs, minibatch_size: Option<u64>) {
-    if order.bucketing.as_deref() == Some("true") && config.bucketing.is_some() {
-        config.bucketing = minibatch_size.or(config.bucketing);
+    if order.bucketing.as_deref() == Some("true") && config.order.bucketing.is_some() {
+        config.order.bucketing = minibatch_size.or(config.order.bucketing);
     }
 }
 

@@ -43,12 +43,12 @@ fn configure(args: &ReadArgs, config: &mut SourceConfig) {
     let order = &args.common.order;
     input::size_buckets(config, order, args.minibatch_size.as_ref().map(|sizes| sizes.at(0)));
     let Some(epochs) = args.epochs else { return input::end_after_a_sweep(config, order.take.is_some()) };
-    config.limit = match config.epoch_size {
+    config.minibatches.limit = match config.minibatches.epoch_size {
         Some(samples) if epochs > 0 => Limit::Samples(samples.saturating_mul(epochs)),
         _ => Limit::Sweeps(epochs),
     };
     // The size of the next epoch starts with the epoch.
-    config.cross_sweep_ends = false;
+    config.minibatches.cross_sweep_ends = false;
 }
 
 /// The counts of what has been read.
@@ -66,8 +66,9 @@ fn read(
     out: &mut Output,
 ) -> Result<Read, Failure> {
     let mut read = Read::default();
-    let schedule = args.minibatch_size.clone().unwrap_or_else(|| config.default_sizes());
-    let mut epoch = config.epoch_size.map_or(0, |samples| source.state().cursor.position / samples);
+    let schedule = args.minibatch_size.clone().unwrap_or_else(|| config.minibatches.default_sizes());
+    let mut epoch =
+        config.minibatches.epoch_size.map_or(0, |samples| source.state().cursor.position / samples);
     if !out.is_json() {
         out.line(&header(source))?;
     }
@@ -94,7 +95,7 @@ fn read(
         read.minibatches += 1;
         read.sequences += minibatch.n_sequences() as u64;
         read.samples += samples;
-        epoch = match config.epoch_size {
+        epoch = match config.minibatches.epoch_size {
             // Also where a source resumes from a state.
             Some(samples) => source.state().cursor.position / samples,
             None => epoch + u64::from(minibatch.sweep_end()),
@@ -105,10 +106,10 @@ fn read(
 
 /// Samples until the end, if that is known without reading ahead.
 fn total(config: &SourceConfig, source: &mut Source) -> Result<Option<u64>, Failure> {
-    Ok(match config.limit {
+    Ok(match config.minibatches.limit {
         Limit::Samples(n) => Some(n),
         // In stored order the index is not needed, and making it would cost another pass.
-        Limit::Sweeps(n) if config.randomize != Randomize::Off => {
+        Limit::Sweeps(n) if config.order.randomize != Randomize::Off => {
             Some(source.num_samples_per_sweep()?.saturating_mul(n))
         }
         Limit::Sweeps(_) | Limit::Endless => None,

@@ -90,11 +90,11 @@ enum Size {
 }
 
 fn size_of(args: &PlanArgs, config: &SourceConfig, source: &mut Source) -> Result<Size, Failure> {
-    let schedule = config.default_sizes();
+    let schedule = config.minibatches.default_sizes();
     match (args.minibatch, schedule.runs()) {
         (Some(samples), _) | (None, &[(samples, _)]) => Ok(Size::Constant(samples)),
         _ => {
-            let epoch = match config.epoch_size {
+            let epoch = match config.minibatches.epoch_size {
                 Some(samples) => samples,
                 None => source.num_samples_per_sweep()?,
             };

@@ -2,7 +2,7 @@
 
 use tesson_core::{ConfigError, Options, Value};
 
-use crate::source::{DeserializerConfig, SourceConfig};
+use crate::source::{DeserializerConfig, DeserializerDefaults, SourceConfig};
 
 /// The option that marks where phones begin.
 const BOUNDARIES: &str = "phoneBoundaries";
@@ -29,15 +29,10 @@ impl SourceConfig {
             return Err(ConfigError::new("deserializers", what));
         };
         let (only, has_boundaries) = with_boundaries(only.clone());
-        let config = SourceConfig {
-            deserializers: vec![only],
-            frame_mode: false,
-            truncation: None,
-            bucketing: None,
-            use_numeric_sequence_keys: false,
-            hash_sequence_keys: false,
-            ..self.clone()
-        };
+        let mut config = SourceConfig { deserializers: vec![only], truncation: None, ..self.clone() };
+        config.defaults = DeserializerDefaults { frame_mode: false, numeric_keys: false, ..config.defaults };
+        config.order.bucketing = None;
+        config.join.hash_keys = false;
         Ok((config, has_boundaries))
     }
 }

@@ -42,7 +42,7 @@ pub use overrides::{assignment, set_value};
 pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
-    DEFAULT_WINDOW, DeserializerConfig, ExcludedKeys, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize,
-    SourceConfig, StoreKind, Truncation,
+    DEFAULT_WINDOW, DeserializerConfig, DeserializerDefaults, ExcludedKeys, FULL_DATA_SWEEP,
+    INFINITELY_REPEAT, MinibatchConfig, OrderConfig, Randomize, SourceConfig, StoreKind,
 };
 pub use transforms::{OpenTransforms, TransformConfig, Transforms, open_list};

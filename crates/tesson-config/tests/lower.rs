@@ -5,14 +5,12 @@
 
 use std::path::Path;
 
-use tesson_config::{
-    Randomize, SourceConfig, StoreKind, TransformConfig, Truncation, json, lower, option_manual,
-};
+use tesson_config::{Randomize, SourceConfig, StoreKind, TransformConfig, json, lower, option_manual};
 use tesson_core::{
     ConfigError, Element, Format, OpenTransform, OptionKind, OptionSpec, OptionTable, ReaderDefaults,
     Registry, Section, TransformFormat, Value,
 };
-use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, Sharing, Window};
+use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, Sharing, Truncation, Window};
 
 /// Of every option.
 const HELP: &str = "Says | nothing.";
@@ -68,9 +66,9 @@ fn lowered(text: &str) -> Result<SourceConfig, ConfigError> {
 fn what_is_left_out_has_the_defaults_of_the_python_interface() {
     let c = reader("").unwrap();
     let seed = 0;
-    assert_eq!(c.order(), OrderSpec::ChunkWindow(ChunkWindow { window: Window::Chunks(128), seed }));
-    assert_eq!((c.limit, c.resolved_sharing()), (Limit::Endless, Sharing::Chunk));
-    assert!(c.cross_sweep_ends && c.local_timeline && c.prefetch);
+    assert_eq!(c.order.spec(), OrderSpec::ChunkWindow(ChunkWindow { window: Window::Chunks(128), seed }));
+    assert_eq!((c.minibatches.limit, c.order.resolved_sharing()), (Limit::Endless, Sharing::Chunk));
+    assert!(c.minibatches.cross_sweep_ends && c.order.local_timeline && c.runtime.prefetch);
     let defaults = ReaderDefaults {
         element: Element::F32,
         frame_mode: false,
@@ -80,8 +78,11 @@ fn what_is_left_out_has_the_defaults_of_the_python_interface() {
     };
     assert_eq!(c.reader_defaults(), defaults);
     assert!(reader(r#""maxErrors": 3"#).unwrap().reader_defaults().forgives);
-    assert_eq!((c.max_errors, c.trace_level, c.memory_limit, c.threads), (0, 1, None, 0));
-    assert_eq!((c.store, c.truncation, c.hash_sequence_keys), (StoreKind::File, None, false));
+    assert_eq!(
+        (c.faults.max_errors, c.trace_level, c.runtime.memory_limit, c.runtime.threads),
+        (0, 1, None, 0)
+    );
+    assert_eq!((c.store, c.truncation, c.join.hash_keys), (StoreKind::File, None, false));
     assert_eq!(c.deserializers[0].format.name, "LinesDeserializer");
 }
 
@@ -96,7 +97,7 @@ fn a_source_that_a_program_describes_has_the_defaults_of_the_table() {
 
 #[test]
 fn the_order_has_many_spellings() {
-    let order = |options: &str| reader(options).unwrap().randomize;
+    let order = |options: &str| reader(options).unwrap().order.randomize;
     for on in ["true", "1", "\"T\"", "\"true\"", "\"auto\"", "\"Window\""] {
         assert_eq!(order(&format!(r#""randomize": {on}"#)), Randomize::Window, "{on}");
     }
@@ -113,7 +114,7 @@ fn the_order_has_many_spellings() {
 
 #[test]
 fn the_window_is_in_chunks_or_in_samples() {
-    let window = |options: &str| reader(options).unwrap().randomization_window;
+    let window = |options: &str| reader(options).unwrap().order.window;
     assert_eq!(window(r#""randomizationWindow": 5"#), Window::Chunks(5));
     let samples = r#""randomizationWindow": 5, "sampleBasedRandomizationWindow": true"#;
     assert_eq!(window(samples), Window::Samples(5));
@@ -132,11 +133,11 @@ fn a_window_of_nothing_turns_shuffling_off() {
         r#""randomizationWindowInChunks": 0, "randomizationWindowInSamples": 0"#,
         r#""randomizationWindowInChunks": 0"#,
     ] {
-        assert_eq!(reader(options).unwrap().order(), OrderSpec::AsStored, "{options}");
+        assert_eq!(reader(options).unwrap().order.spec(), OrderSpec::AsStored, "{options}");
     }
     let global =
         reader(r#""randomizationWindow": 0, "randomize": "global", "randomizationSeed": 3"#).unwrap();
-    assert_eq!(global.order(), OrderSpec::Global(Global { seed: 3 }));
+    assert_eq!(global.order.spec(), OrderSpec::Global(Global { seed: 3 }));
 }
 
 #[test]
@@ -150,7 +151,7 @@ fn a_window_that_is_given_twice_is_refused() {
 
 #[test]
 fn a_window_in_samples_without_a_size_is_the_whole_set() {
-    let window = |options: &str| reader(options).unwrap().randomization_window;
+    let window = |options: &str| reader(options).unwrap().order.window;
     let whole = Window::Samples((1 << 62) - 1);
     assert_eq!(window(r#""sampleBasedRandomizationWindow": true"#), whole);
     assert_eq!(
@@ -166,7 +167,7 @@ fn a_window_in_samples_without_a_size_is_the_whole_set() {
 
 #[test]
 fn sharing_follows_the_order_unless_it_is_given() {
-    let sharing = |options: &str| reader(options).unwrap().resolved_sharing();
+    let sharing = |options: &str| reader(options).unwrap().order.resolved_sharing();
     assert_eq!(sharing(r#""randomize": "global""#), Sharing::Position);
     assert_eq!(sharing(r#""randomize": "global", "sharing": "chunk""#), Sharing::Chunk);
     assert_eq!(sharing(r#""randomize": false"#), Sharing::Chunk);
@@ -176,7 +177,7 @@ fn sharing_follows_the_order_unless_it_is_given() {
 
 #[test]
 fn the_end_is_given_in_sweeps_or_in_samples() {
-    let limit = |options: &str| reader(options).unwrap().limit;
+    let limit = |options: &str| reader(options).unwrap().minibatches.limit;
     assert_eq!(limit(r#""maxSweeps": 3"#), Limit::Sweeps(3));
     assert_eq!(limit(r#""maxSweeps": 0"#), Limit::Sweeps(0));
     assert_eq!(limit(r#""maxSamples": 11"#), Limit::Samples(11));
@@ -213,12 +214,12 @@ fn truncation_is_a_length_with_or_without_saying_so() {
 
 #[test]
 fn the_type_of_values_is_one_for_the_reader() {
-    let element = |options: &str| reader(options).unwrap().precision;
+    let element = |options: &str| reader(options).unwrap().defaults.precision;
     assert_eq!(element(r#""precision": "Double""#), Element::F64);
     assert_eq!(element(r#""dtype": "float64""#), Element::F64);
     assert_eq!(element(r#""dtype": "float32""#), Element::F32);
     let inner = r#"{"deserializers": [{"type": "LinesReader", "file": "a", "precision": "double"}]}"#;
-    assert_eq!(lowered(inner).unwrap().precision, Element::F64);
+    assert_eq!(lowered(inner).unwrap().defaults.precision, Element::F64);
     let both = r#"{"deserializers": [{"type": "LinesReader", "file": "a", "precision": "double"}],
         "precision": "float"}"#;
     assert_eq!(
@@ -243,8 +244,8 @@ fn the_readers_trace_level_wins_over_the_deserializers() {
 #[test]
 fn memory_threads_and_store_are_tessons_own() {
     let c = reader(r#""memoryLimit": "512MB", "threads": 3, "store": "MMAP""#).unwrap();
-    assert_eq!((c.memory_limit, c.threads, c.store), (Some(512_000_000), 3, StoreKind::Mmap));
-    assert_eq!(reader(r#""memoryLimit": 1048576"#).unwrap().memory_limit, Some(1 << 20));
+    assert_eq!((c.runtime.memory_limit, c.runtime.threads, c.store), (Some(512_000_000), 3, StoreKind::Mmap));
+    assert_eq!(reader(r#""memoryLimit": 1048576"#).unwrap().runtime.memory_limit, Some(1 << 20));
     assert_eq!(
         refused(r#""memoryLimit": "lots""#),
         "memoryLimit: found `lots`, expected a size in bytes such as `2GiB` or `512MB`"
@@ -267,12 +268,12 @@ fn options_without_effect_are_still_read() {
 fn only_text_keys_are_hashed() {
     assert!(refused(r#""hashSequenceKeys": true"#).contains("only text keys are hashed"));
     let text = r#""hashSequenceKeys": true, "useNumericSequenceKeys": false"#;
-    assert!(reader(text).unwrap().hash_sequence_keys);
+    assert!(reader(text).unwrap().join.hash_keys);
 }
 
 #[test]
 fn missing_keys_are_left_out_kept_or_refused() {
-    let missing = |options: &str| reader(options).unwrap().missing_keys;
+    let missing = |options: &str| reader(options).unwrap().join.missing;
     assert_eq!(missing(""), MissingKeys::LeaveOut);
     assert_eq!(missing(r#""outerJoin": true"#), MissingKeys::Empty);
     assert_eq!(missing(r#""strictKeys": true"#), MissingKeys::Refuse);

@@ -16,6 +16,7 @@ mod describe;
 mod deserializer;
 mod draw;
 mod error;
+mod fault_rules;
 mod fetch;
 pub mod identity;
 mod index;
@@ -33,6 +34,7 @@ mod options;
 mod parallelism;
 mod real_number;
 mod registry;
+mod runtime_spec;
 mod sample_type;
 mod scratch;
 pub mod sections;
@@ -62,6 +64,7 @@ pub use error::{
     SEQUENCES_IN_MEMORY, StoreError, StoreErrorKind, UsageError, UserError, error_entries, error_manual,
     general_entries,
 };
+pub use fault_rules::FaultRules;
 pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId};
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
@@ -83,6 +86,7 @@ pub use registry::{
     DecoderFn, DescribeFn, Format, KeyType, OpenChainFn, OpenFn, OpenTransform, OpenTransformFn, ReadFile,
     ReaderDefaults, Registry, TransformFormat,
 };
+pub use runtime_spec::RuntimeSpec;
 pub use sample_type::{SampleType, ValueType};
 pub use scratch::{DecodeRoom, Scratch};
 pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};

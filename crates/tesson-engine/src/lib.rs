@@ -44,7 +44,6 @@ mod transform;
 pub use batch_keys::{BatchKeys, TextKeys};
 pub use check::{Checked, Severity};
 pub use executor::{Canceller, ProcessGuard, no_thread};
-pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, RowSegment};
 pub use minibatch::Minibatch;
@@ -54,8 +53,8 @@ pub use report::fault_facts;
 pub use sample_room::SampleRoom;
 pub use samples::{SampleValues, Samples, StreamBatch};
 pub use source::{
-    DEFAULT_MEMORY_LIMIT, FaultRules, KeyDelivery, PlannedStep, Purpose, RunCalls, RuntimeSpec, Shown,
-    ShownKey, Source, SourceSpec, StatsReader, StepSequence, SweepSequence, TruncatedPlan, TruncationSpec,
+    DEFAULT_MEMORY_LIMIT, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source, SourceSpec,
+    StatsReader, StepSequence, SweepSequence, TruncatedPlan,
 };
 pub use stats::Stats;
 pub use tesson_memory::pool::Buffer;

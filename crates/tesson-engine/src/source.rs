@@ -10,6 +10,7 @@ mod pass;
 mod pipeline;
 mod plan;
 mod position;
+mod runtime;
 mod show;
 mod steps;
 mod truncated;
@@ -19,25 +20,27 @@ use std::sync::Arc;
 
 use tesson_core::{Error, Index, ResumeError, StreamInfo};
 use tesson_memory::process_memory::ProcessMemory;
-use tesson_plan::{Bucketing, Cursor, Demand, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing};
+use tesson_plan::{
+    Bucketing, Cursor, Demand, JoinRules, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing,
+};
 
 use crate::deliver::{Packed, Pipeline, Taken};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
-use crate::join::{IndexedSource, JoinRules, Parts};
+use crate::join::{IndexedSource, Parts};
 use crate::minibatch::Minibatch;
 use crate::refusal::EngineRefusal;
 use crate::stats::{Counters, Stats};
 use crate::transform::{DRAWS_VERSION, Transforms};
 pub use budget::DEFAULT_MEMORY_LIMIT;
 use faults::FaultLedger;
-pub use faults::FaultRules;
-pub use open::{Purpose, RuntimeSpec, SourceSpec};
+pub use open::{Purpose, SourceSpec};
 use position::Position;
+use runtime::Runtime;
 pub use show::{Shown, ShownKey};
 pub use steps::{KeyDelivery, PlannedStep, RunCalls, StepSequence};
 use truncated::Truncated;
-pub use truncated::{SweepSequence, TruncatedPlan, TruncationSpec};
+pub use truncated::{SweepSequence, TruncatedPlan};
 
 /// Reads a corpus in minibatches.
 pub struct Source {
@@ -45,7 +48,7 @@ pub struct Source {
     streams: SourceStreams,
     plan: PlanSpec,
     frame_mode: bool,
-    runtime: RuntimeSpec,
+    runtime: Runtime,
     faults: FaultLedger,
     position: Position,
     /// The hash of options in states of releases whose transforms drew other random numbers.

@@ -31,7 +31,8 @@ mod tests;
 pub use batch::{BatchKind, BatchPlan, BatchShare, BatchSlot, Cursor, Planned, Steps, WindowStart};
 pub use excluded::ExcludedSequences;
 pub use join::{
-    JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
+    JoinReport, JoinRules, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary,
+    repeated_keys,
 };
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, ChunkWindow, Global, OrderSpec, Tumbling, Window};
@@ -46,4 +47,4 @@ pub use stream::{
     CountMismatch, ElementOrder, ElementStep, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp,
     StreamSpec, StreamState, Taken,
 };
-pub use truncate::{PendingSequence, Segment, SlotState, Slots, SlotsShape, SlotsState};
+pub use truncate::{PendingSequence, Segment, SlotState, Slots, SlotsShape, SlotsState, Truncation};

@@ -13,6 +13,29 @@
 
 use std::collections::VecDeque;
 
+use tesson_core::identity::Identity;
+
+/// Sequences cut into pieces of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// Samples of a slot in one minibatch, at least 1.
+    pub length: u64,
+    /// Samples that a slot with one sequence repeats (spec/engine.md §9.4), fewer than `length`.
+    pub right_splice: u64,
+    /// Whether sparse streams stay sparse; otherwise they become dense, as in the reference.
+    pub keep_sparse: bool,
+}
+
+impl Truncation {
+    /// Writes what changes values.
+    pub fn write(&self, identity: Identity) -> Identity {
+        identity
+            .field("truncationLength", self.length)
+            .field("rightSplice", self.right_splice)
+            .field("keepSparse", self.keep_sparse)
+    }
+}
+
 /// A sequence in a slot that has not been delivered to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingSequence {

@@ -321,7 +321,7 @@ impl Source {
         log::install(py)?;
         let canceller = Canceller::new();
         let span = log::source_span(config.trace_level);
-        let default_sizes = config.default_sizes();
+        let default_sizes = config.minibatches.default_sizes();
         let (source, signal) =
             attentive(py, |interrupted| span.in_scope(|| open_attentively(config, &canceller, interrupted)))?;
         log::flush_source(py, &span, by_keywords);

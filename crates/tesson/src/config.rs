@@ -3,12 +3,15 @@
 use std::path::Path;
 
 pub use tesson_config::{
-    Arguments, Choices, DEFAULT_WINDOW, DeserializerConfig, ENVIRONMENT, ExcludedKeys, FULL_DATA_SWEEP,
-    INFINITELY_REPEAT, Loaded, OpenTransforms, READER_OPTIONS, Randomize, Resolved, Schedule, SourceConfig,
-    StoreKind, TransformConfig, Transforms, Truncation, assignment, brainscript, bytes, json, lower,
-    option_manual, reader, reader_of, schedule, set_value, toml,
+    Arguments, Choices, DEFAULT_WINDOW, DeserializerConfig, DeserializerDefaults, ENVIRONMENT, ExcludedKeys,
+    FULL_DATA_SWEEP, INFINITELY_REPEAT, Loaded, MinibatchConfig, OpenTransforms, OrderConfig, READER_OPTIONS,
+    Randomize, Resolved, Schedule, SourceConfig, StoreKind, TransformConfig, Transforms, assignment,
+    brainscript, bytes, json, lower, option_manual, reader, reader_of, schedule, set_value, toml,
 };
-pub use tesson_core::{ConfigSpan, Name, OptionDefault, OptionKind, Section, Value, nearest};
+pub use tesson_core::{
+    ConfigSpan, FaultRules, Name, OptionDefault, OptionKind, RuntimeSpec, Section, Value, nearest,
+};
+pub use tesson_plan::{JoinRules, Truncation};
 
 use tesson_config::ConfigAccess;
 use tesson_core::StoreError;

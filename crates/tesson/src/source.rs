@@ -9,7 +9,7 @@ use tesson_engine as engine;
 use tesson_engine::file_patterns::expand;
 use tesson_engine::store::{MmapStore, Store, Stores, read_whole};
 use tesson_engine::{
-    Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Minibatch, PlannedStep, RunCalls, Severity,
+    Canceller, Checked, KeyDelivery, Minibatch, PlannedStep, RunCalls, Severity,
     ShownKey, Stats, StatsReader, TruncatedPlan,
 };
 use tesson_plan::{BatchPlan, Demand, JoinReport, PlanSpec, ResumeState};
@@ -499,36 +499,19 @@ fn assemble(
     };
     let spec = engine::SourceSpec {
         deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
-        join: engine::JoinRules {
-            missing: config.missing_keys,
-            max_missing: config.max_missing,
-            repeated: !config.unique_keys,
-            hash_keys: config.hash_sequence_keys,
-        },
+        join: config.join,
         plan: config.plan_spec(),
         exclude_keys: config.exclude_keys.resolve(|path| Ok(read_whole(store, path)?))?,
         transforms: engine::StreamTransforms {
             streams: config.open_transforms(store)?,
-            seed: config.randomization_seed,
+            seed: config.order.seed,
             augmentation: config.augmentation,
         },
-        frame_mode: config.frame_mode,
-        truncation: config.truncation.map(|t| engine::TruncationSpec {
-            length: t.length,
-            right_splice: t.right_splice,
-            keep_sparse: t.keep_sparse,
-        }),
-        element: config.precision,
-        runtime: engine::RuntimeSpec {
-            memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
-            threads: config.threads,
-            prefetch: config.prefetch,
-        },
-        faults: engine::FaultRules {
-            max_errors: config.max_errors,
-            share: config.max_error_share,
-            report: config.quarantine.clone(),
-        },
+        frame_mode: config.defaults.frame_mode,
+        truncation: config.truncation,
+        element: config.defaults.precision,
+        runtime: config.runtime,
+        faults: config.faults.clone(),
         purpose,
     };
     engine::Source::open_with(spec, store, canceller).map_err(|e| match e {

@@ -5,15 +5,16 @@ mod order;
 
 use std::path::PathBuf;
 
-use tesson_core::{ConfigError, Options, Registry, Section, Value};
-use tesson_plan::{Ending, Limit, MissingKeys, Sharing};
+use tesson_core::{ConfigError, FaultRules, Options, Registry, RuntimeSpec, Section, Value};
+use tesson_plan::{Ending, JoinRules, Limit, MissingKeys, Sharing, Truncation};
 
 pub(crate) use deserializers::sections;
 pub(crate) use order::{WHOLE_SET, randomize};
 
 use crate::options::{AUGMENTATIONS, ENDS, EQUAL_STEPS, SHARING, STORES};
 use crate::source::{
-    DeserializerConfig, ExcludedKeys, FULL_DATA_SWEEP, INFINITELY_REPEAT, SourceConfig, Truncation,
+    DeserializerConfig, DeserializerDefaults, ExcludedKeys, FULL_DATA_SWEEP, INFINITELY_REPEAT,
+    MinibatchConfig, OrderConfig, SourceConfig,
 };
 use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule, transforms};
 
@@ -47,51 +48,61 @@ pub(crate) fn resolve(
     deserializers: Vec<DeserializerConfig>,
     registry: &Registry,
 ) -> Result<SourceConfig, ConfigError> {
-    let (randomize, randomization_window) = order::order(options)?;
+    let (randomize, window) = order::order(options)?;
     let epoch_size = options.whole_if_given("epochSize")?.filter(|&samples| samples > 0);
+    let seed = options.whole("randomizationSeed")?;
+    let sharing = options.word_if_given("sharing", &SHARING)?;
+    let cross_sweep_ends = options.bool("crossSweepEnds")?;
+    let local_timeline = options.bool("localTimeline")?;
+    let size = minibatch_size(options)?;
+    let size_in_sequences = options.whole_if_given("minibatchSizeInSequences")?;
+    let equal_steps = options.word("equalSteps", &EQUAL_STEPS)?;
+    let limit = limit(options, epoch_size)?;
+    let ending =
+        Ending { last_sequence: options.word("maxSamplesEnd", &ENDS)?, drop_last: options.bool("dropLast")? };
+    let frame_mode = options.bool("frameMode")?;
+    let transforms = transforms::lower(options)?;
+    let augmentation = options.word("augmentation", &AUGMENTATIONS)?;
+    let truncation = truncation(options)?;
+    let precision = deserializers::precision(options, &deserializers)?;
+    let numeric_keys = deserializers::numeric_keys(options, &deserializers)?;
     let mut config = SourceConfig {
-        randomize,
-        randomization_window,
-        randomization_seed: options.whole("randomizationSeed")?,
-        sharing: options.word_if_given("sharing", &SHARING)?,
-        cross_sweep_ends: options.bool("crossSweepEnds")?,
-        local_timeline: options.bool("localTimeline")?,
-        epoch_size,
-        minibatch_size: minibatch_size(options)?,
-        minibatch_size_in_sequences: options.whole_if_given("minibatchSizeInSequences")?,
-        bucketing: None,
-        equal_steps: options.word("equalSteps", &EQUAL_STEPS)?,
-        limit: limit(options, epoch_size)?,
-        ending: Ending {
-            last_sequence: options.word("maxSamplesEnd", &ENDS)?,
-            drop_last: options.bool("dropLast")?,
-        },
-        frame_mode: options.bool("frameMode")?,
-        transforms: transforms::lower(options)?,
-        augmentation: options.word("augmentation", &AUGMENTATIONS)?,
+        order: OrderConfig { randomize, seed, window, sharing, local_timeline, bucketing: None, equal_steps },
+        minibatches: MinibatchConfig { size, size_in_sequences, cross_sweep_ends, epoch_size, limit, ending },
+        transforms,
+        augmentation,
         registry: registry.clone(),
-        truncation: truncation(options)?,
-        precision: deserializers::precision(options, &deserializers)?,
-        use_numeric_sequence_keys: deserializers::numeric_keys(options, &deserializers)?,
-        hash_sequence_keys: options.bool("hashSequenceKeys")?,
-        missing_keys: missing_keys(options)?,
-        max_missing: share(options, "maxMissing")?,
-        unique_keys: options.bool("uniqueKeys")?,
+        truncation,
+        join: JoinRules {
+            hash_keys: options.bool("hashSequenceKeys")?,
+            missing: missing_keys(options)?,
+            max_missing: share(options, "maxMissing")?,
+            repeated: !options.bool("uniqueKeys")?,
+        },
         exclude_keys: excluded_keys(options)?,
-        max_errors: options.whole("maxErrors")?,
-        max_error_share: share(options, "maxErrorShare")?,
-        quarantine: options.text_if_given("quarantine")?.map(PathBuf::from),
-        cache_index: options.bool("cacheIndex")?,
+        faults: FaultRules {
+            max_errors: options.whole("maxErrors")?,
+            share: share(options, "maxErrorShare")?,
+            report: options.text_if_given("quarantine")?.map(PathBuf::from),
+        },
+        defaults: DeserializerDefaults {
+            precision,
+            frame_mode,
+            numeric_keys,
+            cache_index: options.bool("cacheIndex")?,
+        },
         trace_level: deserializers::trace_level(options, &deserializers)?,
-        prefetch: options.bool("prefetch")?,
-        memory_limit: memory_limit(options)?,
-        threads: threads(options)?,
+        runtime: RuntimeSpec {
+            prefetch: options.bool("prefetch")?,
+            memory_limit: memory_limit(options)?,
+            threads: threads(options)?,
+        },
         store: options.word("store", &STORES)?,
         deserializers,
     };
-    config.bucketing = bucketing(options, &config)?;
-    if options.given("crossSweepEnds").is_none() && config.equal_steps.is_some() {
-        config.cross_sweep_ends = config.resolved_sharing() == Sharing::Position;
+    config.order.bucketing = bucketing(options, &config.minibatches)?;
+    if options.given("crossSweepEnds").is_none() && equal_steps.is_some() {
+        config.minibatches.cross_sweep_ends = config.order.resolved_sharing() == Sharing::Position;
     }
     check_options_without_effect(options)?;
     Ok(config)
@@ -143,12 +154,12 @@ fn excluded_keys(options: &Options<'_>) -> Result<ExcludedKeys, ConfigError> {
 }
 
 /// Samples of a bucket.
-fn bucketing(options: &Options<'_>, config: &SourceConfig) -> Result<Option<u64>, ConfigError> {
+fn bucketing(options: &Options<'_>, minibatches: &MinibatchConfig) -> Result<Option<u64>, ConfigError> {
     let name = "bucketing";
     let text = options.text(name)?;
     match text.to_ascii_lowercase().as_str() {
         "false" => Ok(None),
-        "true" => Ok(Some(config.default_sizes().at(0))),
+        "true" => Ok(Some(minibatches.default_sizes().at(0))),
         number => number.parse().map(Some).map_err(|_| {
             let what = format!("found `{text}`, expected `true`, `false` or a number of samples");
             ConfigError::new(options.path(name), what)

@@ -91,11 +91,12 @@ impl Reader {
         let truncated = source.truncation.is_some();
         let length = options.whole("truncationLength")?;
         // Readers of speech take the size of the minibatch for a length of 0.
-        let is_open = self.kind == ReaderType::Speech && truncated && length == 0 && !source.frame_mode;
+        let is_open =
+            self.kind == ReaderType::Speech && truncated && length == 0 && !source.defaults.frame_mode;
         if !is_open {
             source.check()?;
         }
-        let (window, in_samples) = match (source.randomize, &source.randomization_window) {
+        let (window, in_samples) = match (source.order.randomize, &source.order.window) {
             (Randomize::Window, Window::Samples(WHOLE_SET..)) => (json!("all"), json!(true)),
             (Randomize::Window, Window::Chunks(WHOLE_SET..)) => (json!("all"), json!(false)),
             (Randomize::Window, Window::Samples(n)) => (json!(n), json!(true)),
@@ -104,26 +105,26 @@ impl Reader {
         };
         let mut described = json!({
             "source": self.kind.name(),
-            "precision": match source.precision {
+            "precision": match source.defaults.precision {
                 Element::F64 => "double",
                 Element::F32 | Element::U8 => "float",
             },
-            "randomize": match source.randomize {
+            "randomize": match source.order.randomize {
                 Randomize::Off => json!(false),
                 Randomize::Window => json!(true),
                 order => json!(ORDERS.word(order)),
             },
-            "randomizationSeed": source.randomization_seed,
+            "randomizationSeed": source.order.seed,
             "randomizationWindow": window,
             "sampleBasedRandomizationWindow": in_samples,
-            "frameMode": source.frame_mode,
+            "frameMode": source.defaults.frame_mode,
             "truncated": truncated,
             "truncationLength": length,
-            "maxErrors": source.max_errors,
+            "maxErrors": source.faults.max_errors,
             "verbosity": options.whole("verbosity")?,
             "multiThreadedDeserialization": options.bool("multiThreadedDeserialization")?,
-            "useNumericSequenceKeys": source.use_numeric_sequence_keys,
-            "hashSequenceKeys": source.hash_sequence_keys,
+            "useNumericSequenceKeys": source.defaults.numeric_keys,
+            "hashSequenceKeys": source.join.hash_keys,
         });
         if let Some(parallel) = &self.parallel_sequences {
             described["parallelSequences"] = json!(parallel);

@@ -26,7 +26,7 @@ use tesson_core::{
     Storage,
 };
 use tesson_plan::{
-    JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
+    JoinReport, JoinRules, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
 };
 
 use crate::fetch::Resources;
@@ -36,22 +36,6 @@ use corpus::{JoinedCorpus, JoinedPart};
 use hashed::Hashed;
 use part::refused;
 pub(crate) use part::{Parts, files};
-
-/// How several deserializers go together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JoinRules {
-    /// How sequences are handled that not all of them have.
-    pub missing: MissingKeys,
-    /// The share of the first deserializer's sequences that another one may lack.
-    pub max_missing: f64,
-    /// Whether a key may be repeated, in the only part or in another one than the first; which of its sequences is joined is
-    /// the part's to say ([`DeserializerFacts::repeated_keys`]).
-    ///
-    /// [`DeserializerFacts::repeated_keys`]: tesson_core::DeserializerFacts::repeated_keys
-    pub repeated: bool,
-    /// Whether text keys are kept as 64-bit hashes.
-    pub hash_keys: bool,
-}
 
 /// Most sequences of a part: its numbers are kept in 32 bits.
 const MOST_SEQUENCES: u64 = u32::MAX as u64 - 1;

@@ -1,25 +1,13 @@
 //! Charging faults: in plan order, where minibatches are handed out, and nowhere else.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{DataError, DataErrorKind, Error};
+use tesson_core::{DataError, DataErrorKind, Error, FaultRules};
 use tesson_plan::{Demand, Sharing};
 
 use super::Source;
 use crate::fault::Charge;
 use crate::report::Report;
-
-/// How faults in the data are handled.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FaultRules {
-    /// Faults that are forgiven over the life of a state, of the deserializers without a budget of their own.
-    pub max_errors: u64,
-    /// As many faults are forgiven as this share of the sequences passed so far, if the deserializers forgive fewer.
-    pub share: f64,
-    /// A file to which a line of JSON is appended for every fault that is forgiven.
-    pub report: Option<PathBuf>,
-}
 
 /// The faults that a source forgives.
 pub(super) struct FaultLedger {

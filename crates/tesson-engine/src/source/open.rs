@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use tesson_core::identity::Identity;
-use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY, StreamInfo};
+use tesson_core::{
+    ConfigError, Deserializer, Element, Error, FaultRules, RuntimeSpec, SEQUENCES_IN_MEMORY, StreamInfo,
+};
 use tesson_memory::process_memory::ProcessMemory;
-use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanRefusal, PlanSpec, Sharing};
+use tesson_plan::{
+    Bucketing, Cursor, Fingerprint, JoinRules, MissingKeys, PlanRefusal, PlanSpec, Sharing, Truncation,
+};
 
 use super::faults::FaultLedger;
 use super::position::Position;
-use super::truncated::Truncated;
-use super::{FaultRules, Source, SourceCorpus, SourceStreams, TruncationSpec};
+use super::runtime::Runtime;
+use super::truncated::{Truncated, delivered};
+use super::{Source, SourceCorpus, SourceStreams};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::fingerprint;
-use crate::join::{self, JoinRules, Parts};
+use crate::join::{self, Parts};
 use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
 use crate::stats::Counters;
@@ -39,7 +44,7 @@ pub struct SourceSpec {
     /// Every sequence must be one sample.
     pub frame_mode: bool,
     /// Sequences are cut into segments.
-    pub truncation: Option<TruncationSpec>,
+    pub truncation: Option<Truncation>,
     /// Type of all values.
     pub element: Element,
     /// The memory and the threads that it may take.
@@ -48,25 +53,6 @@ pub struct SourceSpec {
     pub faults: FaultRules,
     /// What the source is opened for.
     pub purpose: Purpose,
-}
-
-/// What a source may take of the machine. No minibatch depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuntimeSpec {
-    /// Bytes for index, plan, blocks and packed minibatches together.
-    pub memory_limit: u64,
-    /// Worker threads; 0: one a core.
-    pub threads: usize,
-    /// Whether minibatches are made before they are asked for.
-    pub prefetch: bool,
-}
-
-impl RuntimeSpec {
-    /// The same with the number of threads that 0 stands for.
-    fn on_this_machine(self) -> RuntimeSpec {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        RuntimeSpec { threads: if self.threads == 0 { cores } else { self.threads }, ..self }
-    }
 }
 
 /// What a source is opened for.
@@ -100,8 +86,9 @@ impl Source {
         canceller: &Canceller,
     ) -> Result<Source, Error> {
         let counters = Arc::new(Counters::default());
-        let process_memory = Arc::new(ProcessMemory::new(spec.runtime.memory_limit));
-        let largest = (spec.runtime.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
+        let runtime = Runtime::new(spec.runtime);
+        let process_memory = Arc::new(ProcessMemory::new(runtime.memory_limit));
+        let largest = (runtime.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
         spec.deserializers.iter_mut().for_each(|deserializer| deserializer.locate(store));
         spec.check_first()?;
         let files = join::files(&spec.deserializers);
@@ -124,8 +111,10 @@ impl Source {
             return Err(ConfigError::refused("truncated", &refusal).into());
         }
         let position = Position::new(fingerprint, spec.plan.sharing);
+        let memory_limit = usize::try_from(runtime.memory_limit).unwrap_or(usize::MAX);
+        let pools = Pools::new(stored.len(), memory_limit);
         let mut source = Source {
-            truncated: spec.truncated(stored.len(), drops_last),
+            truncated: spec.truncated(pools, drops_last),
             streams: SourceStreams {
                 stored,
                 delivered: spec.delivered_streams(&transforms),
@@ -138,7 +127,7 @@ impl Source {
             canceller: canceller.clone(),
             plan: spec.plan,
             frame_mode: spec.frame_mode,
-            runtime: spec.runtime.on_this_machine(),
+            runtime,
             faults: FaultLedger::open(&spec.faults)?,
             former_options,
             pipeline: None,
@@ -240,15 +229,13 @@ impl SourceSpec {
 
     fn delivered_streams(&self, transforms: &Transforms) -> Vec<Arc<StreamInfo>> {
         match self.truncation {
-            Some(t) => transforms.outputs().iter().map(|stream| t.deliver(stream)).collect(),
+            Some(t) => transforms.outputs().iter().map(|stream| delivered(t, stream)).collect(),
             None => transforms.outputs(),
         }
     }
 
-    fn truncated(&self, n_streams: usize, drops_last: bool) -> Option<Box<Truncated>> {
+    fn truncated(&self, pools: Pools, drops_last: bool) -> Option<Box<Truncated>> {
         let equal_steps = self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk;
-        let memory_limit = usize::try_from(self.runtime.memory_limit).unwrap_or(usize::MAX);
-        let pools = || Pools::new(n_streams, memory_limit);
-        self.truncation.map(|t| Box::new(Truncated::new(t, pools(), drops_last, equal_steps)))
+        self.truncation.map(|t| Box::new(Truncated::new(t, pools, drops_last, equal_steps)))
     }
 }

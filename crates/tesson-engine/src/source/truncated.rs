@@ -7,12 +7,11 @@
 
 use std::sync::Arc;
 
-use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::{
     BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Segment, Sharing,
-    Slots, SlotsShape, SlotsState, Steps,
+    Slots, SlotsShape, SlotsState, Steps, Truncation,
 };
 
 use super::Source;
@@ -26,23 +25,12 @@ use crate::pack::{self, Pools, Whole};
 use crate::refusal::EngineRefusal;
 use crate::samples::dense_bytes;
 
-/// How sequences are cut into segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TruncationSpec {
-    /// Samples of a slot in one minibatch, at least 1.
-    pub length: u64,
-    /// Samples that a slot with one sequence repeats (spec/engine.md §9.4), fewer than `length`.
-    pub right_splice: u64,
-    /// Whether sparse streams stay sparse; in the reference they come out dense.
-    pub keep_sparse: bool,
-}
-
 /// Bytes that a slot takes in a state and in memory at least.
 const SLOT_BYTES: u64 = 256;
 
 /// The slots of a source, and how they are filled.
 pub(super) struct Truncated {
-    spec: TruncationSpec,
+    spec: Truncation,
     /// Whether minibatches at the end of the data are left out in which a slot is not full.
     drops_last: bool,
     /// The demand of the last call; `None` if the slots are to be filled anew.
@@ -67,27 +55,17 @@ pub(super) struct Truncated {
     pools: Pools,
 }
 
-impl TruncationSpec {
-    /// Writes what changes values.
-    pub(super) fn write(&self, identity: Identity) -> Identity {
-        identity
-            .field("truncationLength", self.length)
-            .field("rightSplice", self.right_splice)
-            .field("keepSparse", self.keep_sparse)
-    }
-
-    /// A stream as truncated minibatches have it.
-    pub(super) fn deliver(&self, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
-        match stream.sparse && !self.keep_sparse {
-            true => Arc::new(StreamInfo::clone(stream).with_sparse(false)),
-            false => stream.clone(),
-        }
+/// A stream as truncated minibatches have it.
+pub(super) fn delivered(truncation: Truncation, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
+    match stream.sparse && !truncation.keep_sparse {
+        true => Arc::new(StreamInfo::clone(stream).with_sparse(false)),
+        false => stream.clone(),
     }
 }
 
 impl Truncated {
     /// `equal_steps`: whether each rank has as many steps, although ranks have sequences of their own.
-    pub(super) fn new(spec: TruncationSpec, pools: Pools, drops_last: bool, equal_steps: bool) -> Truncated {
+    pub(super) fn new(spec: Truncation, pools: Pools, drops_last: bool, equal_steps: bool) -> Truncated {
         Truncated {
             spec,
             drops_last,

@@ -12,6 +12,7 @@
 
 mod key_lookup;
 mod keys;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -20,24 +21,13 @@ use std::ops::Range;
 use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
 
 pub use keys::KeyColumns;
+pub use rules::{JoinRules, MissingKeys};
 
 use key_lookup::KeyLookup;
 use keys::KeyRef;
 
 /// The most keys of each kind that a report names.
 const NAMED: usize = 5;
-
-/// The treatment of a sequence that has no partner in some corpus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MissingKeys {
-    /// It is left out and counted, as in the reference.
-    LeaveOut,
-    /// It is delivered without samples in the streams of that corpus.
-    Empty,
-    /// The corpus is refused. A [`Joiner`] leaves the sequence out, and the caller refuses because the report counts
-    /// it.
-    Refuse,
-}
 
 /// One corpus other than the first.
 #[derive(Clone, Copy)]

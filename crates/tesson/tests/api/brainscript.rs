@@ -228,9 +228,9 @@ fn data_to_validate_with_have_no_epochs() {
     let loaded = load(text, &Choices::default()).unwrap();
     let source = |path| loaded.reader(Some(path)).unwrap().source(&registry()).unwrap();
     let (train, validate) = (source("T/reader"), source("T/cvReader"));
-    assert_eq!((train.epoch_size, validate.epoch_size), (Some(16), None));
-    assert_eq!(train.minibatch_size, validate.minibatch_size);
-    assert_ne!(train.limit, validate.limit);
+    assert_eq!((train.minibatches.epoch_size, validate.minibatches.epoch_size), (Some(16), None));
+    assert_eq!(train.minibatches.size, validate.minibatches.size);
+    assert_ne!(train.minibatches.limit, validate.minibatches.limit);
 }
 
 #[test]
@@ -427,10 +427,10 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     let reader = load(&text, &Choices::default()).unwrap().reader(None).unwrap();
     let config = reader.source(&registry()).unwrap();
     // Pieces of 2 samples in 2 slots.
-    assert_eq!((config.truncation.map(|t| t.length), config.default_sizes().at(0)), (Some(2), 4));
+    assert_eq!((config.truncation.map(|t| t.length), config.minibatches.default_sizes().at(0)), (Some(2), 4));
     let mut source = opened(&text).unwrap();
     let mut found = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(config.default_sizes().at(0)).unwrap() {
+    while let Some(minibatch) = source.next_minibatch(config.minibatches.default_sizes().at(0)).unwrap() {
         let keys: Vec<String> =
             (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect();
         found.push((keys, minibatch.streams()[0].lengths().to_vec()));
@@ -443,12 +443,12 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     let by_epoch = speech("HTKDeserializers", "minibatchSize = 10", &options.replace("= 2", "= 4*2:16"));
     let sizes =
         load(&by_epoch, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
-    let sizes = sizes.minibatch_size.expect("a schedule");
+    let sizes = sizes.minibatches.size.expect("a schedule");
     assert_eq!([0, 1, 2, 9].map(|epoch| sizes.at(epoch)), [40, 40, 160, 160]);
     // A length that is given holds, and so does the size.
     let given = speech("HTKMLFReader", "minibatchSize = 10", &format!("{options} ; truncationLength = 3"));
     let given = load(&given, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
-    assert_eq!((given.truncation.map(|t| t.length), given.default_sizes().at(0)), (Some(3), 10));
+    assert_eq!((given.truncation.map(|t| t.length), given.minibatches.default_sizes().at(0)), (Some(3), 10));
     for (around, expected) in [
         ("minibatchSize = 10*2:20", "changes from epoch to epoch"),
         ("", "truncationLength: found 0, expected at least 1 sample"),
@@ -535,7 +535,7 @@ fn what_stands_around_a_reader_of_text_does_not_keep_it_from_reading() {
         match (opened(&text), is_read) {
             (Ok(_), true) => {
                 let reader = load(&text, &Choices::default()).unwrap().reader(None).unwrap();
-                let sizes = reader.source(&registry()).unwrap().default_sizes();
+                let sizes = reader.source(&registry()).unwrap().minibatches.default_sizes();
                 assert_eq!((sizes.at(0), sizes.at(1), sizes.at(2)), (2, 3, 3));
             }
             (Err(error), false) => assert!(error.to_string().contains("epochSize"), "{error}"),

@@ -126,7 +126,7 @@ fn a_share_of_the_sequences_passed_may_be_faulty() {
 fn forgiven_faults_are_reported_as_lines_of_json() {
     let (file, mut config) = source("fault-report", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 2"#);
     let report = file.with_extension("faults.jsonl");
-    config.quarantine = Some(report.clone());
+    config.faults.report = Some(report.clone());
     let mut source = Source::open(&config).expect("the file can be opened");
     rest(&mut source, 2);
     let lines = std::fs::read_to_string(report).expect("a report");

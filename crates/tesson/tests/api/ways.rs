@@ -74,7 +74,7 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
         assert_eq!(everything(&mut Source::open(&mapped).expect("right")), expected);
         for threads in [1, 2, 8] {
             let mut config = config("", "4MiB");
-            config.threads = threads;
+            config.runtime.threads = threads;
             assert_eq!(everything(&mut Source::open(&config).expect("right")), expected, "{threads} threads");
         }
     }

@@ -1,0 +1,28 @@
+//! What a source takes of the machine.
+
+use tesson_core::RuntimeSpec;
+
+use super::DEFAULT_MEMORY_LIMIT;
+
+/// The memory and the threads of a source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runtime {
+    /// Bytes for index, plan, blocks and packed minibatches together.
+    pub(super) memory_limit: u64,
+    /// Worker threads, at least 1.
+    pub(super) threads: usize,
+    /// Whether minibatches are made before they are asked for.
+    pub(super) prefetch: bool,
+}
+
+impl Runtime {
+    /// What a specification means on this machine.
+    pub(super) fn new(spec: RuntimeSpec) -> Runtime {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Runtime {
+            memory_limit: spec.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
+            threads: if spec.threads == 0 { cores() } else { spec.threads },
+            prefetch: spec.prefetch,
+        }
+    }
+}
