@@ -27,8 +27,8 @@ impl LabelCounts {
     /// Counts the labels of a configuration; `None` if it has no labels of speech, or several.
     pub(crate) fn of(config: &SourceConfig) -> Result<Option<LabelCounts>, Failure> {
         let Ok((mut labels, _)) = config.labels_config() else { return Ok(None) };
-        labels.randomize = Randomize::Off;
-        labels.limit = Limit::Sweeps(1);
+        labels.order.randomize = Randomize::Off;
+        labels.minibatches.limit = Limit::Sweeps(1);
         let _progress = Progress::spinner("counting labels");
         let mut source = Source::open_to_convert(&labels)?;
         let info = source.streams()[0].clone();

@@ -16,7 +16,7 @@ use crate::memory_budget::decode_room;
 use crate::pack::{Item, Pools, Source};
 use crate::sample_room::SampleRoom;
 use crate::threads::Threads;
-use crate::transform::{ChainMemory, Transforms};
+use crate::transform::{ChainMemory, PlacedItem, Transforms};
 
 /// How bad something is that a check has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,23 +101,21 @@ impl Subject<'_> {
             batches.clear();
             let planned = Planned { chunk: number, sequence: first + row };
             let slot = BatchSlot { number: 0, planned, sweep: 0 };
-            let item = Item { held: 0, row };
-            let decoded =
-                self.transforms.append_stored((item, slot), &source, self.resources, &mut batches, chains);
+            let item = PlacedItem { item: Item { held: 0, row }, place: slot };
+            let decoded = self.transforms.append_stored(item, &source, self.resources, &mut batches, chains);
             match decoded {
                 // What comes after decoding fails in every sweep, whatever is forgiven.
                 Err(Error::Data(error)) => found.undecodable.push(Charge { error, fatal: true }),
                 other => found.undecodable.extend(other?),
             }
-            found.remarks.extend(self.transforms.remarks((item, slot), &source, self.resources));
+            found.remarks.extend(self.transforms.remarks(item, &source, self.resources));
             for (stream, shape) in batches.open_shapes() {
                 let last = found.shapes.iter().rev().find(|(of, ..)| *of == stream);
                 if last.is_none_or(|(_, last, _)| last.dims() != shape) {
                     let shape = Shape::new(shape);
                     let (found_shape, first) = (shape.to_string(), String::new());
                     let kind = DataErrorKind::MixedShapes { found: found_shape, first };
-                    let error =
-                        self.transforms.at_sample(kind, stream, (item, slot), &source, self.resources);
+                    let error = self.transforms.at_sample(kind, stream, item, &source, self.resources);
                     found.shapes.push((stream, shape, error));
                 }
             }

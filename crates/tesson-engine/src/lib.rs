@@ -59,5 +59,5 @@ pub use source::{
 pub use stats::Stats;
 pub use tesson_memory::pool::Buffer;
 pub use transform::{
-    EncodedScratch, EncodedTransforms, StreamTransforms, TransformFailure, TransformedSample,
+    DrawnFor, EncodedScratch, EncodedTransforms, StreamTransforms, TransformFailure, TransformedSample,
 };

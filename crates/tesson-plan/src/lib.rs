@@ -41,7 +41,7 @@ pub use refusal::PlanRefusal;
 pub(crate) use refusal::Result;
 pub use resume::{Fingerprint, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};
-pub use share::{Demand, Sharing};
+pub use share::{Demand, Share, Sharing};
 pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};
 pub use stream::{
     CountMismatch, ElementOrder, ElementStep, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp,

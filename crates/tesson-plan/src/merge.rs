@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tesson_core::ResumeError;
 
-use crate::{Cursor, ResumeState, Steps};
+use crate::{Cursor, ResumeState, Share, Steps};
 
 /// The sequences that one set of workers has consumed: of each rank's share, all that start before its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
             "on one of all ranks together",
         ));
     }
-    let Some((workers, rank)) = state.share else {
+    let Some(Share { workers, rank }) = state.share else {
         return Err(ResumeError::not_all_ranks(
             "the share of a state",
             "none",

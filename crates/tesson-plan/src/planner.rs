@@ -66,6 +66,13 @@ fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
     }
 }
 
+/// What a minibatch takes of the sequences: whose, and how many.
+#[derive(Clone, Copy)]
+struct Part {
+    share: Share,
+    room: Room,
+}
+
 impl Planner {
     /// A planner at the start of the data. [`Planner::start`] also applies the rules of a demand.
     pub fn new(spec: PlanSpec) -> Planner {
@@ -151,7 +158,9 @@ impl Planner {
         state: &ResumeState,
         demand: Option<Demand>,
     ) -> Result<Option<Cursor>> {
-        if let (Sharing::Position, Some((workers @ 2.., rank))) = (self.spec.sharing, state.share) {
+        if let (Sharing::Position, Some(Share { workers: workers @ 2.., rank })) =
+            (self.spec.sharing, state.share)
+        {
             return Err(PlanRefusal::StateOfOneRank { rank, workers });
         }
         let found = if state.is_bare() && !self.info.is_local {
@@ -202,7 +211,7 @@ impl Planner {
         }
         let local = self.spec.local_timeline || self.info.is_local;
         let room = Room::of(demand, self.spec.most_sequences(), local);
-        self.advance(index, demand, (Share::new(demand.workers, demand.rank), room), out)
+        self.advance(index, demand, Part { share: demand.share(), room }, out)
     }
 
     /// Plans the next minibatch as for a single worker and deals it out (spec/engine.md §6.4), so that minibatches do
@@ -216,7 +225,7 @@ impl Planner {
         let nothing =
             PlanRefusal::NoSequenceForEachWorker { samples: demand.samples, workers: demand.workers };
         loop {
-            if self.advance(index, demand, (Share::ALL, room), out)? == Progress::NeedIndex {
+            if self.advance(index, demand, Part { share: Share::ALL, room }, out)? == Progress::NeedIndex {
                 return Ok(Progress::NeedIndex);
             }
             if self.deal(demand, out) {
@@ -256,11 +265,11 @@ impl Planner {
         &mut self,
         index: &Index,
         demand: Demand,
-        share_and_room: (Share, Room),
+        part: Part,
         out: &mut BatchPlan,
     ) -> Result<Progress> {
         let mut at = self.cursor;
-        let Some(fill) = self.cut(index, demand, share_and_room, &mut at, out)? else {
+        let Some(fill) = self.cut(index, demand, part, &mut at, out)? else {
             return Ok(Progress::NeedIndex);
         };
         self.cursor = at;
@@ -275,7 +284,7 @@ impl Planner {
         &mut self,
         index: &Index,
         demand: Demand,
-        (share, room): (Share, Room),
+        Part { share, room }: Part,
         at: &mut Cursor,
         out: &mut BatchPlan,
     ) -> Result<Option<Fill>> {

@@ -20,7 +20,7 @@ use tesson_core::ResumeError;
 pub(crate) use binary::checksum;
 pub use fingerprint::{Fingerprint, index_shape};
 
-use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, SlotsState, WindowStart, order};
+use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, Share, SlotsState, WindowStart, order};
 
 /// The version of the forms of a state. Earlier versions are read.
 pub const STATE_VERSION: u8 = 3;
@@ -37,7 +37,7 @@ pub struct ResumeState {
     /// The position.
     pub cursor: Cursor,
     /// Under sharing by chunk the owner of the position: the number of workers, and the rank.
-    pub share: Option<(u64, u64)>,
+    pub share: Option<Share>,
     /// Faults charged so far.
     pub faults: u64,
     /// In truncated reading: the sequences pending in the rows.
@@ -74,13 +74,13 @@ impl ResumeState {
     /// # Errors
     /// [`ResumeError`] with both shares, and how to resume with other workers.
     pub fn check_share(&self, demand: Demand) -> Result<(), ResumeError> {
-        let Some((workers, rank)) = self.share.filter(|_| !self.is_bare()) else { return Ok(()) };
-        if (workers, rank) == (demand.workers, demand.rank) {
+        let Some(share) = self.share.filter(|_| !self.is_bare()) else { return Ok(()) };
+        if share == demand.share() {
             return Ok(());
         }
         Err(ResumeError::other_share(
             "the share of the data",
-            format_args!("rank {rank} of {workers} workers"),
+            format_args!("rank {} of {} workers", share.rank, share.workers),
             format_args!("rank {} of {}", demand.rank, demand.workers),
         ))
     }

@@ -36,6 +36,11 @@ impl Demand {
     /// A number of samples that limits nothing, for minibatches with a size in sequences.
     pub const ANY_SAMPLES: u64 = MAX_SAMPLES;
 
+    /// Whose share it is.
+    pub fn share(self) -> Share {
+        Share { workers: self.workers, rank: self.rank }
+    }
+
     /// Checks that every field is within its range.
     ///
     /// # Errors
@@ -56,23 +61,21 @@ impl Demand {
 
 /// The part of the sequences that belongs to one rank.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
-    workers: u64,
-    rank: u64,
+pub struct Share {
+    /// Workers that share the sequences, at least 1.
+    pub workers: u64,
+    /// The worker whose share it is, below `workers`.
+    pub rank: u64,
 }
 
 impl Share {
-    /// A rank's share.
-    pub(crate) fn new(workers: u64, rank: u64) -> Share {
-        Share { workers, rank }
-    }
-
     /// Everything: the share of a single worker.
-    pub(crate) const ALL: Share = Share { workers: 1, rank: 0 };
+    pub const ALL: Share = Share { workers: 1, rank: 0 };
 
-    /// The number of workers, and the rank.
-    pub(crate) fn workers_and_rank(self) -> (u64, u64) {
-        (self.workers, self.rank)
+    /// The demand of this share, with so many samples in a minibatch of all workers.
+    pub fn demand(self, samples: u64) -> Demand {
+        let Share { workers, rank } = self;
+        Demand { samples, workers, rank }
     }
 
     /// True if the sequence with this home (the place of its chunk, its chunk, or a running number, as the order

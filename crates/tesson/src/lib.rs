@@ -50,7 +50,7 @@ pub use tesson_engine::{
     pairing, store,
 };
 pub use tesson_plan::{
-    BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, StepSizes,
+    BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, Share, StepSizes,
     merge_states,
 };
 

@@ -1,6 +1,5 @@
 //! Making a minibatch: what its blocks hold, what has to be fetched beside them, and what is wrong with it.
 
-use std::ops::Range;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
@@ -11,7 +10,7 @@ use super::corpus_index::CorpusIndex;
 use super::job::WorkerScratch;
 use super::state::{State, Task};
 use super::stored::{StoredStreams, Undecodable};
-use super::ticket::{Held, Packed, Work};
+use super::ticket::{Held, Packed, Work, WorkPart};
 use super::{LengthRule, Shared};
 use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
@@ -21,6 +20,7 @@ use crate::memory_budget::limit_for;
 use crate::pack::{self, BatchSize, Item, Packing, Source};
 use crate::refusal::EngineRefusal;
 use crate::samples::StreamBatch;
+use crate::transform::Sequences;
 
 /// Of chunks that are loaded as a whole so many times more is fetched at once.
 const WHOLE_CHUNK_PARTS: usize = 8;
@@ -66,7 +66,7 @@ impl Shared {
         let (fetched, last) = self.gather(work, &held, &mut packing, &mut stored, worker)?;
         let sources = sources(&held, &fetched);
         let n_all = work.items.len() + work.others.len();
-        self.append((work, last..n_all), &sources, &mut packing, &mut stored, worker)?;
+        self.append(WorkPart { work, numbers: last..n_all }, &sources, &mut packing, &mut stored, worker)?;
         let (made, mut undecodable) = self.finish_stored(stored);
         packing.finish(&self.pools);
         made.into_iter().for_each(|(number, batch)| arrays.streams[number] = batch);
@@ -80,7 +80,7 @@ impl Shared {
         if let Some(keep) = work.plan.keep_of_last.filter(|_| keeps_last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
-        let sequences = (work.items.as_slice(), sources.as_slice(), places.as_slice());
+        let sequences = Sequences { items: &work.items, sources: &sources, places: &places };
         self.setup.transforms.apply(streams, keys, sequences, &mut worker.chains, &self.pools)?;
         worker.chains.note_warnings(&self.setup.counters);
         drop(sources);
@@ -166,7 +166,13 @@ impl Shared {
             if to == n_all {
                 return Ok((fetched, from));
             }
-            self.append((work, from..to), &sources(held, &fetched), packing, stored, worker)?;
+            self.append(
+                WorkPart { work, numbers: from..to },
+                &sources(held, &fetched),
+                packing,
+                stored,
+                worker,
+            )?;
             for chunk in &mut fetched {
                 if !chunk.streams.is_empty() {
                     let rest = chunk.without_columns();
@@ -180,18 +186,19 @@ impl Shared {
     /// Packs a part of a minibatch: its own items among these, those of other ranks following them.
     fn append(
         &self,
-        (work, part): (&Work, Range<usize>),
+        part: WorkPart<'_>,
         sources: &[Source<'_>],
         packing: &mut Packing<'_>,
         stored: &mut Option<StoredStreams>,
         worker: &mut WorkerScratch,
     ) -> Result<(), Error> {
-        let (from, n_own) = (part.start, work.items.len());
-        let own = &work.items[from.min(n_own)..part.end.min(n_own)];
+        let WorkPart { work, ref numbers } = part;
+        let (from, n_own) = (numbers.start, work.items.len());
+        let own = &work.items[from.min(n_own)..numbers.end.min(n_own)];
         match stored {
             None => packing.append(own, sources),
             Some(stored) => {
-                self.append_stored(stored, (work, part), sources, &mut worker.chains)?;
+                self.append_stored(stored, part, sources, &mut worker.chains)?;
                 packing.append(&stored.decoded(own, from), sources);
             }
         }

@@ -1,16 +1,14 @@
 //! Streams that blocks keep as they were read: decoded and transformed while a minibatch is gathered.
 
-use std::ops::Range;
-
 use tesson_core::Error;
 use tesson_plan::{BatchKind, BatchSlot};
 
 use super::Shared;
-use super::ticket::Work;
+use super::ticket::{Work, WorkPart};
 use crate::fault::Charge;
 use crate::pack::{Item, Source};
 use crate::samples::StreamBatch;
-use crate::transform::{ChainMemory, StoredBatches};
+use crate::transform::{ChainMemory, PlacedItem, StoredBatches};
 
 /// These streams of a minibatch that is being gathered.
 pub(super) struct StoredStreams {
@@ -55,23 +53,24 @@ impl Shared {
     pub(super) fn append_stored(
         &self,
         streams: &mut StoredStreams,
-        (work, part): (&Work, Range<usize>),
+        part: WorkPart<'_>,
         sources: &[Source<'_>],
         memory: &mut ChainMemory,
     ) -> Result<(), Error> {
         let (transforms, resources) = (&self.setup.transforms, &*self.setup.resources);
+        let WorkPart { work, numbers } = part;
         let n_own = streams.n_own;
         let item = |number: usize| match number.checked_sub(n_own) {
             None => work.items[number],
             Some(other) => work.others[other],
         };
-        let mut number = part.start;
-        while number < part.end {
+        let mut number = numbers.start;
+        while number < numbers.end {
             let (first, slot) = (item(number), streams.slots[number]);
             let source = &sources[first.held as usize];
             // Frames of a recording often follow each other.
             let mut n = 1;
-            while number + n < part.end.min(n_own)
+            while number + n < numbers.end.min(n_own)
                 && follows(work.items[number + n - 1], work.items[number + n])
                 && transforms.joins(source, work.items[number + n - 1].row as usize)
             {
@@ -91,7 +90,13 @@ impl Shared {
             }
             let is_own = number <= n_own;
             let into = if is_own { &mut streams.batches } else { &mut streams.dropped };
-            let fault = transforms.append_stored((first, slot), source, resources, into, memory)?;
+            let fault = transforms.append_stored(
+                PlacedItem { item: first, place: slot },
+                source,
+                resources,
+                into,
+                memory,
+            )?;
             streams.dropped.clear();
             if let Some(charge) = fault {
                 streams.faults.push((slot, charge));

@@ -1,5 +1,7 @@
 //! Tickets: planned minibatches on their way.
 
+use std::ops::Range;
+
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, BatchShare, BatchSlot, Cursor, Demand};
 
@@ -79,6 +81,13 @@ impl Work {
     pub(super) fn memory(&self) -> usize {
         self.packed.as_ref().map_or(0, |packed| packed.arrays.memory())
     }
+}
+
+/// Some of a minibatch's sequences: by number its own, then those of other ranks.
+#[derive(Clone)]
+pub(super) struct WorkPart<'a> {
+    pub(super) work: &'a Work,
+    pub(super) numbers: Range<usize>,
 }
 
 /// A block in memory, and the line it begins at. Holding it keeps it there.

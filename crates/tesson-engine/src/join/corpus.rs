@@ -11,7 +11,7 @@ use tesson_core::{
 use tesson_plan::JoinedChunk;
 
 use super::fit::fit;
-use super::gather::{Pick, gather};
+use super::gather::{ColumnShape, Pick, gather};
 use super::repeated;
 use crate::refusal::EngineRefusal;
 
@@ -53,8 +53,8 @@ pub(super) struct JoinedPart {
     pub(super) first_stream: u16,
     /// Whether it forgives no fault, whatever others do.
     pub(super) strict: bool,
-    /// Of each of its streams the values in a dense sample, and whether it is sparse.
-    pub(super) streams: Vec<(usize, bool)>,
+    /// What the samples of each of its streams are like.
+    pub(super) streams: Vec<ColumnShape>,
     /// Of each of its streams whether its one sample is repeated to the length of the first part's sequence.
     pub(super) repeated: Vec<bool>,
     /// Samples by which its sequences may differ in length from those of the first part and be given that length.
@@ -236,6 +236,15 @@ impl Group {
     }
 }
 
+/// Sequences that are asked of a part.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// The joined sequences.
+    rows: &'a [Row],
+    /// What the part has for each.
+    wanted: &'a [Option<Row>],
+}
+
 /// The chunk and the rows, if all are there and follow each other in one chunk.
 fn run_of(rows: &[Option<Row>]) -> Option<(u32, Range<u32>)> {
     let (chunk, first) = (*rows.first()?)?;
@@ -267,9 +276,9 @@ impl JoinedCorpus {
                 chunk.streams = streams.by_ref().take(part.streams.len()).collect();
             }
             let wanted: Vec<Option<Row>> = rows.iter().map(|&row| self.row(number, row)).collect();
-            done = part
-                .load(&wanted, fetch, scratch, chunks)
-                .and_then(|loaded| self.take((part, number == 0), loaded, (rows, &wanted), out));
+            done = part.load(&wanted, fetch, scratch, chunks).and_then(|loaded| {
+                self.take(part, number == 0, loaded, Asked { rows, wanted: &wanted }, out)
+            });
             if done.is_ok() && part.repeated.contains(&true) {
                 self.repeat(part, rows, &wanted, out);
             }
@@ -296,7 +305,7 @@ impl JoinedCorpus {
         let lengths = self.first_lengths(rows);
         let first = out.streams.len() - part.streams.len();
         for number in (0..part.streams.len()).filter(|&number| part.repeated[number]) {
-            let (column, dim) = (&mut out.streams[first + number], part.streams[number].0);
+            let (column, dim) = (&mut out.streams[first + number], part.streams[number].dim);
             for i in repeated::repeat(column, &lengths, dim) {
                 let (chunk, row) = wanted[i as usize].expect("what has samples is there");
                 let (resource, bytes) = part.indexed.corpus.span(chunk, row);
@@ -357,7 +366,7 @@ impl JoinedCorpus {
                     samples: Offsets::Every(0),
                     data: Data::Dense { values: Values::Ones(0) },
                 };
-                *column = fit(std::mem::replace(column, nothing), &targets, part.streams[number].0);
+                *column = fit(std::mem::replace(column, nothing), &targets, part.streams[number].dim);
             }
         }
     }
@@ -371,15 +380,16 @@ impl JoinedCorpus {
         }
     }
 
-    /// Adds what was loaded of a part.
+    /// Adds what was loaded of a part; its keys, too, if they are those of the joined sequences.
     fn take(
         &self,
-        (part, keys): (&JoinedPart, bool),
+        part: &JoinedPart,
+        keys: bool,
         loaded: Loaded<'_>,
-        (rows, wanted): (&[Row], &[Option<Row>]),
+        asked: Asked<'_>,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let n = rows.len();
+        let n = asked.rows.len();
         if keys {
             let columns = loaded.chunks.iter().map(Chunk::absolute_keys).collect::<Vec<_>>();
             out.keys = Keys::gathered(&columns, (0..n).map(|i| loaded.pick(i).unwrap_or_default()));
@@ -392,7 +402,7 @@ impl JoinedCorpus {
             !(c.faults.is_empty() && c.damaged.is_empty() && c.notes.is_empty() && c.left_out.is_empty())
         };
         if part.splits {
-            return self.take_frames(part, &loaded, (rows, wanted), out);
+            return self.take_frames(part, &loaded, asked, out);
         }
         if loaded.chunks.iter().any(marked) {
             for (i, (chunk, row)) in (0..n).filter_map(|i| Some((i as u32, loaded.pick(i)?))) {
@@ -438,7 +448,7 @@ impl JoinedCorpus {
         &self,
         part: &JoinedPart,
         loaded: &Loaded<'_>,
-        (rows, wanted): (&[Row], &[Option<Row>]),
+        Asked { rows, wanted }: Asked<'_>,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let frames: Vec<u32> = rows.iter().map(|&(c, i)| self.chunks[c as usize].frame(i)).collect();

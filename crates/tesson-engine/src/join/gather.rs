@@ -7,7 +7,15 @@ use tesson_core::{Chunk, Data, EncodedColumn, FrameColumn, Offsets, RecordingCol
 /// A sequence of one of several chunks, or none: that has no samples.
 pub(super) type Pick = Option<(u32, u32)>;
 
-/// Copies sequences of one stream, which has `dim` values in a dense sample; of each only one sample where there are `frames`,
+/// What the samples of a stream are like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ColumnShape {
+    /// Values in a dense sample.
+    pub(super) dim: usize,
+    pub(super) sparse: bool,
+}
+
+/// Copies sequences of one stream; of each only one sample where there are `frames`,
 /// by number: the only one, or the last one in place of those beyond it.
 ///
 /// `None` if the result would hold 2^32 samples or values, or take more than `most` bytes.
@@ -16,10 +24,10 @@ pub(super) fn gather(
     stream: usize,
     picks: &[Pick],
     frames: Option<&[u32]>,
-    shape: (usize, bool),
+    shape: ColumnShape,
     most: usize,
 ) -> Option<StreamColumn> {
-    let (dim, sparse) = shape;
+    let ColumnShape { dim, sparse } = shape;
     let columns: Vec<&StreamColumn> = chunks.iter().map(|c| &c.streams[stream]).collect();
     let ranges = || {
         picks.iter().enumerate().map(|(i, pick)| {
@@ -163,13 +171,14 @@ mod tests {
             ),
         ];
         let picks = [Some((0, 1)), None, Some((1, 0)), Some((1, 1)), Some((0, 1))];
-        let found = gather(&chunks, 0, &picks, None, (2, false), usize::MAX).unwrap();
+        let found =
+            gather(&chunks, 0, &picks, None, ColumnShape { dim: 2, sparse: false }, usize::MAX).unwrap();
         let values = Values::F32(vec![3.0, 4.0, 0.5, 6.0, 7.0, 8.0, 3.0, 4.0]);
         assert_eq!(
             found,
             StreamColumn { samples: Offsets::At(vec![0, 1, 1, 3, 3, 4]), data: Data::Dense { values } }
         );
-        assert_eq!(gather(&chunks, 0, &picks, None, (2, false), 60), None);
+        assert_eq!(gather(&chunks, 0, &picks, None, ColumnShape { dim: 2, sparse: false }, 60), None);
     }
 
     #[test]
@@ -177,7 +186,15 @@ mod tests {
         let values = Values::Bytes((0..6).collect());
         let chunks = [chunk(3, Offsets::At(vec![0, 4, 4, 5]), Data::Dense { values })];
         let picks = [Some((0, 0)), Some((0, 0)), Some((0, 0)), Some((0, 2)), Some((0, 1)), None];
-        let found = gather(&chunks, 0, &picks, Some(&[2, 0, 7, 7, 1, 0]), (1, false), usize::MAX).unwrap();
+        let found = gather(
+            &chunks,
+            0,
+            &picks,
+            Some(&[2, 0, 7, 7, 1, 0]),
+            ColumnShape { dim: 1, sparse: false },
+            usize::MAX,
+        )
+        .unwrap();
         let data = Data::Dense { values: Values::Bytes(vec![2, 0, 3, 4]) };
         assert_eq!(found, StreamColumn { samples: Offsets::At(vec![0, 1, 2, 3, 4, 4, 4]), data });
     }
@@ -187,7 +204,15 @@ mod tests {
         let rows = Offsets::At(vec![0, 2, 2, 3]);
         let data = Data::Sparse { rows, columns: vec![4, 9, 1], values: Values::Ones(3) };
         let chunks = [chunk(2, Offsets::At(vec![0, 2, 3]), data)];
-        let found = gather(&chunks, 0, &[Some((0, 1)), Some((0, 0))], None, (10, true), usize::MAX).unwrap();
+        let found = gather(
+            &chunks,
+            0,
+            &[Some((0, 1)), Some((0, 0))],
+            None,
+            ColumnShape { dim: 10, sparse: true },
+            usize::MAX,
+        )
+        .unwrap();
         let data = Data::Sparse {
             rows: Offsets::At(vec![0, 1, 3, 3]),
             columns: vec![1, 4, 9],

@@ -33,6 +33,7 @@ use crate::fetch::Resources;
 use crate::refusal::EngineRefusal;
 use crate::threads::Threads;
 use corpus::{JoinedCorpus, JoinedPart};
+use gather::ColumnShape;
 use hashed::Hashed;
 use part::refused;
 pub(crate) use part::{Parts, files};
@@ -65,7 +66,12 @@ pub(crate) fn index(
     let mut joined: Vec<JoinedPart> = Vec::new();
     let mut first_stream = 0;
     for part in parts.list() {
-        let streams: Vec<_> = part.facts().streams.iter().map(|s| (s.shape.len(), s.sparse)).collect();
+        let streams: Vec<_> = part
+            .facts()
+            .streams
+            .iter()
+            .map(|s| ColumnShape { dim: s.shape.len(), sparse: s.sparse })
+            .collect();
         let n_streams = streams.len() as u16;
         let streams_of = &part.facts().streams;
         let repeated = streams_of.iter().map(|s| s.storage == Storage::Repeated).collect();

@@ -17,7 +17,9 @@ use crate::batch_keys::{BatchKeys, TextKeys};
 use crate::samples::{SampleValues, Samples};
 
 pub(crate) use sequence::{Packing, pack, packed_streams};
-pub(crate) use truncated::{Whole, append_dense, batch_bytes, keys as segment_keys, pack as pack_segments};
+pub(crate) use truncated::{
+    LayoutSize, Whole, append_dense, batch_bytes, keys as segment_keys, pack as pack_segments,
+};
 
 /// A sequence to be packed: the row `row` of block `held`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,11 +28,19 @@ impl Whole {
     }
 }
 
-/// Packs segments, in order; streams that are dense in `streams` become so. `steps` × `rows` is the layout.
+/// The cells of a layout.
+#[derive(Clone, Copy)]
+pub(crate) struct LayoutSize {
+    /// Length of a row.
+    pub(crate) steps: u32,
+    pub(crate) rows: u32,
+}
+
+/// Packs segments, in order; streams that are dense in `streams` become so. The layout has this size.
 pub(crate) fn pack(
     streams: &[Arc<StreamInfo>],
     segments: &[Segment<Arc<Whole>>],
-    (steps, rows): (u32, u32),
+    LayoutSize { steps, rows }: LayoutSize,
     pools: &Pools,
 ) -> Vec<StreamBatch> {
     let place = |(number, segment): (u32, &Segment<Arc<Whole>>)| RowSegment {

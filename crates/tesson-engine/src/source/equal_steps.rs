@@ -199,12 +199,19 @@ impl Truncated {
     }
 }
 
+/// The slots of all ranks, and what this rank fetches for its own.
+#[derive(Clone, Copy)]
+pub(super) struct StepSlots {
+    pub(super) shape: SlotsShape,
+    pub(super) fetch: Demand,
+}
+
 /// Calls `each` with the minibatches of a plan, under equal steps.
 pub(super) fn for_each_step(
     plan: PlanSpec,
     index: &Index,
     demand: Demand,
-    (shape, fetch): (SlotsShape, Demand),
+    StepSlots { shape, fetch }: StepSlots,
     mut each: impl FnMut(&TruncatedPlan) -> bool,
 ) -> Result<(), Error> {
     let repeats = plan.equal_steps == Some(EqualSteps::Repeat);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::{Error, ResumeError};
-use tesson_plan::{Cursor, Demand, Fingerprint, ResumeState, Sharing, SlotsState, Steps};
+use tesson_plan::{Cursor, Demand, Fingerprint, ResumeState, Share, Sharing, SlotsState, Steps};
 
 /// The position of a source.
 ///
@@ -211,10 +211,10 @@ impl Position {
         ResumeState { cursor, share: self.share(), faults, fingerprint, ..ResumeState::default() }
     }
 
-    /// The number of workers and the rank that a state is saved for, if others may not take it.
-    fn share(&self) -> Option<(u64, u64)> {
+    /// The share that a state is saved for, if others may not take it.
+    fn share(&self) -> Option<Share> {
         match (self.sharing, self.demand) {
-            (Sharing::Chunk, Some(Demand { workers: workers @ 2.., rank, .. })) => Some((workers, rank)),
+            (Sharing::Chunk, Some(demand)) if demand.workers > 1 => Some(demand.share()),
             // What a single worker has passed is passed for all: any number of workers may resume from there.
             _ => None,
         }
@@ -277,7 +277,8 @@ mod tests {
     #[test]
     fn a_restored_state_counts_until_something_is_read() {
         let mut position = position(Sharing::Chunk);
-        let state = ResumeState { share: Some((2, 0)), ..position.state_at(cursor(5), 0) };
+        let state =
+            ResumeState { share: Some(Share { workers: 2, rank: 0 }), ..position.state_at(cursor(5), 0) };
         position.restore(&state, cursor(4));
         assert_eq!(*position.begins_at(), state);
         // It belongs to the other rank.
@@ -289,7 +290,9 @@ mod tests {
 
     #[test]
     fn a_share_of_chunks_is_part_of_its_states() {
-        for (sharing, share) in [(Sharing::Chunk, Some((2, 1))), (Sharing::Position, None)] {
+        for (sharing, share) in
+            [(Sharing::Chunk, Some(Share { workers: 2, rank: 1 })), (Sharing::Position, None)]
+        {
             let mut position = position(sharing);
             position.aim(DEMAND, Cursor::default());
             position.advance(cursor(8), 0);

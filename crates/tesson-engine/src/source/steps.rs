@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{Chunk, Error, Indexed, Key, Scratch};
-use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand, Planned, Planner, ResumeState, Sharing, StepSizes};
+use tesson_plan::{
+    BatchPlan, BatchSlot, Cursor, Demand, Planned, Planner, ResumeState, Share, Sharing, StepSizes,
+};
 
 use super::Source;
 use super::truncated::TruncatedPlan;
@@ -161,7 +163,7 @@ impl Source {
             }
             rank => rank.unwrap_or(0),
         };
-        let share = (calls.workers, rank);
+        let share = Share { workers: calls.workers, rank };
         if self.truncated.is_some() {
             return self.read_up_to(step, &calls, share);
         }
@@ -178,19 +180,14 @@ impl Source {
             consumed.filter(|c| cursor.position >= self.position.cursor().position && c.is_ahead_of(cursor));
         let state = ResumeState {
             consumed,
-            share: Some(share).filter(|&(workers, _)| by_chunk && workers > 1),
+            share: Some(share).filter(|share| by_chunk && share.workers > 1),
             ..self.position.state_at(cursor, self.position.faults())
         };
         self.restore(&state)
     }
 
     /// Reads truncated minibatches from the start of the data on, up to a step.
-    fn read_up_to(
-        &mut self,
-        step: u64,
-        calls: &RunCalls<'_>,
-        (workers, rank): (u64, u64),
-    ) -> Result<(), Error> {
+    fn read_up_to(&mut self, step: u64, calls: &RunCalls<'_>, share: Share) -> Result<(), Error> {
         let StepSizes::Constant(samples) = calls.sizes else {
             return Err(EngineRefusal::TruncatedSchedule.into());
         };
@@ -199,7 +196,7 @@ impl Source {
         self.restore(&start)?;
         let mut read = || {
             for steps in 0..step {
-                if self.next(Demand { samples, workers, rank })?.is_none() {
+                if self.next(share.demand(samples))?.is_none() {
                     return Err(EngineRefusal::StepBeyondEnd { step, steps }.into());
                 }
             }
@@ -214,13 +211,13 @@ impl Source {
 
     /// The shares that have to be planned for the ranks of a run: where they share by position those of all are planned as
     /// the minibatches of a single worker.
-    fn shares(&self, calls: &RunCalls<'_>) -> Result<Vec<(u64, u64)>, Error> {
+    fn shares(&self, calls: &RunCalls<'_>) -> Result<Vec<Share>, Error> {
         let RunCalls { sizes, workers, rank } = *calls;
         Demand { samples: sizes.at(0), workers, rank: rank.unwrap_or(0) }.validate()?;
         if self.is_dealt() {
-            return Ok(vec![(1, 0)]);
+            return Ok(vec![Share::ALL]);
         }
-        Ok(rank.map_or(0..workers, |rank| rank..rank + 1).map(|rank| (workers, rank)).collect())
+        Ok(rank.map_or(0..workers, |rank| rank..rank + 1).map(|rank| Share { workers, rank }).collect())
     }
 
     /// Whether the minibatches of all ranks are those of a single worker, dealt out.
@@ -229,8 +226,8 @@ impl Source {
     }
 
     /// The rank that gets the sequence of a slot or row of a share.
-    fn rank_of(&self, number: u64, (_, rank): (u64, u64), calls: &RunCalls<'_>) -> u64 {
-        if self.is_dealt() { number % calls.workers } else { rank }
+    fn rank_of(&self, number: u64, share: Share, calls: &RunCalls<'_>) -> u64 {
+        if self.is_dealt() { number % calls.workers } else { share.rank }
     }
 
     /// Adds the sequences of a step. Returns the number of steps there are, if fewer, and whether a sweep ends with this one.
@@ -239,7 +236,7 @@ impl Source {
         indexed: &Indexed,
         step: u64,
         calls: &RunCalls<'_>,
-        share: (u64, u64),
+        share: Share,
         found: &mut Vec<Found>,
     ) -> Result<(u64, Option<bool>), Error> {
         let mut planner = Planner::new(self.plan.clone());
@@ -249,7 +246,7 @@ impl Source {
             return Ok((steps, None));
         }
         let samples = calls.sizes.at(planner.cursor().position);
-        planner.next_batch(&indexed.index, Demand { samples, workers: share.0, rank: share.1 }, &mut plan)?;
+        planner.next_batch(&indexed.index, share.demand(samples), &mut plan)?;
         if plan.is_end() {
             return Ok((steps, None));
         }
@@ -263,7 +260,7 @@ impl Source {
         indexed: &Indexed,
         plan: &BatchPlan,
         calls: &RunCalls<'_>,
-        share: (u64, u64),
+        share: Share,
         each: &mut dyn FnMut(Found),
     ) {
         let last = plan.own.len().wrapping_sub(1);
@@ -281,7 +278,7 @@ impl Source {
         indexed: &Indexed,
         sweep: u64,
         calls: &RunCalls<'_>,
-        share: (u64, u64),
+        share: Share,
         each: &mut dyn FnMut(u64, Found),
     ) -> Result<(), Error> {
         let index = &indexed.index;
@@ -292,7 +289,7 @@ impl Source {
         let is_in = |at: Cursor| at.sweep <= sweep || at.steps.is_running() && at.steps.sweep <= sweep;
         while !plan.data_end && is_in(planner.cursor()) {
             let samples = calls.sizes.at(planner.cursor().position);
-            planner.next_batch(index, Demand { samples, workers: share.0, rank: share.1 }, &mut plan)?;
+            planner.next_batch(index, share.demand(samples), &mut plan)?;
             if plan.is_end() {
                 break;
             }
@@ -308,7 +305,7 @@ impl Source {
         indexed: &Indexed,
         step: u64,
         calls: &RunCalls<'_>,
-        share: (u64, u64),
+        share: Share,
         found: &mut Vec<Found>,
     ) -> Result<(u64, Option<bool>), Error> {
         let (mut steps, mut sweep_end) = (0, None);
@@ -328,7 +325,7 @@ impl Source {
         &self,
         plan: &TruncatedPlan,
         calls: &RunCalls<'_>,
-        share: (u64, u64),
+        share: Share,
         each: &mut dyn FnMut(Found),
     ) {
         for segment in &plan.segments {
@@ -348,7 +345,7 @@ impl Source {
         indexed: &Indexed,
         sweep: u64,
         calls: &RunCalls<'_>,
-        share: (u64, u64),
+        share: Share,
         each: &mut dyn FnMut(u64, Found),
     ) -> Result<(), Error> {
         let mut step = 0;
@@ -364,20 +361,14 @@ impl Source {
         &self,
         indexed: &Indexed,
         calls: &RunCalls<'_>,
-        (workers, rank): (u64, u64),
+        share: Share,
         each: &mut dyn FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         let StepSizes::Constant(samples) = calls.sizes else {
             return Err(EngineRefusal::TruncatedSchedule.into());
         };
         let Some(truncated) = &self.truncated else { return Ok(()) };
-        truncated.for_each_plan(
-            self,
-            self.plan.clone(),
-            &indexed.index,
-            Demand { samples, workers, rank },
-            each,
-        )
+        truncated.for_each_plan(self, self.plan.clone(), &indexed.index, share.demand(samples), each)
     }
 
     /// Looks up keys and places of sequences, the keys of each chunk once.

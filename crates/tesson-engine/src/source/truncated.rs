@@ -15,13 +15,13 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::equal_steps::{self, StepProgress};
+use super::equal_steps::{self, StepProgress, StepSlots};
 use super::position::Position;
 use crate::arrays::Arrays;
 use crate::deliver::{Packed, Taken};
 use crate::memory_budget::{largest_batch, limit_for};
 use crate::minibatch::Minibatch;
-use crate::pack::{self, Pools, Whole};
+use crate::pack::{self, LayoutSize, Pools, Whole};
 use crate::refusal::EngineRefusal;
 use crate::samples::dense_bytes;
 
@@ -254,7 +254,13 @@ impl Truncated {
         let share = self.share_of_slots(source, demand)?;
         if self.progress.is_some() {
             let shape = self.slots_shape(&source.plan, demand);
-            return equal_steps::for_each_step(plan, index, demand, (shape, share.fetch), each);
+            return equal_steps::for_each_step(
+                plan,
+                index,
+                demand,
+                StepSlots { shape, fetch: share.fetch },
+                each,
+            );
         }
         let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
@@ -466,9 +472,9 @@ impl Truncated {
         let bytes = pack::batch_bytes(&source.streams.delivered, &segments);
         self.make_room(source, bytes)?;
         let steps = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
-        let shape = (steps, share.own_slots() as u32);
+        let size = LayoutSize { steps, rows: share.own_slots() as u32 };
         source.process_memory.note_made(bytes as usize);
-        let batches = pack::pack_segments(&source.streams.delivered, &segments, shape, &self.pools);
+        let batches = pack::pack_segments(&source.streams.delivered, &segments, size, &self.pools);
         let keys = pack::segment_keys(&segments);
         self.last_bytes = bytes;
         self.held_bytes = self.slots.held().map(|whole| whole.bytes()).sum();

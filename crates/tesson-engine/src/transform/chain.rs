@@ -332,7 +332,7 @@ fn run_within(
             Call { step, number, copy, draw: words.draw(), scratch: &mut scratch[passage.number + number] };
         let applied = if step.is_by_sample() && !matches!(feed, Feed::Recording(..)) {
             let costs = Costs { entered, steps, delivered };
-            call.each(&feed, n, target, (shape, file), costs)
+            call.each(&feed, n, target, SampleMemory { shape, file }, costs)
         } else {
             call.whole(&feed, n, target)
                 .map_err(|error| Failure { sample: 0, cause: FailureCause::Step(number, error) })
@@ -382,6 +382,14 @@ impl Costs<'_, '_> {
     }
 }
 
+/// Memory that one sample after the other uses.
+struct SampleMemory<'a> {
+    /// Its shape, where samples differ.
+    shape: &'a mut Vec<usize>,
+    /// Its file, where that is not in one piece.
+    file: &'a mut Vec<u8>,
+}
+
 /// One step on its way through a sequence.
 struct Call<'a> {
     step: &'a Step,
@@ -419,7 +427,7 @@ impl Call<'_> {
         feed: &Feed<'_>,
         n: usize,
         mut target: Target<'_, '_>,
-        (shape, file): (&mut Vec<usize>, &mut Vec<u8>),
+        SampleMemory { shape, file }: SampleMemory<'_>,
         mut costs: Costs<'_, '_>,
     ) -> Result<(), Failure> {
         let Step { transform, input, output, output_len, .. } = self.step;

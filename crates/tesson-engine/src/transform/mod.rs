@@ -36,8 +36,8 @@ use crate::samples::{SampleValues, Samples, StreamBatch, dense_bytes};
 pub(crate) use chain::ChainMemory;
 use chain::{FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use draws::{BatchDraws, Draws};
-pub use encoded::{EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
-pub(crate) use stored::StoredBatches;
+pub use encoded::{DrawnFor, EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
+pub(crate) use stored::{PlacedItem, StoredBatches};
 
 /// The transforms of a source's streams.
 #[derive(Clone, Default)]
@@ -74,6 +74,16 @@ struct Chain {
     draws: bool,
     /// Whether frames of several sequences that follow each other in a recording come out the same at once.
     joins_frames: bool,
+}
+
+/// The sequences of a minibatch.
+#[derive(Clone, Copy)]
+pub(crate) struct Sequences<'a> {
+    /// Each as a row of a source.
+    pub(crate) items: &'a [Item],
+    pub(crate) sources: &'a [Source<'a>],
+    /// The place of each in the plan.
+    pub(crate) places: &'a [BatchSlot],
 }
 
 impl Transforms {
@@ -185,8 +195,7 @@ impl Transforms {
         all.field("seed", self.seed).flag("cntk", self.draw_in_order())
     }
 
-    /// Transforms the streams of a minibatch that are packed as values. `items` are its sequences, whose places in the plan
-    /// are given.
+    /// Transforms the streams of a minibatch that are packed as values.
     ///
     /// # Errors
     /// What a transform answers, with stream, sequence and chunk.
@@ -194,7 +203,7 @@ impl Transforms {
         &self,
         batches: &mut [StreamBatch],
         keys: &BatchKeys,
-        (items, sources, places): (&[Item], &[Source<'_>], &[BatchSlot]),
+        Sequences { items, sources, places }: Sequences<'_>,
         memory: &mut ChainMemory,
         pools: &Pools,
     ) -> Result<(), Error> {

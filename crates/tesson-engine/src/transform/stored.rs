@@ -40,6 +40,22 @@ struct StoredBatch {
     shapes: SampleShapes,
 }
 
+/// A sequence to be decoded, and its place in the plan.
+#[derive(Clone, Copy)]
+pub(crate) struct PlacedItem {
+    pub(crate) item: Item,
+    pub(crate) place: BatchSlot,
+}
+
+/// Where a sample comes from.
+struct SamplePlace {
+    /// In its file, where it has one.
+    origin: Option<Origin>,
+    /// In the plan.
+    place: BatchSlot,
+    key: Key,
+}
+
 impl StoredBatch {
     /// Cuts off values beyond those of its samples, and the shapes that they had.
     fn cut_values(&mut self) {
@@ -163,7 +179,7 @@ impl Transforms {
     /// What transforms that do not decode answer, with stream, sequence and chunk.
     pub(crate) fn append_stored(
         &self,
-        (item, place): (Item, BatchSlot),
+        PlacedItem { item, place }: PlacedItem,
         source: &Source<'_>,
         resources: &Resources,
         batches: &mut StoredBatches,
@@ -217,7 +233,8 @@ impl Transforms {
             let decodes = origin.is_some()
                 && matches!(failure.cause, FailureCause::Step(0, _) | FailureCause::Memory { .. });
             let key = fault::key(item.row, source);
-            let error = self.stored_error(stream, failure, (origin, place, key), source, resources)?;
+            let error =
+                self.stored_error(stream, failure, SamplePlace { origin, place, key }, source, resources)?;
             return match decodes {
                 true => Ok(Some(Charge { error, fatal: self.chains[stream].is_strict })),
                 false => Err(error.into()),
@@ -274,12 +291,12 @@ impl Transforms {
         &self,
         stream: usize,
         failure: Failure,
-        (origin, place, key): (Option<Origin>, BatchSlot, Key),
+        at: SamplePlace,
         source: &Source<'_>,
         resources: &Resources,
     ) -> Result<DataError, Error> {
         let kind = self.chains[stream].error_kind(failure.cause)?;
-        Ok(self.located(kind, stream, (origin, place, key), source, resources))
+        Ok(self.located(kind, stream, at, source, resources))
     }
 
     /// What is wrong with a sample, with the place that it comes from.
@@ -287,7 +304,7 @@ impl Transforms {
         &self,
         kind: DataErrorKind,
         stream: usize,
-        (origin, place, key): (Option<Origin>, BatchSlot, Key),
+        SamplePlace { origin, place, key }: SamplePlace,
         source: &Source<'_>,
         resources: &Resources,
     ) -> DataError {
@@ -305,7 +322,7 @@ impl Transforms {
     /// What is worth knowing of the encoded samples of a sequence, although they can be decoded. Copies say nothing more.
     pub(crate) fn remarks(
         &self,
-        (item, place): (Item, BatchSlot),
+        PlacedItem { item, place }: PlacedItem,
         source: &Source<'_>,
         resources: &Resources,
     ) -> Vec<DataError> {
@@ -325,7 +342,7 @@ impl Transforms {
                 let input = Input::new(InputValues::Encoded(samples.get(sample, &mut file)), &[]);
                 for remark in decoder.transform.remarks(&input.with_embedded(origin.embedded)) {
                     let kind = DataErrorKind::Remark { what: remark.into(), samples: 1 };
-                    let at = (Some(origin), place, fault::key(item.row, source));
+                    let at = SamplePlace { origin: Some(origin), place, key: fault::key(item.row, source) };
                     found.push(self.located(kind, stream, at, source, resources));
                 }
             }
@@ -338,7 +355,7 @@ impl Transforms {
         &self,
         kind: DataErrorKind,
         stream: usize,
-        (item, place): (Item, BatchSlot),
+        PlacedItem { item, place }: PlacedItem,
         source: &Source<'_>,
         resources: &Resources,
     ) -> DataError {
@@ -347,7 +364,8 @@ impl Transforms {
             Data::Encoded(encoded) => Some(encoded.origin(column.samples.range(item.row as usize).start)),
             _ => None,
         };
-        self.located(kind, stream, (origin, place, fault::key(item.row, source)), source, resources)
+        let at = SamplePlace { origin, place, key: fault::key(item.row, source) };
+        self.located(kind, stream, at, source, resources)
     }
 }
 

@@ -96,7 +96,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
         if at.sequence > window {
             return Err(PlanRefusal::StateEntry { entry: at.sequence, n: window });
         }
-        let (workers, rank) = cut.share.workers_and_rank();
+        let Share { workers, rank } = cut.share;
         let ends = |at: Cursor| cut.spec.ends_locally(at, workers, rank);
         let end = cut.spec.local_end(workers, rank);
         let mut taken = Size::NOTHING;

@@ -19,8 +19,7 @@
 use tesson_core::Index;
 
 use super::count::Stretch;
-use super::{Planner, Progress};
-use crate::share::Share;
+use super::{Part, Planner, Progress};
 use crate::size::Room;
 use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, Sharing, SlotsShape, Steps};
 use crate::{PlanRefusal, Result};
@@ -218,9 +217,8 @@ impl Planner {
         let steps = self.cursor.steps;
         while out.own.is_empty() && steps.hold(*at) {
             out.forget_sweeps();
-            let share = Share::new(demand.workers, demand.rank);
             let room = Room::of(demand, self.spec.most_sequences(), true);
-            self.cut(index, demand, (share, room), at, out)?;
+            self.cut(index, demand, Part { share: demand.share(), room }, at, out)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use tesson_core::Index;
 
 use super::Planner;
 use crate::order::only_length;
-use crate::{BatchPlan, Cursor, Demand, Limit, Result, Sharing};
+use crate::{BatchPlan, Cursor, Demand, Limit, Result, Share, Sharing};
 
 /// The minibatch sizes that the calls of a run ask for: one, or one for each position (sizes that change from epoch
 /// to epoch).
@@ -45,14 +45,8 @@ impl Planner {
     ///
     /// # Errors
     /// The errors of [`Planner::start`] and [`Planner::next_batch`].
-    pub fn seek_step(
-        &mut self,
-        index: &Index,
-        step: u64,
-        sizes: StepSizes<'_>,
-        share: (u64, u64),
-    ) -> Result<u64> {
-        let demand = |position| Demand { samples: sizes.at(position), workers: share.0, rank: share.1 };
+    pub fn seek_step(&mut self, index: &Index, step: u64, sizes: StepSizes<'_>, share: Share) -> Result<u64> {
+        let demand = |position| share.demand(sizes.at(position));
         self.start(index, demand(0))?;
         let mut given = match sizes {
             StepSizes::Constant(_) => self.jump(index, step, demand(0))?,
@@ -82,9 +76,9 @@ impl Planner {
         index: &Index,
         sweep: u64,
         sizes: StepSizes<'_>,
-        (workers, rank): (u64, u64),
+        share: Share,
     ) -> Result<u64> {
-        let demand = Demand { samples: sizes.at(0), workers, rank };
+        let demand = share.demand(sizes.at(0));
         self.start(index, demand)?;
         match (sizes, self.sequences_of_each(index, demand)) {
             (StepSizes::Constant(_), Some(every)) => {

@@ -26,7 +26,7 @@ use super::{
     later_version, legacy, order_of_numbers,
 };
 use crate::rng::{GOLDEN, mix};
-use crate::{Cursor, Steps, WindowStart};
+use crate::{Cursor, Share, Steps, WindowStart};
 
 const MAGIC: &[u8] = b"TSNR";
 
@@ -48,7 +48,7 @@ impl ResumeState {
         let window = if self.is_local() { &[window.place, window.sweep][..] } else { &[] };
         let numbers = [self.faults, position, sweep, sequence];
         put(POSITION, &bytes_of(numbers.iter().chain(window).copied()));
-        if let Some((workers, rank)) = self.share {
+        if let Some(Share { workers, rank }) = self.share {
             put(SHARE, &bytes_of([workers, rank]));
         }
         if let Some(Fingerprint { corpus, index, order, cross_sweep_ends, options }) =
@@ -137,7 +137,7 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
                 state.cursor = Cursor { position, sweep, sequence, ..state.cursor };
                 is_placed = true;
             }
-            SHARE => state.share = Some(numbers.array().map(|[workers, rank]| (workers, rank))?),
+            SHARE => state.share = Some(numbers.array().map(|[workers, rank]| Share { workers, rank })?),
             ORDER => {
                 let [code, order_version] = numbers.small()?;
                 let [seed, window] = numbers.array()?;

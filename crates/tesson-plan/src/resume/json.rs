@@ -12,6 +12,7 @@ use super::{
     Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version,
     later_version, layer,
 };
+use crate::Share;
 use crate::order::{self, Parameters, WindowStartFields};
 use crate::{
     Consumed, Cursor, OrderSpec, PendingSequence, SlotState, SlotsState, Steps, Window, WindowStart,
@@ -32,7 +33,7 @@ impl ResumeState {
             put("sequence", self.cursor.sequence.into());
         }
         put("faults", self.faults.into());
-        if let Some((workers, rank)) = self.share {
+        if let Some(Share { workers, rank }) = self.share {
             put("numberOfWorkers", workers.into());
             put("workerRank", rank.into());
         }
@@ -114,7 +115,9 @@ impl ResumeState {
         }
         let share = match json.get("numberOfWorkers") {
             None => None,
-            Some(_) => Some((fields.number("numberOfWorkers")?, fields.number("workerRank")?)),
+            Some(_) => {
+                Some(Share { workers: fields.number("numberOfWorkers")?, rank: fields.number("workerRank")? })
+            }
         };
         let fingerprint = Fingerprint {
             corpus: fields.hash("corpus")?,

@@ -21,7 +21,7 @@ use tesson_core::ResumeError;
 
 use super::numbers::{Numbers, too_short};
 use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers};
-use crate::{Cursor, Steps, WindowStart};
+use crate::{Cursor, Share, Steps, WindowStart};
 
 /// Reads a state of an earlier version from its bytes, which begin after `TSNR` and the version and end before the
 /// checksum.
@@ -49,7 +49,7 @@ pub(super) fn read(version: u8, bytes: &[u8]) -> Result<ResumeState, ResumeError
     let fingerprint = Fingerprint { corpus, index, order, cross_sweep_ends: has(8), options };
     Ok(ResumeState {
         cursor: Cursor { position, sweep, sequence, window, steps },
-        share: has(1).then_some((workers, rank)),
+        share: has(1).then_some(Share { workers, rank }),
         faults,
         rows,
         consumed,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, BatchShare, EqualSteps, LastSequence, ResumeState, merge_states};
+use crate::{BatchPlan, BatchShare, EqualSteps, LastSequence, ResumeState, Share, merge_states};
 
 const MODES: [EqualSteps; 3] = [EqualSteps::Drop, EqualSteps::Repeat, EqualSteps::Empty];
 
@@ -132,7 +132,7 @@ proptest! {
         let mut plan = BatchPlan::default();
         for passed in 1..=expected.len() {
             planner.next_batch(&index, demand, &mut plan).unwrap();
-            let state = ResumeState { cursor: plan.after, share: Some((workers, demand.rank)), ..states::full() };
+            let state = ResumeState { cursor: plan.after, share: Some(Share { workers, rank: demand.rank }), ..states::full() };
             prop_assert_eq!(&ResumeState::from_bytes(&state.to_bytes()).unwrap(), &state);
             prop_assert_eq!(&ResumeState::from_json(&state.to_json()).unwrap(), &state);
             let mut fresh = Planner::new(spec.clone());
@@ -162,7 +162,7 @@ proptest! {
                 planner.next_batch(&index, demand, &mut plan).unwrap();
                 delivered.extend(plan.own_slots().map(|p| (p.sweep, p.planned)));
             }
-            states.push(ResumeState { cursor: planner.cursor(), share: Some((workers, rank)), ..states::full() });
+            states.push(ResumeState { cursor: planner.cursor(), share: Some(Share { workers, rank }), ..states::full() });
         }
         let merged = merge_states(&states).unwrap();
         let mut counts = Vec::new();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::Share;
 use crate::{
     Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, STATE_VERSION, SlotState, SlotsState,
     Steps, WindowStart,
@@ -31,13 +32,13 @@ fn state(name: &str) -> ResumeState {
     };
     match name {
         "bare" => return ResumeState::bare(17),
-        "chunk-window" | "local-plain" => state.share = Some((4, 1)),
+        "chunk-window" | "local-plain" => state.share = Some(Share { workers: 4, rank: 1 }),
         "merged" => {
             let layers = [vec![120, 90], vec![130, 100, 110]].map(|positions| Layer { positions }).to_vec();
             state.consumed = Some(Arc::new(Consumed { layers }));
         }
         "equal-steps" => {
-            state.share = Some((2, 1));
+            state.share = Some(Share { workers: 2, rank: 1 });
             state.cursor.steps = Steps {
                 samples: 64,
                 sequences: 8,
@@ -62,7 +63,7 @@ fn state(name: &str) -> ResumeState {
             let rows = vec![SlotState { cursor: 2, waiting }, SlotState::default()];
             state.rows = Some(Arc::new(SlotsState { slots: rows }));
         }
-        "tumbling" | "tumbling-samples" => state.share = Some((4, 1)),
+        "tumbling" | "tumbling-samples" => state.share = Some(Share { workers: 4, rank: 1 }),
         _ => {}
     }
     if order.is_local() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, ResumeState, merge_states};
+use crate::{BatchPlan, ResumeState, Share, merge_states};
 
 const SWEEPS: u64 = 3;
 
@@ -20,7 +20,7 @@ impl Rank {
     fn new(spec: &PlanSpec, index: &Index, from: &ResumeState, demand: Demand) -> Rank {
         let mut planner = Planner::new(spec.clone());
         let cursor = planner.restore(index, from, Some(demand)).unwrap().unwrap();
-        let share = (spec.sharing == Sharing::Chunk).then_some((demand.workers, demand.rank));
+        let share = (spec.sharing == Sharing::Chunk).then_some(demand.share());
         Rank { planner, demand, state: ResumeState { cursor, share, ..from.clone() } }
     }
 
@@ -111,7 +111,7 @@ proptest! {
 }
 
 fn state(workers: u64, rank: u64, position: u64) -> ResumeState {
-    let mut state = ResumeState { share: Some((workers, rank)), faults: 2, ..states::full() };
+    let mut state = ResumeState { share: Some(Share { workers, rank }), faults: 2, ..states::full() };
     state.cursor.position = position;
     state
 }

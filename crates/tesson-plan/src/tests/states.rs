@@ -7,6 +7,7 @@ use serde_json::json;
 use tesson_core::sections;
 
 use super::*;
+use crate::Share;
 use crate::{
     Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, SlotState, SlotsState, Steps,
     WindowStart, index_shape, resume::checksum,
@@ -59,7 +60,7 @@ fn any_state() -> impl Strategy<Value = ResumeState> {
                 |layers: Vec<Vec<u64>>| layers.into_iter().map(|positions| Layer { positions }).collect();
             ResumeState {
                 cursor: Cursor { position, sweep, sequence, window, steps: Steps::default() },
-                share,
+                share: share.map(|(workers, rank)| Share { workers, rank }),
                 faults,
                 rows,
                 consumed: consumed.map(|c| Arc::new(Consumed { layers: layers(c) })),
@@ -277,7 +278,7 @@ fn what_differs_is_named_with_both_values() {
 
 #[test]
 fn a_ranks_state_goes_on_as_that_rank_only() {
-    let state = ResumeState { share: Some((4, 1)), ..full() };
+    let state = ResumeState { share: Some(Share { workers: 4, rank: 1 }), ..full() };
     assert!(state.check_share(demand(10, 4, 1)).is_ok());
     let error = state.check_share(demand(10, 2, 1)).unwrap_err();
     let expected = "the state does not belong to this worker: the share of the data is rank 1 of 4 workers in the state and \

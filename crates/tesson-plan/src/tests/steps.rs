@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, ExcludedSequences, StepSizes};
+use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, ExcludedSequences, Share, StepSizes};
 
 /// Corpora of sequences with one length, for which steps are computed, and others.
 fn any_lengths() -> impl Strategy<Value = Vec<Vec<u32>>> {
@@ -59,7 +59,7 @@ proptest! {
             return Ok(());
         }
         let all = batches(&spec, &index, &mut from_the_start, demand);
-        let (sizes, share) = (StepSizes::Constant(demand.samples), (demand.workers, demand.rank));
+        let (sizes, share) = (StepSizes::Constant(demand.samples), demand.share());
         for step in 0..=all.len() {
             let mut planner = Planner::new(spec.clone());
             prop_assert_eq!(planner.seek_step(&index, step as u64, sizes, share).unwrap(), step as u64);
@@ -144,7 +144,7 @@ fn a_step_far_away_is_computed_without_planning_what_lies_before() {
     for order in [OrderSpec::AsStored, OrderSpec::Global(Global { seed: 5 })] {
         let mut planner = Planner::new(spec(order));
         let step = 10_000_000_000;
-        assert_eq!(planner.seek_step(&index, step, StepSizes::Constant(770), (1, 0)), Ok(step));
+        assert_eq!(planner.seek_step(&index, step, StepSizes::Constant(770), Share::ALL), Ok(step));
         // 256 sequences each.
         let number = step * 256;
         let expected = (number * 3, number / 1_000_000_000, number % 1_000_000_000);

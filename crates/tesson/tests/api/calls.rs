@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{config_of, config_with, folder, rest, rows, source};
 use tesson::store::{FakeStore, FileStore, InjectedFault, MemoryStore, Resource, Store};
-use tesson::{Demand, Error, ResumeState, Source};
+use tesson::{Demand, Error, ResumeState, Share, Source};
 
 const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
 
@@ -98,7 +98,11 @@ fn a_rank_without_a_chunk_keeps_the_state_that_it_was_given() {
         let mut source = open();
         if is_read {
             assert!(source.next(nothing).expect("no data are no error").is_none());
-            assert_eq!(source.state().share, Some((2, 1)), "this end is that of its rank alone");
+            assert_eq!(
+                source.state().share,
+                Some(Share { workers: 2, rank: 1 }),
+                "this end is that of its rank alone"
+            );
         }
         source.restore(&saved).expect("the state is this source's");
         let kept = source.state().clone();
