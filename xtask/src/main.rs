@@ -17,6 +17,7 @@ mod python;
 mod readme;
 mod references;
 mod run;
+mod shapes;
 mod source_text;
 mod suite;
 mod tally;

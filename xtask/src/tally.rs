@@ -49,10 +49,10 @@ fn is_summary(line: &str) -> bool {
 
 fn read_line(line: &str) -> Tally {
     let words: Vec<&str> = line.split([' ', ',', ';', '(', ')', '=']).filter(|w| !w.is_empty()).collect();
-    words.windows(2).filter_map(|pair| Some((pair[0].parse().ok()?, pair[1]))).map(count).sum()
+    words.windows(2).filter_map(|pair| Some(count(pair[0].parse().ok()?, pair[1]))).sum()
 }
 
-fn count((n, word): (u64, &str)) -> Tally {
+fn count(n: u64, word: &str) -> Tally {
     match word {
         "passed" => Tally { passed: n, ..Tally::default() },
         // "timed out" and "exec failed" are nextest's.

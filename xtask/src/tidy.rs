@@ -6,6 +6,7 @@ use crate::decisions;
 use crate::links;
 use crate::manifest::dependencies;
 use crate::references;
+use crate::shapes;
 use crate::source_text::{File, files, numbered};
 use crate::tally::Tally;
 use crate::words;
@@ -24,6 +25,8 @@ const RULES: &[Rule] = &[
     ("each dependency has its reason beside it", reasons),
     ("crates depend on each other as the table of layers says", layers),
     ("crates that need no unsafe code forbid it", unsafe_code),
+    ("no struct has more than 15 fields", shapes::wide_structs),
+    ("no parameter is a tuple", shapes::tuple_parameters),
     ("links between documents lead somewhere", links::broken),
     ("references to specifications name a page and a section that exist", references::broken),
     ("every decision has a date and a state", decisions::undated),

@@ -30,7 +30,10 @@ pub(crate) fn main(_: &[String]) -> ExitCode {
         if interpreters.is_empty() {
             return Err("no CPython 3.11 or newer was found to test the wheel with".to_owned());
         }
-        Ok(interpreters.iter().map(|(version, python)| test(&wheel, *version, python)).sum::<Tally>())
+        Ok(interpreters
+            .iter()
+            .map(|(&(major, minor), python)| test(&wheel, major, minor, python))
+            .sum::<Tally>())
     });
     match tested {
         Ok(tally) => {
@@ -88,7 +91,7 @@ fn interpreters() -> BTreeMap<(u32, u32), PathBuf> {
 }
 
 /// Runs the Python of README.md and the Python tests, on the wheel alone.
-fn test(wheel: &Path, (major, minor): (u32, u32), python: &Path) -> Tally {
+fn test(wheel: &Path, major: u32, minor: u32, python: &Path) -> Tally {
     println!("\n=== CPython {major}.{minor}");
     let wheel = wheel.to_string_lossy();
     let packages: Vec<&str> = [&*wheel].iter().chain(TESTERS).copied().collect();

@@ -71,7 +71,7 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
     {
         return missing(command, &path, given);
     }
-    option_rules::check(name, declared, given, (&path, kind), spare)?;
+    option_rules::check(name, declared, given, &path, kind, spare)?;
     check_worker(worker)
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) ->
                 let no_name = others.is_empty().then(|| files(input).ok()).flatten();
                 match no_name.and_then(|files| stream_proposal::blank_after_pipe(files.first()?)) {
                     Some(what) => return Err(Failure::Usage(what)),
-                    None => absent(&stream.name, &name, (&declared, &others), input),
+                    None => absent(&stream.name, &name, &declared, &others, input),
                 }
             }
             // A configuration may mean that samples are filled up.
@@ -107,7 +107,7 @@ pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) ->
 }
 
 /// The error for a stream with a name that occurs nowhere in the data; shows the names that occur.
-fn absent(stream: &str, name: &str, (declared, others): (&[String], &[String]), input: &InputArgs) -> String {
+fn absent(stream: &str, name: &str, declared: &[String], others: &[String], input: &InputArgs) -> String {
     let there: Vec<String> = declared.iter().chain(others).map(|name| format!("`|{name}`")).collect();
     let there = if there.is_empty() { "no inputs".to_string() } else { there.join(", ") };
     let near = nearest(name, others.iter().map(String::as_str));

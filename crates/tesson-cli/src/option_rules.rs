@@ -263,10 +263,10 @@ pub(crate) fn check(
     command: &str,
     declared: &Command,
     given: &ArgMatches,
-    input: (&Path, InputKind),
+    path: &Path,
+    kind: InputKind,
     spare: usize,
 ) -> Result<(), Failure> {
-    let (path, kind) = input;
     let found = format!("{} is {}", path.display(), kind.describe());
     let takes = COMMANDS.iter().find(|(name, _)| *name == command).map_or(ALL, |(_, kinds)| *kinds);
     if !takes.has(kind) {
@@ -393,7 +393,7 @@ mod tests {
                 let matches = matches.unwrap_or_else(|e| panic!("{words:?}: {e}"));
                 let given = matches.subcommand_matches(name).expect("it was named");
                 for kind in InputKind::ALL.into_iter().filter(|kind| takes.has(*kind)) {
-                    let found = check(name, &declared, given, (Path::new("input"), kind), 0);
+                    let found = check(name, &declared, given, Path::new("input"), kind, 0);
                     let uses = kinds(name, id).has(kind);
                     // Another option that this one requires may be refused before it.
                     if uses && id != "layout" {

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
         let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
         source.restore(&state_file::load(path, read)?).map_err(|e| Failure::of_state(path, e))?;
     }
-    let before = (Instant::now(), source.stats().bytes_read);
+    let before = Before { started: Instant::now(), bytes: source.stats().bytes_read };
     let read = read(args, &config, &mut source, out);
     // After an error too: the state is that after the last minibatch that was printed.
     let printed = !matches!(read, Err(Failure::Closed));
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
     }
     let read = read?;
     if !out.is_json() {
-        summary(&read, &source, before, out)?;
+        summary(&read, &source, &before, out)?;
     }
     Ok(())
 }
@@ -151,10 +151,15 @@ fn row(number: u64, minibatch: &Minibatch) -> String {
     text
 }
 
-/// `before`: when reading began, and the bytes that opening had read by then.
-fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Output) -> Result<(), Failure> {
-    let (started, bytes_before) = before;
-    let seconds = started.elapsed().as_secs_f64();
+/// What was there when reading began.
+struct Before {
+    started: Instant,
+    /// Bytes that opening had read.
+    bytes: u64,
+}
+
+fn summary(read: &Read, source: &Source, before: &Before, out: &mut Output) -> Result<(), Failure> {
+    let seconds = before.started.elapsed().as_secs_f64();
     let stats = source.stats();
     let per_second = |n: u64| n as f64 / seconds.max(1e-9);
     out.line("")?;
@@ -164,7 +169,7 @@ fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Outpu
         counted(read.sequences, "sequence"),
         counted(read.samples, "sample"),
         counted(per_second(read.samples) as u64, "sample"),
-        size(per_second(stats.bytes_read - bytes_before) as u64),
+        size(per_second(stats.bytes_read - before.bytes) as u64),
     ))?;
     if stats.faults > 0 {
         out.line(&format!("{} of data forgiven", counted(stats.faults, "fault")))?;

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output
     for (number, shown) in (1..).zip(&found.sequences) {
         match out.is_json() {
             true => json(args, shown, found.occurrences, out)?,
-            false => text(args, shown, (number, found.occurrences), out)?,
+            false => text(args, shown, number, found.occurrences, out)?,
         }
     }
     let unshown = found.occurrences - found.sequences.len() as u64;
@@ -73,7 +73,8 @@ impl Serialize for Line<'_> {
 fn text(
     args: &ShowArgs,
     shown: &Shown,
-    (number, occurrences): (u64, u64),
+    number: u64,
+    occurrences: u64,
     out: &mut Output,
 ) -> std::io::Result<()> {
     let again = match occurrences {

@@ -168,7 +168,9 @@ impl BlockCache {
             }
             state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let before = state.ending_at(id).map(|before| (self.next_of(&before), (before.file, before.first)));
+        let before = state
+            .ending_at(id)
+            .map(|before| (self.next_of(&before), RecordId { file: before.file, record: before.first }));
         let task = match before {
             Some((task, before)) => {
                 // Without threads, blocks that were passed are not used again, and its memory is still in the cache.
@@ -281,7 +283,7 @@ impl BlockCache {
         if block.ahead > 0 {
             let before = state.blocks.range((block.file, 0)..(block.file, block.first)).rev();
             let passed: Vec<_> = before.skip(KEPT_OF_A_FILE - 1).map(|(key, _)| *key).collect();
-            passed.into_iter().for_each(|key| state.evict(key));
+            passed.into_iter().for_each(|(file, record)| state.evict(RecordId { file, record }));
         }
         let bytes = block.records.memory() as u64;
         while state.blocks.len() >= self.kept {
@@ -316,8 +318,8 @@ impl State {
         is_it.then(|| Arc::clone(&kept.block))
     }
 
-    fn evict(&mut self, key: (usize, u64)) {
-        let Some(kept) = self.blocks.remove(&key) else { return };
+    fn evict(&mut self, first: RecordId) {
+        let Some(kept) = self.blocks.remove(&(first.file, first.record)) else { return };
         let bytes = kept.block.records.memory() as u64;
         self.bytes -= bytes;
         // What is being decoded goes when that is done.
@@ -331,8 +333,8 @@ impl State {
     /// Evicts the least recently used block; false if there is none.
     fn evict_oldest(&mut self) -> bool {
         let oldest = self.blocks.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key);
-        oldest.is_some_and(|key| {
-            self.evict(key);
+        oldest.is_some_and(|(file, record)| {
+            self.evict(RecordId { file, record });
             true
         })
     }

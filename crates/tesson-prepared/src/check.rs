@@ -166,7 +166,7 @@ impl<'a> Checker<'a> {
         for error in found {
             let at = Location { file: path.into(), offset, line: None };
             let key = self.ids.id(shard.first + number).map(Key::Text);
-            self.tell_example(number, error.path.clone(), error, (at, key));
+            self.tell_example(number, error.path.clone(), error, at, key);
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a> Checker<'a> {
         let found = if found.is_empty() || whole { vec![(first.path.clone(), first)] } else { found };
         found
             .into_iter()
-            .for_each(|(feature, error)| self.tell_example(number, feature, error, (at(), key.clone())));
+            .for_each(|(feature, error)| self.tell_example(number, feature, error, at(), key.clone()));
         Ok(())
     }
 
@@ -206,7 +206,8 @@ impl<'a> Checker<'a> {
         record: u64,
         feature: Option<String>,
         error: FeatureError,
-        (at, key): (Location, Option<Key>),
+        at: Location,
+        key: Option<Key>,
     ) {
         self.tell(&DataError::new(RecordFault::of_example(record, None, error), at).within(feature, key));
     }

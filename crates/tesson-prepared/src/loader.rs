@@ -183,7 +183,7 @@ impl Loader {
             let next = faults.partition_point(|(i, _)| *i < from);
             let fault = faults.get(next).filter(|(i, _)| *i < to);
             let to = fault.map_or(to, |(i, _)| *i);
-            if let Err(failed) = self.decode(&block, from..to, (occasion, done), batch) {
+            if let Err(failed) = self.decode(&block, from..to, occasion, done, batch) {
                 let error = self.feature_error(&block, from + failed.record, *failed.error);
                 return Err((done + failed.record, LoadStop::Failed(error)));
             }
@@ -208,7 +208,8 @@ impl Loader {
         &mut self,
         block: &Block,
         records: Range<usize>,
-        (occasion, at): (Occasion<'_>, usize),
+        occasion: Occasion<'_>,
+        at: usize,
         batch: &mut Batch,
     ) -> Result<(), Failed> {
         let first = RecordId { file: block.file, record: block.first + records.start as u64 };
@@ -219,7 +220,7 @@ impl Loader {
         };
         maker.stored.clear();
         let decoded = self.decoder.decode(block.records.bytes(), spans, &mut maker.stored);
-        maker.append(first, (occasion, at), batch)?;
+        maker.append(first, occasion, at, batch)?;
         decoded
     }
 

@@ -83,7 +83,7 @@ impl Order {
                 return stretch;
             }
             let Err(unexpected) = self.check(probe) else { return stretch };
-            let shortened = self.shortened((over, stretch.numbers.len()), unexpected, probe);
+            let shortened = self.shortened(over, stretch.numbers.len(), unexpected, probe);
             let shortened = shortened.unwrap_or_else(|error| {
                 let at = RecordId { file: 0, record: 0 };
                 Stretch::empty(over, StretchEnd::Failed(error, at))
@@ -103,7 +103,8 @@ impl Order {
     /// them are not. The order continues there with what is known then.
     fn shortened(
         &mut self,
-        (over, planned): (u64, usize),
+        over: u64,
+        planned: usize,
         mut unexpected: LengthMismatch,
         probe: ShardProbe<'_>,
     ) -> Result<Stretch, Error> {

@@ -63,7 +63,8 @@ impl PictureTransforms {
         stored: Arc<Schema>,
         transforms: Vec<EncodedTransforms>,
         prefixes: Vec<String>,
-        (spec, room): (&StreamSpec, SampleRoom),
+        spec: &StreamSpec,
+        room: SampleRoom,
     ) -> Result<PictureTransforms, ConfigError> {
         let mut delivered = Schema::clone(&stored);
         let mut features = Vec::with_capacity(transforms.len());
@@ -134,7 +135,8 @@ impl PictureMaker {
     pub(super) fn append(
         &mut self,
         first: RecordId,
-        (occasion, at): (Occasion<'_>, usize),
+        occasion: Occasion<'_>,
+        at: usize,
         batch: &mut Batch,
     ) -> Result<(), Failed> {
         let PictureMaker { transforms, stored, scratch, key } = self;

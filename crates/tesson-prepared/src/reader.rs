@@ -198,7 +198,7 @@ impl Reader {
         }
         let (stored, prefixes) = (Arc::clone(&self.schema), self.prefixes.clone());
         let room = self.prefetcher.sample_room();
-        let pictures = PictureTransforms::new(stored, transforms, prefixes, (self.plan().spec(), room))?;
+        let pictures = PictureTransforms::new(stored, transforms, prefixes, self.plan().spec(), room)?;
         Ok(self.making(Arc::new(pictures)))
     }
 

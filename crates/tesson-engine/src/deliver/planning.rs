@@ -84,7 +84,7 @@ impl Planning {
         self.context = Some(context);
     }
 
-    /// Gives the planner back after it has been moved; it goes on from there if there is a demand.
+    /// Gives the planner back after it has been moved; planning resumes there if there is a demand.
     pub(super) fn begin(&mut self, context: Box<PlanningContext>, has_demand: bool) {
         self.delivered = context.planner.cursor();
         self.context = Some(context);

@@ -18,7 +18,7 @@ pub(crate) struct Words {
 
 impl Words {
     /// The words of `G(s, t)`, from the first on.
-    pub(crate) fn new((s, t): (u64, u64)) -> Words {
+    pub(crate) fn new(s: u64, t: u64) -> Words {
         let halves = |x: u64| [x as u32, (x >> 32) as u32];
         Words { key: halves(s), high: halves(t), block: 0, ready: [0; AHEAD], used: AHEAD }
     }
@@ -79,15 +79,15 @@ mod tests {
     use super::*;
 
     fn first(pair: (u64, u64), n: usize) -> Vec<u32> {
-        let mut words = Words::new(pair);
+        let mut words = Words::new(pair.0, pair.1);
         (0..n).map(|_| words.draw()).collect()
     }
 
     #[test]
     fn words_after_others_are_found() {
-        let mut words = Words::new((5, 6));
+        let mut words = Words::new(5, 6);
         for drawn in 0..70 {
-            let mut other = Words::new((5, 6)).after(drawn);
+            let mut other = Words::new(5, 6).after(drawn);
             assert_eq!((words.drawn(), other.drawn()), (drawn, drawn));
             assert_eq!(words.draw(), other.draw(), "after {drawn}");
         }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn any_word_is_found_without_those_before_it() {
-        let words = Words::new((5, 1 << 40));
+        let words = Words::new(5, 1 << 40);
         let found: Vec<u32> = (0..100).map(|i| words.at(i)).collect();
         assert_eq!(found, first((5, 1 << 40), 100));
     }

@@ -36,12 +36,12 @@ impl Seeding {
     /// The random words of a pass, numbered from 0.
     pub(super) fn words(self, pass: u64) -> Words {
         let SeedPair(first, second) = self.pair;
-        let source = Words::new((first, second));
+        let source = Words::new(first, second);
         if !self.reshuffle {
             return source;
         }
         let at = pass.wrapping_mul(2);
-        Words::new((source.at(at).into(), source.at(at.wrapping_add(1)).into()))
+        Words::new(source.at(at).into(), source.at(at.wrapping_add(1)).into())
     }
 }
 
@@ -108,8 +108,12 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            assert_eq!(seeding(true).words(pass as u64).at(0), Words::new(pair).at(0), "pass {pass}");
+            assert_eq!(
+                seeding(true).words(pass as u64).at(0),
+                Words::new(pair.0, pair.1).at(0),
+                "pass {pass}"
+            );
         }
-        assert_eq!(seeding(false).words(7).at(3), Words::new((87654321, 32)).at(3));
+        assert_eq!(seeding(false).words(7).at(3), Words::new(87654321, 32).at(3));
     }
 }

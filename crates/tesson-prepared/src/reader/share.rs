@@ -33,7 +33,7 @@ impl Reader {
         if workers > 1 {
             self.order.is_shared();
         }
-        let result = self.share(n, (workers, rank), examples);
+        let result = self.share(n, workers, rank, examples);
         self.end_call(&result);
         result
     }
@@ -41,7 +41,8 @@ impl Reader {
     fn share(
         &mut self,
         n: usize,
-        (workers, rank): (usize, usize),
+        workers: usize,
+        rank: usize,
         examples: &mut ExampleBatch,
     ) -> Result<usize, Error> {
         let (start, mut all, mut failed) = (examples.len(), 0, None);
