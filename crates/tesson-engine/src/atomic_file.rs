@@ -14,7 +14,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use growing_file::GrowingFile;
 pub use target::{Target, UnfinishedFolder, create_folder, is_same_file, remove_folder};
@@ -29,19 +30,48 @@ const ATTEMPTS: usize = 8;
 /// be listed as often.
 const MOST_LISTED: usize = 4096;
 
-/// The temporary files of this process, for [`remove_unfinished`]; after a fork also those of the parent, each with the
-/// process that writes it.
-static UNFINISHED: Mutex<Vec<(u32, PathBuf)>> = Mutex::new(Vec::new());
+/// The temporary files of this process, for [`remove_unfinished`].
+static UNFINISHED: Unfinished = Unfinished::new();
 
-fn unfinished() -> MutexGuard<'static, Vec<(u32, PathBuf)>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.of(process::id())
+}
+
+/// The temporary files of a process. A forked child has a list of its own: its parent writes the files of this one, and a thread of
+/// the parent may have held its lock, which no thread of the child releases.
+#[derive(Default)]
+struct Unfinished {
+    /// 0 until a process takes the list.
+    process: AtomicU32,
+    temporary: Mutex<Vec<PathBuf>>,
+    of_child: OnceLock<Box<Unfinished>>,
+}
+
+impl Unfinished {
+    const fn new() -> Unfinished {
+        Unfinished {
+            process: AtomicU32::new(0),
+            temporary: Mutex::new(Vec::new()),
+            of_child: OnceLock::new(),
+        }
+    }
+
+    fn of(&self, process: u32) -> MutexGuard<'_, Vec<PathBuf>> {
+        let mut list = self;
+        while let Err(other) = list.process.compare_exchange(0, process, Ordering::SeqCst, Ordering::SeqCst)
+            && other != process
+        {
+            list = list.of_child.get_or_init(Box::default);
+        }
+        list.temporary.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Removes every temporary file of this process, and lets no further one be created: for a program that a signal is about
 /// to end, which runs no destructors.
 pub fn remove_unfinished() {
     let unfinished = unfinished();
-    for (_, temporary) in unfinished.iter().filter(|(writer, _)| *writer == process::id()) {
+    for temporary in &*unfinished {
         // The process ends whether or not the file can be removed.
         let _ = fs::remove_file(temporary);
     }
@@ -152,7 +182,7 @@ impl AtomicFile {
             match OpenOptions::new().write(true).create_new(true).open(&temporary) {
                 Ok(file) if is_ours(&file, &temporary) => {
                     let (writer, file) = (process::id(), Arc::new(file));
-                    unfinished.push((writer, temporary.clone()));
+                    unfinished.push(temporary.clone());
                     let guard =
                         AtomicFile { target: target.into(), temporary, writer, _locked: Arc::clone(&file) };
                     return Ok((guard, NewFile(file)));
@@ -184,7 +214,7 @@ impl AtomicFile {
 
     /// Takes the temporary file off the list: it has another name, or is removed.
     fn forget(&mut self) {
-        unfinished().retain(|(_, temporary)| *temporary != self.temporary);
+        unfinished().retain(|temporary| *temporary != self.temporary);
         self.temporary.clear();
     }
 
@@ -339,7 +369,7 @@ mod tests {
     #[test]
     fn files_are_listed_until_they_are_committed_or_dropped() {
         let folder = folder("listed");
-        let is_listed = |path: &Path| unfinished().iter().any(|(_, temporary)| temporary == path);
+        let is_listed = |path: &Path| unfinished().iter().any(|temporary| temporary == path);
         let (one, _) = AtomicFile::create(&folder.join("one")).unwrap();
         let (two, _) = AtomicFile::create(&folder.join("two")).unwrap();
         let paths = [one.temporary().to_path_buf(), two.temporary().to_path_buf()];
@@ -381,6 +411,29 @@ mod tests {
         assert_eq!(found, expected);
         drop(living);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_forked_child_has_a_list_of_its_own_that_no_thread_of_its_parent_has_locked() {
+        static LISTS: Unfinished = Unfinished::new();
+        let mut of_parent = LISTS.of(1);
+        of_parent.push("a.tmp".into());
+        let mut of_child = LISTS.of(2);
+        assert!(of_child.is_empty());
+        of_child.push("b.tmp".into());
+        drop(of_child);
+        assert_eq!(*LISTS.of(2), [Path::new("b.tmp")]);
+        assert!(LISTS.of(3).is_empty());
+        assert_eq!(*of_parent, [Path::new("a.tmp")]);
+    }
+
+    #[test]
+    fn threads_that_come_first_share_a_list() {
+        static LISTS: Unfinished = Unfinished::new();
+        std::thread::scope(|scope| {
+            (0..8).for_each(|i| drop(scope.spawn(move || LISTS.of(1).push(i.to_string().into()))));
+        });
+        assert_eq!(LISTS.of(1).len(), 8);
     }
 
     #[test]
