@@ -12,18 +12,16 @@
 //! A field has the same form in all lines as in the first one. Objects without entries and empty lists fit any form:
 //! they are empty sparse samples, or none.
 
-use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value as Json};
 use tesson_core::store::Store;
 use tesson_core::{Key, did_you_mean};
 use tesson_formats::write::StreamSpec;
 
 use crate::ConvertError;
+use crate::json::{Json, Object};
 use crate::table::{
     Building, Row, Stream, TableOptions, Value, check, is_number, key_of, label_stream, put_label,
     sequences_of_rows,
@@ -34,7 +32,7 @@ pub struct JsonLines {
     file: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
     /// The next line, understood; `None` at the end.
-    object: Option<Map<String, Json>>,
+    object: Option<Object>,
     text: String,
     line: u64,
     bytes: u64,
@@ -117,8 +115,8 @@ impl JsonLines {
                 continue;
             }
             let row = Row { file: &self.file, line: self.line };
-            return match serde_json::from_str(&self.text) {
-                Ok(Unambiguous(Json::Object(object))) => {
+            return match Json::parse(&self.text) {
+                Ok(Json::Object(object)) => {
                     self.object = Some(object);
                     Ok(())
                 }
@@ -129,69 +127,7 @@ impl JsonLines {
     }
 }
 
-/// JSON that is refused if an object has two values of one name, since the first would be lost.
-struct Unambiguous(Json);
-
-impl<'de> Deserialize<'de> for Unambiguous {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unambiguous, D::Error> {
-        from.deserialize_any(JsonVisitor).map(Unambiguous)
-    }
-}
-
-struct JsonVisitor;
-
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Unambiguous(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(list.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Json, A::Error> {
-        let mut object = Map::new();
-        while let Some((name, Unambiguous(value))) = pairs.next_entry::<String, _>()? {
-            if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("two values of `{name}` in one object, expected one")));
-            }
-            object.insert(name, value);
-        }
-        Ok(object.into())
-    }
-}
-
-fn missing(row: &Row<'_>, field: &str, object: &Map<String, Json>) -> ConvertError {
+fn missing(row: &Row<'_>, field: &str, object: &Object) -> ConvertError {
     let hint = did_you_mean(field, object.keys().map(String::as_str));
     row.error(format!("there is no field `{field}`{hint}"))
 }
@@ -201,9 +137,9 @@ fn spec(name: &str, value: &Json, options: &TableOptions, row: &Row<'_>) -> Resu
     let (sparse, dim) = match value {
         Json::Number(_) => (false, Some(1)),
         Json::Object(_) => (true, options.dim),
-        Json::Array(items) => match items.first() {
+        Json::List(items) => match items.first() {
             Some(Json::Number(_)) => (false, Some(items.len() as u64)),
-            Some(Json::Array(sample)) => (false, Some(sample.len() as u64)),
+            Some(Json::List(sample)) => (false, Some(sample.len() as u64)),
             Some(Json::Object(_)) => (true, options.dim),
             _ => return Err(row.error(format!("field `{name}` does not say what its samples are"))),
         },
@@ -214,13 +150,17 @@ fn spec(name: &str, value: &Json, options: &TableOptions, row: &Row<'_>) -> Resu
 
 /// A value as it is written in the file, but texts without quotes.
 fn plain(value: &Json) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    if let Json::Text(text) = value { text.clone() } else { value.to_string() }
+}
+
+fn is_sample(value: &Json) -> bool {
+    matches!(value, Json::List(_) | Json::Object(_))
 }
 
 /// Appends all samples of a field.
 fn put(stream: &mut Stream, value: &Json) -> Result<(), String> {
     match value {
-        Json::Array(items) if items.iter().any(|i| i.is_array() || i.is_object()) || items.is_empty() => {
+        Json::List(items) if items.iter().any(is_sample) || items.is_empty() => {
             items.iter().try_for_each(|item| put_sample(stream, item))
         }
         one => put_sample(stream, one),
@@ -241,7 +181,7 @@ fn put_sample(stream: &mut Stream, value: &Json) -> Result<(), String> {
                 stream.pair(column as i32, number(stream, value)?);
             }
         }
-        Json::Array(values) if !stream.spec.sparse && dim == Some(values.len() as u64) => {
+        Json::List(values) if !stream.spec.sparse && dim == Some(values.len() as u64) => {
             values.iter().try_for_each(|value| {
                 stream.value(number(stream, value)?);
                 Ok::<(), String>(())
@@ -251,7 +191,7 @@ fn put_sample(stream: &mut Stream, value: &Json) -> Result<(), String> {
         other if stream.spec.sparse => {
             return Err(format!("found {other}, expected an object of columns and values"));
         }
-        Json::Array(values) => {
+        Json::List(values) => {
             return Err(format!(
                 "found {} values, the first line has {}",
                 values.len(),
@@ -265,9 +205,7 @@ fn put_sample(stream: &mut Stream, value: &Json) -> Result<(), String> {
 }
 
 fn number(stream: &Stream, value: &Json) -> Result<Value, String> {
-    // Its digits, so that it is rounded once.
-    let digits = value.as_number().map(ToString::to_string).unwrap_or_default();
-    stream.number(&digits).map_err(|what| format!("found {value}, {what}"))
+    stream.number(value.digits().unwrap_or_default()).map_err(|what| format!("found {value}, {what}"))
 }
 
 impl JsonLines {
@@ -276,7 +214,7 @@ impl JsonLines {
         let (Some(key), Some(object)) = (&self.key, &self.object) else { return Ok(None) };
         let row = Row { file: &self.file, line: self.line };
         let value = object.get(key).ok_or_else(|| missing(&row, key, object))?;
-        if !value.is_string() && !value.is_number() {
+        if !matches!(value, Json::Text(_) | Json::Number(_)) {
             return Err(row.error(format!("the key is {value}, expected a text or a number")));
         }
         key_of(&plain(value), self.numeric_keys, &row).map(Some)

@@ -5,6 +5,7 @@
 //! | `corpus` | the sequences of a source, one after the other |
 //! | `table` | the common part of tables: which fields make which stream |
 //! | `csv`, `svm`, `jsonl` | the kinds of tables |
+//! | `json` | a line of JSON, whose numbers keep their digits |
 //! | `output` | the output file, under a temporary name until it is complete |
 //! | `verify` | comparing the output with the input |
 //! | `records` | files of records: read, checked, indexed, converted |
@@ -20,6 +21,7 @@
 mod corpus;
 mod csv;
 mod error;
+mod json;
 mod jsonl;
 mod output;
 pub mod records;

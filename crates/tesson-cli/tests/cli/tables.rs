@@ -56,11 +56,15 @@ fn a_number_is_held_if_it_brings_back_the_digits_that_were_written() {
         fs::write(folder.join("t.csv"), format!("{number}\n")).unwrap();
         answers(&folder, "convert t.csv out.cbf --force --verify --json");
     }
-    let not_held = "0.1000000000000000055511151231257827 16777217 1e-46 1e-400 0.30000001192092899 123456789.5 1.0000000000000001 \
+    let not_held = "18446744073709551617 0.1000000000000000055511151231257827 16777217 1e-46 1e-400 0.30000001192092899 123456789.5 1.0000000000000001 \
                     1e-99999999999999999999";
     for number in not_held.split_whitespace() {
         let e = refusal(&folder, ("t.csv", format!("{number}\n").as_bytes()), "", 1);
         assert!(e.contains(&format!("field 0 is `{number}`, which ")), "{e}");
+        // A parser that makes 64-bit numbers of what is written would hide that.
+        let line = format!("{{\"x\": [{number}]}}\n");
+        let e = refusal(&folder, ("t.jsonl", line.as_bytes()), "", 1);
+        assert!(e.contains(&format!("field `x`: found {number}, which ")), "{e}");
     }
 }
 
@@ -155,6 +159,11 @@ fn a_key_stays_what_it_is_or_is_refused() {
     );
     let e = refusal(&folder, ("t.csv", b"a,1\n\xa7,1\n"), "--key-column 0", 1);
     assert!(e.contains(r"t.csv:2: the key `\xa7` is no UTF-8; write the file in UTF-8"), "{e}");
+    let large = [617, 618].map(|end| format!("{{\"id\": 18446744073709551{end}, \"x\": 1}}\n")).concat();
+    assert_eq!(
+        text(&folder, "t.jsonl", &large, "--key-column id"),
+        "18446744073709551617 |x 1\n18446744073709551618 |x 1\n"
+    );
     let e = refusal(&folder, ("t.jsonl", br#"{"id": null, "x": 1}"#), "--key-column id", 1);
     assert!(e.contains("t.jsonl:1: the key is null, expected a text or a number"), "{e}");
     // Text of other encodings keeps its keys within a run; written, two of them might become one.
