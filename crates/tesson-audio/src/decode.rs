@@ -25,10 +25,12 @@ enum Opened<R: Read> {
 impl<R: BufRead + Seek> Opened<R> {
     /// Reads the header of a file of `size` bytes.
     fn new(mut file: R, size: u64) -> Result<Opened<R>, AudioFault> {
-        skip_id3(&mut file)?;
+        let begin = skip_id3(&mut file)?;
         let start = file.fill_buf().map_err(unreadable)?;
         match start.get(..4) {
-            Some(b"RIFF" | b"RF64" | b"BW64") => Wav::read(&mut file, size).map(Opened::Wav),
+            Some(b"RIFF" | b"RF64" | b"BW64") => {
+                Wav::read(&mut file, begin..size.max(begin)).map(Opened::Wav)
+            }
             Some(b"fLaC") => {
                 let options = FlacReaderOptions { metadata_only: false, read_vorbis_comment: false };
                 let flac = FlacReader::new_ext(file, options);
@@ -43,7 +45,7 @@ impl<R: BufRead + Seek> Opened<R> {
 
     fn header(&self) -> Result<Header, AudioFault> {
         let (rate, n_samples) = match self {
-            Opened::Wav(file) => (file.rate, Some(file.n_samples())),
+            Opened::Wav(file) => (file.header.rate, Some(file.n_samples())),
             Opened::Flac(file) => (file.streaminfo().sample_rate, file.streaminfo().samples),
         };
         match n_samples.filter(|_| rate > 0) {
@@ -53,17 +55,20 @@ impl<R: BufRead + Seek> Opened<R> {
     }
 }
 
-/// Skips a tag that programs for music put before FLAC: `ID3`, a version, flags, and its length in four times 7 bits.
-fn skip_id3(file: &mut (impl BufRead + Seek)) -> Result<(), AudioFault> {
+/// Skips a tag that programs for music put before recordings: `ID3`, a version, flags, and its length in four times 7 bits.
+/// Returns the bytes that it has.
+fn skip_id3(file: &mut (impl BufRead + Seek)) -> Result<u64, AudioFault> {
     const FOOTER: u8 = 0x10;
     let Some(&[b'I', b'D', b'3', _, _, flags, a, b, c, d]) =
         file.fill_buf().map_err(unreadable)?.first_chunk()
     else {
-        return Ok(());
+        return Ok(0);
     };
     let length = [a, b, c, d].iter().fold(0, |length, &byte| length << 7 | i64::from(byte & 0x7f));
     let footer = if flags & FOOTER == 0 { 0 } else { 10 };
-    file.seek_relative(10 + length + footer).map_err(unreadable)
+    let all = 10 + length + footer;
+    file.seek_relative(all).map_err(unreadable)?;
+    Ok(all as u64)
 }
 
 /// Reads the format that the header of a file of `size` bytes declares.
@@ -155,12 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn flac_may_follow_a_tag() {
+    fn recordings_may_follow_a_tag() {
         let (mut plain, mut tagged) = (Decoded::default(), Decoded::default());
-        plain.decode(FLAC).unwrap();
-        for (flags, more) in [(0, 0), (0x10, 10)] {
+        for (kind, flags, more) in [(FLAC, 0, 0), (FLAC, 0x10, 10), (WAV, 0, 0), (WAV, 0x10, 10)] {
+            plain.decode(kind).unwrap();
             let tag = [&b"ID3\x04\0"[..], &[flags, 0, 0, 1, 2], &vec![b'x'; 130 + more]].concat();
-            let file = [&tag, FLAC].concat();
+            let file = [&tag, kind].concat();
             tagged.decode(&file).unwrap();
             assert_eq!(tagged.mono, plain.mono);
             assert_eq!(super::header(Cursor::new(&file), file.len() as u64).unwrap().rate, 22_050);

@@ -6,44 +6,32 @@
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
+use tesson_core::Wave;
+
 use crate::fault::AudioFault;
 
-/// A WAV file's header: rate, channels, encoding, and the extent of the samples.
+/// A WAV file's header, and how its samples are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wav {
-    /// Samples of each channel in a second.
-    pub(crate) rate: u32,
-    channels: u16,
+    pub(crate) header: Wave,
     encoding: Encoding,
-    /// The bytes of the samples, as declared: a file that is cut off ends before.
-    data: Range<u64>,
 }
 
 /// The encoding of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    /// Whole numbers in containers of this number of bytes, 1 to 8. Those of one byte have no sign.
-    Whole(u16),
+    /// Whole numbers of 1 to 8 bytes. Those of one byte have no sign.
+    Whole,
     Float32,
     Float64,
     ALaw,
     MuLaw,
 }
 
-/// Sizes that programs declare which write to a pipe and cannot come back: the chunk reaches to the end of the file.
-const OPEN_SIZES: [u32; 3] = [u32::MAX, 0x7fff_ffff, 0x7fff_f000];
-
-/// The offset of the format in an extensible header, after the plain header.
-const SUB_FORMAT: usize = 24;
-
-/// Bytes of a sub-format that follow the two of the format.
-const SUB_FORMAT_END: [u8; 14] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
-
-const PCM: u16 = 1;
+const PCM: u16 = Wave::PCM;
 const FLOAT: u16 = 3;
 const A_LAW: u16 = 6;
 const MU_LAW: u16 = 7;
-const EXTENSIBLE: u16 = 0xfffe;
 
 /// Compressed formats that WAV files are met with.
 const COMPRESSED: [(u16, &str); 10] = [
@@ -60,137 +48,66 @@ const COMPRESSED: [(u16, &str); 10] = [
 ];
 
 impl Wav {
-    /// Reads the chunks of a file of `size` bytes up to its samples.
-    pub(crate) fn read(file: &mut (impl Read + Seek), size: u64) -> Result<Wav, AudioFault> {
-        let mut start = [0; 12];
-        read_exact(file, &mut start)?;
-        let [riff_0, riff_1, riff_2, riff_3] = [start[4], start[5], start[6], start[7]];
-        if start[8..] != *b"WAVE" {
-            let found = start[8..].escape_ascii();
-            return Err(AudioFault::NotAudio { what: format!("its RIFF form is `{found}`") });
-        }
-        let riff_size = u32::from_le_bytes([riff_0, riff_1, riff_2, riff_3]);
-        let (mut at, mut form, mut long_size) = (12, None, None);
-        while at + 8 <= size {
-            let mut head = [0; 8];
-            read_exact(file, &mut head)?;
-            let [a, b, c, d, sizes @ ..] = head;
-            let (name, declared) = ([a, b, c, d], u32::from_le_bytes(sizes));
-            at += 8;
-            if name == *b"data" {
-                let Some((rate, channels, encoding)) = form else {
-                    return Err(AudioFault::NotAudio { what: "its samples come before their format".into() });
-                };
-                // A chunk without bytes, in a file of the declared size, is a recording without samples.
-                let is_open =
-                    OPEN_SIZES.contains(&declared) || declared == 0 && u64::from(riff_size) + 8 != size;
-                let end = match long_size {
-                    Some(long) if declared == u32::MAX => at.saturating_add(long),
-                    _ if is_open => size,
-                    _ => at + u64::from(declared),
-                };
-                return Ok(Wav { rate, channels, encoding, data: at..end });
-            }
-            let mut body = Vec::new();
-            if [*b"fmt ", *b"ds64"].contains(&name) {
-                file.take(declared.min(LONGEST_CHUNK).into()).read_to_end(&mut body).map_err(unreadable)?;
-            }
-            match &name {
-                b"fmt " => form = Some(read_format(&body)?),
-                b"ds64" => long_size = field(&body, 8).map(u64::from_le_bytes),
-                _ => {}
-            }
-            // A chunk of odd length has a byte more, which the length leaves out.
-            let whole = u64::from(declared) + u64::from(declared & 1);
-            let rest = whole - body.len() as u64;
-            file.seek_relative(rest as i64).map_err(unreadable)?;
-            at += whole;
-        }
-        Err(AudioFault::NotAudio { what: "it has no samples, the chunk `data`".into() })
+    /// Reads the beginning of a file that lies at these bytes of another.
+    pub(crate) fn read(file: &mut (impl Read + Seek), place: Range<u64>) -> Result<Wav, AudioFault> {
+        let header = Wave::read(file, place).map_err(|what| AudioFault::NotAudio { what })?;
+        Ok(Wav { encoding: Encoding::of(&header)?, header })
     }
 
     /// Samples of each channel.
     pub(crate) fn n_samples(&self) -> u64 {
-        (self.data.end - self.data.start) / self.frame_bytes() as u64
-    }
-
-    /// Bytes of one sample of all channels.
-    fn frame_bytes(&self) -> usize {
-        usize::from(self.channels) * self.encoding.bytes()
+        (self.header.data.end - self.header.data.start) / self.header.frame_bytes() as u64
     }
 
     /// Appends the samples that a file holds, from -1 to 1, its channels averaged.
     pub(crate) fn decode(&self, file: &[u8], mono: &mut Vec<f32>) {
         let position = |at: u64| usize::try_from(at).map_or(file.len(), |at| at.min(file.len()));
-        let data = &file[position(self.data.start)..position(self.data.end)];
-        let width = self.encoding.bytes();
+        let Wave { data, channels, width, .. } = &self.header;
+        let data = &file[position(data.start)..position(data.end)];
+        let width = usize::from(*width);
         let sum = |frame: &[u8]| frame.chunks_exact(width).map(|bytes| self.encoding.sample(bytes)).sum();
         let mean = |frame: &[u8]| -> f32 {
             let sum: f32 = sum(frame);
-            sum / f32::from(self.channels)
+            sum / f32::from(*channels)
         };
-        mono.extend(data.chunks_exact(self.frame_bytes()).map(mean));
+        mono.extend(data.chunks_exact(self.header.frame_bytes()).map(mean));
     }
-}
-
-/// Bytes of a chunk that are looked at, at most.
-const LONGEST_CHUNK: u32 = 64;
-
-/// The rate, the number of channels and the encoding that the chunk `fmt ` declares.
-fn read_format(chunk: &[u8]) -> Result<(u32, u16, Encoding), AudioFault> {
-    let word = |at| field(chunk, at).map(u16::from_le_bytes);
-    let (Some(format), Some(channels), Some(rate), Some(frame), Some(bits)) =
-        (word(0), word(2), field(chunk, 4).map(u32::from_le_bytes), word(12), word(14))
-    else {
-        return Err(AudioFault::NotAudio { what: "its chunk `fmt ` is cut off".into() });
-    };
-    let other = |found: String| Err(AudioFault::OtherEncoding { found });
-    let format = match chunk.get(SUB_FORMAT..SUB_FORMAT + 16) {
-        Some(&[a, b, ref end @ ..]) if format == EXTENSIBLE => match *end == SUB_FORMAT_END {
-            true => u16::from_le_bytes([a, b]),
-            false => return other("samples of an unknown sub-format".into()),
-        },
-        _ => format,
-    };
-    if channels == 0 || rate == 0 || !frame.is_multiple_of(channels) {
-        let what =
-            format!("it declares {channels} channels, {rate} samples a second, {frame} bytes for each");
-        return Err(AudioFault::NotAudio { what });
-    }
-    let width = frame / channels;
-    let encoding = match (format, width) {
-        (PCM, 1..=8) if (1..=8 * width).contains(&bits) => Encoding::Whole(width),
-        (FLOAT, 4) => Encoding::Float32,
-        (FLOAT, 8) => Encoding::Float64,
-        (A_LAW, 1) => Encoding::ALaw,
-        (MU_LAW, 1) => Encoding::MuLaw,
-        (PCM | FLOAT | A_LAW | MU_LAW, _) => {
-            return other(format!("samples of {bits} bits in {width} bytes (format {format})"));
-        }
-        _ => {
-            let name = COMPRESSED.iter().find(|(number, _)| *number == format);
-            let name = name.map_or("samples of an unknown kind", |(_, name)| name);
-            return other(format!("{name} (format {format})"));
-        }
-    };
-    Ok((rate, channels, encoding))
 }
 
 impl Encoding {
-    /// Bytes of a sample.
-    fn bytes(self) -> usize {
-        match self {
-            Encoding::Whole(width) => width.into(),
-            Encoding::Float32 => 4,
-            Encoding::Float64 => 8,
-            Encoding::ALaw | Encoding::MuLaw => 1,
+    /// How the samples of a file are written.
+    ///
+    /// # Errors
+    /// They are compressed, or of an unknown kind.
+    fn of(&Wave { format, width, bits, channels, .. }: &Wave) -> Result<Encoding, AudioFault> {
+        let other = |found: String| Err(AudioFault::OtherEncoding { found });
+        let Some(format) = format else { return other("samples of an unknown sub-format".into()) };
+        match (format, width) {
+            (PCM, 1..=8) if (1..=8 * width).contains(&bits) => Ok(Encoding::Whole),
+            (FLOAT, 4) => Ok(Encoding::Float32),
+            (FLOAT, 8) => Ok(Encoding::Float64),
+            (A_LAW, 1) => Ok(Encoding::ALaw),
+            (MU_LAW, 1) => Ok(Encoding::MuLaw),
+            (PCM | FLOAT | A_LAW | MU_LAW, 0) => {
+                let what =
+                    format!("its samples have no whole number of bytes in each of {channels} channels");
+                Err(AudioFault::NotAudio { what })
+            }
+            (PCM | FLOAT | A_LAW | MU_LAW, _) => {
+                other(format!("samples of {bits} bits in {width} bytes (format {format})"))
+            }
+            _ => {
+                let name = COMPRESSED.iter().find(|(number, _)| *number == format);
+                let name = name.map_or("samples of an unknown kind", |(_, name)| name);
+                other(format!("{name} (format {format})"))
+            }
         }
     }
 
     /// A sample, from -1 to 1.
     fn sample(self, bytes: &[u8]) -> f32 {
         match (self, bytes) {
-            (Encoding::Whole(1), &[byte]) => whole(&[byte ^ 0x80]),
+            (Encoding::Whole, &[byte]) => whole(&[byte ^ 0x80]),
             (Encoding::ALaw, &[byte]) => f32::from(a_law(byte)) / 32_768.0,
             (Encoding::MuLaw, &[byte]) => f32::from(mu_law(byte)) / 32_768.0,
             (Encoding::Float32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
@@ -228,15 +145,6 @@ fn mu_law(code: u8) -> i16 {
     if code & 0x80 == 0 { size - 0x84 } else { 0x84 - size }
 }
 
-/// A field of a chunk.
-fn field<const N: usize>(chunk: &[u8], at: usize) -> Option<[u8; N]> {
-    chunk.get(at..)?.first_chunk().copied()
-}
-
-fn read_exact(file: &mut impl Read, into: &mut [u8]) -> Result<(), AudioFault> {
-    file.read_exact(into).map_err(unreadable)
-}
-
 /// Why the beginning of a file cannot be read.
 pub(crate) fn unreadable(error: io::Error) -> AudioFault {
     let what = match error.kind() {
@@ -251,6 +159,9 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
+
+    const EXTENSIBLE: u16 = 0xfffe;
+    const SUB_FORMAT_END: [u8; 14] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
 
     /// The chunk `fmt ` of one channel.
     fn format(format: u16, width: u16, bits: u16) -> Vec<u8> {
@@ -282,7 +193,7 @@ mod tests {
     }
 
     fn decoded(file: &[u8]) -> Result<Vec<f32>, AudioFault> {
-        let wav = Wav::read(&mut Cursor::new(file), file.len() as u64)?;
+        let wav = Wav::read(&mut Cursor::new(file), 0..file.len() as u64)?;
         let mut mono = Vec::new();
         wav.decode(file, &mut mono);
         Ok(mono)
@@ -346,6 +257,9 @@ mod tests {
         assert_eq!(found(&format(2, 256, 4)), "Microsoft ADPCM (format 2)");
         assert_eq!(found(&extensible(17, 4, 4)), "IMA ADPCM (format 17)");
         assert_eq!(found(&format(0x55, 1, 0)), "MP3 (format 85)");
+        let mut stereo = format(0x55, 1, 0);
+        stereo[2] = 2;
+        assert_eq!(found(&stereo), "MP3 (format 85)");
         assert_eq!(found(&format(999, 1, 8)), "samples of an unknown kind (format 999)");
         assert_eq!(found(&format(FLOAT, 2, 16)), "samples of 16 bits in 2 bytes (format 3)");
         assert_eq!(found(&format(PCM, 2, 24)), "samples of 24 bits in 2 bytes (format 1)");

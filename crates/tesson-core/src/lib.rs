@@ -45,6 +45,7 @@ mod streaming;
 mod suggest;
 mod transform;
 pub mod varint;
+mod wave;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use cntk_words::CntkWords;
@@ -94,3 +95,4 @@ pub use stream::{Element, Shape, Storage, StreamInfo};
 pub use streaming::{ByteRun, StreamingDecoder};
 pub use suggest::{did_you_mean, nearest};
 pub use transform::{Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform};
+pub use wave::Wave;

@@ -1,5 +1,9 @@
 //! Sound files: WAV with whole numbers as samples (spec/tfds.md §6.3).
 
+use std::io::Cursor;
+
+use tesson_core::Wave;
+
 use super::super::cast;
 use super::super::dtype::DType;
 
@@ -14,17 +18,18 @@ pub(super) fn decode(
     dtype: DType,
     out: &mut Vec<u8>,
 ) -> Result<(usize, usize), String> {
-    let Wave { format, data } = Wave::of(file)?;
-    let wanted = channels.unwrap_or(format.channels);
-    let mix = Mix::of(format.channels, wanted)?;
-    let frame = format.channels * format.width;
+    let (wave, data) = opened(file)?;
+    let (found, width) = (usize::from(wave.channels), usize::from(wave.width));
+    let wanted = channels.unwrap_or(found);
+    let mix = Mix::of(found, wanted)?;
+    let frame = wave.frame_bytes();
     if !data.len().is_multiple_of(frame) {
         return Err(format!("{} bytes of samples, {frame} for each instant are expected", data.len()));
     }
-    let mut one = vec![0_i64; format.channels];
+    let mut one = vec![0_i64; found];
     let mut mixed = Vec::with_capacity(data.len() / frame * wanted);
     for bytes in data.chunks_exact(frame) {
-        for (sample, bytes) in one.iter_mut().zip(bytes.chunks_exact(format.width)) {
+        for (sample, bytes) in one.iter_mut().zip(bytes.chunks_exact(width)) {
             *sample = sample_of(bytes);
         }
         match mix {
@@ -74,64 +79,28 @@ fn sample_of(bytes: &[u8]) -> i64 {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Format {
-    channels: usize,
-    /// Bytes of a sample.
-    width: usize,
-}
-
-struct Wave<'a> {
-    format: Format,
-    data: &'a [u8],
-}
-
-/// Samples as whole numbers, and the extended form of the header, which declares them further on.
-const PCM: u16 = 1;
-const EXTENSIBLE: u16 = 0xfffe;
-
-impl<'a> Wave<'a> {
-    /// Walks over the chunks of a RIFF file. Lengths beyond the file are errors, but that of the samples: programs that
-    /// write to a pipe leave it open.
-    fn of(file: &'a [u8]) -> Result<Wave<'a>, String> {
-        let [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', rest @ ..] = file else {
-            return Err("the file is no WAV; other files are not decoded, `raw` hands them out".to_owned());
-        };
-        let (mut rest, mut format) = (rest, None);
-        while let [a, b, c, d, l0, l1, l2, l3, body @ ..] = rest {
-            let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]) as usize;
-            match (&[*a, *b, *c, *d], format) {
-                (b"data", Some(format)) => {
-                    let open = length == u32::MAX as usize || length == 0 && !body.is_empty();
-                    let data = if open { Some(body) } else { body.get(..length) };
-                    let data =
-                        data.ok_or_else(|| format!("{length} bytes of samples, {} are left", body.len()))?;
-                    return Ok(Wave { format, data });
-                }
-                (b"fmt ", _) => format = Some(Format::of(body.get(..length).unwrap_or_default())?),
-                _ => {}
-            }
-            rest = body.get(length + (length & 1)..).unwrap_or_default();
-        }
-        Err("the file has no samples".to_owned())
+/// The header of a file, and its samples.
+fn opened(file: &[u8]) -> Result<(Wave, &[u8]), String> {
+    if !file.starts_with(b"RIFF") && !file.starts_with(b"RF64") {
+        return Err("the file is no WAV; other files are not decoded, `raw` hands them out".to_owned());
     }
-}
-
-impl Format {
-    fn of(chunk: &[u8]) -> Result<Format, String> {
-        let word = |at: usize| chunk.get(at..at + 2).map(|w| u16::from_le_bytes([w[0], w[1]]));
-        let (Some(mut tag), Some(channels), Some(bits)) = (word(0), word(2), word(14)) else {
-            return Err("the chunk `fmt ` is cut".to_owned());
-        };
-        if tag == EXTENSIBLE {
-            tag = word(24).unwrap_or(tag);
-        }
-        if tag != PCM || !matches!(bits, 8 | 16 | 24 | 32) || channels == 0 {
-            return Err(format!(
-                "{channels} channels of {bits} bits in form {tag}, expected whole numbers of 8, 16, 24 or 32 bits"
-            ));
-        }
-        Ok(Format { channels: usize::from(channels), width: usize::from(bits / 8) })
+    let wave = Wave::read(&mut Cursor::new(file), 0..file.len() as u64)
+        .map_err(|what| format!("the file is no usable WAV: {what}"))?;
+    let Wave { format, width, bits, channels, .. } = wave;
+    if format != Some(Wave::PCM) || !matches!(width, 1..=4) || !(1..=8 * width).contains(&bits) {
+        let form = format.map_or("an unknown form".to_owned(), |format| format!("form {format}"));
+        return Err(format!(
+            "{channels} channels of {bits} bits in {form}, expected whole numbers of 8, 16, 24 or 32 bits"
+        ));
+    }
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    match file.get(place(wave.data.start)..place(wave.data.end)) {
+        Some(data) => Ok((wave, data)),
+        None => Err(format!(
+            "{} bytes of samples, {} are left",
+            wave.data.end - wave.data.start,
+            file.len() as u64 - wave.data.start
+        )),
     }
 }
 
@@ -164,6 +133,18 @@ mod tests {
         assert_eq!(decoded(&stereo, Some(1)), Ok(vec![1, -4, 32767]));
         assert_eq!(decoded(&file(1, &[5, -6]), Some(2)), Ok(vec![5, 5, -6, -6]));
         assert!(decoded(&file(3, &[1, 2, 3]), Some(2)).is_err());
+    }
+
+    #[test]
+    fn samples_lie_in_the_high_bits_of_their_containers() {
+        // 24 bits in four bytes, as a plain header declares them.
+        let mut wide = file(1, &[0, 0x4000, 0x0100, -2]);
+        wide[44..46].copy_from_slice(&4_u16.to_le_bytes());
+        wide[46..48].copy_from_slice(&24_u16.to_le_bytes());
+        let mut out = Vec::new();
+        assert_eq!(decode(&wide, None, DType::Int32, &mut out), Ok((2, 1)));
+        let samples = [0x4000_0000_i32, -0x1_ff00].map(i32::to_le_bytes).concat();
+        assert_eq!(out, samples);
     }
 
     #[test]
