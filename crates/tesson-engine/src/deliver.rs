@@ -36,7 +36,7 @@ mod stored;
 mod ticket;
 mod tickets;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -75,8 +75,8 @@ struct Shared {
     /// Memory for blocks: the same where they are used once.
     block_pool: Arc<ChunkPool>,
     state: Mutex<State>,
-    /// The pipeline is dropped; its source may have another one.
-    stop: AtomicBool,
+    /// How often workers have been told to end: those that were started before do.
+    era: AtomicU64,
     /// There may be something to do.
     work: Condvar,
     /// The ticket in front is done, or there will be none.
@@ -130,7 +130,7 @@ impl Pipeline {
             arrays_pool: Arc::new(ArraysPool::new(memory_limit)),
             packed_streams,
             state: Mutex::new(state),
-            stop: AtomicBool::new(false),
+            era: AtomicU64::new(0),
             work: Condvar::new(),
             done: Condvar::new(),
             planner_free: Condvar::new(),
@@ -194,6 +194,10 @@ impl Pipeline {
 
     /// The next minibatch in plan order. Waits until it is done or `interrupted` says to stop.
     pub(crate) fn take(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Taken, Error> {
+        // They were dismissed when the minibatch before failed.
+        if self.workers.is_empty() {
+            self.start_workers()?;
+        }
         let shared = &self.shared;
         let mut since: Option<Instant> = None;
         let mut state = shared.lock();
@@ -222,7 +226,8 @@ impl Pipeline {
     fn start_workers(&mut self) -> Result<(), UsageError> {
         while self.workers.len() < self.shared.setup.threads {
             let shared = self.shared.clone();
-            match self.workers.start("tesson", move || shared.work()) {
+            let era = shared.era.load(Ordering::SeqCst);
+            match self.workers.start("tesson", move || shared.work(era)) {
                 Ok(()) => {}
                 Err(_) if !self.workers.is_empty() => break,
                 Err(e) => return Err(no_thread(&e)),
@@ -230,19 +235,29 @@ impl Pipeline {
         }
         Ok(())
     }
+
+    /// Lets the workers end, each with what it does now. What has been made stays, and others are started where it is taken.
+    pub(crate) fn dismiss_workers(&mut self) {
+        self.shared.end_workers();
+        self.workers.dismiss();
+    }
 }
 
 impl Drop for Pipeline {
     /// Tells the workers to end, which dropping them waits for.
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::SeqCst);
-        // Under the lock, so that no worker is between looking for work and waiting for it.
-        drop(self.shared.lock());
-        self.shared.work.notify_all();
+        self.shared.end_workers();
     }
 }
 
 impl Shared {
+    fn end_workers(&self) {
+        self.era.fetch_add(1, Ordering::SeqCst);
+        // Under the lock, so that no worker is between looking for work and waiting for it.
+        drop(self.lock());
+        self.work.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

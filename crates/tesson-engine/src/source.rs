@@ -187,6 +187,12 @@ impl Source {
             None => self.next_whole(demand, interrupted),
         };
         self.position.note_interruption(matches!(next, Err(Error::Cancelled)).then_some(demand));
+        if self.position.may_continue().is_err()
+            && let Some(pipeline) = &mut self.pipeline
+        {
+            // The caller may never ask again, and an error that is kept keeps the source.
+            pipeline.dismiss_workers();
+        }
         if let Ok(Some(minibatch)) = &mut next {
             let ended = self.local_sweeps().zip(sweeps).map(|(after, before)| after.saturating_sub(before));
             minibatch.sweeps_ended = ended.unwrap_or(minibatch.sweep_end.into());

@@ -76,12 +76,15 @@ impl WorkerScratch {
 }
 
 impl Shared {
-    /// What a worker does until the pipeline ends.
-    pub(super) fn work(&self) {
+    /// What a worker does until its era ends.
+    pub(super) fn work(&self, era: u64) {
         let _alarm = Alarm(self);
         let mut worker = WorkerScratch::new(&self.setup);
         let mut state = self.lock();
-        while !self.stop.load(Ordering::SeqCst) && !self.setup.canceller.is_cancelled() && !state.broken {
+        let goes_on = |state: &State| {
+            self.era.load(Ordering::SeqCst) == era && !self.setup.canceller.is_cancelled() && !state.broken
+        };
+        while goes_on(&state) {
             let Some(job) = self.pick(&mut state) else {
                 // It has a core to spare, whatever else the caller would wait for.
                 if state.is_served(1) || state.is_stuck() {

@@ -14,12 +14,14 @@ use crate::refusal::EngineRefusal;
 #[derive(Debug)]
 pub struct Workers {
     threads: Vec<JoinHandle<()>>,
+    /// Those that were told to end, and may not have yet.
+    dismissed: Vec<JoinHandle<()>>,
     process: ProcessGuard,
 }
 
 impl Default for Workers {
     fn default() -> Workers {
-        Workers { threads: Vec::new(), process: ProcessGuard::here() }
+        Workers { threads: Vec::new(), dismissed: Vec::new(), process: ProcessGuard::here() }
     }
 }
 
@@ -35,12 +37,21 @@ impl Workers {
         Ok(())
     }
 
-    /// How many threads have been started.
+    /// Counts the threads no more that have been started: they have been told to end. Only dropping this waits for them.
+    pub fn dismiss(&mut self) {
+        self.dismissed.append(&mut self.threads);
+        // A thread that has ended holds its stack until it is joined.
+        for ended in self.dismissed.extract_if(.., |thread| thread.is_finished()) {
+            let _ = ended.join();
+        }
+    }
+
+    /// How many threads have been started and not been dismissed.
     pub fn len(&self) -> usize {
         self.threads.len()
     }
 
-    /// Whether none has been started.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.threads.is_empty()
     }
@@ -48,11 +59,11 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        let threads = std::mem::take(&mut self.threads);
+        let threads = [&mut self.dismissed, &mut self.threads].map(std::mem::take);
         if self.process.is_forked() {
             return std::mem::forget(threads);
         }
-        for thread in threads {
+        for thread in threads.into_iter().flatten() {
             // A thread that panicked has notified those who wait for it.
             let _ = thread.join();
         }
@@ -86,5 +97,25 @@ mod tests {
         assert_eq!(workers.len(), 3);
         drop(workers);
         assert_eq!(done.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn dismissed_threads_are_waited_for_and_not_counted() {
+        let done = Arc::new(AtomicUsize::new(0));
+        let mut workers = Workers::default();
+        for _ in 0..2 {
+            let (go, told) = std::sync::mpsc::channel::<()>();
+            let done = Arc::clone(&done);
+            let work = move || {
+                let _ = told.recv();
+                done.fetch_add(1, Ordering::SeqCst);
+            };
+            workers.start("test", work).expect("the system has threads");
+            workers.dismiss();
+            assert!(workers.is_empty());
+            drop(go);
+        }
+        drop(workers);
+        assert_eq!(done.load(Ordering::SeqCst), 2);
     }
 }
