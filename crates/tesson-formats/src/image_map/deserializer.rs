@@ -68,13 +68,14 @@ impl ImageMap {
         Location { file, offset: offset as u64, line }
     }
 
-    /// The members that archives lack, as one fault of the first line that lists one. Where such pictures are left out, that is
+    /// The members that archives lack, as one fault of the first line that lists one. Where such pictures may be left out, that is
     /// found when they are read.
     ///
     /// # Errors
     /// Archives that are missing or damaged.
     fn missing_members(&self, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
-        if self.options.pictures.on_corrupt == OnCorruptImage::Skip {
+        let pictures = &self.options.pictures;
+        if pictures.on_corrupt == OnCorruptImage::Skip || pictures.forgives {
             return Ok(None);
         }
         let first = self.facts.resources.len() as u32;

@@ -182,6 +182,8 @@ pub(crate) struct PictureOptions {
     pub(crate) grayscale: bool,
     pub(crate) multi_view: bool,
     pub(crate) on_corrupt: OnCorruptImage,
+    /// Whether the reader forgives faults.
+    pub(crate) forgives: bool,
     /// The type of the labels' values.
     pub(crate) element: Element,
     /// The type of the pictures' values.
@@ -208,6 +210,7 @@ impl PictureOptions {
                 None => cuts_views(options)?,
             },
             on_corrupt: options.word("onCorruptImage", &ON_CORRUPT)?,
+            forgives: defaults.forgives,
             element: defaults.element,
             picture_element: picture_element(options)?.unwrap_or(defaults.element),
             ragged: ragged(options)?,

@@ -214,6 +214,11 @@ fn members_that_an_archive_lacks_are_found_when_the_source_is_opened() {
     assert!(found.starts_with("b.zip: ") && found.ends_with("line 2 of map.txt lists it"), "{found}");
     let mut source = open(&several, r#""onCorruptImage": "skip","#, r#""randomize": false"#).unwrap();
     assert_eq!(rest(&mut source, 9), [[(20, 1)]]);
+    // The reader's budget counts them as it counts files that are missing.
+    let within = |errors: u32| open(&several, "", &format!(r#""randomize": false, "maxErrors": {errors}"#));
+    assert_eq!(rest(&mut within(2).unwrap(), 9), [[(20, 1)]]);
+    let error = within(1).unwrap().next_minibatch(9).unwrap_err().to_string();
+    assert!(error.contains("a.zip@/2.ppm") && error.contains("one more than the 1 faults"), "{error}");
 }
 
 #[test]
