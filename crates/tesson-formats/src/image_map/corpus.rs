@@ -29,7 +29,6 @@ pub(super) struct MapCorpus {
     /// Sequences that each picture is.
     copies: u32,
     streams: Vec<PictureStream>,
-    /// Whether a picture that cannot be read may be left out of minibatches.
     facts: CorpusFacts,
 }
 
