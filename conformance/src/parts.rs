@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use tesson::deserializer::{
-    Chunk, Corpus, Defects, Deserializer, Fetch, Index, Indexed, NamedResource, OneCore, Options,
-    ReadContext, ResourceId, Scratch, SequenceSelection,
+    Chunk, Corpus, Defects, Deserializer, Fetch, InMemory, Index, Indexed, NamedResource, OneCore, Options,
+    ResourceBytes, ResourceId, Scratch, SequenceSelection,
 };
 use tesson::{Error, SourceConfig, StoreError, config};
 
@@ -52,9 +51,10 @@ fn check_one(config: &SourceConfig, number: usize, input: &Input) -> Result<(), 
     let given = &config.deserializers[number];
     let options = Options::new(given.format.options, &given.options, given.path.clone())?;
     let mut deserializer = (given.format.open)(&options, &config.reader_defaults())?;
-    let mut files = Files { files: &input.files, names: names(&*deserializer) };
+    let by_name = Files { files: &input.files, names: names(&*deserializer) };
+    let mut files = InMemory { largest: LARGEST, ..InMemory::new(by_name) };
     deserializer.prepare(&files)?;
-    files.names = names(&*deserializer);
+    files.bytes.names = names(&*deserializer);
     if deserializer.facts().looks_at_named {
         deserializer.prepare(&files)?;
     }
@@ -72,7 +72,7 @@ fn check_one(config: &SourceConfig, number: usize, input: &Input) -> Result<(), 
     (0..index.n_chunks() as u32).try_for_each(|chunk| check_chunk(chunk, &index, &*corpus, &files))
 }
 
-fn check_chunk(chunk: u32, index: &Index, corpus: &dyn Corpus, files: &Files<'_>) -> Result<(), Error> {
+fn check_chunk(chunk: u32, index: &Index, corpus: &dyn Corpus, files: &dyn Fetch) -> Result<(), Error> {
     // A line of labels may declare millions of frames, each a sequence: sources load them in blocks.
     let (all, n) =
         (index.chunk(chunk as usize).n_sequences, index.chunk(chunk as usize).n_sequences.min(LOADED));
@@ -109,66 +109,19 @@ fn names(deserializer: &dyn Deserializer) -> Vec<Option<Arc<Path>>> {
     facts.resources.iter().map(|path| Some(path.as_path().into())).chain(named).collect()
 }
 
-/// Files in memory, by name.
+/// Files, by name.
 struct Files<'a> {
     files: &'a [(&'static str, Vec<u8>)],
     names: Vec<Option<Arc<Path>>>,
 }
 
-impl Files<'_> {
-    fn file(&self, resource: ResourceId) -> Result<&[u8], Error> {
+impl ResourceBytes for Files<'_> {
+    fn of(&self, resource: ResourceId) -> Result<&[u8], Error> {
         let name =
             self.names.get(resource.0 as usize).cloned().flatten().unwrap_or_else(|| Path::new("").into());
         match self.files.iter().find(|(known, _)| Path::new(known) == &*name) {
             Some((_, bytes)) => Ok(bytes),
             None => Err(StoreError::new(name, None, std::io::ErrorKind::NotFound.into()).into()),
         }
-    }
-}
-
-impl Fetch for Files<'_> {
-    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
-        Ok(self.file(resource)?.len() as u64)
-    }
-
-    fn is_embedded(&self, _: ResourceId) -> Result<bool, Error> {
-        Ok(false)
-    }
-
-    /// # Panics
-    /// If the range is beyond the bytes.
-    fn read_after(
-        &self,
-        resource: ResourceId,
-        range: Range<u64>,
-        keep: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let bytes = &self.file(resource)?[range.start as usize..range.end as usize];
-        into.truncate(keep);
-        into.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
-        None
-    }
-
-    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
-
-    fn context(&self) -> &dyn ReadContext {
-        self
-    }
-}
-
-impl ReadContext for Files<'_> {
-    fn largest(&self) -> u64 {
-        LARGEST
-    }
-
-    fn progress(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        false
     }
 }

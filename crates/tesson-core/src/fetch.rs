@@ -167,7 +167,23 @@ impl Fetch for PartFetch<'_> {
     }
 }
 
-/// Bytes in memory as every resource, for tests and tools. Reads copy: [`Fetch::mapped`] returns nothing.
+/// What resources hold, for [`InMemory`].
+pub trait ResourceBytes: Sync {
+    /// The bytes of a resource.
+    ///
+    /// # Errors
+    /// [`StoreError`](crate::StoreError) where there is no such resource.
+    fn of(&self, resource: ResourceId) -> Result<&[u8], Error>;
+}
+
+/// These bytes for every resource.
+impl<B: AsRef<[u8]> + Sync> ResourceBytes for B {
+    fn of(&self, _: ResourceId) -> Result<&[u8], Error> {
+        Ok(self.as_ref())
+    }
+}
+
+/// Resources in memory, for tests and tools. Reads copy: [`Fetch::mapped`] returns nothing.
 #[derive(Debug)]
 pub struct InMemory<B> {
     /// The bytes.
@@ -185,9 +201,9 @@ impl<B> InMemory<B> {
     }
 }
 
-impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
-    fn size(&self, _: ResourceId) -> Result<u64, Error> {
-        Ok(self.bytes.as_ref().len() as u64)
+impl<B: ResourceBytes> Fetch for InMemory<B> {
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        Ok(self.bytes.of(resource)?.len() as u64)
     }
 
     fn is_embedded(&self, _: ResourceId) -> Result<bool, Error> {
@@ -198,12 +214,12 @@ impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
     /// If the range is beyond the bytes, or longer than allowed: a test of a format should fail right there.
     fn read_after(
         &self,
-        _: ResourceId,
+        resource: ResourceId,
         range: Range<u64>,
         keep: usize,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let bytes = &self.bytes.as_ref()[range.start as usize..range.end as usize];
+        let bytes = &self.bytes.of(resource)?[range.start as usize..range.end as usize];
         assert!((keep + bytes.len()) as u64 <= self.largest, "{range:?} is too much");
         self.longest_read.fetch_max(bytes.len() as u64, Ordering::Relaxed);
         into.truncate(keep);

@@ -66,7 +66,7 @@ pub use error::{
     general_entries,
 };
 pub use fault_rules::FaultRules;
-pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId};
+pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceBytes, ResourceId};
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};

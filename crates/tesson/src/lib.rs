@@ -77,9 +77,9 @@ pub mod deserializer {
         DeserializerFacts, EncodedColumn, Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory,
         Index, IndexCache, Indexed, KeyType, Keys, LeftOut, ListedAt, Listing, Name, NamedResource,
         NamedResources, Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable,
-        Options, Origin, Parallelism, ReadContext, ReaderDefaults, RecordingColumn, RepeatedKeys, ResourceId,
-        Scattered, Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder,
-        Value, Values, Words, describe_from_table,
+        Options, Origin, Parallelism, ReadContext, ReaderDefaults, RecordingColumn, RepeatedKeys,
+        ResourceBytes, ResourceId, Scattered, Scratch, Section, SequenceSelection, StreamColumn,
+        StreamMismatch, StreamingDecoder, Value, Values, Words, describe_from_table,
     };
 
     /// Custom transforms.
