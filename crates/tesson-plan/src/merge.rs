@@ -55,11 +55,12 @@ impl Consumed {
 ///
 /// Faults are added up, as a single worker would have charged them. Equal states that belong to no rank are valid for
 /// any number of workers and returned unchanged: those of a single worker, of ranks that share by position, and of
-/// the start of the data.
+/// the start of the data. Ranks that have read nothing yet still have such a state, that of where the run began, and
+/// are merged with those that have read.
 ///
 /// # Errors
 /// [`ResumeError`] if the states are not those of all ranks of one run: a rank is missing or occurs twice, the
-/// numbers of workers or the fingerprints differ, or a state does not say which rank's it is.
+/// numbers of workers or the fingerprints differ, or states of no rank are not that of where the run began.
 pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> {
     let first =
         states.first().ok_or_else(|| ResumeError::not_all_ranks("the number of states", 0, "at least 1"))?;
@@ -67,15 +68,24 @@ pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> 
         return Ok(first.clone());
     }
     let mut by_rank: Vec<Option<&ResumeState>> = vec![None; states.len()];
+    let mut unread = Vec::new();
     for state in states {
         let rank = rank_of(state, states.len())?;
         check_alike(state, first)?;
+        let Some(rank) = rank else {
+            unread.push(state);
+            continue;
+        };
         if by_rank[rank].replace(state).is_some() {
             return Err(ResumeError::not_all_ranks("a rank", format_args!("{rank}, twice"), "each once"));
         }
     }
-    // As many states as workers and no rank twice: all are there.
-    let in_order: Vec<&ResumeState> = by_rank.into_iter().flatten().collect();
+    check_unread(&unread, &by_rank)?;
+    // As many states as workers and no rank twice: all are there. Those of ranks that have read nothing are equal, so it does
+    // not matter which is whose.
+    let mut unread = unread.into_iter();
+    let in_order: Vec<&ResumeState> =
+        by_rank.into_iter().filter_map(|state| state.or_else(|| unread.next())).collect();
     let cursor = in_order.iter().map(|s| s.cursor).min_by_key(|c| c.position).unwrap_or_default();
     let faults = in_order.iter().map(|s| s.faults).fold(0, u64::saturating_add);
     let mut layers = inherited(&in_order);
@@ -95,7 +105,31 @@ fn inherited(states: &[&ResumeState]) -> Vec<Layer> {
     consumed.max_by_key(|c| c.layers.len()).map_or(Vec::new(), |c| c.layers.clone())
 }
 
-fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
+/// Makes sure that the states of no rank are those of ranks that have read nothing since the run began: all are the same, and
+/// every other rank stands there or further on.
+fn check_unread(unread: &[&ResumeState], by_rank: &[Option<&ResumeState>]) -> Result<(), ResumeError> {
+    let Some((began, others)) = unread.split_first() else { return Ok(()) };
+    let began_at = began.cursor.position;
+    if let Some(other) = others.iter().find(|other| *other != began) {
+        return Err(ResumeError::not_all_ranks(
+            "the position of a state without a rank",
+            other.cursor.position,
+            format_args!("{began_at}, that of the others: where the run began"),
+        ));
+    }
+    let slowest = by_rank.iter().flatten().map(|state| state.cursor.position).min();
+    match slowest.filter(|&slowest| slowest < began_at) {
+        None => Ok(()),
+        Some(slowest) => Err(ResumeError::not_all_ranks(
+            "the position of a state without a rank",
+            began_at,
+            format_args!("at most {slowest}, that of the slowest rank: where the run began"),
+        )),
+    }
+}
+
+/// The rank of a state; `None` for one that is of no rank, such as that of the start.
+fn rank_of(state: &ResumeState, n_states: usize) -> Result<Option<usize>, ResumeError> {
     if state.fingerprint.is_none() {
         return Err(ResumeError::not_all_ranks("a state", "a bare position", "a full one"));
     }
@@ -114,13 +148,7 @@ fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
             "on one of all ranks together",
         ));
     }
-    let Some(Share { workers, rank }) = state.share else {
-        return Err(ResumeError::not_all_ranks(
-            "the share of a state",
-            "none",
-            "a rank (it is good for any number of workers as it is)",
-        ));
-    };
+    let Some(Share { workers, rank }) = state.share else { return Ok(None) };
     if workers != n_states as u64 {
         return Err(ResumeError::not_all_ranks(
             "the number of states",
@@ -128,7 +156,8 @@ fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
             format_args!("{workers}, that of the workers"),
         ));
     }
-    usize::try_from(rank).ok().filter(|&r| r < n_states).ok_or_else(|| {
+    let known = usize::try_from(rank).ok().filter(|&r| r < n_states);
+    known.map(Some).ok_or_else(|| {
         ResumeError::unreadable("`workerRank`", rank, format_args!("a number below {workers}"))
     })
 }

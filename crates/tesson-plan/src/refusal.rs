@@ -14,7 +14,7 @@ tesson_core::error_kinds! {
         /// The minibatch size is 0, or beyond what can be counted.
         MinibatchSize { samples: u64 = 0 }
             = "plan.minibatch-size": "the minibatch size is {samples} samples, from 1 to {MAX_SAMPLES} are possible"
-            => "Ask for minibatches of at least one sample.",
+            => "Ask for minibatches of at least one sample, and of no more than can be counted.",
         /// The number of workers is 0.
         NoWorkers
             = "plan.no-workers": "the number of workers is 0, at least 1 is expected"

@@ -52,6 +52,10 @@ fn read_on(
     let ranks = (0..workers).map(|rank| {
         let mut rank = Rank::new(spec, index, from, demand(samples, workers, rank));
         let calls = calls[rank.demand.rank as usize % calls.len()];
+        if calls == 0 {
+            // The state of a source that has read nothing yet is of no rank.
+            return from.clone();
+        }
         rank.read(index, calls, delivered);
         rank.state
     });
@@ -144,6 +148,29 @@ fn only_the_states_of_all_ranks_are_merged() {
         "resume.other-source",
         "the state does not belong to this source: the randomization seed is 8 in the state and 7 here; restore it into a \
          source of the same data and options",
+    );
+}
+
+#[test]
+fn ranks_that_have_read_nothing_are_merged_with_those_that_have() {
+    let began = |position: u64| ResumeState { share: None, faults: 0, ..state(3, 0, position) };
+    let merged = merge_states(&[began(0), state(3, 1, 12), began(0)]).unwrap();
+    assert_eq!((merged.cursor.position, merged.faults, merged.share), (0, 2, None));
+    assert_eq!(merged.consumed.unwrap().layers[0].positions, [0, 12, 0]);
+    // A run that began elsewhere: what is before that has been consumed on every rank.
+    let merged = merge_states(&[state(2, 1, 12), began(5)]).unwrap();
+    assert_eq!(merged.consumed.unwrap().layers[0].positions, [5, 12]);
+    check_ranks_refused(
+        &[began(20), state(2, 1, 12)],
+        "the position of a state without a rank is 20, expected at most 12, that of the slowest rank: where the run began",
+    );
+    check_ranks_refused(
+        &[began(3), state(3, 1, 12), began(4)],
+        "the position of a state without a rank is 4, expected 3, that of the others: where the run began",
+    );
+    check_ranks_refused(
+        &[began(0), state(3, 1, 12)],
+        "the number of states is 2, expected 3, that of the workers",
     );
 }
 
