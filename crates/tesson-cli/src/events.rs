@@ -30,7 +30,8 @@ impl<F: Fn(Level, String) + 'static> Subscriber for Listener<F> {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text::default();
         event.record(&mut text);
-        (self.take)(*event.metadata().level(), text.message + &text.fields);
+        let text = text.message + &text.fields;
+        (self.take)(*event.metadata().level(), tesson::errors::readable(&text).into_owned());
     }
 
     // Spans are not enabled; all of them are the same to us.

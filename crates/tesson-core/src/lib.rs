@@ -91,7 +91,7 @@ pub use runtime_spec::RuntimeSpec;
 pub use sample_type::{SampleType, ValueType};
 pub use scratch::{DecodeRoom, Scratch};
 pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};
-pub use stream::{Element, Shape, Storage, StreamInfo};
+pub use stream::{Element, Shape, Storage, StreamInfo, beginning_of, check_name, readable, repeated_name};
 pub use streaming::{ByteRun, StreamingDecoder};
 pub use suggest::{did_you_mean, nearest};
 pub use transform::{Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform};

@@ -1,6 +1,9 @@
 //! Streams: named channels of samples.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// The shape of one sample, outermost dimension first. A scalar has no dimensions.
@@ -190,14 +193,80 @@ impl StreamInfo {
     /// # Errors
     /// A sentence with its length, its beginning and the limit.
     pub fn check_name(&self) -> Result<(), String> {
-        let (found, most) = (self.name.len(), StreamInfo::LONGEST_NAME);
-        if found <= most {
-            return Ok(());
+        check_name(&self.name)
+    }
+}
+
+/// What is wrong with the name of a stream, be it its own or that in a file, if it is longer than it may be.
+///
+/// # Errors
+/// How long it is, how it begins, and the limit.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let (found, most) = (name.len(), StreamInfo::LONGEST_NAME);
+    if found <= most {
+        return Ok(());
+    }
+    Err(format!("the name of stream `{}` has {found} bytes, expected {most} at most", beginning_of(name)))
+}
+
+/// How a name begins that is too long to be shown.
+pub fn beginning_of(name: &str) -> String {
+    let beginning: String = name.chars().take(20).collect();
+    format!("{}…", beginning.escape_debug())
+}
+
+/// The numbers of the first two names that are the same, in time in proportion to how many there are.
+pub fn repeated_name<'a, Name: Eq + Hash + ?Sized + 'a>(
+    names: impl IntoIterator<Item = &'a Name>,
+) -> Option<(usize, usize)> {
+    let mut numbers = HashMap::new();
+    let mut named = names.into_iter().enumerate();
+    named.find_map(|(number, name)| numbers.insert(name, number).map(|first| (first, number)))
+}
+
+/// A text in which no word is longer than a name may be: of longer ones the beginning stands there, and how long they are.
+pub fn readable(text: &str) -> Cow<'_, str> {
+    let is_long = |word: &str| word.len() > StreamInfo::LONGEST_NAME + 64;
+    if !text.split_whitespace().any(is_long) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |word: &str| match is_long(word) {
+        false => word.to_string(),
+        true => {
+            let beginning: String = word.chars().take(80).collect();
+            let end: String = word.chars().skip(word.chars().count() - 20).collect();
+            format!("{beginning}… ({} bytes) …{end}", word.len())
         }
-        let beginning: String = self.name.chars().take(20).collect();
-        Err(format!(
-            "the name of stream `{}…` has {found} bytes, expected {most} at most",
-            beginning.escape_debug()
-        ))
+    };
+    text.split_inclusive(char::is_whitespace).map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_be_as_long_as_the_limit() {
+        let name = |n: usize| check_name(&"n".repeat(n));
+        assert_eq!(name(StreamInfo::LONGEST_NAME), Ok(()));
+        let expected = "the name of stream `nnnnnnnnnnnnnnnnnnnn…` has 1025 bytes, expected 1024 at most";
+        assert_eq!(name(StreamInfo::LONGEST_NAME + 1), Err(expected.into()));
+    }
+
+    #[test]
+    fn the_first_two_equal_names_are_found() {
+        assert_eq!(repeated_name(["a", "b", "c", "b", "a"]), Some((1, 3)));
+        assert_eq!(repeated_name(["a", "b"]), None);
+    }
+
+    #[test]
+    fn words_that_are_too_long_to_be_read_are_shortened() {
+        let long = format!("found `{}`, expected a name", "é".repeat(70_000));
+        let shown = readable(&long);
+        assert!(shown.len() < 300, "{shown}");
+        assert!(shown.starts_with("found `éé") && shown.ends_with("éé`, expected a name"), "{shown}");
+        assert!(shown.contains("… (140004 bytes) …"), "{shown}");
+        let short = "n".repeat(StreamInfo::LONGEST_NAME);
+        assert_eq!(readable(&short), short);
     }
 }

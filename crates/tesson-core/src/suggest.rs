@@ -1,10 +1,18 @@
 //! Names that a misspelt one was probably meant to be.
 
+use crate::StreamInfo;
+
 /// The name nearest to `name`, without regard to case, if it is near enough to be meant: one edit in four letters, and one more.
+/// Texts longer than names may be are not compared, which takes time in proportion to the product of their lengths.
 pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let may_be_meant = |text: &str| text.len() <= StreamInfo::LONGEST_NAME;
+    if !may_be_meant(name) {
+        return None;
+    }
     let lower = name.to_ascii_lowercase();
     let edits = |known: &str| strsim::levenshtein(&lower, &known.to_ascii_lowercase());
-    let near = among.into_iter().map(|known| (edits(known), known)).min_by_key(|(edits, _)| *edits);
+    let among = among.into_iter().filter(|known| may_be_meant(known));
+    let near = among.map(|known| (edits(known), known)).min_by_key(|(edits, _)| *edits);
     near.filter(|(edits, known)| *edits <= 1 + known.len() / 4).map(|(_, known)| known)
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::{fmt, io};
 
-use tesson_core::{Element, Key};
+use tesson_core::{Element, Key, repeated_name};
 
 /// A stream that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,12 +257,12 @@ pub(crate) fn check_key(key: &Key) -> Result<(), String> {
 
 /// Refuses two streams of one name: what is written of one could not be told from what is written of the other.
 pub(crate) fn check_names(streams: &[StreamSpec]) -> Result<(), WriteError> {
-    for (i, stream) in streams.iter().enumerate() {
-        if streams[..i].iter().any(|other| other.name == stream.name) {
-            return Err(WriteError::refused(format!("there are two streams `{}`; rename one", stream.name)));
+    match repeated_name(streams.iter().map(|stream| &stream.name)) {
+        None => Ok(()),
+        Some((_, again)) => {
+            Err(WriteError::refused(format!("there are two streams `{}`; rename one", streams[again].name)))
         }
     }
-    Ok(())
 }
 
 /// Streams whose dimension is open have as many columns as were needed.

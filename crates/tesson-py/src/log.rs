@@ -131,7 +131,9 @@ impl Subscriber for Forwarder {
         }
         let mut text = Text::default();
         event.record(&mut text);
-        queues().of(innermost()).push(level, text.message + &text.values);
+        queues()
+            .of(innermost())
+            .push(level, tesson::errors::readable(&(text.message + &text.values)).into_owned());
         WAITING.store(true, Ordering::Release);
     }
 

@@ -7,7 +7,7 @@ pub use tesson_audio::AudioFault;
 pub use tesson_config::ConfigConflict;
 pub use tesson_core::{
     CallErrorKind, ConfigErrorKind, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault, FormatFaults,
-    ResumeErrorKind, StoreErrorKind,
+    ResumeErrorKind, StoreErrorKind, readable,
 };
 pub use tesson_engine::EngineRefusal;
 pub use tesson_formats::FilesFault;
@@ -53,6 +53,10 @@ pub fn remedy(code: &str) -> Option<&'static str> {
 
 /// The text of an error for users, which ends with a remedy: its own, after a semicolon, or else that of its kind.
 pub fn with_remedy(error: &Error) -> String {
+    readable(&text_with_remedy(error)).into_owned()
+}
+
+fn text_with_remedy(error: &Error) -> String {
     let text = error.to_string();
     // Beside what is wrong, the text of bad data has places, of which one may follow a semicolon.
     let what = match error {

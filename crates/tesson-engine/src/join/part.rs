@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch,
-    ReadContext, RepeatedKeys, Storage, StoreError, StreamInfo, Transform,
+    ReadContext, RepeatedKeys, Storage, StoreError, StreamInfo, Transform, repeated_name,
 };
 
 use crate::fetch::Resources;
@@ -240,14 +240,14 @@ impl Part {
 }
 
 fn check(deserializers: &[&dyn Deserializer]) -> Result<(), ConfigError> {
-    let mut names: Vec<(&str, usize)> = Vec::new();
-    for (i, deserializer) in deserializers.iter().enumerate() {
-        for stream in &deserializer.facts().streams {
-            if let Some(&(_, other)) = names.iter().find(|(name, _)| *name == stream.name) {
-                return Err(refused(i, &EngineRefusal::StreamTwice { stream: stream.name.clone(), other }));
-            }
-            names.push((&stream.name, i));
-        }
+    let streams = |(i, deserializer): (usize, &&dyn Deserializer)| {
+        let names = deserializer.facts().streams.iter().map(|stream| stream.name.clone());
+        names.map(|name| (i, name)).collect::<Vec<_>>()
+    };
+    let names: Vec<(usize, String)> = deserializers.iter().enumerate().flat_map(streams).collect();
+    if let Some((first, second)) = repeated_name(names.iter().map(|(_, name)| name.as_str())) {
+        let (other, (i, stream)) = (names[first].0, names[second].clone());
+        return Err(refused(i, &EngineRefusal::StreamTwice { stream, other }));
     }
     let mut definers = (0..deserializers.len()).filter(|&i| deserializers[i].facts().defines_size);
     if let (Some(one), Some(other)) = (definers.next(), definers.next()) {

@@ -134,6 +134,14 @@ impl<E: Real> Column<E> {
         self.records_with_care(bytes, left, n, wrong)
     }
 
+    /// As many of these bytes as twice what `n` records like the first one take, where that is there as a whole. Room is made for
+    /// all that is looked at, and parts of many streams lie side by side in few bytes.
+    pub(super) fn about<'a>(&self, bytes: &'a [u8], n: u32) -> &'a [u8] {
+        let most = self.form.whole(bytes).map(|head| u64::from(n).saturating_mul(2 * head.bytes));
+        let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        &bytes[..bytes.len().min(most)]
+    }
+
     /// How far the column has come.
     pub(super) fn mark(&self) -> Mark {
         Mark { samples: self.samples.len(), rows: self.rows.len(), values: self.values.used }

@@ -138,6 +138,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         while done < n {
             let (bytes, left) = (window.look(at, least)?, place.end - at);
             let bytes = &bytes[..bytes.len().min(left as usize)];
+            let bytes = self.columns[used].about(bytes, n - done);
             let taken = self.columns[used].records(bytes, left, n - done, &mut self.wrong);
             self.note_wrong(used, at);
             match taken {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location};
+use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, StreamInfo, beginning_of, check_name};
 
 use super::FILE;
 use super::fault::CbfFault;
@@ -129,6 +129,11 @@ fn stream(reader: &mut Reader<'_>) -> Result<Declared, Error> {
     let at = reader.at;
     let encoding = reader.u8("a stream's encoding")?;
     let name = reader.text("a stream's name")?;
+    if check_name(&name).is_err() {
+        let problem =
+            format!("has a name of {} bytes, expected {} at most", name.len(), StreamInfo::LONGEST_NAME);
+        return Err(reader.error(at, CbfFault::BadStream { name: beginning_of(&name), problem }));
+    }
     let element = reader.u8("a stream's element type")?;
     let dim = reader.u32("a stream's dimension")?;
     let sparse = encoding == 1;

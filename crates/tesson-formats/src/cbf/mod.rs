@@ -41,6 +41,7 @@ mod walk;
 mod window;
 pub mod write;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,13 +49,13 @@ use tesson_core::identity::{Identity, List, Quoted};
 use tesson_core::{
     ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, Indexed,
     Key, Location, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo, StreamMismatch,
-    StreamingDecoder,
+    StreamingDecoder, repeated_name,
 };
 
 use crate::files::{DataFile, Files};
 pub use fault::CbfFault;
-use layout::{ChunkPlace, Layout};
-use options::{CbfOptions, OPTIONS};
+use layout::{ChunkPlace, Declared, Layout};
+use options::{CbfOptions, Input, OPTIONS};
 use record::{Broken, Form};
 
 /// The registry's entry.
@@ -192,14 +193,19 @@ impl Cbf {
 
     /// The file's streams under the names that the options give them (spec/cbf.md §4).
     fn name_streams(&self, layout: &Layout) -> Result<Vec<Stream>, Error> {
-        let mut streams: Vec<Stream> = Vec::with_capacity(layout.streams.len());
-        for declared in &layout.streams {
-            let input = self.options.inputs.iter().find(|input| input.alias == declared.name);
+        let inputs: HashMap<&str, &Input> =
+            self.options.inputs.iter().map(|input| (input.alias.as_str(), input)).collect();
+        let stream = |declared: &Declared| {
+            let input = inputs.get(declared.name.as_str());
             let (name, skip) = input.map_or((&declared.name, false), |input| (&input.name, input.skip));
-            if !skip && streams.iter().any(|stream| !stream.skip && stream.name == *name) {
-                return Err(self.rules.error(CbfFault::RepeatedStream { name: name.clone() }, 0).into());
-            }
-            streams.push(Stream { name: name.clone(), form: declared.form, skip });
+            Stream { name: name.clone(), form: declared.form, skip }
+        };
+        let streams: Vec<Stream> = layout.streams.iter().map(stream).collect();
+        let delivered: Vec<&str> =
+            streams.iter().filter(|stream| !stream.skip).map(|stream| stream.name.as_str()).collect();
+        if let Some((_, again)) = repeated_name(delivered.iter().copied()) {
+            let name = delivered[again].to_string();
+            return Err(self.rules.error(CbfFault::RepeatedStream { name }, 0).into());
         }
         if streams.iter().all(|stream| stream.skip) {
             return Err(ConfigError::new(

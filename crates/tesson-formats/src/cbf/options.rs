@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tesson_core::{
     ConfigError, Element, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
-    option_table,
+    check_name, option_table, repeated_name,
 };
 
 use crate::options::{ALIAS, FILE, PRECISIONS, TRACE_LEVEL, TRANSFORMS, describe_transforms};
@@ -67,17 +67,17 @@ impl CbfOptions {
 }
 
 fn inputs(options: &Options<'_>) -> Result<Vec<Input>, ConfigError> {
-    let mut inputs: Vec<Input> = Vec::new();
+    let (mut inputs, mut paths): (Vec<Input>, Vec<String>) = Default::default();
     for (name, stream) in options.sections("input")? {
         let alias = stream.text_if_given("alias")?.unwrap_or_else(|| name.to_string());
-        if let Some(other) = inputs.iter().find(|input| input.alias == alias) {
-            let what = format!(
-                "the stream `{alias}` of the file is `{}` already, expected one name for it",
-                other.name
-            );
-            return Err(ConfigError::new(stream.path("alias"), what));
-        }
+        check_name(&alias).map_err(|what| ConfigError::new(stream.path("alias"), what))?;
+        paths.push(stream.path("alias"));
         inputs.push(Input { name: name.to_string(), alias, skip: stream.bool("skip")? });
+    }
+    if let Some((first, again)) = repeated_name(inputs.iter().map(|input| &input.alias)) {
+        let Input { name, alias, .. } = &inputs[first];
+        let what = format!("the stream `{alias}` of the file is `{name}` already, expected one name for it");
+        return Err(ConfigError::new(paths.swap_remove(again), what));
     }
     Ok(inputs)
 }

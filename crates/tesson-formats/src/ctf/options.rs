@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{
     ConfigError, Element, OptionKind, OptionSet, Options, ReaderDefaults, Sections, Shape, StreamInfo, Value,
-    Words, options,
+    Words, check_name, options, repeated_name,
 };
 
 use super::decimal::Grammar;
@@ -182,17 +182,16 @@ fn check_inputs(ctf: &CtfOptions, options: &Options<'_>) -> Result<(), ConfigErr
              `{\"features\": {\"dim\": 10, \"format\": \"dense\"}}`",
         ));
     }
-    for (i, (_, section)) in options.sections("input")?.iter().enumerate() {
-        let (before, input) = (&ctf.inputs[..i], &ctf.inputs[i]);
-        if let Some(other) = before.iter().find(|other| other.alias == input.alias) {
-            let (text, other) = (input.text(), &other.name);
-            let what = format!("the alias `{text}` is stream `{other}`'s already, expected one of its own");
-            return Err(ConfigError::new(section.path("alias"), what));
-        }
-        if let Some(other) = before.iter().find(|other| other.defines_size && input.defines_size) {
-            let what = format!("`{}` has `definesMBSize` already, one stream may", other.name);
-            return Err(ConfigError::new(section.path("definesMBSize"), what));
-        }
+    let sections = options.sections("input")?;
+    if let Some((first, again)) = repeated_name(ctf.inputs.iter().map(|input| &input.alias)) {
+        let (text, other) = (ctf.inputs[again].text(), &ctf.inputs[first].name);
+        let what = format!("the alias `{text}` is stream `{other}`'s already, expected one of its own");
+        return Err(ConfigError::new(sections[again].1.path("alias"), what));
+    }
+    let mut definers = ctf.inputs.iter().enumerate().filter(|(_, input)| input.defines_size);
+    if let (Some((_, first)), Some((again, _))) = (definers.next(), definers.next()) {
+        let what = format!("`{}` has `definesMBSize` already, one stream may", first.name);
+        return Err(ConfigError::new(sections[again].1.path("definesMBSize"), what));
     }
     Ok(())
 }
@@ -208,6 +207,7 @@ fn alias(options: &Options<'_>) -> Result<Box<[u8]>, ConfigError> {
     if alias.is_empty() {
         return Err(ConfigError::new(options.path("alias"), "the alias is empty, expected a name"));
     }
+    check_name(&alias).map_err(|what| ConfigError::new(options.path("alias"), what))?;
     Ok(alias.into_bytes().into())
 }
 

@@ -1,5 +1,7 @@
 //! Streams as they are declared against what the rows have, for those who typed them by hand.
 
+use std::collections::HashMap;
+
 use tesson_core::{Error, Fetch, FoundStream, StreamMismatch};
 
 use super::bytes::{is_blank, is_end, skip_digits};
@@ -27,12 +29,14 @@ struct Seen {
 pub(super) fn mismatches(rules: &Rules, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
     let mut seen = vec![Seen::default(); rules.inputs.len()];
     let mut others: Vec<String> = Vec::new();
+    let streams: HashMap<&[u8], usize> =
+        rules.inputs.iter().enumerate().map(|(stream, input)| (&*input.alias, stream)).collect();
     let (from, end) = (rules.prologue.start, fetch.size(FILE)?);
     scan::rows(rules, fetch, Reads { from, end, bytes: 64 << 10 }, |row| {
         let is_measured = row.offset < from + MEASURED;
         for (name, values) in inputs(row.bytes) {
-            match rules.inputs.iter().position(|input| *input.alias == *name) {
-                Some(stream) => {
+            match streams.get(name) {
+                Some(&stream) => {
                     seen[stream].occurs = true;
                     if is_measured {
                         seen[stream].measure(rules, stream, row.bytes, values);

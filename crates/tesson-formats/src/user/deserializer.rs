@@ -7,7 +7,7 @@ use tesson_core::identity::Identity;
 use tesson_core::{
     Cause, Chunk, CompactLengths, ConfigError, DataError, DataErrorKind, Defects, Deserializer,
     DeserializerFacts, Error, Fetch, Index, IndexCache, Indexed, Keys, Parallelism, ReaderDefaults,
-    StreamInfo, StreamMismatch, StreamingDecoder, UserError,
+    StreamInfo, StreamMismatch, StreamingDecoder, UserError, repeated_name,
 };
 
 use super::chunk;
@@ -41,10 +41,8 @@ impl UserDeserializer {
             stream.element = defaults.element;
             check_stream(stream).map_err(|what| format!("stream {number} of `{}`: {what}", source.name()))?;
         }
-        for (number, stream) in streams.iter().enumerate() {
-            if streams[..number].iter().any(|s| s.name == stream.name) {
-                return Err(format!("`{}` has two streams of the name `{}`", source.name(), stream.name));
-            }
+        if let Some((_, again)) = repeated_name(streams.iter().map(|stream| &stream.name)) {
+            return Err(format!("`{}` has two streams of the name `{}`", source.name(), streams[again].name));
         }
         let counted = source.counted_stream();
         if let Some(number) = counted.filter(|&number| number >= streams.len()) {

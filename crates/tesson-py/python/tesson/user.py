@@ -146,7 +146,7 @@ def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
     if not isinstance(chunk, Mapping):
         raise TypeError(f"returned {type(chunk).__name__}, expected a mapping from names of streams to data")
     streams = list(deserializer.stream_infos())
-    names = [stream.name for stream in streams]
+    names = {stream.name: None for stream in streams}
     for name in names:
         if name not in chunk:
             raise ValueError(f"no data for stream `{name}`, found {', '.join(map(repr, chunk)) or 'nothing'}")
