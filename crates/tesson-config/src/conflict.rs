@@ -63,6 +63,11 @@ tesson_core::error_kinds! {
         SpliceTooLong { splice: u64 = 20, length: u64 = 20 }
             = "config.splice-too-long": "found {splice}, expected less than `truncationLength` ({length})"
             => "Set `rightSplice` to less than `truncationLength`.",
+        /// The length of pieces is given, and also how many a minibatch has side by side.
+        LengthAndSlots { length: u64 = 20, slots: u64 = 8 }
+            = "config.length-and-slots": "found {slots} beside `truncationLength` {length}; pieces have a length of their own, \
+                or that of a minibatch divided by its slots"
+            => "Leave `truncationLength` or `truncationSlots` out.",
         /// Sequences with missing keys are to be refused and to be kept.
         StrictOuterJoin
             = "config.strict-outer-join": "sequences with missing keys are kept by `outerJoin`; only one of the two \

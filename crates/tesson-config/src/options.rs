@@ -114,9 +114,12 @@ pub static READER_OPTIONS: OptionTable = option_table! {
     "frameMode": OptionKind::Bool, "false"
         => "Whether every sequence is one sample; longer ones are refused, or split into frames if features of speech come first.",
     "truncated": OptionKind::Bool, optional
-        => "Whether sequences are cut into pieces of `truncationLength` samples; the default is whether that is given.",
+        => "Whether sequences are cut into pieces of `truncationLength` samples; the default is whether that or `truncationSlots` is given.",
     "truncationLength": OptionKind::Whole, "0"
         => "Samples of a sequence in one minibatch when truncating; 0 is off.",
+    "truncationSlots": OptionKind::Whole, "0"
+        => "In place of `truncationLength`: pieces side by side in a minibatch, whose size divided by this is their length, also \
+            where sizes change from epoch to epoch.",
     "rightSplice": OptionKind::Whole, "0"
         => "Samples by which a piece of a truncated sequence repeats the end of the piece before it.",
     "keepSparse": OptionKind::Bool, "false"

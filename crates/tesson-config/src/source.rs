@@ -10,8 +10,9 @@ use tesson_core::{
     Augmentation, ConfigError, Element, Error, FaultRules, Format, Options, ReaderDefaults, Registry,
     RuntimeSpec, Section,
 };
-use tesson_plan::{Bucketing, EqualSteps, JoinRules, PlanSpec, Sharing, Truncation};
+use tesson_plan::{Bucketing, EqualSteps, JoinRules, PlanSpec, SegmentLength, Sharing, Truncation};
 
+pub(crate) use minibatch::DEFAULT_MINIBATCH;
 pub use minibatch::{FULL_DATA_SWEEP, INFINITELY_REPEAT, MinibatchConfig};
 pub use order::{DEFAULT_WINDOW, OrderConfig, Randomize};
 
@@ -222,10 +223,12 @@ impl SourceConfig {
         if self.augmentation == Augmentation::Cntk {
             return Err(ConfigError::refused("augmentation", &ConfigConflict::TruncatedDraws));
         }
-        if length == 0 {
+        if length == SegmentLength::Samples(0) {
             let what = "found 0, expected at least 1 sample";
             return Err(ConfigError::new("truncationLength", what));
         }
+        let sizes = self.minibatches.default_sizes();
+        let length = sizes.runs().iter().map(|(size, _)| length.samples(*size)).min().unwrap_or(0);
         if splice >= length {
             let conflict = ConfigConflict::SpliceTooLong { splice, length };
             return Err(ConfigError::refused("rightSplice", &conflict));

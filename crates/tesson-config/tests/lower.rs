@@ -10,7 +10,7 @@ use tesson_core::{
     ConfigError, Element, Format, OpenTransform, OptionKind, OptionSpec, OptionTable, ReaderDefaults,
     Registry, Section, TransformFormat, Value,
 };
-use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, Sharing, Truncation, Window};
+use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, SegmentLength, Sharing, Truncation, Window};
 
 /// Of every option.
 const HELP: &str = "Says | nothing.";
@@ -195,14 +195,28 @@ fn the_end_is_given_in_sweeps_or_in_samples() {
 #[test]
 fn truncation_is_a_length_with_or_without_saying_so() {
     let truncation = |options: &str| reader(options).unwrap().truncation;
-    let plain = Some(Truncation { length: 4, right_splice: 0, keep_sparse: false });
+    let plain = Some(Truncation { length: SegmentLength::Samples(4), right_splice: 0, keep_sparse: false });
     for options in [r#""truncated": true, "truncationLength": 4"#, r#""truncationLength": 4"#] {
         assert_eq!(truncation(options), plain, "{options}");
     }
     assert_eq!(truncation(r#""truncated": false, "truncationLength": 4"#), None);
     assert_eq!(
         truncation(r#""truncationLength": 4, "rightSplice": 2, "keepSparse": true"#),
-        Some(Truncation { length: 4, right_splice: 2, keep_sparse: true })
+        Some(Truncation { length: SegmentLength::Samples(4), right_splice: 2, keep_sparse: true })
+    );
+    assert_eq!(
+        truncation(r#""truncationSlots": 8"#),
+        Some(Truncation { length: SegmentLength::BySlots(8), right_splice: 0, keep_sparse: false })
+    );
+    assert_eq!(truncation(r#""truncated": false, "truncationSlots": 8"#), None);
+    assert!(
+        refused(r#""truncationSlots": 8, "truncationLength": 4"#)
+            .starts_with("truncationSlots: found 8 beside")
+    );
+    // The shortest pieces are those of the smallest minibatches.
+    assert!(
+        refused(r#""truncationSlots": 8, "minibatchSize": "256*2:64", "rightSplice": 8"#)
+            .contains("expected less than `truncationLength` (8)")
     );
     assert!(refused(r#""truncated": true"#).contains("found 0, expected at least 1 sample"));
     assert!(refused(r#""truncationLength": 4, "frameMode": true"#).starts_with("frameMode: "));

@@ -30,6 +30,11 @@ tesson_core::error_kinds! {
             = "engine.too-many-slots": "a minibatch of {samples} samples in segments of {length} has {slots} slots, \
                 for which memory is too small; choose a smaller size or a larger `memoryLimit`"
             => "Choose smaller minibatches, or raise `memoryLimit`.",
+        /// Segments are not longer than what they repeat of the segment before.
+        SpliceTooLong { splice: u64 = 20, samples: u64 = 64, slots: u64 = 4, length: u64 = 16 }
+            = "engine.splice-too-long": "`rightSplice` is {splice}, and a minibatch of {samples} samples in {slots} slots has \
+                segments of {length}; choose a larger size or a smaller `rightSplice`"
+            => "Choose larger minibatches, or a smaller `rightSplice`.",
         /// A truncated minibatch has fewer slots than there are workers to share them.
         TooFewSlots { workers: u64 = 3, samples: u64 = 7, length: u64 = 3, slots: u64 = 2 }
             = "engine.too-few-slots": "{workers} workers share the slots of a minibatch, of which a size of {samples} \

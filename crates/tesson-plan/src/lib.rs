@@ -47,4 +47,4 @@ pub use stream::{
     CountMismatch, ElementOrder, ElementStep, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp,
     StreamSpec, StreamState, Taken,
 };
-pub use truncate::{PendingSequence, Segment, SlotState, Slots, SlotsShape, SlotsState, Truncation};
+pub use truncate::{PendingSequence, Segment, SegmentLength, SlotState, Slots, SlotsShape, SlotsState, Truncation};

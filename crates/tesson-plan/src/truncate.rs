@@ -18,9 +18,9 @@ use tesson_core::identity::Identity;
 /// Sequences cut into pieces of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
-    /// Samples of a slot in one minibatch, at least 1.
-    pub length: u64,
-    /// Samples that a slot with one sequence repeats (spec/engine.md §9.4), fewer than `length`.
+    /// Samples of a slot in one minibatch.
+    pub length: SegmentLength,
+    /// Samples that a slot with one sequence repeats (spec/engine.md §9.4), fewer than the length.
     pub right_splice: u64,
     /// Whether sparse streams stay sparse; otherwise they become dense, as in the reference.
     pub keep_sparse: bool,
@@ -29,8 +29,11 @@ pub struct Truncation {
 impl Truncation {
     /// Writes what changes values.
     pub fn write(&self, identity: Identity) -> Identity {
+        let identity = match self.length {
+            SegmentLength::Samples(length) => identity.field("truncationLength", length),
+            SegmentLength::BySlots(slots) => identity.field("truncationSlots", slots),
+        };
         identity
-            .field("truncationLength", self.length)
             .field("rightSplice", self.right_splice)
             .field("keepSparse", self.keep_sparse)
     }
@@ -101,6 +104,33 @@ struct Slot<T> {
     cursor: u32,
     /// Samples after the cursor.
     left: u64,
+}
+
+/// How long the pieces are that sequences are cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentLength {
+    /// Samples of a slot in a minibatch, at least 1: the size of the minibatch decides how many slots it has.
+    Samples(u64),
+    /// Slots of a minibatch, at least 1: its size is divided by them, so the length changes with it.
+    BySlots(u64),
+}
+
+impl SegmentLength {
+    /// Samples of a slot in a minibatch of so many samples.
+    pub fn samples(self, of_minibatch: u64) -> u64 {
+        match self {
+            SegmentLength::Samples(length) => length,
+            SegmentLength::BySlots(slots) => (of_minibatch / slots).max(1),
+        }
+    }
+
+    /// Slots of a minibatch of so many samples.
+    pub fn slots(self, of_minibatch: u64) -> u64 {
+        match self {
+            SegmentLength::Samples(length) => (of_minibatch / length).max(1),
+            SegmentLength::BySlots(slots) => slots.min(of_minibatch),
+        }
+    }
 }
 
 /// The number and size of the slots of all workers.

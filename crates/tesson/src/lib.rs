@@ -59,8 +59,8 @@ pub mod plan {
     pub use tesson_plan::{
         BatchKind, BatchPlan, BatchShare, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand,
         Ending, EqualSteps, ExcludedSequences, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit,
-        MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, Segment, Sharing, SlotState,
-        SlotsState, Steps, Tumbling, Window, WindowStart,
+        MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, Segment, SegmentLength,
+        Sharing, SlotState, SlotsState, Steps, Tumbling, Window, WindowStart,
     };
 }
 

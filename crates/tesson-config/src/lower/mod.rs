@@ -6,7 +6,7 @@ mod order;
 use std::path::PathBuf;
 
 use tesson_core::{ConfigError, FaultRules, Options, Registry, RuntimeSpec, Section, Value};
-use tesson_plan::{Ending, JoinRules, Limit, MissingKeys, Sharing, Truncation};
+use tesson_plan::{Ending, JoinRules, Limit, MissingKeys, SegmentLength, Sharing, Truncation};
 
 pub(crate) use deserializers::sections;
 pub(crate) use order::{WHOLE_SET, randomize};
@@ -192,9 +192,16 @@ fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, Config
 
 fn truncation(options: &Options<'_>) -> Result<Option<Truncation>, ConfigError> {
     let length = options.whole("truncationLength")?;
+    let slots = options.whole("truncationSlots")?;
+    if length > 0 && slots > 0 {
+        let path = options.path("truncationSlots");
+        return Err(ConfigError::refused(path, &ConfigConflict::LengthAndSlots { length, slots }));
+    }
     let right_splice = options.whole("rightSplice")?;
     // Python says only how long (0 is off), BrainScript says whether; then the length alone means nothing.
-    let on = if options.given("truncated").is_some() { options.bool("truncated")? } else { length > 0 };
+    let is_given = length > 0 || slots > 0;
+    let on = if options.given("truncated").is_some() { options.bool("truncated")? } else { is_given };
+    let length = if slots > 0 { SegmentLength::BySlots(slots) } else { SegmentLength::Samples(length) };
     let keep_sparse = options.bool("keepSparse")?;
     Ok(on.then_some(Truncation { length, right_splice, keep_sparse }))
 }

@@ -28,7 +28,8 @@ mod window;
 
 use tesson_core::{ConfigError, Registry, Section, nearest};
 
-use crate::{SourceConfig, lower};
+use crate::source::DEFAULT_MINIBATCH;
+use crate::{Schedule, SourceConfig, lower};
 
 pub use describe::check_before_modules;
 pub(crate) use describe::resolved;
@@ -104,7 +105,7 @@ impl Reader {
         }
         training::read(&scope, found.validates(), &mut draft.section)?;
         if let Some(parallel) = &draft.parallel_sequences {
-            speech::truncate_by_minibatch(parallel, &mut draft.section)?;
+            speech::truncate_by_minibatch(parallel, None, &mut draft.section)?;
         }
         let known: Vec<&'static str> = kind.options(registry);
         draft.ignored.extend(scope.unread().map(|name| {
@@ -129,7 +130,12 @@ impl Reader {
     /// # Errors
     /// What a source refuses, with the place and the option's path.
     pub fn source(&self, registry: &Registry) -> Result<SourceConfig, ConfigError> {
-        lower(&self.section, registry).map_err(|e| self.located(e))
+        let mut section = self.section.clone();
+        if let Some(parallel) = &self.parallel_sequences {
+            let default = Schedule::constant(DEFAULT_MINIBATCH)?;
+            speech::truncate_by_minibatch(parallel, Some(&default), &mut section)?;
+        }
+        lower(&section, registry).map_err(|e| self.located(e))
     }
 
     /// What to warn of: unused options, and what is passed over.

@@ -11,7 +11,7 @@ use super::single_file::global_timeline;
 use super::window::Rule;
 use super::{Draft, composite};
 use crate::lower::{WHOLE_SET, minibatch_size};
-use crate::{READER_OPTIONS, Result, format_names};
+use crate::{READER_OPTIONS, Result, Schedule, format_names};
 
 /// Options that older programs read and that change nothing.
 const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "verbosity", "module"];
@@ -179,26 +179,39 @@ fn is_older(scope: &Scope<'_>) -> bool {
 }
 
 /// Truncation without a length of its own (spec/speech.md §10): pieces are as long as a minibatch is large, and a minibatch has
-/// as many slots as the epoch has sequences side by side. Without a size of minibatches the length stays open.
-pub(super) fn truncate_by_minibatch(parallel: &[u64], section: &mut Section) -> Result<()> {
+/// as many slots as the epoch has sequences side by side. `default`: the size of minibatches if none is given; without it the
+/// length then stays open.
+pub(super) fn truncate_by_minibatch(
+    parallel: &[u64],
+    default: Option<&Schedule>,
+    section: &mut Section,
+) -> Result<()> {
     let options = Options::new(&READER_OPTIONS, section, "")?;
     let is_open = options.given("truncated").is_some()
         && options.bool("truncated")?
         && options.whole("truncationLength")? == 0;
-    let Some(sizes) = minibatch_size(&options)?.filter(|_| is_open) else { return Ok(()) };
+    let is_open = is_open && !section.0.iter().any(|(name, _)| name.eq_ignore_ascii_case("truncationSlots"));
+    let sizes = minibatch_size(&options)?.or_else(|| default.cloned());
+    let Some(sizes) = sizes.filter(|_| is_open) else { return Ok(()) };
+    let place = section.span_of("minibatchSize").cloned();
+    let parallel = if parallel.is_empty() { &[1] } else { parallel };
     let length = sizes.at(0);
-    if sizes.runs().iter().any(|(size, _)| *size != length) {
-        let what = "truncation without `truncationLength` cuts pieces of this size, which changes from epoch to epoch here; \
-                    give one size, or `truncationLength`";
+    let (option, value, sizes) = if sizes.runs().iter().all(|(size, _)| *size == length) {
+        let of_epoch = |slots: &u64| length.saturating_mul(*slots).to_string();
+        ("truncationLength", length, parallel.iter().map(of_epoch).collect::<Vec<_>>())
+    } else if parallel.iter().all(|slots| *slots == parallel[0]) {
+        // The length of the pieces changes with the size.
+        let of_run = |(size, epochs): &(u64, u64)| format!("{}*{epochs}", size.saturating_mul(parallel[0]));
+        ("truncationSlots", parallel[0], sizes.runs().iter().map(of_run).collect())
+    } else {
+        let what = "truncation without `truncationLength` cuts pieces of this size, and both it and \
+                    `nbruttsineachrecurrentiter` change from epoch to epoch here; give one number of sequences side by side, or \
+                    `truncationLength`";
         return Err(ConfigError::new("minibatchSize", what));
-    }
-    let place = |name: &str| Name::at(name, section.span_of("minibatchSize").cloned());
-    let (length_name, size_name) = (place("truncationLength"), place("minibatchSize"));
-    let of_epoch = |slots: &u64| length.saturating_mul(*slots).to_string();
-    let sizes: Vec<String> = if parallel.is_empty() { &[1] } else { parallel }.iter().map(of_epoch).collect();
+    };
     remove(section, &["minibatchSize", "truncationLength"]);
-    section.push(length_name, Value::Whole(length.into()));
-    section.push(size_name, Value::Text(sizes.join(":")));
+    section.push(Name::at(option, place.clone()), Value::Whole(value.into()));
+    section.push(Name::at("minibatchSize", place), Value::Text(sizes.join(":")));
     Ok(())
 }
 

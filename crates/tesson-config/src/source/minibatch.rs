@@ -6,7 +6,7 @@ use tesson_plan::{Demand, Ending, LastSequence, Limit};
 use crate::{ConfigConflict, Schedule};
 
 /// Samples of a minibatch where neither a call nor the configuration gives a size (spec/engine.md §14).
-const DEFAULT_MINIBATCH: u64 = 256;
+pub(crate) const DEFAULT_MINIBATCH: u64 = 256;
 
 /// "No end", as a value of `maxSamples` and `maxSweeps`.
 pub const INFINITELY_REPEAT: u64 = u64::MAX;

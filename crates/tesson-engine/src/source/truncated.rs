@@ -125,8 +125,10 @@ impl Truncated {
     }
 }
 
-/// How many slots there are, and whose.
+/// How many slots there are, how long, and whose.
 pub(super) struct SlotShare {
+    /// Samples of a slot in a minibatch.
+    length: u64,
     /// Slots that this worker fills.
     filled: u64,
     /// What it fetches.
@@ -299,27 +301,32 @@ impl Truncated {
     /// The slots of all workers.
     pub(super) fn slots_shape(&self, plan: &PlanSpec, demand: Demand) -> SlotsShape {
         // A slot holds a sequence at a time.
-        let n = (demand.samples / self.spec.length).min(plan.most_sequences.unwrap_or(u64::MAX)).max(1);
-        let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
+        let n = self.spec.length.slots(demand.samples).min(plan.most_sequences.unwrap_or(u64::MAX)).max(1);
+        let length = u32::try_from(self.spec.length.samples(demand.samples)).unwrap_or(u32::MAX);
         SlotsShape { n, length, right_splice: self.spec.right_splice as u32 }
     }
 
     /// The slots that this worker fills, empty.
     pub(super) fn empty_slots<T: Clone>(&self, share: &SlotShare) -> Slots<T> {
-        let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
+        let length = u32::try_from(share.length).unwrap_or(u32::MAX);
         Slots::new(share.filled as usize, length, self.spec.right_splice as u32)
     }
 
     fn share_of_slots(&self, source: &Source, demand: Demand) -> Result<SlotShare, UsageError> {
         let Demand { samples, workers, rank } = demand;
-        let (plan, length) = (&source.plan, self.spec.length);
+        let (plan, length) = (&source.plan, self.spec.length.samples(samples));
         let shape = self.slots_shape(plan, demand);
         let slots = shape.n;
         if workers > slots {
             return Err(EngineRefusal::TooFewSlots { workers, samples, length, slots }.into());
         }
+        let splice = self.spec.right_splice;
+        if splice >= length {
+            return Err(EngineRefusal::SpliceTooLong { splice, samples, slots, length }.into());
+        }
         let share = match plan.sharing {
             Sharing::Chunk => SlotShare {
+                length,
                 filled: shape.share(workers, rank),
                 fetch: Demand { samples: 1, workers, rank },
                 workers: 1,
@@ -327,6 +334,7 @@ impl Truncated {
                 serves_all: None,
             },
             Sharing::Position => SlotShare {
+                length,
                 filled: slots,
                 fetch: Demand { samples: 1, workers: 1, rank: 0 },
                 workers,
@@ -370,7 +378,7 @@ impl Truncated {
         let index = source.indexed()?.index.clone();
         let n_samples = index.n_samples();
         let mean = n_samples.div_ceil(index.n_sequences().max(1)).max(1);
-        let length = self.spec.length;
+        let length = share.length;
         let bytes = |streams: &[Arc<StreamInfo>], slots: u64, of_slot: u64| {
             let sample = streams.iter().map(dense_bytes).fold(0, u64::saturating_add);
             slots.saturating_mul(of_slot).min(n_samples).saturating_mul(sample)
@@ -471,7 +479,7 @@ impl Truncated {
         share.keep_own(&mut segments);
         let bytes = pack::batch_bytes(&source.streams.delivered, &segments);
         self.make_room(source, bytes)?;
-        let steps = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
+        let steps = u32::try_from(share.length).unwrap_or(u32::MAX);
         let size = LayoutSize { steps, rows: share.own_slots() as u32 };
         source.process_memory.note_made(bytes as usize);
         let batches = pack::pack_segments(&source.streams.delivered, &segments, size, &self.pools);

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tesson::config::reader::ReaderType;
-use tesson::config::{Choices, Loaded, json, load, lower, toml};
+use tesson::config::{Choices, Loaded, SourceConfig, json, load, lower, toml};
 use tesson::deserializer::Value;
+use tesson::plan::SegmentLength;
 use tesson::store::MemoryStore;
 use tesson::{Error, Source, StreamInfo, registry};
 
@@ -427,7 +428,8 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     let reader = load(&text, &Choices::default()).unwrap().reader(None).unwrap();
     let config = reader.source(&registry()).unwrap();
     // Pieces of 2 samples in 2 slots.
-    assert_eq!((config.truncation.map(|t| t.length), config.minibatches.default_sizes().at(0)), (Some(2), 4));
+    let length = |config: &SourceConfig| config.truncation.map(|t| t.length);
+    assert_eq!((length(&config), config.minibatches.default_sizes().at(0)), (Some(SegmentLength::Samples(2)), 4));
     let mut source = opened(&text).unwrap();
     let mut found = Vec::new();
     while let Some(minibatch) = source.next_minibatch(config.minibatches.default_sizes().at(0)).unwrap() {
@@ -448,14 +450,40 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     // A length that is given holds, and so does the size.
     let given = speech("HTKMLFReader", "minibatchSize = 10", &format!("{options} ; truncationLength = 3"));
     let given = load(&given, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
-    assert_eq!((given.truncation.map(|t| t.length), given.minibatches.default_sizes().at(0)), (Some(3), 10));
-    for (around, expected) in [
-        ("minibatchSize = 10*2:20", "changes from epoch to epoch"),
-        ("", "truncationLength: found 0, expected at least 1 sample"),
-    ] {
-        let error = opened(&speech("HTKMLFReader", around, options)).err().expect(around).to_string();
-        assert!(error.contains(expected), "{error}");
-    }
+    assert_eq!((length(&given), given.minibatches.default_sizes().at(0)), (Some(SegmentLength::Samples(3)), 10));
+    // Without a size of minibatches it is the one that they have then.
+    let open = speech("HTKMLFReader", "", options);
+    let open = load(&open, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
+    assert_eq!((length(&open), open.minibatches.default_sizes().at(0)), (Some(SegmentLength::Samples(256)), 512));
+    let both = options.replace("= 2", "= 2:4");
+    let error = opened(&speech("HTKMLFReader", "minibatchSize = 10*2:20", &both)).err().unwrap().to_string();
+    assert!(error.contains("both it and `nbruttsineachrecurrentiter` change from epoch to epoch"), "{error}");
+}
+
+#[test]
+fn pieces_are_as_long_as_a_minibatch_is_large_in_each_epoch() {
+    let options = "frameMode = false ; truncated = true ; readMethod = none ; nbruttsineachrecurrentiter = 2";
+    let text = speech("HTKMLFReader", "minibatchSize = 1*2:2", options);
+    let config = load(&text, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
+    assert_eq!(config.truncation.map(|t| t.length), Some(SegmentLength::BySlots(2)));
+    let sizes = config.minibatches.default_sizes();
+    assert_eq!([0, 1, 2, 9].map(|epoch| sizes.at(epoch)), [2, 2, 4, 4]);
+    let read = |source: &mut Source, size| {
+        let minibatch = source.next_minibatch(size).unwrap().expect("there are more");
+        let keys: Vec<String> =
+            (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect();
+        (keys.join(" "), minibatch.streams()[0].lengths().to_vec(), minibatch.resume().clone())
+    };
+    let mut source = opened(&text).unwrap();
+    let (keys, lengths, state) = read(&mut source, 2);
+    assert_eq!((keys.as_str(), lengths.as_slice()), ("a b", [1, 1].as_slice()));
+    // Sequences continue where they were, in longer pieces; a state resumes in another epoch.
+    let (keys, lengths, _) = read(&mut source, 4);
+    assert_eq!((keys.as_str(), lengths.as_slice()), ("a b", [2, 2].as_slice()));
+    let mut resumed = opened(&text).unwrap();
+    resumed.restore(&state).unwrap();
+    let (again, lengths_again, _) = read(&mut resumed, 4);
+    assert_eq!((again, lengths_again), (keys, lengths));
 }
 
 #[test]
