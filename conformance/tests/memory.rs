@@ -286,6 +286,83 @@ fn truncated_minibatches_are_made_within_the_limit() {
     }
 }
 
+/// Rows of a joined text: one sample for each of `n` keys, which are in another order than the first text's.
+fn shuffled_rows(stream: &str, n: usize) -> Vec<u8> {
+    let row = |i: usize| format!("{} |{stream} {}\n", i * 7919 % n, i % 97);
+    (0..n).map(row).collect::<String>().into_bytes()
+}
+
+#[test]
+fn many_short_joined_sequences_wait_in_slots_within_the_limit() {
+    let _alone = alone();
+    let n = 40_000;
+    let store = MemoryStore::new().with("x.ctf", shuffled_rows("x", n)).with("y.ctf", shuffled_rows("y", n));
+    let part = |stream: &str| {
+        format!(
+            r#"{{"type": "CNTKTextFormatDeserializer", "file": "{stream}.ctf",
+                "input": {{"{stream}": {{"dim": 1, "format": "dense"}}}}}}"#
+        )
+    };
+    let limit = 24 << 20;
+    // A slot holds seventeen sequences of one sample.
+    for size in [256, 6400] {
+        for order in WIDE_ORDERS {
+            let json = format!(
+                r#"{{"deserializers": [{}, {}], {order}, "truncated": true, "truncationLength": 16, "maxSweeps": 1,
+                    "threads": 2, "memoryLimit": {limit}}}"#,
+                part("x"),
+                part("y")
+            );
+            let config = config::from_json(&json).expect("the configuration is right");
+            let (seen, peak) = peak(|| {
+                let mut source = Source::open_in(&config, &store).expect("the limit is enough");
+                read_all(&mut source, size, 0)
+            });
+            assert_eq!(seen, Ok(n), "{order}, {size}");
+            assert!(peak <= limit, "{order}, {size}: {peak} bytes at a time, the limit is {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_binary_file_of_many_streams_is_read_within_the_limit() {
+    let _alone = alone();
+    let limit = 32 << 20;
+    let n = 3000;
+    let input = |i: usize| format!(r#""s{i}": {{"dim": 1, "format": "dense"}}"#);
+    let inputs: Vec<String> = (0..n).map(input).collect();
+    let row = |k: usize| (0..n).map(|i| format!("|s{i} {k} ")).collect::<String>() + "\n";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory-streams");
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    let (text, output) = (folder.join("many.ctf"), folder.join("many.cbf"));
+    std::fs::write(&text, (0..4).map(row).collect::<String>()).expect("the folder can be written");
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {text:?}, "input": {{{}}}}}],
+            "randomize": false, "maxSweeps": 1}}"#,
+        inputs.join(", ")
+    );
+    let source = Source::open(&config::from_json(&json).expect("the configuration is right"));
+    let mut corpus = source.expect("the text is right").into_sequences(|stream| stream.element);
+    let form = Form::Binary { chunk_bytes: 1 << 20 };
+    convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ()).expect("the data are right");
+    drop(corpus);
+    let json = format!(
+        r#"{{"deserializers": [{}], "randomize": false, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#,
+        in_binary(&output)
+    );
+    let config = config::from_json(&json).expect("the configuration is right");
+    let (seen, peak) = peak(|| {
+        let mut source = Source::open(&config).expect("the limit is enough");
+        let mut seen = 0;
+        while let Some(minibatch) = source.next_minibatch(2).expect("the data are right") {
+            seen += minibatch.n_sequences();
+        }
+        seen
+    });
+    assert_eq!(seen, 4);
+    assert!(peak <= limit, "{peak} bytes at a time, the limit is {limit}");
+}
+
 #[test]
 fn truncated_minibatches_that_are_too_large_are_refused_with_the_limit_that_they_need() {
     let _alone = alone();

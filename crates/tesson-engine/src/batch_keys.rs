@@ -39,6 +39,17 @@ impl BatchKeys {
         self.len() == 0
     }
 
+    /// Frees memory beyond the keys.
+    pub(crate) fn trim(&mut self) {
+        match self {
+            BatchKeys::Numbers(v) => v.shrink_to_fit(),
+            BatchKeys::Texts(v) => {
+                v.text.shrink_to_fit();
+                v.ends.shrink_to_fit();
+            }
+        }
+    }
+
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
         match self {

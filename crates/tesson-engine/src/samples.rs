@@ -260,6 +260,12 @@ impl StreamBatch {
         self.lengths.capacity() * 4 + self.samples.memory()
     }
 
+    /// Frees memory beyond lengths and samples.
+    pub(crate) fn trim(&mut self) {
+        self.lengths.shrink_to_fit();
+        self.samples.trim();
+    }
+
     /// Takes the stream apart: lengths and samples.
     pub fn into_parts(self) -> (Arc<StreamInfo>, Vec<u32>, Samples) {
         (self.info, self.lengths, self.samples)

@@ -13,6 +13,9 @@ use crate::layout::{Layout, RowSegment};
 use crate::samples::dense_bytes;
 use crate::samples::{SampleValues, Samples, StreamBatch};
 
+/// Bytes of a waiting sequence's entries in its row and in the states of the last minibatches.
+const IN_ROW: usize = 256;
+
 /// A decoded sequence that waits in a row, and where it stands in the corpus.
 pub(crate) struct Whole {
     pub(crate) streams: Vec<StreamBatch>,
@@ -20,11 +23,26 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// Bytes of memory held at most, its buffers being [trimmed](tesson_memory::pool::Buffer::trim).
+    /// What was packed of a sequence, without the memory that its buffers have beyond it.
+    pub(crate) fn new(mut streams: Vec<StreamBatch>, mut keys: BatchKeys) -> Whole {
+        streams.iter_mut().for_each(StreamBatch::trim);
+        keys.trim();
+        Whole { streams, keys }
+    }
+
+    /// Bytes of memory held at most.
     pub(crate) fn bytes(&self) -> u64 {
-        let stream =
-            |stream: &StreamBatch| size_of::<StreamBatch>() + trimmed_bytes(stream.bytes() as u64) as usize;
-        (size_of::<Whole>() + self.streams.iter().map(stream).sum::<usize>()) as u64
+        let stream = |stream: &StreamBatch| trimmed_bytes(stream.bytes() as u64);
+        let content = self.streams.iter().map(stream).sum::<u64>() + self.keys.memory() as u64;
+        Whole::bytes_beside(self.streams.len()) + content
+    }
+
+    /// Bytes that a sequence of so many streams takes in a row beside its values and its key: structures in memory, in the row
+    /// and in states, each piece with what the allocator adds.
+    pub(crate) fn bytes_beside(n_streams: usize) -> u64 {
+        const PIECE: usize = 32;
+        let of_stream = size_of::<StreamBatch>() + 4 * PIECE;
+        (size_of::<Whole>() + 3 * PIECE + IN_ROW + n_streams * of_stream) as u64
     }
 }
 

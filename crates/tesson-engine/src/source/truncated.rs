@@ -383,8 +383,11 @@ impl Truncated {
             let sample = streams.iter().map(dense_bytes).fold(0, u64::saturating_add);
             slots.saturating_mul(of_slot).min(n_samples).saturating_mul(sample)
         };
-        let held =
-            bytes(&source.streams.transforms.outputs(), share.filled, length.saturating_add(2 * mean - 1));
+        let of_slot = length.saturating_add(2 * mean - 1);
+        let values = bytes(&source.streams.transforms.outputs(), share.filled, of_slot);
+        let sequences = share.filled.saturating_mul(of_slot.div_ceil(mean)).min(index.n_sequences());
+        let beside = sequences.saturating_mul(Whole::bytes_beside(source.streams.delivered.len()));
+        let held = values.saturating_add(beside);
         let batch = bytes(&source.streams.delivered, share.own_slots(), length);
         self.expected = (trimmed_bytes(held), batch);
         let all = self.expected.0.saturating_add(batch.saturating_mul(2));
@@ -444,9 +447,8 @@ impl Truncated {
         pending: PendingSequence,
     ) -> Result<(), Error> {
         let length = length_of(&packed);
-        let (mut streams, keys) = packed.arrays.into_parts();
-        streams.iter_mut().for_each(|stream| stream.samples.trim());
-        let whole = Whole { streams, keys };
+        let (streams, keys) = packed.arrays.into_parts();
+        let whole = Whole::new(streams, keys);
         self.held_bytes += whole.bytes();
         self.slots.push(slot, Arc::new(whole), pending, length);
         self.make_room(source, 0)
