@@ -2,7 +2,7 @@
 //! what the README says is not available.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tesson::Registry;
 use tesson::config::READER_OPTIONS;
@@ -131,6 +131,75 @@ fn every_option_in_the_remedy_of_an_error_exists_where_the_error_does() {
     }
     assert!(checked > 150, "{checked} words");
     assert_eq!(wrong, [] as [String; 0]);
+}
+
+/// The sources in a folder and all within it, with one of these extensions, but for tests.
+fn sources(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the crates are beside this one") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            sources(&path, extension, into);
+        } else if path.extension().is_some_and(|found| found == extension) && !name.starts_with("tests") {
+            into.push(path);
+        }
+    }
+}
+
+/// Before a name in a text, the words with which a remedy asks for an option.
+const ASKING: [&str; 8] =
+    ["set `", "give `", "raise `", "choose `", "leave out `", "leave `", "lower `", "as with `"];
+
+/// What a text asks for: the words in backticks that follow one of [`ASKING`], a line break within a text being a blank.
+fn asked(source: &str) -> Vec<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    let text: String = lines.map(|line| line.strip_suffix('\\').map_or(format!("{line}\n"), String::from)).collect();
+    let after = |asking: &&str| {
+        let named = text.split(asking).skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
+        named.map(str::to_owned).collect::<Vec<_>>()
+    };
+    ASKING.iter().flat_map(after).collect()
+}
+
+#[test]
+fn every_option_that_any_message_asks_for_exists() {
+    let registry = tesson::registry();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let tables = registry.formats().iter().map(|format| format.options);
+    let there: Vec<_> = std::iter::once(&READER_OPTIONS)
+        .chain(tables)
+        .flat_map(|table| options(table, &registry))
+        .chain(registry.transforms().iter().flat_map(|transform| options(transform.options, &registry)))
+        .collect();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&crates).expect("the crates are beside this one") {
+        sources(&entry.expect("an entry").path().join("src"), "rs", &mut files);
+    }
+    let (mut python, mut package) = (Vec::new(), String::new());
+    sources(&crates.join("tesson-py/python/tesson"), "py", &mut python);
+    python.iter().for_each(|file| package += &fs::read_to_string(file).expect("a module"));
+    files.extend(python);
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source file");
+        let is_python = file.extension().is_some_and(|extension| extension == "py");
+        for word in asked(&text) {
+            checked += 1;
+            // Python's messages name its own parameters.
+            let of_tables = if is_python { None } else { objection(&word.replace('\\', ""), &there) };
+            let found = of_tables.or_else(|| unknown_in_python(&word, &package));
+            wrong.extend(found.map(|what| format!("{}: {what}", file.display())));
+        }
+    }
+    assert!(checked > 40, "{checked} words");
+    assert_eq!(wrong, [] as [String; 0]);
+}
+
+#[test]
+fn what_a_message_asks_for_is_found_across_lines() {
+    let source = "// set `comment`\nlet what = \"wrong; set `one = 3`, or leave \\\n    out `two`\";\n#[cfg(test)] set `three`";
+    assert_eq!(asked(source), ["one = 3", "two"]);
 }
 
 #[test]
