@@ -71,6 +71,8 @@ def load_reader(
     The parameters are those of :meth:`MinibatchSource.from_config`.
     """
     if isinstance(config, Mapping):
+        if others := [name for name in config if not isinstance(name, str)]:
+            raise ConfigError(f"found {others[0]!r} as the name of an option, expected a text")
         whole: dict[str, Any] = copied(config)
         reader = _reader_section(whole, section, overrides)
         if not _is_of_older_type(reader):

@@ -222,9 +222,8 @@ class CTFDeserializer(Deserializer):
         """
         if format.lower() not in ("dense", "sparse"):
             raise ConfigError(f"found format `{format}`, expected `dense` or `sparse`", path=f"streams.{name}.format")
-        self._streams[name] = StreamDef(
-            alias, dim, format.lower() == "sparse", defines_mb_size=defines_mb_size
-        )
+        stream = StreamDef(alias, dim, format.lower() == "sparse", defines_mb_size=defines_mb_size)
+        self._streams.update(StreamDefs({name: stream}))
         return self
 
     def __repr__(self) -> str:

@@ -124,6 +124,9 @@ class MinibatchSource(Source):
         the samples of a bucket, best those of a minibatch. ``True``: the size of minibatches for calls without one.
     keep_sparse : bool
         Let sparse streams stay sparse when truncating.
+    truncation_slots : int
+        In place of `truncation_length`: so many pieces side by side in each minibatch, whose size divided by this is their
+        length, also where sizes change.
     equal_steps : {"drop", "repeat", "empty"}, optional
         Give all workers the same number of minibatches of each sweep, so that none waits for others without end.
         ``"drop"`` leaves out minibatches for which not all workers have data, ``"repeat"`` lets a worker that has run
@@ -215,6 +218,7 @@ class MinibatchSource(Source):
         max_missing: float = 1,
         unique_keys: bool = False,
         keep_sparse: bool = False,
+        truncation_slots: int = 0,
         max_samples_end: Literal["after", "before", "inside"] = "after",
         drop_last: bool = False,
         minibatch_size_in_sequences: int | None = None,
@@ -282,6 +286,9 @@ class MinibatchSource(Source):
     def _share_by_default(self, workers: int | None, rank: int | None) -> None:
         """Set the share of calls without their own, and warn if some of the ranks get no data."""
         self._share = (workers, rank)
+        if workers is None and rank:
+            what = f"found {rank} without num_data_partitions, which says how many workers share the data"
+            raise ConfigError(f"partition_index: {what}", path="partition_index")
         if workers is not None or rank is not None:
             self._source.check_share(1 if workers is None else workers, 0 if rank is None else rank)
 
@@ -359,6 +366,7 @@ class MinibatchSource(Source):
         randomization_window_in_samples: int = 0,
         frame_mode: bool = False,
         truncation_length: int = 0,
+        truncation_slots: int = 0,
         exclude_keys: Iterable[int | str] | AnyPath | None = None,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
@@ -381,7 +389,7 @@ class MinibatchSource(Source):
         data : mapping, optional
             Streams with names that are not identifiers, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
-randomization_window_in_samples, frame_mode, truncation_length, exclude_keys, minibatch_size_in_sequences, bucketing, drop_last, \
+randomization_window_in_samples, frame_mode, truncation_length, truncation_slots, exclude_keys, minibatch_size_in_sequences, bucketing, drop_last, \
 equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index, world
             As in :class:`MinibatchSource`. The data have at least 64 chunks, if there are that many sequences.
         **streams
@@ -853,6 +861,8 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     ...     source.next_minibatch(8)["x"].num_samples
     4
     """
+    if isinstance(states, (Mapping, str, bytes)) or not isinstance(states, Iterable):
+        raise TypeError(f"found {type(states).__name__}, expected the states of all workers in a list")
     given = list(states)
     merged = _tesson.merge_states(given)
     # The field that a loop of `tesson.jax` adds after its last minibatch.
@@ -881,6 +891,9 @@ def _excluded(keys: Iterable[int | str] | AnyPath | None) -> list[int | str] | s
     """Keys to leave out, or the file that holds them, in the form of a configuration."""
     if keys is None or isinstance(keys, (str, bytes, os.PathLike)):
         return optional_text_of(keys)
+    if not isinstance(keys, Iterable):
+        what = f"found {keys!r}, expected keys in a list, or the name of a file with one in each line"
+        raise ConfigError(f"exclude_keys: {what}", path="exclude_keys")
     return list(keys)
 
 
@@ -905,6 +918,9 @@ def _transforms(
     """The transforms of each stream: those of its definition, then those of the source."""
     known = [part for part in parts if isinstance(part, Deserializer)]
     all_of = {name: functions for part in known for name, functions in part._source_transforms.items()}
+    if not isinstance(further, Mapping):
+        what = f"found {further!r}, expected the transforms of each stream by its name, such as {{'x': [function]}}"
+        raise ConfigError(f"transforms: {what}", path="transforms")
     for name, given in further.items():
         functions = [given] if _is_transform(given) else given
         if not isinstance(functions, Sequence) or not all(map(_is_transform, functions)):

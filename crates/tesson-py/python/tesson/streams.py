@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, SupportsIndex, TypeGuard
+from typing import Any, Literal, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -82,6 +82,8 @@ class StreamDef:
     max_sequence_length: int = dataclasses.field(default=65535, repr=False)
     dtype: str | None = dataclasses.field(default=None, repr=False)
     ragged: bool = dataclasses.field(default=False, repr=False)
+    #: A shape that is none, until the stream has a name to refuse it by.
+    _refused: tuple[Any] | None = dataclasses.field(default=None, repr=False)
 
     def __init__(
         self,
@@ -99,9 +101,20 @@ class StreamDef:
         ragged: bool = False,
     ) -> None:
         # The order of the arguments is CNTK's.
-        dims = None if shape is None else _dims(shape, of="" if field is None else f" of `{field}`")
-        if is_sparse and dims is not None and len(dims) != 1:
-            raise ConfigError(f"found shape {dims} of a sparse stream, expected one dimension")
+        dims, refused = None, None
+        try:
+            dims = _sample_shape(shape, is_sparse, "" if field is None else f" of `{field}`")
+        except ConfigError:
+            if field is not None:
+                raise
+            # Only StreamDefs knows what the stream is called, and refuses the shape by that name.
+            refused = (shape,)
+        if context is not None:
+            whole = isinstance(context, Sequence) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in context)
+            if not whole or len(context) != 2:
+                raise ConfigError(
+                    f"found {context!r}, expected the numbers of frames before and after each, such as (5, 5)", path="context"
+                )
         steps: tuple[AnyTransform, ...]
         if callable(transforms) or isinstance(transforms, Mapping):
             steps = (transforms,)
@@ -112,9 +125,14 @@ class StreamDef:
             ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
             ("transforms", steps), ("context", context), ("scp", scp), ("mlf", mlf),
             ("broadcast", broadcast), ("max_sequence_length", max_sequence_length),
-            ("dtype", None if dtype is None else np.dtype(dtype).name), ("ragged", ragged),
+            ("dtype", None if dtype is None else np.dtype(dtype).name), ("ragged", ragged), ("_refused", refused),
         ):
             object.__setattr__(self, name, value)
+
+    def _check_shape(self, name: str) -> None:
+        """Refuse a shape that is none, by the stream's name."""
+        if self._refused is not None:
+            _sample_shape(self._refused[0], self.is_sparse, f" of `{name}`")
 
     @property
     def stream_alias(self) -> str | None:
@@ -127,11 +145,20 @@ class StreamDef:
         return None if self.shape is None else math.prod(self.shape)
 
 
+def _sample_shape(shape: SupportsIndex | Sequence[SupportsIndex] | None, is_sparse: bool, of: str) -> tuple[int, ...] | None:
+    """The shape of a sample of a stream as a tuple, None where it is left to the file. Errors say whose it is: `of`."""
+    dims = None if shape is None else _dims(shape, of=of)
+    if is_sparse and dims is not None and len(dims) != 1:
+        raise ConfigError(f"found the shape {dims}{of}, a sparse stream, expected one dimension", path="shape")
+    return dims
+
+
 def _dims(shape: SupportsIndex | Sequence[SupportsIndex], *, or_open: bool = False, of: str = "") -> tuple[int, ...]:
     """A shape as a tuple: a number of values is a shape of one dimension. Dimensions may be open: -1. Errors name its
     owner, `of`."""
     try:
-        dims = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
+        several = isinstance(shape, Sequence) or isinstance(shape, np.ndarray) and shape.ndim == 1
+        dims = tuple(map(operator.index, cast(Sequence[SupportsIndex], shape))) if several else (operator.index(cast(SupportsIndex, shape)),)
     except TypeError:
         raise ConfigError(f"found the shape {shape!r}{of}, expected a whole number or several of them", path="shape") from None
     if any(dim < 1 and not (or_open and dim == -1) for dim in dims):
@@ -198,6 +225,7 @@ class StreamDefs(dict[str, StreamDef]):
             if not isinstance(stream, StreamDef):
                 what = f"found {stream!r} for stream `{name}`, expected a StreamDef such as StreamDef(field={name!r}, shape=3)"
                 raise ConfigError(what, path=name)
+            stream._check_shape(name)
 
     def __getattr__(self, name: str) -> StreamDef:
         try:

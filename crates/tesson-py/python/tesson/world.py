@@ -117,7 +117,7 @@ def resolve_world(world: Any = "auto", world_size: int | None = None) -> World:
         try:
             rank, size = world
         except (TypeError, ValueError):
-            raise ConfigError(f"world: {world!r} is no pair (rank, size)") from None
+            raise ConfigError(f"world: found {world!r}, expected 'auto', the name of a launcher, a pair (rank, size) or one dimension of a device mesh") from None
         if type(rank) is not int or type(size) is not int:
             raise ConfigError(f"world: rank and size of {world!r} have to be integers")
         found = _checked(World(rank, size, "the argument"), "world")

@@ -105,8 +105,10 @@ def test_a_shape_may_be_any_kind_of_whole_number_or_sequence_of_them(shape: int)
 
 
 def test_a_sparse_stream_has_one_dimension() -> None:
-    with pytest.raises(ConfigError, match=r"\(2, 3\).*one dimension"):
-        StreamDef(shape=(2, 3), is_sparse=True)
+    with pytest.raises(ConfigError, match=r"\(2, 3\) of `x`, a sparse stream, expected one dimension"):
+        StreamDef("x", shape=(2, 3), is_sparse=True)
+    with pytest.raises(ConfigError, match=r"\(2, 3\) of `labels`, a sparse stream, expected one dimension"):
+        StreamDefs(labels=StreamDef(shape=(2, 3), is_sparse=True))
 
 
 def test_what_is_no_stream_is_refused_by_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import tesson
 from tesson import (
+    CBFDeserializer,
     ConfigError,
     CTFDeserializer,
     DataError,
@@ -281,10 +282,73 @@ def test_a_table_is_given_by_its_columns() -> None:
 def test_a_shape_that_is_none_names_what_it_is_of() -> None:
     with pytest.raises(ConfigError, match="found the shape 0 of `x`, expected numbers from 1"):
         StreamDef("x", 0)
+    # Without a field a stream is called what it is given as.
+    with pytest.raises(ConfigError, match="found the shape 0 of `features`, expected numbers from 1"):
+        StreamDefs(features=StreamDef(shape=0))
+    with pytest.raises(ConfigError, match="found the shape 'a' of `features`, expected a whole number"):
+        CTFDeserializer("train.ctf", {"features": StreamDef(shape="a")})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="found the shape -1 of `features`"):
+        CTFDeserializer("train.ctf").map_input("features", -1)
     with pytest.raises(ConfigError, match="found the shape 0 of `y`"):
         StreamInformation("y", 0, "dense", np.float32, 0)
     with pytest.raises(ConfigError, match="found the shape 0 of `z`"):
         CTFDeserializer("train.ctf", [StreamConfiguration("z", 0)])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: opened(transforms=[abs]), r"^transforms: found \[.*abs.*\], expected the transforms of each stream by its name"),
+        (lambda: opened(exclude_keys=3), "^exclude_keys: found 3, expected keys in a list, or the name of a file"),
+        (lambda: opened(partition_index=1), "^partition_index: found 1 without num_data_partitions"),
+        (lambda: opened(world=3), "^world: found 3, expected 'auto', the name of a launcher, a pair"),
+        (lambda: MinibatchSource.from_config({3: 4}), "found 3 as the name of an option, expected a text"),
+        (lambda: StreamDef("x", 3, context=3), r"found 3, expected the numbers of frames before and after each, such as \(5, 5\)"),
+        (lambda: StreamDef("x", 3, context=(-1, 2)), r"found \(-1, 2\), expected the numbers of frames"),
+    ],
+)
+def test_an_argument_of_another_kind_is_named_with_what_is_expected(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("wrong", [None, {"minibatchSourcePosition": 0}, "x", 3])
+def test_states_are_merged_from_a_list(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="expected the states of all workers in a list"):
+        merge_states(wrong)
+
+
+def test_a_shape_may_be_an_array_of_whole_numbers() -> None:
+    shape: Any = np.array([2, 3])
+    assert StreamDef("x", shape).shape == (2, 3)
+
+
+def test_a_name_is_as_long_as_it_may_be_in_every_door(ctf: Write) -> None:
+    long = "n" * 70_000
+    file = ctf(f"|{long} 1 |x 1\n")
+    stream = r"the name of stream `n{20}…` has 70000 bytes, expected 1024 at most"
+    for make in (
+        lambda: MinibatchSource.from_data({long: np.eye(2)}),
+        lambda: opened(file, StreamDefs({long: StreamDef("x", 1)})),
+        lambda: opened(file, StreamDefs(x=StreamDef(long, 1))),
+        lambda: MinibatchSource(CBFDeserializer("x.cbf", StreamDefs(x=StreamDef(long)))),
+        lambda: MinibatchSource.from_config({
+            "deserializers": [{"type": "CTFDeserializer", "file": file, "input": {long: {"alias": "x", "dim": 1, "format": "dense"}}}]
+        }),
+    ):
+        with pytest.raises(ConfigError, match=stream) as caught:
+            make()
+        assert len(str(caught.value)) < 300
+    # What nobody asks for in a file is passed over, however it is called.
+    with opened(file, StreamDefs(x=StreamDef("x", 1))) as source:
+        assert source.next_minibatch(1)["x"].num_samples == 1
+
+
+def test_what_is_found_is_shown_shortened_where_it_is_too_long_to_read() -> None:
+    for wrong in ({"n" * 70_000: 1}, {"sharing": "n" * 70_000}):
+        with pytest.raises(ConfigError, match=r"n{60,}… \(70\d\d\d bytes\) …n{10,}`") as caught:
+            MinibatchSource.from_config({"deserializers": [], **wrong})
+        assert len(str(caught.value)) < 400
 
 
 def test_a_file_of_data_is_no_configuration_and_is_not_shown() -> None:
