@@ -154,7 +154,8 @@ const ASKING: [&str; 8] =
 fn asked(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
-    let text: String = lines.map(|line| line.strip_suffix('\\').map_or(format!("{line}\n"), String::from)).collect();
+    let text: String =
+        lines.map(|line| line.strip_suffix('\\').map_or(format!("{line}\n"), String::from)).collect();
     let after = |asking: &&str| {
         let named = text.split(asking).skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
         named.map(str::to_owned).collect::<Vec<_>>()
