@@ -10,7 +10,9 @@ use tesson_core::{
     ConfigError, Element, Format, OpenTransform, OptionKind, OptionSpec, OptionTable, ReaderDefaults,
     Registry, Section, TransformFormat, Value,
 };
-use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, SegmentLength, Sharing, Truncation, Window};
+use tesson_plan::{
+    ChunkWindow, Global, Limit, MissingKeys, OrderSpec, SegmentLength, Sharing, Truncation, Window,
+};
 
 /// Of every option.
 const HELP: &str = "Says | nothing.";

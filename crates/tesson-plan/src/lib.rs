@@ -47,4 +47,6 @@ pub use stream::{
     CountMismatch, ElementOrder, ElementStep, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp,
     StreamSpec, StreamState, Taken,
 };
-pub use truncate::{PendingSequence, Segment, SegmentLength, SlotState, Slots, SlotsShape, SlotsState, Truncation};
+pub use truncate::{
+    PendingSequence, Segment, SegmentLength, SlotState, Slots, SlotsShape, SlotsState, Truncation,
+};

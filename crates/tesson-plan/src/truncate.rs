@@ -33,9 +33,7 @@ impl Truncation {
             SegmentLength::Samples(length) => identity.field("truncationLength", length),
             SegmentLength::BySlots(slots) => identity.field("truncationSlots", slots),
         };
-        identity
-            .field("rightSplice", self.right_splice)
-            .field("keepSparse", self.keep_sparse)
+        identity.field("rightSplice", self.right_splice).field("keepSparse", self.keep_sparse)
     }
 }
 

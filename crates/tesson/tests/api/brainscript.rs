@@ -429,7 +429,10 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     let config = reader.source(&registry()).unwrap();
     // Pieces of 2 samples in 2 slots.
     let length = |config: &SourceConfig| config.truncation.map(|t| t.length);
-    assert_eq!((length(&config), config.minibatches.default_sizes().at(0)), (Some(SegmentLength::Samples(2)), 4));
+    assert_eq!(
+        (length(&config), config.minibatches.default_sizes().at(0)),
+        (Some(SegmentLength::Samples(2)), 4)
+    );
     let mut source = opened(&text).unwrap();
     let mut found = Vec::new();
     while let Some(minibatch) = source.next_minibatch(config.minibatches.default_sizes().at(0)).unwrap() {
@@ -450,11 +453,17 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     // A length that is given holds, and so does the size.
     let given = speech("HTKMLFReader", "minibatchSize = 10", &format!("{options} ; truncationLength = 3"));
     let given = load(&given, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
-    assert_eq!((length(&given), given.minibatches.default_sizes().at(0)), (Some(SegmentLength::Samples(3)), 10));
+    assert_eq!(
+        (length(&given), given.minibatches.default_sizes().at(0)),
+        (Some(SegmentLength::Samples(3)), 10)
+    );
     // Without a size of minibatches it is the one that they have then.
     let open = speech("HTKMLFReader", "", options);
     let open = load(&open, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
-    assert_eq!((length(&open), open.minibatches.default_sizes().at(0)), (Some(SegmentLength::Samples(256)), 512));
+    assert_eq!(
+        (length(&open), open.minibatches.default_sizes().at(0)),
+        (Some(SegmentLength::Samples(256)), 512)
+    );
     let both = options.replace("= 2", "= 2:4");
     let error = opened(&speech("HTKMLFReader", "minibatchSize = 10*2:20", &both)).err().unwrap().to_string();
     assert!(error.contains("both it and `nbruttsineachrecurrentiter` change from epoch to epoch"), "{error}");
