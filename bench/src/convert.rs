@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 use tesson::Element;
-use tesson::convert::{self, Form};
-use tesson::files::Existing;
+use tesson_convert::{Corpus, Form};
+use tesson_engine::atomic_file::Existing;
 
 use crate::{Measured, Options, open, processor_seconds, read};
 
@@ -23,8 +23,8 @@ pub(crate) fn round(config: &Value, options: &Options, bytes: u64, output: &Path
     results.truncate(2);
     remove(output)?;
     let (start, processor) = (Instant::now(), processor_seconds());
-    let mut corpus = open(config)?.into_sequences(|_| Element::F32);
-    let written = convert::write(&mut corpus, output, Existing::Replace, Form::BINARY, &mut |_| {})?;
+    let mut corpus = Corpus::new(open(config)?, |_| Element::F32);
+    let written = tesson_convert::write(&mut corpus, output, Existing::Replace, Form::BINARY, &mut |_| {})?;
     // Ending its threads and giving its memory back is part of the work.
     drop(corpus);
     let converted = (start.elapsed().as_secs_f64(), processor_seconds() - processor);

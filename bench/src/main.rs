@@ -148,7 +148,7 @@ fn config(kind: Kind, file: &str, options: &Options) -> Value {
 }
 
 pub(crate) fn open(config: &Value) -> Result<Source, tesson::Error> {
-    Source::open(&tesson::config::from_json(&config.to_string())?)
+    tesson::open(&tesson::config::from_json(&config.to_string())?)
 }
 
 type Measured = Result<Vec<(&'static str, f64)>, Box<dyn std::error::Error>>;

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
-use tesson::{Layout, Minibatch, Samples, Source, SourceConfig, config};
+use tesson::store::{MemoryStore, Store};
+use tesson::{Layout, Minibatch, Samples, Source, SourceConfig};
+use tesson_engine::store::{FakeStore, InjectedFault};
 
 use crate::{binary, marked, pictures, prepared, speech, user};
 
@@ -266,10 +267,12 @@ pub fn config_text(options: &str) -> String {
 /// # Panics
 /// If the options are invalid.
 pub fn config(options: &str) -> SourceConfig {
-    let mut tree = config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
+    let mut tree =
+        tesson_config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
     marked::put_into(&mut tree);
     let registry = user::registry();
-    config::lower(config::json::source_section(&tree), &registry).expect("the test's configuration is right")
+    tesson_config::lower(tesson_config::json::source_section(&tree), &registry)
+        .expect("the test's configuration is right")
 }
 
 /// The dense stream of a text, in chunks of ten sequences.

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tesson::tfds::{Dataset, DatasetInfo, FileFormat, Ids, Selection, Split, file_instructions};
+use tesson_tfds::ids::Ids;
+use tesson_tfds::info::{Dataset, DatasetInfo, FileFormat, Split};
+use tesson_tfds::split::{Selection, file_instructions};
 
 /// A split as text: a plan of records that are there, or a complaint.
 pub fn split_grammar(bytes: &[u8]) {

@@ -14,19 +14,19 @@ pub use crate::sources::{
     speech_labels, tar_images, zip_members,
 };
 pub use crate::tables::table_convert;
-use tesson::config::brainscript::{Script, Variables};
-use tesson::deserializer::{
+use tesson::store::MemoryStore;
+use tesson::{ConfigError, Element, Error, Key, OpenOptions, ResumeState};
+use tesson_config::brainscript::{Script, Variables};
+use tesson_core::{
     ByteRun, Chunk, Corpus, Data, Defects, Deserializer, Fault, Fetch, InMemory, Indexed, Options,
     Parallelism, ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, StreamingDecoder, Value,
     Values,
 };
-use tesson::store::MemoryStore;
-use tesson::{ConfigError, Element, Error, Key, ResumeState, Source, config};
 
 /// A configuration: it is understood or refused.
 pub fn config_json(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(config) = config::from_json(text) else { return };
+    let Ok(config) = tesson::config::from_json(text) else { return };
     for deserializer in &config.deserializers {
         let options =
             Options::new(deserializer.format.options, &deserializer.options, deserializer.path.clone());
@@ -45,7 +45,7 @@ pub fn brainscript(bytes: &[u8]) {
     let parse = |text: &str, at: &str| {
         let mut script = Script::new();
         script.text(at, text, &no_file)?;
-        config::brainscript::parse(&script, &Variables { extended: true, environment: None })
+        tesson_config::brainscript::parse(&script, &Variables { extended: true, environment: None })
     };
     let tree = match parse(text, "text") {
         Ok(tree) => tree,
@@ -55,10 +55,10 @@ pub fn brainscript(bytes: &[u8]) {
         }
     };
     if spellable(&tree) {
-        let printed = config::brainscript::print(&tree);
+        let printed = tesson_config::brainscript::print(&tree);
         assert_eq!(parse(&printed, "printed").as_ref(), Ok(&tree), "{printed}");
     }
-    let Ok(resolved) = config::Resolved::new(tree, &tesson::registry()) else { return };
+    let Ok(resolved) = tesson_config::Resolved::new(tree, &tesson::registry()) else { return };
     let told = resolved.to_json(&tesson::registry());
     let sources = resolved.readers.iter().map(|reader| reader.source(&tesson::registry()));
     let refused = sources.filter(Result::is_err).count();
@@ -103,9 +103,9 @@ fn go_on_from(state: &ResumeState, randomize: bool) {
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "a", "chunkSizeInBytes": 12,
             "input": {{"x": {{"dim": 1, "format": "dense"}}}}}}], "maxSweeps": 3, "threads": 1, "randomize": {randomize}}}"#
     );
-    let config = config::from_json(&text).expect("the configuration is right");
+    let config = tesson::config::from_json(&text).expect("the configuration is right");
     let store = MemoryStore::new().with("a", b"1|x 1\n1|x 2\n2|x 3\n3|x 4\n3|x 5\n4|x 6\n".to_vec());
-    let mut source = Source::open_in(&config, &store).expect("the data are right");
+    let mut source = OpenOptions::in_store(&store).open(&config).expect("the data are right");
     if source.restore(state).is_ok() {
         // A state of another rank is refused here at the latest.
         drop(source.next_minibatch(2));
@@ -236,7 +236,7 @@ fn prepared<'a>(
     (is_double, numeric_keys): (bool, bool),
     file: &'a [u8],
 ) -> Result<Option<Opened<'a>>, ConfigError> {
-    let options = config::json::parse(&options.to_string()).expect("the options are JSON");
+    let options = tesson_config::json::parse(&options.to_string()).expect("the options are JSON");
     let element = if is_double { Element::F64 } else { Element::F32 };
     let defaults =
         ReaderDefaults { element, frame_mode: false, numeric_keys, cache_index: false, forgives: false };

@@ -3,9 +3,10 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use tesson::tfds::example::Span;
-use tesson::tfds::features::{Batch, Decoder, Failed, Limits, Padding, Schema, Selection, json, node};
-use tesson::tfds::pictures::{self, Depth, Want};
+use tesson_formats::example::Span;
+use tesson_image::decode as pictures;
+use tesson_image::decode::{Depth, Want};
+use tesson_tfds::features::{Batch, Decoder, Failed, Limits, Padding, Schema, Selection, json, node};
 
 /// Checks a features.json: it is parsed and has a schema, or it is refused.
 pub fn features_json(bytes: &[u8]) {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use tesson::Shape;
-use tesson::deserializer::transform::{
-    Draw, Input, InputValues, Output, OutputValues, SampleType, Transform,
+use tesson_core::{
+    Draw, Input, InputValues, Object, Output, OutputValues, SampleType, Scratch, Section, Transform, Value,
 };
-use tesson::deserializer::user::UserError;
-use tesson::deserializer::{Object, Scratch, Section, Value};
+use tesson_formats::user::UserError;
 
 /// Appends a random number to the values of each sample; the last sample of a sequence draws last.
 #[derive(Debug)]

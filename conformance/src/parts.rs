@@ -6,11 +6,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tesson::deserializer::{
+use tesson::{Error, SourceConfig, StoreError};
+use tesson_core::{
     Chunk, Corpus, Defects, Deserializer, Fetch, InMemory, Index, Indexed, NamedResource, OneCore, Options,
     ResourceBytes, ResourceId, Scratch, SequenceSelection,
 };
-use tesson::{Error, SourceConfig, StoreError, config};
 
 use crate::sources::Input;
 
@@ -43,7 +43,10 @@ thread_local! {
 fn config_of(input: &Input) -> Option<Rc<SourceConfig>> {
     CONFIGS.with_borrow_mut(|configs| {
         let text = input.reader.to_string();
-        configs.entry(text).or_insert_with_key(|text| config::from_json(text).ok().map(Rc::new)).clone()
+        configs
+            .entry(text)
+            .or_insert_with_key(|text| tesson::config::from_json(text).ok().map(Rc::new))
+            .clone()
     })
 }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson::Error;
-use tesson::deserializer::transform::{
-    Draw, Input, InputValues, OpenTransform, Output, OutputValues, Transform,
+use tesson_core::{
+    Draw, Input, InputValues, OpenTransform, Options, Output, OutputValues, Scratch, Section, Transform,
+    Value,
 };
-use tesson::deserializer::{Options, Scratch, Section, Value};
 
 /// Pixels of the largest picture that is decoded.
 const MOST_PIXELS: usize = 1 << 16;

@@ -1,7 +1,7 @@
 //! Corpora as datasets that TFDS prepared: the descriptions lie in `data/`, the shards are made here.
 
-use tesson::records::{ArrayRecordOptions, ArrayRecordWriter, TfRecordWriter};
-use tesson::tfds::example::{Value, write};
+use tesson_convert::records::{ArrayRecordOptions, ArrayRecordWriter, TfRecordWriter};
+use tesson_formats::example::{Value, write};
 
 /// The folder with the description of the dataset in TFRecord files.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/prepared");

@@ -1,7 +1,7 @@
 //! Files of records from outside: read in every way, with the same answer or the same complaint.
 
-use tesson::deserializer::{InMemory, ResourceId};
-use tesson::records::{End, Fault, RecordFile, RecordKind, Records, Want};
+use tesson_convert::records::{End, Fault, RecordFile, RecordKind, Records, Want};
+use tesson_core::{InMemory, ResourceId};
 
 /// The distance from one block header of an ArrayRecord file to the next.
 const BLOCK: usize = 1 << 16;

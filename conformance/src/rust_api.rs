@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use tesson::{
-    Demand, Layout, Minibatch, ResumeState, SampleValues, Samples, Source, SourceConfig, StreamBatch, config,
+    Demand, Layout, Minibatch, ResumeState, SampleValues, Samples, Source, SourceConfig, StreamBatch,
 };
 
 use crate::reader::{error, one_by_one};
@@ -25,13 +25,13 @@ impl RustApi {
     }
 
     fn open_source(&self) -> Result<Source, tesson::Error> {
-        Source::open(&self.lower()?)
+        tesson::open(&self.lower()?)
     }
 
     fn lower(&self) -> Result<SourceConfig, tesson::Error> {
-        let tree = config::json::parse(&Value::from(self.config.clone()).to_string())?;
+        let tree = tesson_config::json::parse(&Value::from(self.config.clone()).to_string())?;
         let registry = user::registry();
-        let mut config = config::lower(config::json::source_section(&tree), &registry)?;
+        let mut config = tesson_config::lower(tesson_config::json::source_section(&tree), &registry)?;
         config.resolve_paths(&self.dir, &registry)?;
         Ok(config)
     }

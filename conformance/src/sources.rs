@@ -3,8 +3,8 @@
 //! or an error.
 
 use serde_json::{Value, json};
+use tesson::OpenOptions;
 use tesson::store::MemoryStore;
-use tesson::{Source, config};
 
 use crate::corpus::Delivered;
 use crate::{parts, speech};
@@ -230,9 +230,9 @@ fn read_in_two_ways(input: &Input) -> Option<usize> {
     reader["maxSweeps"] = 1.into();
     reader["threads"] = 1.into();
     reader["memoryLimit"] = "64MB".into();
-    let config = config::from_json(&reader.to_string()).ok()?;
+    let config = tesson::config::from_json(&reader.to_string()).ok()?;
     let read = |samples: u64| {
-        let mut source = Source::open_in(&config, &store).ok()?;
+        let mut source = OpenOptions::in_store(&store).open(&config).ok()?;
         let mut found: Vec<Delivered> = Vec::new();
         while let Some(minibatch) = source.next_minibatch(samples).ok()? {
             found.push(Delivered::of(&minibatch));

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::{env, fs, process, thread};
 
-use tesson::convert::{self, ConvertError, Csv, Form, JsonLines, Sequences, Svm, TableOptions};
-use tesson::files::Existing;
+use tesson::store::Stores;
+use tesson_convert::{ConvertError, Csv, Form, JsonLines, Sequences, Svm, TableOptions};
+use tesson_engine::atomic_file::Existing;
 
 /// A table, its first byte choosing the kind and options.
 pub fn table_convert(bytes: &[u8]) {
@@ -28,17 +29,17 @@ fn convert_and_verify(choice: u8, input: &Path, output: &Path) {
     options.key = bit(5).then(|| "1".into());
     let open = || -> Result<Box<dyn Sequences>, ConvertError> {
         Ok(match choice & 3 {
-            0 => Box::new(JsonLines::open(&tesson::store::Stores::local(), input, &options)?),
-            1 => Box::new(Svm::open(&tesson::store::Stores::local(), input, &options, bit(6))?),
-            _ => Box::new(Csv::open(&tesson::store::Stores::local(), input, &options)?),
+            0 => Box::new(JsonLines::open(&Stores::local(), input, &options)?),
+            1 => Box::new(Svm::open(&Stores::local(), input, &options, bit(6))?),
+            _ => Box::new(Csv::open(&Stores::local(), input, &options)?),
         })
     };
     let form = if bit(7) { Form::Text } else { Form::Binary { chunk_bytes: 100 } };
     let Ok(mut table) = open() else { return };
-    let Ok(written) = convert::write(&mut *table, output, Existing::Replace, form, &mut |_| ()) else {
+    let Ok(written) = tesson_convert::write(&mut *table, output, Existing::Replace, form, &mut |_| ()) else {
         return;
     };
     let mut again = open().expect("it has been read before");
-    let same = convert::verify(&mut *again, output, form, &written, &mut |_| ());
+    let same = tesson::convert::verify(&mut *again, output, form, &written, &mut |_| ());
     same.expect("what was written is what was read");
 }

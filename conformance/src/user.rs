@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tesson::deserializer::{
+use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
+use tesson_core::{
     Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
     Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,
     ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, StreamMismatch,
     StreamingDecoder, Values,
 };
-use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
 
 /// The formats that cases name: those that come with Tesson, and the cases' own.
 pub fn registry() -> Registry {

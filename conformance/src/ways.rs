@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use tesson::Source;
 use tesson::store::Store;
+use tesson::{OpenOptions, Source};
 
 use crate::corpus::{
     self, ARCHIVES, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
@@ -215,7 +215,7 @@ pub fn corpus_store() -> Arc<dyn Store> {
 
 /// A source of the corpus.
 pub fn open(options: &str, store: &dyn Store) -> Source {
-    Source::open_in(&config(options), store).expect("the data are right")
+    OpenOptions::in_store(store).open(&config(options)).expect("the data are right")
 }
 
 /// An order with an end of the data: after `sweeps` sweeps, unless it has its own.

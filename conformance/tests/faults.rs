@@ -4,10 +4,11 @@
 
 use std::path::Path;
 
-use tesson::errors::CtfFault;
 use tesson::store::MemoryStore;
-use tesson::{DataError, DataErrorKind as Kind, Error, Key, Source, config};
+use tesson::{DataError, Error, Key, OpenOptions, Source};
 use tesson_conformance::{binary, corpus};
+use tesson_core::DataErrorKind as Kind;
+use tesson_formats::ctf::CtfFault;
 
 const FILE: &str = "train.ctf";
 
@@ -32,8 +33,8 @@ fn with(
             "A": {{"alias": "a", "dim": 2, "format": "dense"}}, "S": {{"alias": "s", "dim": 5, "format": "sparse"}}}}}}],
             "randomize": false, "maxSweeps": 1}}"#
     );
-    let config = config::from_json(&text).expect("the test's configuration is right");
-    read(&mut Source::open_in(&config, &MemoryStore::new().with(FILE, bytes.to_vec()))?)
+    let config = tesson::config::from_json(&text).expect("the test's configuration is right");
+    read(&mut OpenOptions::in_store(&MemoryStore::new().with(FILE, bytes.to_vec())).open(&config)?)
 }
 
 fn fault(options: &str, bytes: &[u8]) -> DataError {
@@ -147,8 +148,8 @@ fn the_fault_that_spends_the_budget_says_how_large_it_was() {
 fn a_missing_file_is_told_with_its_name() {
     let text = r#"{"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "nowhere.ctf",
         "input": {"A": {"dim": 2, "format": "dense"}}}]}"#;
-    let config = config::from_json(text).expect("the test's configuration is right");
-    match Source::open_in(&config, &MemoryStore::new()) {
+    let config = tesson::config::from_json(text).expect("the test's configuration is right");
+    match OpenOptions::in_store(&MemoryStore::new()).open(&config) {
         Err(Error::Store(e)) => assert_eq!(&*e.file, Path::new("nowhere.ctf")),
         other => panic!("{:?}", other.err()),
     }
@@ -163,8 +164,8 @@ fn checked(files: &[&[u8]]) -> Vec<String> {
         r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {names:?}}}],
         "randomize": false, "maxSweeps": 1}}"#
     );
-    let config = config::from_json(&text).expect("the test's configuration is right");
-    let mut source = Source::open_in(&config, &store).expect("the headers are right");
+    let config = tesson::config::from_json(&text).expect("the test's configuration is right");
+    let mut source = OpenOptions::in_store(&store).open(&config).expect("the headers are right");
     let mut found = Vec::new();
     let checked = source.check(&mut |error, _| found.push(error.to_string())).expect("they can be read");
     let sequences = 240 * files.len() as u64;

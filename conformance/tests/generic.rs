@@ -10,16 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Trial};
-use tesson::convert::{
-    self, ConvertError, Corpus, Form, Sequence, SequenceData, Sequences, StreamSpec, Written,
-};
-use tesson::files::Existing;
 use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{self, Delivered, Entries, TRUNCATED, config, dawdling, rest};
 use tesson_conformance::ways::{
     DRAWS_OF_CNTK, LITTLE_MEMORY, ORDERS, PICTURE_ORDERS, PREPARED_ORDERS, SPEECH_ORDERS, WAYS, all_keys,
     busy, corpus_store, ending, keys, label, open, plainly, sorted,
 };
+use tesson_convert::{ConvertError, Corpus, Form, Sequence, SequenceData, Sequences, StreamSpec, Written};
+use tesson_engine::atomic_file::Existing;
 
 /// A statement about the corpus read in one way.
 type Check = fn(&str);
@@ -192,12 +190,13 @@ impl Sequences for ByMinibatch {
 /// Writes sequences in chunks of `chunk_bytes` bytes; returns the summary and the file.
 fn written(folder: &Path, input: &mut dyn Sequences, chunk_bytes: u64) -> (Written, Vec<u8>) {
     let file = folder.join("out.cbf");
-    let written = convert::write(input, &file, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());
+    let written =
+        tesson_convert::write(input, &file, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());
     (written.expect("the data are right"), fs::read(file).unwrap())
 }
 
 fn one_pass_writes_what_minibatches_hold(way: &str) {
-    let corpus = |source: Source, element: Element| source.into_sequences(move |_| element);
+    let corpus = |source: Source, element: Element| Corpus::new(source, move |_| element);
     let folder = folder(&format!("written/{}", label(way)));
     let way = ending(way, 1);
     for (chunk_bytes, element) in [(1, Element::F32), (3000, Element::F64), (1 << 20, Element::F32)] {
@@ -288,7 +287,7 @@ fn a_fresh_process_resumes(order: &str) {
     let expected = in_another_process(&folder, &text, None, 30);
     let mut config = config(&options);
     config.resolve_paths(&folder, &tesson::registry()).unwrap();
-    let mut source = Source::open(&config).unwrap();
+    let mut source = tesson::open(&config).unwrap();
     let mut behind = 0;
     while source.next_minibatch(30).unwrap().is_some() {
         behind += 1;

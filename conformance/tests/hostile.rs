@@ -7,7 +7,8 @@ mod counting;
 
 use counting::{alone, peak};
 use proptest::prelude::*;
-use tesson::{Error, Source, config, store::MemoryStore};
+use tesson::store::MemoryStore;
+use tesson::{Error, OpenOptions};
 use tesson_conformance::{binary, corpus, entry, prepared, speech};
 
 /// The memory limit of sources in these tests.
@@ -24,8 +25,8 @@ fn read(store: &MemoryStore, rules: &str, randomize: bool, streams: &str) -> Res
             "maxSweeps": 2, "threads": 2, "memoryLimit": {LIMIT}, "randomize": {randomize}}}"#,
         corpus::FILE
     );
-    let config = config::from_json(&text)?;
-    let mut source = Source::open_in(&config, store)?;
+    let config = tesson::config::from_json(&text)?;
+    let mut source = OpenOptions::in_store(store).open(&config)?;
     let mut n = 0;
     while let Some(minibatch) = source.next_minibatch(16)? {
         n += minibatch.n_sequences();
@@ -174,8 +175,9 @@ fn hostile_sizes_of_states_allocate_nothing() {
 /// The binary state after a minibatch.
 fn corpus_state() -> Vec<u8> {
     let store = corpus::store(&corpus::text(&[1, 2, 3]));
-    let mut source =
-        Source::open_in(&corpus::config(r#""randomize": true"#), &*store).expect("the data are right");
+    let mut source = OpenOptions::in_store(&*store)
+        .open(&corpus::config(r#""randomize": true"#))
+        .expect("the data are right");
     source.next_minibatch(2).expect("the data are right");
     source.state().to_bytes()
 }
@@ -261,7 +263,7 @@ fn check_orders(store: &MemoryStore, deserializer: &str) -> Vec<Result<usize, St
             r#"{{"deserializers": [{deserializer}],
                 "maxSweeps": 2, "threads": 2, "memoryLimit": {LIMIT}, "randomize": {randomize}}}"#
         );
-        let mut source = Source::open_in(&config::from_json(&text)?, store)?;
+        let mut source = OpenOptions::in_store(store).open(&tesson::config::from_json(&text)?)?;
         let mut n = 0;
         while let Some(minibatch) = source.next_minibatch(16)? {
             n += minibatch.n_sequences();
@@ -383,7 +385,8 @@ fn read_picture(store: &MemoryStore, options: &str) -> Result<(), String> {
             "input": {{"x": {{"transforms": [{{"type": "Scale", "width": 2, "height": 2, "channels": 3}}]}},
                 "y": {{"labelDim": 1}}}}}}], "maxSweeps": 1, "memoryLimit": {LIMIT}, "threads": 1}}"#
     );
-    let read = || Source::open_in(&config::from_json(&text)?, store)?.next_minibatch(1).map(drop);
+    let read =
+        || OpenOptions::in_store(store).open(&tesson::config::from_json(&text)?)?.next_minibatch(1).map(drop);
     let (answer, most) = peak(read);
     assert!(most <= LIMIT + BESIDE, "{most} bytes");
     answer.map_err(|e| e.to_string())

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use tesson::config::{json, lower};
-use tesson::deserializer::user::{self, ChunkSource, UserError};
-use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
 use tesson::store::MemoryStore;
-use tesson::{Element, ResumeState, Shape, Source, StreamInfo};
+use tesson::{Element, OpenOptions, ResumeState, Shape, Source, StreamInfo};
+use tesson_config::{json, lower};
 use tesson_conformance::corpus;
+use tesson_core::{Data, Keys, Offsets, StreamColumn, Value, Values};
+use tesson_formats::user;
+use tesson_formats::user::{ChunkSource, UserError};
 
 const CTF: &str = r#""type": "CNTKTextFormatDeserializer""#;
 const DENSE: &str = r#""x": {"dim": 2, "format": "dense"}"#;
@@ -37,7 +38,7 @@ fn prepared(options: &str) -> String {
 
 fn source(options: &str) -> Source {
     let store = corpus::store(&corpus::text(&corpus::lengths()));
-    Source::open_in(&corpus::config(options), &*store).unwrap_or_else(|e| panic!("{options}: {e}"))
+    OpenOptions::in_store(&*store).open(&corpus::config(options)).unwrap_or_else(|e| panic!("{options}: {e}"))
 }
 
 /// The hash of everything that changes values, as a state has it.
@@ -173,7 +174,7 @@ fn frames_keep_their_identity() {
     let text = format!(
         r#"{{"frameMode": true, "deserializers": [{{{CTF}, "file": "f", "input": {{"x": {{"dim": 1, "format": "dense"}}}}}}]}}"#
     );
-    let source = Source::open_in(&tesson::config::from_json(&text).unwrap(), &store).unwrap();
+    let source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&text).unwrap()).unwrap();
     assert_eq!(hash(&source), "f19e6abf632c19c0");
     // The hash of the data themselves.
     assert_eq!(source.state().to_json()["corpus"], "bfba74f06be11c24");
@@ -227,7 +228,7 @@ fn custom_deserializers_keep_their_identity() {
         let Value::Section(section) = &mut deserializers[0] else { unreachable!("written above") };
         section.push("instance", user::instance(Arc::new(Custom(identity))));
         let config = lower(&tree, &tesson::registry().with(&user::FORMAT)).unwrap();
-        let source = Source::open_in(&config, &MemoryStore::new()).unwrap();
+        let source = OpenOptions::in_store(&MemoryStore::new()).open(&config).unwrap();
         assert_eq!(hash(&source), expected, "{identity} {composable}");
     }
 }

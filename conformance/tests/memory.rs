@@ -10,18 +10,15 @@ use std::sync::Arc;
 
 use counting::{alone, peak};
 use tesson::config::Transforms;
-use tesson::convert::{self, Form};
-use tesson::deserializer::Scratch;
-use tesson::deserializer::transform::{
-    Draw, Input, InputValues, Output, OutputValues, SampleType, Transform,
-};
-use tesson::deserializer::user::UserError;
-use tesson::files::Existing;
-use tesson::store::MemoryStore;
-use tesson::tfds::example::{Value, write};
-use tesson::tfds::{DatasetWriter, ExampleBatch, ExampleValue, OnDamage, Reader, ReaderLimits};
-use tesson::{Shape, Source, config, tfds};
+use tesson::store::{MemoryStore, Stores};
+use tesson::{OpenOptions, Shape, Source};
 use tesson_conformance::prepared;
+use tesson_convert::{Corpus, Form};
+use tesson_core::{Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform};
+use tesson_engine::atomic_file::Existing;
+use tesson_formats::example::{Value, Value as ExampleValue, write};
+use tesson_formats::user::UserError;
+use tesson_prepared::{DatasetWriter, ExampleBatch, OnDamage, Reader, ReaderLimits};
 
 /// A format: the file that is made of rows of text, and the deserializer that reads it.
 struct Format {
@@ -52,11 +49,16 @@ fn in_binary(file: &Path) -> String {
 /// Converts a text to the binary format, in chunks of `chunk_bytes` bytes.
 fn binary(file: &Path, chunk_bytes: u64) -> PathBuf {
     let json = format!(r#"{{"deserializers": [{}], "randomize": false, "maxSweeps": 1}}"#, text(file));
-    let source = Source::open(&config::from_json(&json).expect("the configuration is right"));
-    let mut corpus = source.expect("the text is right").into_sequences(|stream| stream.element);
+    let source = tesson::open(&tesson::config::from_json(&json).expect("the configuration is right"));
+    let mut corpus = Corpus::new(source.expect("the text is right"), |stream| stream.element);
     let output = file.with_extension("cbf");
-    let written =
-        convert::write(&mut corpus, &output, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());
+    let written = tesson_convert::write(
+        &mut corpus,
+        &output,
+        Existing::Replace,
+        Form::Binary { chunk_bytes },
+        &mut |_| (),
+    );
     written.expect("the folder for temporary files can be written");
     output
 }
@@ -65,7 +67,7 @@ fn binary(file: &Path, chunk_bytes: u64) -> PathBuf {
 fn prepare(file: &Path) -> PathBuf {
     let text = std::fs::read_to_string(file).expect("the text was written");
     let rows: Vec<&str> = text.lines().collect();
-    let lengths = tfds::info::rounded_lengths(rows.len() as u64, 4);
+    let lengths = tesson_tfds::info::rounded_lengths(rows.len() as u64, 4);
     let folder = file.with_extension("prepared");
     std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     let put = |name: String, bytes: Vec<u8>| {
@@ -131,10 +133,10 @@ fn peak_of(test: &str, format: &Format, order: &str, limit: usize) -> usize {
         r#"{{"deserializers": [{}], {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#,
         (format.deserializer)(&(format.make)(&file))
     );
-    let config = config::from_json(&json).expect("the configuration is right");
+    let config = tesson::config::from_json(&json).expect("the configuration is right");
     drop(text);
     let (seen, peak) = peak(|| {
-        let mut source = Source::open(&config).expect("the limit is enough");
+        let mut source = tesson::open(&config).expect("the limit is enough");
         let mut seen = 0;
         while let Some(minibatch) = source.next_minibatch(64).expect("the data are right") {
             seen += minibatch.n_sequences();
@@ -192,9 +194,9 @@ fn peak_of_held(
             "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": {dim}, "format": "dense"}}}}}}],
             {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
     );
-    let config = config::from_json(&json).expect("the configuration is right");
+    let config = tesson::config::from_json(&json).expect("the configuration is right");
     peak(|| {
-        let mut source = Source::open_in(&config, &store).map_err(|e| e.to_string())?;
+        let mut source = OpenOptions::in_store(&store).open(&config).map_err(|e| e.to_string())?;
         read_all(&mut source, size, n_held)
     })
 }
@@ -313,9 +315,9 @@ fn many_short_joined_sequences_wait_in_slots_within_the_limit() {
                 part("x"),
                 part("y")
             );
-            let config = config::from_json(&json).expect("the configuration is right");
+            let config = tesson::config::from_json(&json).expect("the configuration is right");
             let (seen, peak) = peak(|| {
-                let mut source = Source::open_in(&config, &store).expect("the limit is enough");
+                let mut source = OpenOptions::in_store(&store).open(&config).expect("the limit is enough");
                 read_all(&mut source, size, 0)
             });
             assert_eq!(seen, Ok(n), "{order}, {size}");
@@ -341,18 +343,19 @@ fn a_binary_file_of_many_streams_is_read_within_the_limit() {
             "randomize": false, "maxSweeps": 1}}"#,
         inputs.join(", ")
     );
-    let source = Source::open(&config::from_json(&json).expect("the configuration is right"));
-    let mut corpus = source.expect("the text is right").into_sequences(|stream| stream.element);
+    let source = tesson::open(&tesson::config::from_json(&json).expect("the configuration is right"));
+    let mut corpus = Corpus::new(source.expect("the text is right"), |stream| stream.element);
     let form = Form::Binary { chunk_bytes: 1 << 20 };
-    convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ()).expect("the data are right");
+    tesson_convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ())
+        .expect("the data are right");
     drop(corpus);
     let json = format!(
         r#"{{"deserializers": [{}], "randomize": false, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#,
         in_binary(&output)
     );
-    let config = config::from_json(&json).expect("the configuration is right");
+    let config = tesson::config::from_json(&json).expect("the configuration is right");
     let (seen, peak) = peak(|| {
-        let mut source = Source::open(&config).expect("the limit is enough");
+        let mut source = tesson::open(&config).expect("the limit is enough");
         let mut seen = 0;
         while let Some(minibatch) = source.next_minibatch(2).expect("the data are right") {
             seen += minibatch.n_sequences();
@@ -431,9 +434,15 @@ fn what_transforms_make_is_within_the_limit() {
                 "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 2500, "format": "dense"}}}}}}],
                 {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
         );
-        let mut config = config::from_json(&json).expect("the configuration is right");
+        let mut config = tesson::config::from_json(&json).expect("the configuration is right");
         config.transforms = Transforms::of("s", [Arc::new(TenTimes) as Arc<dyn Transform>]);
-        peak(|| read_all(&mut Source::open_in(&config, &store).expect("the limit is enough"), size, n_held))
+        peak(|| {
+            read_all(
+                &mut OpenOptions::in_store(&store).open(&config).expect("the limit is enough"),
+                size,
+                n_held,
+            )
+        })
     };
     for order in WIDE_ORDERS {
         for (size, n_held) in [(8, 1), (24, 1), (40, 1), (64, 1), (100, 0), (112, 0)] {
@@ -456,8 +465,8 @@ fn open_wide(rows: &str, dim: usize, limit: usize) -> Source {
             "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": {dim}, "format": "dense"}}}}}}],
             "randomize": false, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
     );
-    let config = config::from_json(&json).expect("the configuration is right");
-    Source::open_in(&config, &store).expect("the limit is enough")
+    let config = tesson::config::from_json(&json).expect("the configuration is right");
+    OpenOptions::in_store(&store).open(&config).expect("the limit is enough")
 }
 
 #[test]
@@ -467,9 +476,9 @@ fn short_rows_of_wide_streams_are_converted_and_checked_within_the_limit() {
     let rows: String = (0..400).map(|i| format!("{i} |x 1 |s 5\n")).collect();
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory-wide.cbf");
     let ((), peak) = peak(|| {
-        let mut corpus = open_wide(&rows, 25_000, limit).into_sequences(|stream| stream.element);
+        let mut corpus = Corpus::new(open_wide(&rows, 25_000, limit), |stream| stream.element);
         let form = Form::Binary { chunk_bytes: 1 << 20 };
-        convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ())
+        tesson_convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ())
             .expect("the data are right");
         let checked = open_wide(&rows, 25_000, limit).check(&mut |_, _| ()).expect("the data are right");
         assert_eq!((checked.sequences, checked.faults), (400, 0));
@@ -486,9 +495,10 @@ fn converting_and_checking_refuse_a_sequence_that_decoding_makes_too_large() {
     let rows = "1 |x 1 |s 5\n2 |x 1 |s 5\n";
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory-too-wide.cbf");
     let ((), peak) = peak(|| {
-        let mut corpus = open_wide(rows, 10_000_000, limit).into_sequences(|stream| stream.element);
+        let mut corpus = Corpus::new(open_wide(rows, 10_000_000, limit), |stream| stream.element);
         let form = Form::Binary { chunk_bytes: 1 << 20 };
-        let written = convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ()).map(|_| ());
+        let written =
+            tesson_convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ()).map(|_| ());
         let checked = open_wide(rows, 10_000_000, limit).check(&mut |_, _| ()).map(|_| ());
         let errors = [written.expect_err("40 MB").to_string(), checked.expect_err("40 MB").to_string()];
         for e in errors {
@@ -542,9 +552,9 @@ fn a_pass_over_large_chunks_reads_their_bytes_once() {
             r#"{{"deserializers": [{}], {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": "{limit}MiB"}}"#,
             in_binary(&cbf)
         );
-        let config = config::from_json(&json).expect("the configuration is right");
+        let config = tesson::config::from_json(&json).expect("the configuration is right");
         let ((seen, read), peak) = peak(|| {
-            let mut source = Source::open(&config).expect("the limit is enough");
+            let mut source = tesson::open(&config).expect("the limit is enough");
             let mut seen = 0;
             while let Some(minibatch) = source.next_minibatch(256).expect("the data are right") {
                 seen += minibatch.n_sequences();
@@ -568,10 +578,10 @@ fn peak_of_files(n: usize, order: &str) -> usize {
             "input": {{"x": {{"dim": 1, "format": "dense"}}}}}}],
             {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": "64MiB"}}"#
     );
-    let config = config::from_json(&json).expect("the configuration is right");
+    let config = tesson::config::from_json(&json).expect("the configuration is right");
     drop((files, json));
     let (seen, peak) = peak(|| {
-        let mut source = Source::open_in(&config, &store).expect("the limit is enough");
+        let mut source = OpenOptions::in_store(&store).open(&config).expect("the limit is enough");
         let mut seen = 0;
         while let Some(minibatch) = source.next_minibatch(64).expect("the data are right") {
             seen += minibatch.n_sequences();
@@ -602,8 +612,8 @@ fn texts(test: &str, sizes: impl Iterator<Item = usize>) -> PathBuf {
     let text = format!(r#"{{"text": {}}}"#, class("text_feature.Text", "{}"));
     let features = class("features_dict.FeaturesDict", &text);
     let features = features.parse().expect("it is JSON");
-    let mut new = tfds::NewDataset::new("texts", tfds::Version([1, 0, 0]), features);
-    new.splits = vec![tfds::NewSplit::new("train", Some(3))];
+    let mut new = tesson_prepared::NewDataset::new("texts", tesson_tfds::info::Version([1, 0, 0]), features);
+    new.splits = vec![tesson_prepared::NewSplit::new("train", Some(3))];
     let mut writer = DatasetWriter::open(&folder, new).expect("the folder can be written");
     for size in sizes {
         let text = vec![b'x'; size];
@@ -621,24 +631,22 @@ fn prepared_datasets_are_read_within_the_limit_whatever_their_shards() {
         let folder = texts(test, std::iter::repeat_n(size, n));
         for threads in [1, 2, 4] {
             let (seen, peak) = peak(|| {
-                let dataset = Arc::new(
-                    tfds::open(&tesson::store::Stores::local(), &folder).expect("the dataset is right"),
+                let dataset =
+                    Arc::new(tesson_prepared::open(&Stores::local(), &folder).expect("the dataset is right"));
+                let reading = tesson_tfds::reading::Reading::of(
+                    tesson_tfds::split::Selection::parse("train").expect("it is a split"),
                 );
-                let reading = tfds::Reading::of(tfds::Selection::parse("train").expect("it is a split"));
-                let plan = tfds::Plan::new(&dataset, &reading, &mut || 1).expect("the dataset is right");
-                let features = tfds::features_of(&tesson::store::Stores::local(), &dataset)
+                let plan = tesson_tfds::reading::Plan::new(&dataset, &reading, &mut || 1)
                     .expect("the dataset is right");
-                let schema = tfds::features::Schema::new(&features, &tfds::features::Selection::default());
+                let features =
+                    tesson_prepared::features_of(&Stores::local(), &dataset).expect("the dataset is right");
+                let schema = tesson_tfds::features::Schema::new(
+                    &features,
+                    &tesson_tfds::features::Selection::default(),
+                );
                 let schema = Arc::new(schema.expect("the dataset is right"));
                 let means = ReaderLimits { threads, memory_limit: limit };
-                let reader = Reader::with(
-                    &tesson::store::Stores::local(),
-                    dataset,
-                    plan,
-                    schema,
-                    OnDamage::Fail,
-                    means,
-                );
+                let reader = Reader::with(&Stores::local(), dataset, plan, schema, OnDamage::Fail, means);
                 let mut reader = reader.expect("the files are there");
                 let mut rows = ExampleBatch::new(reader.schema());
                 let mut seen = 0;

@@ -6,7 +6,7 @@ mod counting;
 
 use counting::{alone, calls, total};
 use tesson::store::MemoryStore;
-use tesson::{Source, config};
+use tesson::{OpenOptions, Source};
 
 const WIDTH: usize = 300;
 const HEIGHT: usize = 200;
@@ -39,8 +39,9 @@ fn warmed_up(lines: usize, file: Vec<u8>, transforms: &str, size: u64) -> Source
             "input": {{"x": {{"transforms": {transforms}}}, "y": {{"labelDim": 1}}}}}}],
             "threads": 1, "prefetch": false, "randomize": true}}"#
     );
-    let mut source =
-        Source::open_in(&config::from_json(&text).expect("it is right"), &store).expect("it opens");
+    let mut source = OpenOptions::in_store(&store)
+        .open(&tesson::config::from_json(&text).expect("it is right"))
+        .expect("it opens");
     read(&mut source, WARM_UP, size);
     source
 }
@@ -111,7 +112,8 @@ fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, 
         path.display()
     );
     let of_minibatches = |size: u64| {
-        let mut source = Source::open(&config::from_json(&text).expect("it is right")).expect("it opens");
+        let mut source =
+            tesson::open(&tesson::config::from_json(&text).expect("it is right")).expect("it opens");
         read(&mut source, (before / size) as usize, size);
         // A block may come back too late to be used for the next one: that happens once, not in all of these.
         let windows: Vec<(usize, usize)> =

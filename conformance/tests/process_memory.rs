@@ -3,8 +3,8 @@
 //! The test is alone in its binary, since it measures the process.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+use tesson::OpenOptions;
 use tesson::store::MemoryStore;
-use tesson::{Source, config};
 
 /// A size of the process, in bytes: `VmRSS` now, `VmHWM` the most so far.
 fn size_of_process(name: &str) -> u64 {
@@ -28,8 +28,8 @@ fn sequences_of_several_wide_samples_leave_the_process_near_the_limit() {
                 "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 100000, "format": "dense"}}}}}}],
                 {order}"randomize": false, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
         );
-        let config = config::from_json(&json).expect("the configuration is right");
-        let mut source = Source::open_in(&config, &store).expect("the limit is enough");
+        let config = tesson::config::from_json(&json).expect("the configuration is right");
+        let mut source = OpenOptions::in_store(&store).open(&config).expect("the limit is enough");
         let mut seen = 0;
         while let Some(minibatch) = source.next_minibatch(4).expect("the data are right") {
             seen += minibatch.streams()[0].n_samples();

@@ -15,7 +15,8 @@ use tesson_conformance::tfds::{
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> = cases("tfds").into_iter().flat_map(of_case).collect();
-    trials.push(Trial::test("tfds/_data/deserializer", deserializers));
+    trials.push(Trial::test("tfds/_data/deserializer", || deserializers(false)));
+    trials.push(Trial::test("tfds/_data/deserializer/memory", || deserializers(true)));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -41,11 +42,12 @@ fn of_case(CaseFolder { name, path }: CaseFolder) -> Vec<Trial> {
 }
 
 /// Every recorded dataset, in all formats, as a deserializer.
-fn deserializers() -> Result<(), Failed> {
+fn deserializers(in_memory: bool) -> Result<(), Failed> {
     let mut compared = 0;
     let data = areas("tfds").into_iter().map(|area| area.join("_data")).filter(|data| data.is_dir());
     for dataset in data.map(|data| datasets(&data)).collect::<Result<Vec<_>, _>>()?.concat() {
-        compared += check_deserializer(&dataset).map_err(|what| format!("{}: {what}", dataset.display()))?;
+        compared += check_deserializer(&dataset, in_memory)
+            .map_err(|what| format!("{}: {what}", dataset.display()))?;
     }
     if compared > 1000 { Ok(()) } else { Err(format!("only {compared} values").into()) }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tesson::config::Transforms;
-use tesson::deserializer::transform::{Transform, TransformFormat};
-use tesson::{Error, Shape, Source, SourceConfig};
+use tesson::{Error, OpenOptions, Shape, Source, SourceConfig};
 use tesson_conformance::corpus::{self, Delivered, TRUNCATED, dawdling, rest};
 use tesson_conformance::marked::Marked;
 use tesson_conformance::ways::WAYS;
+use tesson_core::{Transform, TransformFormat};
 
 fn config(options: &str, marks: &[u64]) -> SourceConfig {
     let mut config = corpus::config(options);
@@ -20,7 +20,7 @@ fn config(options: &str, marks: &[u64]) -> SourceConfig {
 
 fn open(options: &str, marks: &[u64]) -> Source {
     let store = dawdling(corpus::store(&corpus::text(&corpus::lengths())), 3);
-    Source::open_in(&config(options, marks), &store).expect("the data are right")
+    OpenOptions::in_store(&store).open(&config(options, marks)).expect("the data are right")
 }
 
 const ORDERS: &[&str] = &[
@@ -122,7 +122,7 @@ fn shapes_are_known_before_data_and_those_that_do_not_fit_are_refused() {
     assert_eq!(open(ORDERS[0], &[1, 2]).streams()[0].shape, Shape::new([4]));
     let error = |config: &SourceConfig| {
         let store = corpus::store(&corpus::text(&[1]));
-        Source::open_in(config, &*store).err().map(|e| e.to_string()).unwrap_or_default()
+        OpenOptions::in_store(&*store).open(config).err().map(|e| e.to_string()).unwrap_or_default()
     };
     let found = error(&config(ORDERS[0], &[0; 10]));
     assert_eq!(found, "transforms.x: `marked`: found float32 11, expected one dimension of at most 10");
@@ -137,7 +137,7 @@ fn shapes_are_known_before_data_and_those_that_do_not_fit_are_refused() {
 fn an_error_of_a_transform_says_where() {
     let store = corpus::store("7 |x 1 2 |y 1:1\n8 |x 1234 2 |y 1:1\n");
     let config = config(r#""randomize": false, "maxSweeps": 1"#, &[1]);
-    let mut source = Source::open_in(&config, &*store).unwrap();
+    let mut source = OpenOptions::in_store(&*store).open(&config).unwrap();
     assert_eq!(source.next_minibatch(1).unwrap().unwrap().n_sequences(), 1);
     let error = source.next_minibatch(1).unwrap_err().to_string();
     assert_eq!(

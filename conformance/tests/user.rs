@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tesson::config::{json, lower};
-use tesson::deserializer::user::{self, ChunkSource, UserError};
-use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
 use tesson::store::MemoryStore;
-use tesson::{DataErrorKind, Demand, Element, Error, ResumeState, Shape, Source, StreamInfo};
+use tesson::{Demand, Element, Error, OpenOptions, ResumeState, Shape, Source, StreamInfo};
+use tesson_config::{json, lower};
 use tesson_conformance::corpus::{self, Delivered, rest};
+use tesson_core::{Data, DataErrorKind, Keys, Offsets, StreamColumn, Value, Values};
+use tesson_formats::user;
+use tesson_formats::user::{ChunkSource, UserError};
 
 const ORDERS: &[&str] = &[
     r#""randomize": false"#,
@@ -32,11 +33,9 @@ struct Twin {
 
 impl Twin {
     fn new() -> Twin {
-        let mut source = Source::open_in(
-            &corpus::config(r#""randomize": false"#),
-            &*corpus::store(&corpus::text(&corpus::lengths())),
-        )
-        .expect("the text is right");
+        let mut source = OpenOptions::in_store(&*corpus::store(&corpus::text(&corpus::lengths())))
+            .open(&corpus::config(r#""randomize": false"#))
+            .expect("the text is right");
         let index = source.indexed().expect("the text is right").index.clone();
         let chunks = (0..index.n_chunks())
             .map(|c| index.chunk(c))
@@ -155,7 +154,9 @@ fn joined(first: usize, options: &str) -> Source {
     deserializers.push(Value::Section(labels.into_iter().collect()));
     deserializers.rotate_left(first);
     let config = lower(&tree, &tesson::registry().with(&user::FORMAT)).expect("both are right");
-    Source::open_in(&config, &*corpus::store(&corpus::text(&corpus::lengths()))).expect("both are right")
+    OpenOptions::in_store(&*corpus::store(&corpus::text(&corpus::lengths())))
+        .open(&config)
+        .expect("both are right")
 }
 
 #[test]
@@ -196,14 +197,19 @@ fn open(source: Arc<dyn ChunkSource>, options: &str) -> Result<Source, Error> {
     let Value::Section(section) = &mut deserializers[0] else { unreachable!("written above") };
     section.0.push(("instance".into(), user::instance(source)));
     let config = lower(&tree, &tesson::registry().with(&user::FORMAT))?;
-    Source::open_in(&config, &MemoryStore::new())
+    OpenOptions::in_store(&MemoryStore::new()).open(&config)
 }
 
 /// The minibatches of the text format.
 fn expected(order: &str, samples: u64, workers: u64, rank: u64) -> Vec<Delivered> {
     let config = corpus::config(&format!(r#"{order}, "maxSweeps": 2"#));
     let store = corpus::store(&corpus::text(&corpus::lengths()));
-    rest(&mut Source::open_in(&config, &*store).expect("the text is right"), samples, workers, rank)
+    rest(
+        &mut OpenOptions::in_store(&*store).open(&config).expect("the text is right"),
+        samples,
+        workers,
+        rank,
+    )
 }
 
 #[test]

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::{env, fs};
 
-use tesson::config::{json, lower};
-use tesson::deserializer::user::{ChunkSource, UserDeserializer, UserError};
-use tesson::deserializer::{
+use tesson::{ConfigError, Element, Error, SourceConfig, StoreError, StreamInfo};
+use tesson_config::{json, lower};
+use tesson_core::{
     Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
     StreamColumn, Values,
 };
-use tesson::{ConfigError, Element, Error, Source, SourceConfig, StoreError, StreamInfo};
+use tesson_formats::user::{ChunkSource, UserDeserializer, UserError};
 
 /// Lines in a chunk, the unit of shuffling and of sharing among workers.
 const LINES: usize = 16;
@@ -103,7 +103,7 @@ fn configured(file: &str, deserializers: &str) -> Result<SourceConfig, Error> {
 
 fn main() -> Result<(), Error> {
     let file = env::args().nth(1).unwrap_or_else(|| "README.md".into());
-    let mut source = Source::open(&configured(&file, "")?)?;
+    let mut source = tesson::open(&configured(&file, "")?)?;
     while let Some(minibatch) = source.next_minibatch(256)? {
         let letters = minibatch.stream("letters").expect("the one stream");
         println!("{} lines, {} words", minibatch.n_sequences(), letters.n_samples());
@@ -114,7 +114,7 @@ fn main() -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tesson::Samples;
+    use tesson::{Samples, Source};
 
     const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
 
@@ -124,7 +124,7 @@ mod tests {
         let pixels = r#"{"features": {"dim": 64, "format": "dense"}}"#;
         let beside =
             format!(r#", {{"type": "CNTKTextFormatDeserializer", "file": {digits:?}, "input": {pixels}}}"#);
-        let mut source = Source::open(&configured(TEXT, &beside).unwrap()).unwrap();
+        let mut source = tesson::open(&configured(TEXT, &beside).unwrap()).unwrap();
         let (text, rows) = (fs::read_to_string(TEXT).unwrap(), fs::read_to_string(digits).unwrap());
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let mut n = 0;
@@ -154,14 +154,15 @@ mod tests {
             }
             keys
         };
-        let mut keys = words_of(&mut Source::open(&config).unwrap(), 0);
-        let mut source = Source::open(&config).unwrap();
+        let mut keys = words_of(&mut tesson::open(&config).unwrap(), 0);
+        let mut source = tesson::open(&config).unwrap();
         source.next(tesson::Demand { samples: 100, workers: 2, rank: 1 }).unwrap();
-        let mut resumed = Source::resume(&config, source.state()).unwrap();
+        let mut resumed = tesson::open(&config).unwrap();
+        resumed.restore(source.state()).unwrap();
         let rest = words_of(&mut source, 1);
         assert_eq!(words_of(&mut resumed, 1), rest);
 
-        keys.extend(words_of(&mut Source::open(&config).unwrap(), 1));
+        keys.extend(words_of(&mut tesson::open(&config).unwrap(), 1));
         keys.sort_by_key(|key| key.parse::<usize>().unwrap());
         let text = fs::read_to_string(file).unwrap();
         let lines = text.lines().filter(|line| !line.trim().is_empty()).count();

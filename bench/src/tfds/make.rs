@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tesson::tfds::{DatasetWriter, ExampleValue, NewDataset, NewSplit, Version};
+use tesson_formats::example::Value as ExampleValue;
+use tesson_prepared::{DatasetWriter, NewDataset, NewSplit};
+use tesson_tfds::info::Version;
 
 use super::Answer;
 use crate::corpus::Random;

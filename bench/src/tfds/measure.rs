@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tesson::records::{End, RecordKind, Records, RecordsFile};
-use tesson::tfds::example::Span;
-use tesson::tfds::features::{Batch, Decoder, Limits, Schema, Selection};
-use tesson::tfds::{ExampleBatch, OnDamage, Plan, Reader, ReaderLimits, Reading, pictures};
+use tesson::store::Stores;
+use tesson_convert::records::{End, RecordKind, Records, RecordsFile};
+use tesson_formats::example::Span;
+use tesson_image::decode as pictures;
+use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits};
+use tesson_tfds::features::{Batch, Decoder, Limits, Schema, Selection};
+use tesson_tfds::reading::{Plan, Reading};
 
 use super::Answer;
 use super::make::{Content, HEIGHT, WIDTH, directory};
@@ -112,12 +115,7 @@ fn shards(folder: &Path) -> Answer<Vec<PathBuf>> {
 }
 
 fn open_shard(path: &Path) -> Answer<RecordsFile> {
-    Ok(RecordsFile::open(
-        &tesson::store::Stores::local(),
-        path,
-        RecordKind::TfRecord,
-        tesson::DEFAULT_MEMORY_LIMIT,
-    )?)
+    Ok(RecordsFile::open(&Stores::local(), path, RecordKind::TfRecord, tesson_engine::DEFAULT_MEMORY_LIMIT)?)
 }
 
 /// All records, in memory.
@@ -174,10 +172,8 @@ fn spans(block: &Records) -> impl Iterator<Item = Span> {
 }
 
 fn schema(folder: &Path, raw: &[&str]) -> Answer<Arc<Schema>> {
-    let features = tesson::tfds::features_of(
-        &tesson::store::Stores::local(),
-        &tesson::tfds::open(&tesson::store::Stores::local(), folder)?,
-    )?;
+    let features =
+        tesson_prepared::features_of(&Stores::local(), &tesson_prepared::open(&Stores::local(), folder)?)?;
     let raw = raw.iter().map(|name| (*name).to_owned()).collect();
     Ok(Arc::new(Schema::new(&features, &Selection { features: None, raw })?))
 }
@@ -211,7 +207,7 @@ fn decode_pictures(folder: &Path, blocks: &[Records]) -> Answer<u64> {
     for block in blocks {
         batch.clear();
         decoder.decode(block.bytes(), spans(block), &mut batch).map_err(|e| e.error)?;
-        let tesson::tfds::features::Data::Strings { bytes, ends } = &batch.columns[column].data else {
+        let tesson_tfds::features::Data::Strings { bytes, ends } = &batch.columns[column].data else {
             return Err("files are bytes".into());
         };
         let mut from = 0;
@@ -225,18 +221,11 @@ fn decode_pictures(folder: &Path, blocks: &[Records]) -> Answer<u64> {
 }
 
 fn open(folder: &Path, threads: usize) -> Answer<Reader> {
-    let dataset = Arc::new(tesson::tfds::open(&tesson::store::Stores::local(), folder)?);
-    let reading = Reading::of(tesson::tfds::Selection::parse("train")?);
-    let plan = Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?;
+    let dataset = Arc::new(tesson_prepared::open(&Stores::local(), folder)?);
+    let reading = Reading::of(tesson_tfds::split::Selection::parse("train")?);
+    let plan = Plan::new(&dataset, &reading, &mut tesson_prepared::random_seed)?;
     let means = ReaderLimits { threads, ..ReaderLimits::default() };
-    Ok(Reader::with(
-        &tesson::store::Stores::local(),
-        dataset,
-        plan,
-        schema(folder, &[])?,
-        OnDamage::Fail,
-        means,
-    )?)
+    Ok(Reader::with(&Stores::local(), dataset, plan, schema(folder, &[])?, OnDamage::Fail, means)?)
 }
 
 /// Examples of a batch.

@@ -3,8 +3,10 @@
 use std::num::NonZeroU64;
 use std::time::Instant;
 
-use tesson::tfds::info::rounded_lengths;
-use tesson::tfds::{Dataset, DatasetInfo, Op, Plan, Reading, Selection, Stream};
+use tesson_plan::Stream;
+use tesson_tfds::info::{Dataset, DatasetInfo, rounded_lengths};
+use tesson_tfds::reading::{Op, Plan, Reading};
+use tesson_tfds::split::Selection;
 
 use super::Answer;
 use crate::report;
@@ -53,5 +55,5 @@ fn stream(buffer: Option<u64>) -> Answer<Stream> {
     let mut reading = Reading::of(Selection::parse("train")?);
     let buffer = buffer.and_then(NonZeroU64::new);
     reading.ops.extend(buffer.map(|buffer_size| Op::Shuffle { buffer_size, seed: Some(1), reshuffle: true }));
-    Ok(Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?.stream()?)
+    Ok(Plan::new(&dataset, &reading, &mut tesson_prepared::random_seed)?.stream()?)
 }

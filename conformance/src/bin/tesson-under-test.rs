@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use tesson::deserializer::Section;
 use tesson::{ConfigError, Registry};
 use tesson_cli::Extensions;
+use tesson_core::Section;
 
 struct Cases;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use tesson::store::{MemoryStore, Stores};
-use tesson::tfds::{Op, ReadConfig, Reading, Selection};
+use tesson_tfds::read_config::ReadConfig;
+use tesson_tfds::reading::{Op, Reading};
+use tesson_tfds::split::Selection;
 
 /// A query of a dataset.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, ExampleBatch, OnDamage, Plan, Reader, Reading};
-use tesson::{Samples, Source, config};
+use tesson::config::{Limit, Randomize};
+use tesson::data::Tfds;
+use tesson::store::{MemoryStore, Stores};
+use tesson::{OpenOptions, Samples};
+use tesson_prepared::{ExampleBatch, OnDamage, Reader};
+use tesson_tfds::features::{Schema, Selection, node};
+use tesson_tfds::reading::{Plan, Reading};
+
+use super::case::{copied, in_memory};
 
 /// The version directories below a folder.
 ///
@@ -26,23 +32,30 @@ pub fn datasets(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Reads the split `train` as a deserializer and as a stream of examples and compares all dense streams; how many values.
+/// Reads the split `train` as a deserializer, of copies in memory if so, and as a stream of examples of the files, and compares
+/// all dense streams; how many values.
 ///
 /// # Errors
 /// The first sequence that differs, and whatever reading says.
-pub fn check_deserializer(folder: &Path) -> Result<usize, String> {
+pub fn check_deserializer(folder: &Path, is_in_memory: bool) -> Result<usize, String> {
     let examples = match examples(folder) {
         Ok(examples) => examples,
         // Some datasets are recorded because of their faults.
         Err(tesson::Error::Data(_)) => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };
-    let json = format!(
-        r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": {folder:?}, "split": "train"}}],
-            "randomize": false, "maxSweeps": 1}}"#
-    );
-    let config = config::from_json(&json).map_err(|e| e.to_string())?;
-    let mut source = match Source::open(&config) {
+    let (name, options) = match is_in_memory {
+        true => {
+            let memory = copied(folder, MemoryStore::new()).map_err(|e| e.to_string())?;
+            let stores = Stores::local().with("memory", Arc::new(memory));
+            (in_memory(folder), OpenOptions::in_store(&stores))
+        }
+        false => (folder.to_path_buf(), OpenOptions::default()),
+    };
+    let data = Tfds::new(name.to_string_lossy()).split("train");
+    let mut config = tesson::config::of(data).map_err(|e| e.to_string())?;
+    (config.order.randomize, config.minibatches.limit) = (Randomize::Off, Limit::Sweeps(1));
+    let mut source = match options.open(&config) {
         Ok(source) => source,
         Err(error) if error.to_string().contains("no feature of the dataset has numbers") => return Ok(0),
         Err(error) => return Err(error.to_string()),
@@ -80,15 +93,15 @@ pub fn check_deserializer(folder: &Path) -> Result<usize, String> {
 
 /// All examples in the order of the files, in their JSON form.
 fn examples(folder: &Path) -> Result<Vec<Value>, tesson::Error> {
-    let dataset = Arc::new(tfds::open(&tesson::store::Stores::local(), folder)?);
-    let mut reading = Reading::of(tfds::Selection::parse("train")?);
+    let dataset = Arc::new(tesson_prepared::open(&Stores::local(), folder)?);
+    let mut reading = Reading::of(tesson_tfds::split::Selection::parse("train")?);
     reading.config.set("interleave_cycle_length", &1.into())?;
     let plan = Plan::new(&dataset, &reading, &mut || 0)?;
     let schema = Arc::new(Schema::new(
-        &tfds::features_of(&tesson::store::Stores::local(), &dataset)?,
+        &tesson_prepared::features_of(&Stores::local(), &dataset)?,
         &Selection::default(),
     )?);
-    let mut reader = Reader::new(&tesson::store::Stores::local(), dataset, plan, schema, OnDamage::Fail)?;
+    let mut reader = Reader::new(&Stores::local(), dataset, plan, schema, OnDamage::Fail)?;
     let mut rows = ExampleBatch::new(reader.schema());
     reader.read(usize::MAX >> 1, &mut rows)?;
     Ok((0..rows.len()).map(|row| node(&rows.batch.value(reader.schema(), row))).collect())

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of};
+use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of};
+use tesson_tfds::features::{Schema, Selection, node};
 
 use super::answer::error;
 use super::{Answers, Case, dataset, expected, plan};

@@ -2,7 +2,7 @@
 //! of workers.
 
 use tesson::Demand;
-use tesson::tfds::{Stream, StreamState};
+use tesson_plan::{Stream, StreamState};
 
 use super::rust_api::{dataset, plan};
 use super::{Case, Query};

@@ -1,8 +1,10 @@
 //! Cases through the Rust API.
 
 use serde_json::{Value, json};
-use tesson::tfds::info::{DatasetInfo, rounded_lengths};
-use tesson::tfds::{self, Dataset, Ids, Plan, Selection, file_instructions};
+use tesson_tfds::ids::Ids;
+use tesson_tfds::info::{Dataset, DatasetInfo, rounded_lengths};
+use tesson_tfds::reading::Plan;
+use tesson_tfds::split::{Selection, file_instructions};
 
 use super::answer::{Answers, error, ids_line};
 use super::resume::ahead;
@@ -27,10 +29,13 @@ pub fn answers(case: &Case) -> Answers {
 pub fn dataset(case: &Case) -> Result<Dataset, String> {
     match case.source()? {
         Source::Fake(fake) => fake_dataset(&fake),
-        Source::Directories(dirs) => tfds::open_all(&case.store(), &dirs, None).map_err(|e| e.to_string()),
+        Source::Directories(dirs) => {
+            tesson_prepared::open_all(&case.store(), &dirs, None).map_err(|e| e.to_string())
+        }
         Source::Named { data_dir, name } => {
-            let found = tfds::find(&case.store(), &name, &[data_dir]).map_err(|e| e.to_string())?;
-            tfds::open(&case.store(), found).map_err(|e| e.to_string())
+            let found =
+                tesson_prepared::find(&case.store(), &name, &[data_dir]).map_err(|e| e.to_string())?;
+            tesson_prepared::open(&case.store(), found).map_err(|e| e.to_string())
         }
     }
 }
@@ -113,7 +118,7 @@ fn instructions(case: &Case) -> Result<Answers, String> {
 fn of_split(split: &Value, dataset: &Dataset) -> Result<Vec<Value>, String> {
     let planned = || file_instructions(&Selection::from_json(split)?.resolve(dataset)?, dataset);
     let plan = planned().map_err(|e: tesson::ConfigError| e.to_string())?;
-    let file = |f: &tfds::FileInstruction| {
+    let file = |f: &tesson_tfds::split::FileInstruction| {
         json!({"filename": f.shard(dataset).file, "skip": f.skip, "take": f.take,
             "examples_in_shard": f.examples_in_shard})
     };
@@ -122,7 +127,7 @@ fn of_split(split: &Value, dataset: &Dataset) -> Result<Vec<Value>, String> {
 
 fn resolve(case: &Case) -> Result<Value, String> {
     let Source::Named { data_dir, name } = case.source()? else { return Err("nothing to resolve".into()) };
-    let found = tfds::find(&case.store(), &name, &[&data_dir]).map_err(|e| e.to_string())?;
+    let found = tesson_prepared::find(&case.store(), &name, &[&data_dir]).map_err(|e| e.to_string())?;
     let below = found.strip_prefix(&data_dir).map_err(|e| e.to_string())?;
     Ok(json!({"resolved": below.to_string_lossy()}))
 }
@@ -136,5 +141,5 @@ fn info(case: &Case) -> Result<Value, String> {
         described["labels"] = json!({});
         return Ok(described);
     }
-    tfds::describe(&case.store(), &dataset).map_err(|e| e.to_string())
+    tesson_prepared::describe(&case.store(), &dataset).map_err(|e| e.to_string())
 }

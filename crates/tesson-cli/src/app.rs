@@ -66,7 +66,7 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
     let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');
     if kind != InputKind::Dataset
         && !data::exists(&path)
-        && !tesson::files::is_pattern(&path.to_string_lossy())
+        && !tesson_engine::file_patterns::is_pattern(&path.to_string_lossy())
         && !may_be_several
     {
         return missing(command, &path, given);
@@ -118,7 +118,7 @@ fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Fai
 fn run(command: &mut Command, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     use InputKind::{Dataset, Records};
 
-    tesson::kernels::from_environment().map_err(|e| Failure::Tesson(e.into()))?;
+    tesson_engine::kernels_from_environment().map_err(|e| Failure::Tesson(e.into()))?;
     interrupt::outlive_large_files().map_err(|e| Failure::File(format!("signals cannot be caught: {e}")))?;
     let kind = command.common().input.kind;
     match (command, kind) {

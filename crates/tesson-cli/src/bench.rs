@@ -126,7 +126,7 @@ impl Figures {
             ("waited", format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled))),
         ];
         if self.plain_jpegs > 0 {
-            pairs.push(("slow", tesson::kernels::jpeg_decoding().to_string()));
+            pairs.push(("slow", tesson_image::jpeg_decoding().to_string()));
         }
         out.answer(&json, &pairs)
     }

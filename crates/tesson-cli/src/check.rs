@@ -1,8 +1,7 @@
 //! `tesson check`: every byte looked at, every fault listed.
 
 use tesson::config::Randomize;
-use tesson::{Checked, Severity};
-use tesson::{Error, SourceConfig};
+use tesson::{Checked, Error, OpenOptions, Purpose, Severity, SourceConfig};
 
 use crate::args::CheckArgs;
 use crate::extensions::Extensions;
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
 fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
-    let opened = tesson::Source::open_to_check(config);
+    let opened = OpenOptions::to(Purpose::Check).open(config);
     if let Ok(source) = &opened {
         // Samples of another size are among the faults to be listed.
         input::expect_streams(source, &args.common.input, false)?;

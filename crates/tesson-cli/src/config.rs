@@ -1,6 +1,7 @@
 //! `tesson config`: the resolved configuration.
 
-use tesson::config::{Loaded, json, toml};
+use tesson::config::Loaded;
+use tesson_config::{json, toml};
 
 use crate::args::{ConfigArgs, Form};
 use crate::extensions::Extensions;

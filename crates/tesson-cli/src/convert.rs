@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tesson::Element;
-use tesson::config::{Randomize, SourceConfig, bytes};
-use tesson::convert::{
-    self, ConvertError, Csv, Form, JsonLines, LabelForm, Sequences, StreamColumns, StreamSpec, Svm,
-    TableOptions, Written,
+use tesson::config::Randomize;
+use tesson_config::{SourceConfig, bytes};
+use tesson_convert::{
+    ConvertError, Corpus, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm, TableOptions,
+    Written,
 };
-use tesson::plan::Limit;
+use tesson_formats::mlf::write::LabelForm;
+use tesson_plan::Limit;
 
 use crate::args::ConvertArgs;
 use crate::extensions::Extensions;
@@ -47,10 +49,12 @@ pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Out
     let form = form(args, kind, &opened)?;
     let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.common.input.input]).cloned().collect();
     let existing = args.existing();
-    convert::check_output(&args.output, &inputs, existing)?;
+    tesson_convert::check_output(&args.output, &inputs, existing)?;
     let written = {
         let progress = Progress::bytes("converting", opened.bytes);
-        convert::write(&mut *opened.sequences, &args.output, existing, form, &mut |read| progress.at(read))?
+        tesson_convert::write(&mut *opened.sequences, &args.output, existing, form, &mut |read| {
+            progress.at(read)
+        })?
     };
     if args.verify {
         // The first reading is closed, so that the second has the memory to itself.
@@ -58,7 +62,7 @@ pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Out
         let mut again = open(args, kind, extensions)?;
         let progress = Progress::bytes("verifying", again.bytes);
         let report = &mut |read| progress.at(read);
-        convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
+        tesson::convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
     }
     show(args, form, &written, out)
 }
@@ -202,7 +206,7 @@ fn corpus(args: &ConvertArgs, kind: OutputKind, extensions: &dyn Extensions) -> 
     };
     let element = config.defaults.precision;
     let files = source.files().map(Path::to_path_buf).collect();
-    let corpus = source.into_sequences(|stream| match &doubles {
+    let corpus = Corpus::new(source, |stream| match &doubles {
         Some(names) if !names.contains(&stream.name) => Element::F32,
         _ => element,
     });
@@ -216,7 +220,8 @@ fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<S
         Some("double") => config.defaults.precision = Element::F64,
         Some(_) => config.defaults.precision = Element::F32,
         None if args.common.input.kind == InputKind::Binary => {
-            let all = convert::binary_elements(&data::stores(), &input::files(&args.common.input)?[0])?;
+            let all =
+                tesson_convert::binary_elements(&data::stores(), &input::files(&args.common.input)?[0])?;
             let doubles: Vec<String> =
                 all.into_iter().filter(|(_, e)| *e == Element::F64).map(|(name, _)| name).collect();
             if !doubles.is_empty() && config.defaults.precision == Element::F32 {

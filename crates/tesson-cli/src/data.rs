@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use tesson::store::{self, Entry, Store, Stores};
+use tesson::store::{Entry, Store, Stores};
 
 use crate::failure::Failure;
 
@@ -34,7 +34,7 @@ pub(crate) fn size(path: &Path) -> Result<u64, Failure> {
 
 /// The first bytes of a regular file; nothing of what cannot be read, which is reported when it is opened.
 pub(crate) fn beginning(path: &Path, most: usize) -> Vec<u8> {
-    store::beginning(&stores(), path, most)
+    tesson_engine::store::beginning(&stores(), path, most)
 }
 
 /// A file to be read from its beginning.

@@ -31,7 +31,7 @@ impl<F: Fn(Level, String) + 'static> Subscriber for Listener<F> {
         let mut text = Text::default();
         event.record(&mut text);
         let text = text.message + &text.fields;
-        (self.take)(*event.metadata().level(), tesson::errors::readable(&text).into_owned());
+        (self.take)(*event.metadata().level(), tesson_core::readable(&text).into_owned());
     }
 
     // Spans are not enabled; all of them are the same to us.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tesson::deserializer::Section;
 use tesson::{ConfigError, Registry};
+use tesson_core::Section;
 
 /// The additions of a program to the command that it embeds.
 pub trait Extensions {

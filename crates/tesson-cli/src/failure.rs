@@ -56,7 +56,7 @@ impl Failure {
 
     /// A file of the command's own that cannot be read or written.
     pub(crate) fn file(path: &Path, e: io::Error) -> Failure {
-        Failure::Tesson(tesson::files::unreadable(&data::stores(), path, e).into())
+        Failure::Tesson(tesson_engine::store::unreadable(&data::stores(), path, e).into())
     }
 }
 

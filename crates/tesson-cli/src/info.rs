@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tesson::config::Randomize;
-use tesson::deserializer::{Index, LeftOut};
-use tesson::plan::{Bucketing, Limit, PlanSpec};
 use tesson::{Demand, JoinReport, Key, Layout, PartReport, Source, SourceConfig, StreamInfo};
+use tesson_core::{Index, LeftOut};
+use tesson_plan::{Bucketing, Limit, PlanSpec};
 
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;

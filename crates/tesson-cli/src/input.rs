@@ -3,14 +3,13 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use tesson::config::reader::{Reader, check_before_modules};
-use tesson::config::{
-    Choices, ConfigSpan, Loaded, Name, SourceConfig, assignment, bytes, load as load_config, lower, nearest,
-    set_value,
-};
-use tesson::deserializer::{FoundStream, Section, Value};
-use tesson::plan::Limit;
-use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Registry, Source};
+use tesson::config::{Choices, Loaded, load as load_config};
+use tesson::{ConfigError, Error, OpenOptions, Purpose, Registry, Source};
+use tesson_config::reader::{Reader, check_before_modules};
+use tesson_config::{SourceConfig, assignment, bytes, lower, set_value};
+use tesson_core::{ConfigSpan, FoundStream, Name, Section, Value, nearest};
+use tesson_engine::DEFAULT_MEMORY_LIMIT;
+use tesson_plan::Limit;
 
 use crate::args::{Common, InputArgs, OrderArgs};
 use crate::extensions::Extensions;
@@ -170,7 +169,7 @@ fn assignments(input: &InputArgs) -> Result<Vec<(String, Value)>, Failure> {
 /// Opens a source, with a spinner meanwhile.
 pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
-    let source = Source::open(config).map_err(|e| explained(e, input))?;
+    let source = tesson::open(config).map_err(|e| explained(e, input))?;
     expect_streams(&source, input, true)?;
     Ok(source)
 }
@@ -178,7 +177,7 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
 /// Opens an input for a conversion, which need not be a source of minibatches.
 pub(crate) fn open_to_convert(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
-    Source::open_to_convert(config).map_err(|e| explained(e, input))
+    OpenOptions::to(Purpose::Conversion).open(config).map_err(|e| explained(e, input))
 }
 
 /// An error of opening in terms of the command line: a file beside the configuration, a limit.
@@ -257,7 +256,7 @@ fn reader(deserializer: &str, file: &Path, streams: Section) -> Result<Section, 
 
 /// The files that match the input, at least one; a pattern may match several.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<PathBuf>, Failure> {
-    Ok(tesson::files::matching(&data::stores(), utf8(&input.input)?, "file")?)
+    Ok(tesson_engine::file_patterns::matching(&data::stores(), utf8(&input.input)?, "file")?)
 }
 
 fn utf8(path: &Path) -> Result<&str, Failure> {
@@ -451,7 +450,7 @@ fn whole(n: u64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tesson::config::json;
+    use tesson_config::json;
 
     fn check(given: &str, expected: &str) {
         let (name, stream) = stream(given).unwrap();

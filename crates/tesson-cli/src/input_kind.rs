@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tesson::records::RecordKind;
+use tesson_convert::records::RecordKind;
 
 use crate::data;
 use crate::failure::Failure;

@@ -15,7 +15,7 @@ pub(crate) fn remove_unfinished_files() -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in &mut signals {
-            tesson::files::remove_unfinished();
+            tesson_engine::atomic_file::remove_unfinished();
             // It ends the process; if it could not, the next signal would try again.
             let _ = emulate_default_handler(signal);
         }

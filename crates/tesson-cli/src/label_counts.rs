@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tesson::config::Randomize;
-use tesson::plan::Limit;
-use tesson::{Samples, Source, SourceConfig};
+use tesson::{OpenOptions, Purpose, Samples, SourceConfig};
+use tesson_plan::Limit;
 
 use crate::failure::Failure;
 use crate::output::count;
@@ -30,7 +30,7 @@ impl LabelCounts {
         labels.order.randomize = Randomize::Off;
         labels.minibatches.limit = Limit::Sweeps(1);
         let _progress = Progress::spinner("counting labels");
-        let mut source = Source::open_to_convert(&labels)?;
+        let mut source = OpenOptions::to(Purpose::Conversion).open(&labels)?;
         let info = source.streams()[0].clone();
         let mut frames = vec![0; info.shape.len()];
         while let Some(minibatch) = source.next_minibatch(MINIBATCH)? {

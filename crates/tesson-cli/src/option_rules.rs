@@ -475,7 +475,8 @@ mod tests {
 
     #[test]
     fn help_agrees_with_the_option_tables() {
-        use tesson::config::{OptionDefault, OptionKind, READER_OPTIONS};
+        use tesson_config::READER_OPTIONS;
+        use tesson_core::{OptionDefault, OptionKind};
 
         let mut cli = Cli::try_parse_from(["tesson", "read", "x.ctf"]).expect("an input is enough");
         let read = Cli::command().find_subcommand("read").expect("declared").clone();

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use tesson::deserializer::Index;
-use tesson::{BatchPlan, Planned, TruncatedPlan};
+use tesson_core::Index;
+use tesson_engine::TruncatedPlan;
+use tesson_plan::{BatchPlan, Planned};
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;

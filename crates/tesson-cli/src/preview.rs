@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use tesson::config::Value;
-use tesson::pictures::encode_png;
-use tesson::tfds::pictures::Depth;
 use tesson::{Minibatch, SampleValues, Samples, SourceConfig, StreamBatch};
+use tesson_image::decode::Depth;
+use tesson_image::encode::png as encode_png;
 
 use crate::failure::Failure;
 
@@ -53,7 +53,7 @@ pub(crate) fn write(path: &Path, minibatch: &Minibatch, config: &SourceConfig) -
     let sheet = Sheet::of(&pictures, &labels);
     let file = encode_png(&sheet.pixels, [sheet.height, sheet.width, 3], Depth::Eight)
         .map_err(|what| Failure::Usage(format!("--preview {}: {what}", path.display())))?;
-    tesson::files::replace(path, &file).map_err(|e| Failure::file(path, e))
+    tesson_engine::atomic_file::write(path, &file).map_err(|e| Failure::file(path, e))
 }
 
 /// The class of each sample of a stream, if all samples have one entry.

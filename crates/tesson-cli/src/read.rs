@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use tesson::config::Randomize;
-use tesson::plan::Limit;
 use tesson::{Minibatch, ResumeState, Source, SourceConfig};
+use tesson_plan::Limit;
 
 use crate::args::ReadArgs;
 use crate::extensions::Extensions;

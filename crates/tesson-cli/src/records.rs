@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use tesson::Severity;
-use tesson::convert;
-use tesson::records::{
-    self, ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
+use tesson::{DataError, Error, Severity};
+
+use tesson_convert::records::{
+    ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
 };
-use tesson::{DataError, Error};
 
 use crate::args::{ConvertArgs, IndexArgs, InputArgs};
 use crate::data;
@@ -37,7 +36,7 @@ pub(crate) fn check(files: &[RecordsFile], most: u64, out: &mut Output) -> Resul
     for file in files {
         let _progress = Progress::spinner("checking");
         let mut list = |error: &DataError| listed.push(error, Severity::Fault);
-        let checked = records::check(file, &mut list, &mut |_| {})?;
+        let checked = tesson_convert::records::check(file, &mut list, &mut |_| {})?;
         sum.records += checked.records;
         sum.bytes += checked.bytes;
         sum.faults += checked.faults;
@@ -111,9 +110,9 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
     let limit = memory_limit(&args.common.input)?;
     let input = RecordsFile::open(&data::stores(), path, from, limit)?;
     let existing = args.existing();
-    convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
+    tesson_convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
     let written = Progress::during("converting", || {
-        records::convert(&input, &args.output, existing, form, &mut |_| {})
+        tesson_convert::records::convert(&input, &args.output, existing, form, &mut |_| {})
     })?;
     if args.verify {
         let _progress = Progress::spinner("verifying");
@@ -121,7 +120,7 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
             RecordForm::TfRecord => RecordKind::TfRecord,
             RecordForm::ArrayRecord(_) => RecordKind::ArrayRecord,
         };
-        records::verify(
+        tesson_convert::records::verify(
             &input,
             &RecordsFile::open(&data::stores(), &args.output, kind, limit)?,
             &mut |_| {},

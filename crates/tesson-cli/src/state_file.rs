@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// Loads the state in the file of `--state`. `read` returns it, or the reason why the JSON is not a state.
 pub(crate) fn load<T>(path: &Path, read: impl FnOnce(Value) -> Result<T, String>) -> Result<T, Failure> {
-    let text = tesson::files::read_text(&data::stores(), path).map_err(tesson::Error::from)?;
+    let text = tesson_engine::store::read_text(&data::stores(), path).map_err(tesson::Error::from)?;
     let json = serde_json::from_str(&text).map_err(|e| format!("it is no JSON ({e})"));
     json.and_then(read).map_err(|what| {
         let expected = "expected a file that `--save-state` wrote";
@@ -34,5 +34,6 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 
 /// Writes a state so that the file holds the old state or the new one, never half of one.
 pub(crate) fn save(path: &Path, state: &Value) -> Result<(), Failure> {
-    tesson::files::replace(path, format!("{state}\n").as_bytes()).map_err(|e| Failure::file(path, e))
+    tesson_engine::atomic_file::write(path, format!("{state}\n").as_bytes())
+        .map_err(|e| Failure::file(path, e))
 }

@@ -139,11 +139,16 @@ pub struct SourceConfig {
 
 impl SourceConfig {
     /// A source of these deserializers with the default of everything else, as [`READER_OPTIONS`] has it.
-    pub fn new(deserializers: Vec<DeserializerConfig>) -> SourceConfig {
+    /// `registry` has the transforms that they may name.
+    ///
+    /// # Errors
+    /// Options of the deserializers that decide for the source, such as a `precision` that is none.
+    pub fn new(
+        deserializers: Vec<DeserializerConfig>,
+        registry: &Registry,
+    ) -> Result<SourceConfig, ConfigError> {
         let nothing = Section::default();
-        let defaults = Options::new(&READER_OPTIONS, &nothing, "")
-            .and_then(|options| lower::resolve(&options, Vec::new(), &Registry::default()));
-        SourceConfig { deserializers, ..defaults.expect("the table's defaults are right") }
+        lower::resolve(&Options::new(&READER_OPTIONS, &nothing, "")?, deserializers, registry)
     }
 
     /// What the reader decides for its deserializers.

@@ -30,8 +30,7 @@ pub struct Corpus {
 
 impl Corpus {
     /// The sequences of a source that reads its data once, in order. `element` returns the type in which each stream
-    /// is written. The façade's `Source::into_sequences` calls this.
-    #[doc(hidden)]
+    /// is written.
     pub fn new(source: Source, element: impl Fn(&StreamInfo) -> Element) -> Corpus {
         let spec = |info: &StreamInfo| StreamSpec {
             name: info.name.clone(),

@@ -39,6 +39,54 @@ impl Value {
     }
 }
 
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Value {
+        Value::Bool(truth)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(whole: i32) -> Value {
+        Value::Whole(whole.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(whole: u64) -> Value {
+        Value::Whole(whole.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Real(number)
+    }
+}
+
+impl From<Section> for Value {
+    fn from(section: Section) -> Value {
+        Value::Section(section)
+    }
+}
+
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Value {
+        Value::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
 /// Named values in the order they were written. Names are looked up without regard to case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section(pub Vec<(Name, Value)>);

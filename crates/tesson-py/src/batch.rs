@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tesson::{BatchKeys, Minibatch, ResumeState, pairing};
+use tesson::{BatchKeys, Minibatch, ResumeState};
 
 use crate::stream_data::{StreamArrays, StreamParts};
 use crate::{errors, state};
@@ -70,7 +70,7 @@ impl Batch {
     fn check_paired(&self, py: Python<'_>, numbers: Vec<usize>) -> PyResult<()> {
         let stream = |number: usize| self.streams.get(number).map(StreamArrays::name_and_lengths);
         let streams: Vec<_> = numbers.into_iter().filter_map(stream).collect();
-        pairing::check_lengths(&self.keys, &streams).map_err(|e| errors::unpaired(py, &e))
+        tesson_engine::pairing::check_lengths(&self.keys, &streams).map_err(|e| errors::unpaired(py, &e))
     }
 
     /// What the minibatch is made of, for pickles: streams, keys, whether a sweep ends, and the state after it.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tesson::Error;
-use tesson::deserializer::user::UserError;
+use tesson_formats::user::UserError;
 
 use crate::errors::misuse;
 

@@ -3,11 +3,9 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use tesson::ConfigError;
-use tesson::Registry;
-use tesson::config::Choices;
-use tesson::config::{OptionDefault, OptionKind, Section, Value};
-use tesson::deserializer::OptionTable;
+use tesson::config::{Choices, Section, Value};
+use tesson::{ConfigError, Registry};
+use tesson_core::{OptionDefault, OptionKind, OptionTable};
 
 use crate::calls::Owner;
 use crate::mapping::{self, Entries};
@@ -37,7 +35,7 @@ fn section_of(entries: Entries<'_>, owner: Owner, levels: usize) -> PyResult<Sec
 
 /// The formats of Rust, and deserializers of the user's own.
 pub(crate) fn registry() -> Registry {
-    tesson::registry().with(&tesson::deserializer::user::FORMAT)
+    tesson::registry().with(&tesson_formats::user::FORMAT)
 }
 
 /// Whether a user's code is part of a configuration.
@@ -122,14 +120,14 @@ pub(crate) fn load_reader(
     let loaded = tesson::config::load(config, &choices).map_err(|e| errors::raise(py, e))?;
     let reader = loaded.reader(section).map_err(|e| errors::raise(py, e))?;
     check_places(&reader.section).map_err(|e| errors::raise(py, e))?;
-    let options = tesson::config::json::section_to_json(&reader.section).to_string();
+    let options = tesson_config::json::section_to_json(&reader.section).to_string();
     let base_dir = loaded.base_dir(&reader).map(str::to_owned);
     Ok((options, base_dir, reader.complaints()))
 }
 
 /// Refuses what can be refused with its place: a dictionary, as which the section goes on, knows none.
 fn check_places(section: &Section) -> Result<(), ConfigError> {
-    match tesson::config::lower(section, &registry()).map_err(|e| e.located_in(section)) {
+    match tesson_config::lower(section, &registry()).map_err(|e| e.located_in(section)) {
         // A type may be one that a module registers.
         Err(e) if e.at.is_some() && !e.path.ends_with(".type") => Err(e),
         _ => Ok(()),
@@ -154,13 +152,13 @@ pub(crate) fn resolve_config(
 /// The name among these that a misspelt one was probably meant to be.
 #[pyfunction]
 pub(crate) fn nearest_name(name: &str, among: Vec<String>) -> Option<String> {
-    tesson::config::nearest(name, among.iter().map(String::as_str)).map(str::to_owned)
+    tesson_core::nearest(name, among.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Whether CNTK's configurations name this module beside types of its own: no Python module registers types under it.
 #[pyfunction]
 pub(crate) fn is_cntk_module(module: &str) -> bool {
-    tesson::config::reader::is_cntk_module(module)
+    tesson_config::reader::is_cntk_module(module)
 }
 
 /// The options of a type of deserializer, or of the source itself for the empty name: for each its name, kind, default
@@ -168,7 +166,7 @@ pub(crate) fn is_cntk_module(module: &str) -> bool {
 #[pyfunction]
 pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
     let table = if name.is_empty() {
-        &tesson::config::READER_OPTIONS
+        &tesson_config::READER_OPTIONS
     } else {
         registry().find(name, "").map_err(|e| errors::raise(py, e))?.options
     };
@@ -236,7 +234,7 @@ impl Schedule {
     /// A schedule such as `128*2:1024`.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Schedule> {
-        tesson::config::schedule::parse(text).map(Schedule).map_err(|e| errors::raise(py, e))
+        tesson_config::schedule::parse(text).map(Schedule).map_err(|e| errors::raise(py, e))
     }
 
     /// The size in an epoch, counted from 0.

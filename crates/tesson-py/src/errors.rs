@@ -3,9 +3,8 @@
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use tesson::Error;
-use tesson::pairing::PairingError;
-use tesson::{ConfigError, DataError, Key, ResumeError, StoreError, UsageError};
+use tesson::{ConfigError, DataError, Error, Key, ResumeError, StoreError, UsageError};
+use tesson_engine::pairing::PairingError;
 
 use crate::calls::Raised;
 

@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use tesson::plan::Global;
+use tesson_plan::Global;
 
 /// The order of one sweep.
 #[pyclass(frozen, module = "tesson._tesson")]

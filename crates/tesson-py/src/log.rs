@@ -133,7 +133,7 @@ impl Subscriber for Forwarder {
         event.record(&mut text);
         queues()
             .of(innermost())
-            .push(level, tesson::errors::readable(&(text.message + &text.values)).into_owned());
+            .push(level, tesson_core::readable(&(text.message + &text.values)).into_owned());
         WAITING.store(true, Ordering::Release);
     }
 

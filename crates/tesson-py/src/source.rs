@@ -11,9 +11,10 @@ use std::thread::Builder;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::{
-    Canceller, ConfigError, Demand, Error, Key, ProcessGuard, ResumeState, RunCalls, SourceConfig,
-    StatsReader, StepSequence, StepSizes, StreamInfo, UsageError, no_thread,
+    Canceller, ConfigError, Demand, Error, Key, OpenOptions, ResumeState, RunCalls, SourceConfig,
+    StatsReader, StepSequence, StepSizes, StreamInfo, UsageError,
 };
+use tesson_engine::{ProcessGuard, no_thread};
 use tracing::Span;
 
 use crate::batch::{Batch, SampleShape};
@@ -192,7 +193,10 @@ fn open_attentively(
     let (theirs, span) = (canceller.clone(), Span::current());
     let open = move || {
         // A source that no call waits for any more is dropped here.
-        let _ = done.send(span.in_scope(|| tesson::Source::open_with(&config, &theirs)));
+        let _ =
+            done.send(span.in_scope(|| {
+                OpenOptions { canceller: theirs.clone(), ..OpenOptions::default() }.open(&config)
+            }));
     };
     Builder::new().spawn(open).map_err(|e| no_thread(&e))?;
     let panicked =
@@ -314,7 +318,7 @@ impl Source {
         let owner = Owner::new();
         let tree = config::section_for(config, owner)?;
         let user_code = config::has_user_code(&tree);
-        let mut config = tesson::config::lower(&tree, &config::registry()).map_err(|e| raised(e.into()))?;
+        let mut config = tesson_config::lower(&tree, &config::registry()).map_err(|e| raised(e.into()))?;
         if let Some(dir) = base_dir {
             config.resolve_paths(&dir, &config::registry()).map_err(|e| raised(e.into()))?;
         }

@@ -10,8 +10,7 @@ use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
-use tesson::StreamInfo;
-use tesson::{BatchKeys, Element, Layout, RowSegment, Samples, Shape, StreamBatch, pairing};
+use tesson::{BatchKeys, Element, Layout, RowSegment, Samples, Shape, StreamBatch, StreamInfo};
 
 use crate::arrays::{self, RaggedArrays, SampleArrays, SparseArrays};
 use crate::batch::{Batch, SampleShape};
@@ -311,7 +310,7 @@ impl StreamData {
         let arrays = stream.sparse(py)?;
         let indptr = arrays.indptr.bind(py).readonly();
         let (keys, name) = (&self.batch.get().keys, &*stream.info.name);
-        pairing::check_single_entries(keys, name, &stream.lengths, indptr.as_slice()?)
+        tesson_engine::pairing::check_single_entries(keys, name, &stream.lengths, indptr.as_slice()?)
             .map_err(|e| errors::unpaired(py, &e))?;
         Ok(arrays.indices.bind(py))
     }

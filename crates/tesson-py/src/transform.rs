@@ -6,12 +6,11 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use tesson::Shape;
-use tesson::deserializer::transform::{
-    Draw, Input, InputValues, Output, OutputValues, SampleType, SparseInput, SparseOutput, Transform,
-    ValueType,
+use tesson_core::{
+    Draw, Input, InputValues, Object, Output, OutputValues, SampleType, Scratch, SparseInput, SparseOutput,
+    Transform, Value, ValueType,
 };
-use tesson::deserializer::user::UserError;
-use tesson::deserializer::{Object, Scratch, Value};
+use tesson_formats::user::UserError;
 
 use crate::calls::{self, Owner};
 

@@ -6,9 +6,10 @@ use numpy::{Element as NumPyElement, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use tesson::deserializer::user::{self, ChunkSource, UserError};
-use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
 use tesson::{Element, Minibatch, Shape, StreamInfo};
+use tesson_core::{Data, Keys, Offsets, StreamColumn, Value, Values};
+use tesson_formats::user;
+use tesson_formats::user::{ChunkSource, UserError};
 
 use crate::batch::Batch;
 use crate::calls::{self, Owner};

@@ -4,5 +4,5 @@
 #![allow(clippy::print_stdout)]
 
 fn main() {
-    print!("{}", tesson::config::option_manual(&tesson::registry()));
+    print!("{}", tesson_config::option_manual(&tesson::registry()));
 }

@@ -1,25 +1,32 @@
-//! Configurations: from a file or a text to a description of a source.
+//! Configurations: of files, of texts, and what they can say.
 
 use std::path::Path;
 
 pub use tesson_config::{
-    Arguments, Choices, DEFAULT_WINDOW, DeserializerConfig, DeserializerDefaults, ENVIRONMENT, ExcludedKeys,
-    FULL_DATA_SWEEP, INFINITELY_REPEAT, Loaded, MinibatchConfig, OpenTransforms, OrderConfig, READER_OPTIONS,
-    Randomize, Resolved, Schedule, SourceConfig, StoreKind, TransformConfig, Transforms, assignment,
-    brainscript, bytes, json, lower, option_manual, reader, reader_of, schedule, set_value, toml,
+    Choices, DeserializerConfig, DeserializerDefaults, ExcludedKeys, Loaded, MinibatchConfig, OrderConfig,
+    Randomize, Schedule, StoreKind, Transforms,
 };
-pub use tesson_core::{
-    ConfigSpan, FaultRules, Name, OptionDefault, OptionKind, RuntimeSpec, Section, Value, nearest,
+pub use tesson_core::{Augmentation, FaultRules, RuntimeSpec, Section, Value};
+pub use tesson_plan::{
+    Ending, EqualSteps, JoinRules, LastSequence, Limit, MissingKeys, Sharing, Truncation, Window,
 };
-pub use tesson_plan::{JoinRules, Truncation};
 
 use tesson_config::ConfigAccess;
 use tesson_core::StoreError;
 use tesson_engine::store::{Store as _, Stores, read_text};
 
-use crate::{Error, registry};
+use crate::{Error, SourceConfig, registry};
 
-/// What a JSON configuration means, with the built-in formats.
+/// A source of data that a type names, with the default of everything else. Further deserializers are pushed to its list, and
+/// joined by key.
+///
+/// # Errors
+/// Options that decide for the source, such as a precision that is none.
+pub fn of(data: impl Into<DeserializerConfig>) -> Result<SourceConfig, Error> {
+    Ok(SourceConfig::new(vec![data.into()], &registry())?)
+}
+
+/// The meaning of a JSON configuration, with the built-in formats.
 ///
 /// # Errors
 /// Text that is no JSON, and options that mean nothing.
@@ -36,7 +43,7 @@ pub fn load(config: &str, choices: &Choices) -> Result<Loaded, Error> {
     tesson_config::load(config, choices, &Process, registry())
 }
 
-/// The file system and the environment of this process.
+/// The local files and the environment of this process.
 struct Process;
 
 impl ConfigAccess for Process {

@@ -1,34 +1,29 @@
 //! The kinds of errors: enums with a stable code for each kind, which the manual lists.
 //!
 //! [`Error::code`](crate::Error::code) gives the code of an error;
-//! [`DataErrorKind::of_format`](crate::DataErrorKind::of_format) gives the fault of one format as that format's enum.
+//! [`DataErrorKind::of_format`](tesson_core::DataErrorKind::of_format) gives the fault of one format as that format's enum.
 
-pub use tesson_audio::AudioFault;
-pub use tesson_config::ConfigConflict;
-pub use tesson_core::{
-    CallErrorKind, ConfigErrorKind, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault, FormatFaults,
-    ResumeErrorKind, StoreErrorKind, readable,
-};
-pub use tesson_engine::EngineRefusal;
-pub use tesson_formats::FilesFault;
-pub use tesson_formats::base64_image::Base64ImageFault;
-pub use tesson_formats::cbf::CbfFault;
-pub use tesson_formats::ctf::CtfFault;
-pub use tesson_formats::example::{ExampleError, Fault as ExampleFault};
-pub use tesson_formats::htk::HtkFault;
-pub use tesson_formats::image_map::ImageMapFault;
-pub use tesson_formats::kaldi::KaldiFault;
-pub use tesson_formats::mlf::MlfFault;
-pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
-pub use tesson_formats::tar_image::TarImageFault;
-pub use tesson_formats::user::UserFault;
-pub use tesson_image::decode::PictureError;
-pub use tesson_image::transform::TransformFault;
-pub use tesson_plan::PlanRefusal;
-pub use tesson_tfds::fault::{RecordFault as TfdsRecordFault, TfdsFault};
-pub use tesson_tfds::features::FeatureFault;
-
-use tesson_core::{DataErrorKind, Error, error_entries};
+use tesson_audio::AudioFault;
+use tesson_config::ConfigConflict;
+use tesson_core::{DataErrorKind, Error, ErrorCodes as _, ErrorEntry, error_entries, readable};
+use tesson_engine::EngineRefusal;
+use tesson_formats::FilesFault;
+use tesson_formats::base64_image::Base64ImageFault;
+use tesson_formats::cbf::CbfFault;
+use tesson_formats::ctf::CtfFault;
+use tesson_formats::example::ExampleError;
+use tesson_formats::htk::HtkFault;
+use tesson_formats::image_map::ImageMapFault;
+use tesson_formats::kaldi::KaldiFault;
+use tesson_formats::mlf::MlfFault;
+use tesson_formats::record::Fault as RecordFault;
+use tesson_formats::tar_image::TarImageFault;
+use tesson_formats::user::UserFault;
+use tesson_image::decode::PictureError;
+use tesson_image::transform::TransformFault;
+use tesson_plan::PlanRefusal;
+use tesson_tfds::fault::TfdsFault;
+use tesson_tfds::features::FeatureFault;
 
 /// Kinds with one remedy for many reasons: their texts say what is expected, and the remedy adds nothing.
 const GENERAL: [&str; 7] = [
@@ -120,7 +115,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use tesson_core::{Cause, DataError, Location, UsageError};
+    use tesson_core::{Cause, DataError, Location, ResumeErrorKind, UsageError};
 
     use super::*;
 

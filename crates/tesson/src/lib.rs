@@ -2,114 +2,75 @@
 //! resumes after any minibatch from a state of a few integers, on any machine and with any number of threads.
 //!
 //! ```
+//! use tesson::config::{self, Limit, Randomize};
+//! use tesson::data::Ctf;
+//!
 //! # fn main() -> Result<(), tesson::Error> {
 //! # let dir = std::env::temp_dir().join(format!("tesson-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&dir).expect("a temporary folder");
 //! # let file = dir.join("train.ctf");
 //! # std::fs::write(&file, "|x 1 2 |y 0:1\n|x 3 4 |y 1:1\n|x 5 6 |y 0:1\n").expect("a file");
-//! let config = format!(
-//!     r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?},
-//!         "input": {{"x": {{"dim": 2, "format": "dense"}}, "y": {{"dim": 2, "format": "sparse"}}}}}}],
-//!         "randomize": false, "maxSweeps": 1}}"#
-//! );
-//! let config = tesson::config::from_json(&config)?;
-//! let mut source = tesson::Source::open(&config)?;
+//! let file = file.to_str().expect("UTF-8");
+//! let mut config = config::of(Ctf::new(file).dense("x", 2).sparse("y", 10))?;
+//! config.order.randomize = Randomize::Off;
+//! config.minibatches.limit = Limit::Sweeps(1);
+//! let mut source = tesson::open(&config)?;
 //! let first = source.next_minibatch(2)?.expect("there are three sequences");
 //! assert_eq!(first.n_sequences(), 2);
 //!
 //! // Another source resumes exactly where this one stands.
 //! let state = source.state().clone();
-//! let mut other = tesson::Source::resume(&config, &state)?;
+//! let mut other = tesson::open(&config)?;
+//! other.restore(&state)?;
 //! assert_eq!(other.next_minibatch(2)?.expect("one is left").n_sequences(), 1);
 //! # drop((source, other));
 //! # std::fs::remove_dir_all(&dir).expect("the folder is ours");
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! This is the API of training loops. What else Tesson can do lies in the crates that this one stands on, which have its
+//! version and no promise of their own: custom formats and transforms are made of the traits of `tesson-core`,
+//! datasets of TFDS are read without minibatches by `tesson-prepared`, conversions and files of records are
+//! `tesson-convert`, plans are `tesson-plan`.
 
 #![forbid(unsafe_code)]
 
 pub mod config;
 pub mod convert;
+pub mod data;
 pub mod errors;
-pub mod files;
-pub mod records;
-mod source;
+mod open;
 pub mod tfds;
 
-pub use source::Source;
-pub use tesson_config::{SourceConfig, StoreKind};
+pub use open::{OpenOptions, open};
+pub use tesson_config::SourceConfig;
 pub use tesson_core::{
-    Augmentation, ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry,
-    ResumeError, Shape, Storage, StoreError, StreamInfo, UsageError,
+    ConfigError, DataError, Element, Error, Format, Key, Location, Registry, ResumeError, Shape, Storage,
+    StoreError, StoreErrorKind, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, KeyDelivery, Layout, Minibatch, PlannedStep,
-    ProcessGuard, RowSegment, RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader,
-    StepSequence, StreamBatch, SweepSequence, TextKeys, TruncatedPlan, fault_facts, index_cache, no_thread,
-    pairing, store,
+    BatchKeys, Buffer, Canceller, Checked, KeyDelivery, Layout, Minibatch, PlannedStep, Purpose, RowSegment,
+    RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Source, Stats, StatsReader, StepSequence,
+    StreamBatch, TextKeys,
 };
-pub use tesson_plan::{
-    BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, Share, StepSizes,
-    merge_states,
-};
+pub use tesson_plan::{Cursor, Demand, JoinReport, PartReport, ResumeState, Share, StepSizes, merge_states};
 
-/// Plans: which sequences each minibatch holds.
-pub mod plan {
-    pub use tesson_plan::{
-        BatchKind, BatchPlan, BatchShare, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand,
-        Ending, EqualSteps, ExcludedSequences, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit,
-        MissingKeys, OrderSpec, PartReport, PendingSequence, PlanSpec, Planned, Segment, SegmentLength,
-        Sharing, SlotState, SlotsState, Steps, Tumbling, Window, WindowStart,
+/// Where bytes come from: stores, chosen by the scheme of a name, and what a custom store implements.
+pub mod store {
+    pub use tesson_core::Listing;
+    pub use tesson_engine::store::{
+        Entry, EntryKind, FolderName, MemoryStore, MmapStore, Resource, Store, Stores,
     };
-}
-
-/// Files of pictures.
-pub mod pictures {
-    pub use tesson_image::encode::png as encode_png;
-}
-
-/// The format traits, for custom deserializers.
-pub mod deserializer {
-    pub use tesson_core::{
-        ByteRun, Cause, Chunk, ChunkAccess, ChunkSpan, CompactLengths, Corpus, CorpusFacts, Damage, Data,
-        DecodeRoom, DecodeWarnings, DecoderFn, Decoders, Defects, DescribeFn, Deserializer,
-        DeserializerFacts, EncodedColumn, Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory,
-        Index, IndexCache, Indexed, KeyType, Keys, LeftOut, ListedAt, Listing, Name, NamedResource,
-        NamedResources, Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable,
-        Options, Origin, Parallelism, ReadContext, ReaderDefaults, RecordingColumn, RepeatedKeys,
-        ResourceBytes, ResourceId, Scattered, Scratch, Section, SequenceSelection, StreamColumn,
-        StreamMismatch, StreamingDecoder, Value, Values, Words, describe_from_table,
-    };
-
-    /// Custom transforms.
-    pub mod transform {
-        pub use tesson_core::{
-            Draw, Input, InputValues, OpenChainFn, OpenTransform, OpenTransformFn, Output, OutputValues,
-            ReadFile, SampleType, SparseInput, SparseOutput, StepWords, Transform, TransformFormat,
-            ValueType,
-        };
-    }
-
-    /// Deserializers that hand over decoded chunks: the short way to a custom one.
-    pub mod user {
-        pub use tesson_formats::user::{
-            ChunkError, ChunkSource, FORMAT, UserDeserializer, UserError, checked, instance,
-        };
-    }
-}
-
-/// Which kernels are used: the environment variable `TESSON_KERNELS`, and how JPEG files are decoded.
-pub mod kernels {
-    pub use tesson_core::Kernels;
-    pub use tesson_engine::kernels_from_environment as from_environment;
-    pub use tesson_image::{JpegDecoding, jpeg_decoding};
 }
 
 /// The built-in formats and transforms.
 pub fn registry() -> Registry {
-    let formats: Vec<&'static Format> =
-        tesson_formats::FORMATS.iter().copied().chain([&tesson_audio::FORMAT, &tfds::FORMAT]).collect();
+    let formats: Vec<&'static Format> = tesson_formats::FORMATS
+        .iter()
+        .copied()
+        .chain([&tesson_audio::FORMAT, &tesson_prepared::FORMAT])
+        .collect();
     Registry::new(&formats).with_transforms(tesson_image::TRANSFORMS)
 }
 

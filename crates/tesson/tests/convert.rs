@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tesson::config::from_json;
-use tesson::convert::{self, ConvertError, Form, Written};
-use tesson::files::Existing;
-use tesson::records::{self, RecordForm, RecordKind, RecordsFile, TfRecordWriter};
+use tesson::store::Stores;
 use tesson::{Element, Source};
+use tesson_convert::records::{RecordForm, RecordKind, RecordsFile, TfRecordWriter};
+use tesson_convert::{ConvertError, Corpus, Form, Written};
+use tesson_engine::atomic_file::Existing;
 
 /// A folder of a test's own.
 fn folder(test: &str) -> PathBuf {
@@ -35,7 +36,7 @@ fn open(file: &Path, precision: &str, threads: usize) -> Result<Source, tesson::
         r#"{{"deserializers": [{{"type": "{kind}", {input}"file": {file:?}}}], "precision": "{precision}",
             "randomize": false, "maxSweeps": 1, "threads": {threads}}}"#
     );
-    Source::open(&from_json(&text)?)
+    tesson::open(&from_json(&text)?)
 }
 
 fn to(
@@ -46,9 +47,9 @@ fn to(
     threads: usize,
 ) -> Result<Written, ConvertError> {
     let element = if precision == "double" { Element::F64 } else { Element::F32 };
-    let corpus = || Ok::<_, ConvertError>(open(input, precision, threads)?.into_sequences(|_| element));
-    let written = convert::write(&mut corpus()?, output, Existing::Replace, form, &mut |_| ())?;
-    convert::verify(&mut corpus()?, output, form, &written, &mut |_| ())?;
+    let corpus = || Ok::<_, ConvertError>(Corpus::new(open(input, precision, threads)?, |_| element));
+    let written = tesson_convert::write(&mut corpus()?, output, Existing::Replace, form, &mut |_| ())?;
+    tesson::convert::verify(&mut corpus()?, output, form, &written, &mut |_| ())?;
     Ok(written)
 }
 
@@ -57,9 +58,10 @@ fn an_output_that_appears_during_a_conversion_is_kept() {
     let folder = folder("appears");
     let (input, output) = (folder.join("in.ctf"), folder.join("out.cbf"));
     fs::write(&input, "0 |a 1 2\n".repeat(5_000)).unwrap();
-    let mut corpus = open(&input, "float", 1).unwrap().into_sequences(|_| Element::F32);
+    let mut corpus = Corpus::new(open(&input, "float", 1).unwrap(), |_| Element::F32);
     let mut appear = |_| fs::write(&output, "another program's").unwrap();
-    let e = convert::write(&mut corpus, &output, Existing::Keep, Form::BINARY, &mut appear).unwrap_err();
+    let e =
+        tesson_convert::write(&mut corpus, &output, Existing::Keep, Form::BINARY, &mut appear).unwrap_err();
     let what = "the file exists; replace it with `--force`, or choose another name";
     assert_eq!(e.to_string(), format!("{}: {what}", output.display()));
     assert_eq!(fs::read(&output).unwrap(), b"another program's");
@@ -73,10 +75,11 @@ fn a_file_of_records_that_appears_during_a_conversion_is_kept() {
     let mut writer = TfRecordWriter::new(fs::File::create(&input).unwrap());
     writer.record(b"one").unwrap();
     writer.finish().unwrap();
-    let input =
-        RecordsFile::open(&tesson::store::Stores::local(), &input, RecordKind::TfRecord, 1 << 20).unwrap();
+    let input = RecordsFile::open(&Stores::local(), &input, RecordKind::TfRecord, 1 << 20).unwrap();
     let mut appear = |_| fs::write(&output, "another program's").unwrap();
-    let e = records::convert(&input, &output, Existing::Keep, RecordForm::TfRecord, &mut appear).unwrap_err();
+    let e =
+        tesson_convert::records::convert(&input, &output, Existing::Keep, RecordForm::TfRecord, &mut appear)
+            .unwrap_err();
     assert!(e.to_string().ends_with("the file exists; replace it with `--force`, or choose another name"));
     assert_eq!(fs::read(&output).unwrap(), b"another program's");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
@@ -206,8 +209,10 @@ fn a_difference_is_found() {
     let written = to(&input, &output, Form::BINARY, "float", 1).unwrap();
     let check = |text: &str| {
         fs::write(&input, text).unwrap();
-        let mut again = open(&input, "float", 1).unwrap().into_sequences(|_| Element::F32);
-        convert::verify(&mut again, &output, Form::BINARY, &written, &mut |_| ()).unwrap_err().to_string()
+        let mut again = Corpus::new(open(&input, "float", 1).unwrap(), |_| Element::F32);
+        tesson::convert::verify(&mut again, &output, Form::BINARY, &written, &mut |_| ())
+            .unwrap_err()
+            .to_string()
     };
     let differs = |what: &str| format!("what was written differs from what was read: {what}");
     assert_eq!(check("|a 1 2 |s 1:1\n|a 3 5 |s 1:1\n"), differs("stream `a` of sequence 1"));

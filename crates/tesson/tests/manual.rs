@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tesson::Registry;
-use tesson::config::READER_OPTIONS;
-use tesson::deserializer::{OptionKind, OptionSpec, OptionTable};
+use tesson_config::READER_OPTIONS;
+use tesson_core::{OptionKind, OptionSpec, OptionTable};
 
 #[test]
 fn the_page_of_options_is_what_the_tables_say() {
     let page = include_str!("../../../docs/options.md");
-    let tables = tesson::config::option_manual(&tesson::registry());
+    let tables = tesson_config::option_manual(&tesson::registry());
     assert_eq!(page, tables, "run `cargo xtask manual`");
 }
 

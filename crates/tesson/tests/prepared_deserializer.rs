@@ -39,7 +39,7 @@ impl Dataset {
         let text = format!(
             r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": {folder}, {deserializer}}}], {source}}}"#
         );
-        Source::open(&tesson::config::from_json(&text)?)
+        tesson::open(&tesson::config::from_json(&text)?)
     }
 }
 
@@ -117,7 +117,7 @@ fn it_is_joined_with_others_by_number() {
             {{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{"z": {{"dim": 1, "format": "dense"}}}}}}],
             "maxSweeps": 1}}"#
     );
-    let mut source = Source::open(&tesson::config::from_json(&text).unwrap()).unwrap();
+    let mut source = tesson::open(&tesson::config::from_json(&text).unwrap()).unwrap();
     let mut n = 0;
     while let Some(minibatch) = source.next_minibatch(128).unwrap() {
         let (x, z) = (values(minibatch.stream("x").unwrap()), values(minibatch.stream("z").unwrap()));
@@ -314,7 +314,7 @@ fn examples_are_joined_by_a_feature() {
             {{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{"z": {{"dim": 1, "format": "dense"}}}}}}],
             "useNumericSequenceKeys": false, "maxSweeps": 1, "randomize": false}}"#
     );
-    let mut source = Source::open(&tesson::config::from_json(&text).unwrap()).unwrap();
+    let mut source = tesson::open(&tesson::config::from_json(&text).unwrap()).unwrap();
     let minibatch = source.next_minibatch(8).unwrap().unwrap();
     assert_eq!(values(minibatch.stream("z").unwrap()), [2500.0, 2498.0, 2497.0]);
     assert_eq!(minibatch.keys().get(1).to_string(), "n2498");

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tesson::Error;
-use tesson::config::json;
-use tesson::store::FileStore;
-use tesson::tfds::features::{DType, Data, Schema, Selection as Features, Shapes};
-use tesson::tfds::{
-    ExampleBatch, OnDamage, Op, Plan, Reader, ReaderLimits, Reading, Selection, features_of, open,
-    picture_transforms,
-};
+use tesson::tfds::picture_transforms;
+use tesson_config::json;
+use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
+use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of, open};
+use tesson_tfds::features::{DType, Data, Schema, Selection as Features, Shapes};
+use tesson_tfds::reading::{Op, Plan, Reading};
+use tesson_tfds::split::Selection;
 
 #[path = "../../tesson-prepared/tests/prepared/dataset.rs"]
 mod dataset;

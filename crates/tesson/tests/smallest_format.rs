@@ -5,17 +5,17 @@
 
 use std::sync::Arc;
 
-use tesson::config::{json, lower};
-use tesson::deserializer::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
-    Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,
-    ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, StreamMismatch,
-    StreamingDecoder, Values,
-};
 use tesson::store::MemoryStore;
 use tesson::{
-    ConfigError, DataError, DataErrorKind, Element, Error, Location, SampleValues, Samples, Shape, Source,
+    ConfigError, DataError, Element, Error, Location, OpenOptions, SampleValues, Samples, Shape, Source,
     StreamInfo,
+};
+use tesson_config::{json, lower};
+use tesson_core::{
+    Chunk, CompactLengths, Corpus, CorpusFacts, Data, DataErrorKind, Defects, Deserializer,
+    DeserializerFacts, Fetch, Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable,
+    Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
+    StreamMismatch, StreamingDecoder, Values,
 };
 
 /// The entry of the registry. A built-in format's entry also stands in `tesson_formats::FORMATS`.
@@ -177,7 +177,7 @@ fn source(bytes: Vec<u8>, deserializer: &str, reader: &str) -> Result<Source, Er
     let text =
         format!(r#"{{"deserializers": [{{"type": "RawFloats", "file": "f", {deserializer}}}], {reader}}}"#);
     let config = lower(&json::parse(&text)?, &tesson::registry().with(&FORMAT))?;
-    Source::open_in(&config, &MemoryStore::new().with("f", bytes))
+    OpenOptions::in_store(&MemoryStore::new().with("f", bytes)).open(&config)
 }
 
 /// The first value of each record, to the end of the data.

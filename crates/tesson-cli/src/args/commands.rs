@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use tesson::config::Schedule;
-use tesson::files::Existing;
-use tesson::kernels::JpegDecoding;
+use tesson_engine::atomic_file::Existing;
+use tesson_image::JpegDecoding;
 
 use super::common::Common;
 use super::examples::*;
 use super::values::{positive, schedule, seconds, start, whole};
 
 /// The text that `--version` prints after the name; `-V` prints the number alone.
-const LONG_VERSION: &str = match tesson::kernels::jpeg_decoding() {
+const LONG_VERSION: &str = match tesson_image::jpeg_decoding() {
     JpegDecoding::Simd => concat!(env!("CARGO_PKG_VERSION"), "\nJPEG is decoded with SIMD"),
     JpegDecoding::Plain => {
         concat!(
@@ -337,6 +337,6 @@ mod tests {
     fn the_long_version_says_how_jpeg_is_decoded() {
         let (version, decoding) = LONG_VERSION.split_once('\n').expect("two lines");
         assert_eq!(version, env!("CARGO_PKG_VERSION"));
-        assert_eq!(decoding, tesson::kernels::jpeg_decoding().describe());
+        assert_eq!(decoding, tesson_image::jpeg_decoding().describe());
     }
 }

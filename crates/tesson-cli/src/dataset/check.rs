@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tesson::Severity;
-use tesson::records::{CheckedRecords, RecordKind, RecordsFile};
-use tesson::tfds::{self, Dataset, Shard};
+use tesson_convert::records::{CheckedRecords, RecordKind, RecordsFile};
+use tesson_tfds::info::{Dataset, Shard};
 
 use crate::args::{CheckArgs, InputArgs};
 use crate::data;
@@ -35,7 +35,7 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     let limit = memory_limit(&args.common.input)?;
     let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
-    let checked = tfds::check(
+    let checked = tesson_prepared::check(
         &data::stores(),
         &dataset,
         limit,
@@ -48,5 +48,5 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn open(input: &InputArgs) -> Result<Dataset, Failure> {
-    Ok(tfds::open_all(&data::stores(), &input.paths(), None)?)
+    Ok(tesson_prepared::open_all(&data::stores(), &input.paths(), None)?)
 }

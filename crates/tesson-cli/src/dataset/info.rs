@@ -1,6 +1,6 @@
 //! `tesson info` on a prepared dataset.
 
-use tesson::tfds::{self, Dataset, Split};
+use tesson_tfds::info::{Dataset, Split};
 
 use super::{find, open};
 use crate::args::Common;
@@ -11,7 +11,7 @@ use crate::output::{Output, count, counted};
 pub(crate) fn run(common: &Common, out: &mut Output) -> Result<(), Failure> {
     let dataset = open(common)?;
     if out.is_json() {
-        let mut described = tfds::describe(&data::stores(), &dataset)?;
+        let mut described = tesson_prepared::describe(&data::stores(), &dataset)?;
         if let Some(data_dir) = &common.dataset.data_dir {
             let found = find(&common.input.input, data_dir)?;
             let below = found.strip_prefix(data_dir).unwrap_or(&found);

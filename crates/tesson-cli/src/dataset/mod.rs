@@ -9,7 +9,7 @@ mod reading;
 
 use std::path::{Path, PathBuf};
 
-use tesson::tfds::{self, Dataset};
+use tesson_tfds::info::Dataset;
 
 pub(crate) use check::{check, files};
 pub(crate) use info::run as info;
@@ -34,10 +34,10 @@ fn open(Common { input, dataset: args, .. }: &Common) -> Result<Dataset, Failure
         None => input.paths(),
         Some(data_dir) => vec![find(&input.input, data_dir)?],
     };
-    Ok(tfds::open_all(&data::stores(), &directories, format)?)
+    Ok(tesson_prepared::open_all(&data::stores(), &directories, format)?)
 }
 
 /// The version directory of a name.
 fn find(name: &Path, data_dir: &Path) -> Result<PathBuf, Failure> {
-    Ok(tfds::find(&data::stores(), &name.to_string_lossy(), &[data_dir])?)
+    Ok(tesson_prepared::find(&data::stores(), &name.to_string_lossy(), &[data_dir])?)
 }

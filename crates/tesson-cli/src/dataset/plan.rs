@@ -1,8 +1,11 @@
 //! `tesson plan` on a prepared dataset: which examples come when, without opening a data file.
 
 use serde_json::{Value, json};
-use tesson::tfds::{Dataset, FileInstruction, Ids, file_instructions};
-use tesson::{DataError, DataErrorKind, Error, Location};
+use tesson::{DataError, Error, Location};
+use tesson_core::DataErrorKind;
+use tesson_tfds::ids::Ids;
+use tesson_tfds::info::Dataset;
+use tesson_tfds::split::{FileInstruction, file_instructions};
 
 use super::open;
 use crate::args::{DatasetArgs, PlanArgs};

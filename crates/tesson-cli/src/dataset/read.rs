@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use serde_json::json;
 use tesson::Error;
-use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, ExampleBatch, Reader, ReaderLimits, Restoring};
+use tesson_prepared::{ExampleBatch, Reader, ReaderLimits, Restoring};
+use tesson_tfds::features::{Schema, Selection, node};
 
 use super::open;
 use crate::args::{Common, ReadArgs, WorkerArgs};
@@ -71,7 +71,7 @@ fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
     let Common { input, dataset: options, .. } = &args.common;
     let dataset = Arc::new(open(&args.common)?);
     let plan = options.plan(&dataset)?;
-    let features = tfds::features_of(&data::stores(), &dataset)?;
+    let features = tesson_prepared::features_of(&data::stores(), &dataset)?;
     let schema = Arc::new(Schema::new(&features, &Selection::default())?);
     let threads = input.threads.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let limits = ReaderLimits { threads, memory_limit: memory_limit(input)? };

@@ -2,8 +2,12 @@
 
 use serde_json::{Value, json};
 use tesson::ConfigError;
-use tesson::config::ConfigSpan;
-use tesson::tfds::{self, Dataset, OnDamage, Op, Plan, ReadConfig, Reading, Selection};
+use tesson_core::ConfigSpan;
+use tesson_prepared::OnDamage;
+use tesson_tfds::info::Dataset;
+use tesson_tfds::read_config::ReadConfig;
+use tesson_tfds::reading::{Op, Plan, Reading};
+use tesson_tfds::split::Selection;
 
 use crate::args::DatasetArgs;
 use crate::failure::Failure;
@@ -42,7 +46,8 @@ impl DatasetArgs {
 
     /// Makes the plan and shows the seeds that it draws.
     pub(crate) fn plan(&self, dataset: &Dataset) -> Result<Plan, Failure> {
-        let plan = Plan::new(dataset, &self.reading()?, &mut tfds::random_seed).map_err(of_split)?;
+        let plan =
+            Plan::new(dataset, &self.reading()?, &mut tesson_prepared::random_seed).map_err(of_split)?;
         for drawn in &plan.drawn {
             note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
         }

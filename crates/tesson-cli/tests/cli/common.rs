@@ -76,7 +76,8 @@ pub(crate) fn many(test: &str) -> PathBuf {
 
 /// A TFRecord file of these records.
 pub(crate) fn tfrecord(folder: &Path, name: &str, records: &[&str]) {
-    let mut writer = tesson::records::TfRecordWriter::new(fs::File::create(folder.join(name)).unwrap());
+    let mut writer =
+        tesson_convert::records::TfRecordWriter::new(fs::File::create(folder.join(name)).unwrap());
     records.iter().for_each(|record| writer.record(record.as_bytes()).unwrap());
     writer.finish().unwrap();
 }

@@ -999,12 +999,12 @@ fn check_decodes_every_feature_of_a_prepared_dataset() {
         "a": {"pythonClassName": "Tensor", "tensor": {"shape": {"dimensions": ["2"]}, "dtype": "int64"}},
         "b": {"pythonClassName": "Text", "text": {}}}}}"#;
     fs::write(folder.join("features.json"), features).expect("a file");
-    let example = |features: &[(&str, tesson::tfds::example::Value<'_>)]| {
+    let example = |features: &[(&str, tesson_formats::example::Value<'_>)]| {
         let mut bytes = Vec::new();
-        tesson::tfds::example::write(features, &mut bytes);
+        tesson_formats::example::write(features, &mut bytes);
         String::from_utf8(bytes).expect("small numbers and letters")
     };
-    use tesson::tfds::example::Value::{Bytes, Ints};
+    use tesson_formats::example::Value::{Bytes, Ints};
     let good = example(&[("a", Ints(&[1, 2])), ("b", Bytes(&[b"x"]))]);
     let short = example(&[("a", Ints(&[1])), ("b", Bytes(&[b"x"]))]);
     let neither = example(&[("b", Ints(&[1]))]);
@@ -1035,7 +1035,7 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     fs::write(folder.join("features.json"), features).expect("a file");
     let example = |i: i64| {
         let mut bytes = Vec::new();
-        tesson::tfds::example::write(&[("i", tesson::tfds::example::Value::Ints(&[i]))], &mut bytes);
+        tesson_formats::example::write(&[("i", tesson_formats::example::Value::Ints(&[i]))], &mut bytes);
         String::from_utf8(bytes).expect("small numbers")
     };
     let examples: Vec<String> = (0..50).map(example).collect();
@@ -1111,7 +1111,7 @@ fn results_are_the_same_whatever_kernels_are_used() {
     };
     let expected = all(None);
     assert!(expected[0].len() > 18 && expected[1][0]["examples"].as_array().unwrap().len() == 20);
-    for level in tesson::kernels::Kernels::available() {
+    for level in tesson_core::Kernels::available() {
         let found = all(Some(&level.to_string()));
         assert!(found == expected, "results differ under `{level}`");
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tesson::tfds::pictures::{Depth, Want, decode};
+use tesson_image::decode::{Depth, Want, decode};
 
 use crate::common::{folder, refused, tesson, two};
 

@@ -10,7 +10,7 @@ use tesson_core::Error;
 pub struct Canceller(Arc<AtomicBool>);
 
 impl Canceller {
-    /// For a source that is yet to be opened, with [`Source::open_with`](crate::Source::open_with).
+    /// For a source that is yet to be opened, with [`SourceSpec::open`](crate::SourceSpec::open).
     pub fn new() -> Canceller {
         Canceller::default()
     }

@@ -67,24 +67,20 @@ pub enum Purpose {
     Conversion,
 }
 
-impl Source {
-    /// Opens a corpus: looks at its beginning, and indexes it where the order needs that.
+impl SourceSpec {
+    /// Opens a corpus: looks at its beginning, and indexes it where the order needs that. `canceller` ends the call, and is the
+    /// source's from then on.
     ///
     /// # Errors
-    /// Unreadable storage, data that are not the format's, an index that does not fit into `memory_limit`.
-    pub fn open(spec: SourceSpec, store: &dyn Store) -> Result<Source, Error> {
-        Source::open_with(spec, store, &Canceller::new())
+    /// Unreadable storage, data that are not the format's, an index that does not fit into `memory_limit`, and
+    /// [`Error::Cancelled`].
+    pub fn open(self, store: &dyn Store, canceller: &Canceller) -> Result<Source, Error> {
+        Source::assemble(self, store, canceller)
     }
+}
 
-    /// The same; `canceller` ends it, and is the source's from then on.
-    ///
-    /// # Errors
-    /// As [`Source::open`], and [`Error::Cancelled`].
-    pub fn open_with(
-        mut spec: SourceSpec,
-        store: &dyn Store,
-        canceller: &Canceller,
-    ) -> Result<Source, Error> {
+impl Source {
+    fn assemble(mut spec: SourceSpec, store: &dyn Store, canceller: &Canceller) -> Result<Source, Error> {
         let counters = Arc::new(Counters::default());
         let runtime = Runtime::new(spec.runtime);
         let process_memory = Arc::new(ProcessMemory::new(runtime.memory_limit));

@@ -4,7 +4,7 @@ use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use tesson::tfds::features::{Array, DType, Ragged, Slice};
+use tesson_tfds::features::{Array, DType, Ragged, Slice};
 
 /// Makes arrays with NumPy and the classes of `tesson.tfds.values`.
 pub(super) struct ArrayMaker {

@@ -6,7 +6,7 @@ use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use tesson::tfds::features::{Batch, Column, Data, Node, Padding, Schema};
+use tesson_tfds::features::{Batch, Column, Data, Node, Padding, Schema};
 
 use super::array_maker::ArrayMaker;
 use super::examples::is_absent;

@@ -7,10 +7,13 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 use tesson::store::Stores;
-use tesson::tfds::features::Feature;
-use tesson::tfds::info::{About, Nest};
-use tesson::tfds::{self, Dataset, FileFormat, Ids, Op, Plan, ReadConfig, Reading, Selection};
 use tesson::{ConfigError, Error, UsageError};
+use tesson_tfds::features::Feature;
+use tesson_tfds::ids::Ids;
+use tesson_tfds::info::{About, Dataset, FileFormat, Nest};
+use tesson_tfds::read_config::ReadConfig;
+use tesson_tfds::reading::{Op, Plan, Reading};
+use tesson_tfds::split::Selection;
 
 use super::until_signal;
 use crate::calls::released;
@@ -21,15 +24,15 @@ use crate::state::{from_python, to_python};
 /// The version directory of a dataset's name.
 #[pyfunction]
 pub(crate) fn find_dataset(py: Python<'_>, name: &str, data_dirs: Option<Vec<PathBuf>>) -> PyResult<PathBuf> {
-    let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
-    released(py, || tfds::find(&Stores::local(), name, &dirs))?.map_err(|e| raise(py, e))
+    let dirs = data_dirs.unwrap_or_else(|| vec![tesson_prepared::default_data_dir()]);
+    released(py, || tesson_prepared::find(&Stores::local(), name, &dirs))?.map_err(|e| raise(py, e))
 }
 
 /// Names of the datasets in data directories.
 #[pyfunction]
 pub(crate) fn list_datasets(py: Python<'_>, data_dirs: Option<Vec<PathBuf>>) -> PyResult<Vec<String>> {
-    let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
-    py.detach(|| tfds::list(&Stores::local(), &dirs)).map_err(|e| raise(py, e))
+    let dirs = data_dirs.unwrap_or_else(|| vec![tesson_prepared::default_data_dir()]);
+    py.detach(|| tesson_prepared::list(&Stores::local(), &dirs)).map_err(|e| raise(py, e))
 }
 
 /// Whether a split means something, whatever the dataset.
@@ -47,13 +50,13 @@ pub(crate) fn parse_split<'py>(py: Python<'py>, split: &str) -> PyResult<Bound<'
 
 /// The numbers that shuffles without a seed of their own draw under a global one.
 #[pyclass(frozen, module = "tesson._tesson")]
-pub(crate) struct GlobalSeeds(Mutex<tfds::GlobalSeeds>);
+pub(crate) struct GlobalSeeds(Mutex<tesson_plan::GlobalSeeds>);
 
 #[pymethods]
 impl GlobalSeeds {
     #[new]
     fn new(seed: i128) -> GlobalSeeds {
-        GlobalSeeds(Mutex::new(tfds::GlobalSeeds::new(seed)))
+        GlobalSeeds(Mutex::new(tesson_plan::GlobalSeeds::new(seed)))
     }
 
     /// The next one.
@@ -81,8 +84,8 @@ impl PreparedDataset {
         let open = || {
             let format = file_format.map(FileFormat::parse).transpose();
             let format = format.map_err(|what| ConfigError::new("file_format", what))?;
-            let dataset = tfds::open_all(&Stores::local(), &directories, format)?;
-            let features = tfds::features_of(&Stores::local(), &dataset)?;
+            let dataset = tesson_prepared::open_all(&Stores::local(), &directories, format)?;
+            let features = tesson_prepared::features_of(&Stores::local(), &dataset)?;
             Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })
         };
         log::install(py)?;
@@ -94,9 +97,9 @@ impl PreparedDataset {
     /// What the dataset says of itself, as dictionaries and lists.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let described = || {
-            let labels = tfds::labels_of(&Stores::local(), &self.dataset, &self.features)?;
+            let labels = tesson_prepared::labels_of(&Stores::local(), &self.dataset, &self.features)?;
             let mut described = described(&self.dataset, labels);
-            described["features"] = tfds::feature_classes(&Stores::local(), &self.dataset)?;
+            described["features"] = tesson_prepared::feature_classes(&Stores::local(), &self.dataset)?;
             described["arrays"] = self.features.describe();
             Ok::<_, Error>(described)
         };
@@ -109,9 +112,9 @@ impl PreparedDataset {
         let planned = || {
             let selection = Selection::from_json(&from_python(split)?).map_err(|e| raise(py, e))?;
             let parts = selection.resolve(&self.dataset).map_err(|e| raise(py, e))?;
-            tfds::file_instructions(&parts, &self.dataset).map_err(|e| raise(py, e))
+            tesson_tfds::split::file_instructions(&parts, &self.dataset).map_err(|e| raise(py, e))
         };
-        let of = |f: tfds::FileInstruction| {
+        let of = |f: tesson_tfds::split::FileInstruction| {
             let shard = f.shard(&self.dataset);
             let file = PathBuf::from(&self.dataset.directories[shard.directory]).join(&shard.file);
             (file.to_string_lossy().into_owned(), f.skip, f.take, f.examples_in_shard)
@@ -147,7 +150,7 @@ impl PreparedDataset {
                     .map(i128::from)
                     .or_else(|| field("global_seed").as_u64().map(i128::from)),
             };
-            Plan::new(&self.dataset, &reading, &mut tfds::random_seed)
+            Plan::new(&self.dataset, &reading, &mut tesson_prepared::random_seed)
         };
         plan().map_err(|e| raise(reading.py(), e))
     }
@@ -156,7 +159,7 @@ impl PreparedDataset {
 fn described(dataset: &Dataset, labels: Vec<(String, Vec<String>)>) -> Value {
     let info = &dataset.info;
     let splits = dataset.splits.iter().map(|split| {
-        let path = |shard: &tfds::Shard| {
+        let path = |shard: &tesson_tfds::info::Shard| {
             PathBuf::from(&dataset.directories[shard.directory])
                 .join(&shard.file)
                 .to_string_lossy()
@@ -216,7 +219,7 @@ const AT_ONCE: usize = 1 << 20;
 pub(crate) struct Stream {
     dataset: Arc<Dataset>,
     ids: Ids,
-    stream: tfds::Stream,
+    stream: tesson_plan::Stream,
     is_checked: bool,
 }
 

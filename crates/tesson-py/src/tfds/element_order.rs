@@ -4,8 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use serde_json::Value;
-use tesson::tfds::{self, ElementStep, Op, StreamOp};
 use tesson::{ConfigError, Error};
+use tesson_plan::{ElementStep, StreamOp};
+use tesson_tfds::reading::Op;
 
 use super::until_signal;
 use crate::errors::raise;
@@ -19,12 +20,12 @@ pub(crate) fn is_idle(py: Python<'_>, op: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 fn operation(py: Python<'_>, op: &Value, global_seed: Option<i64>) -> PyResult<StreamOp> {
     let op = Op::from_json(op, "ops").map_err(|e| raise(py, e))?;
-    Ok(op.stream_op(global_seed.map(i128::from), &mut tfds::random_seed))
+    Ok(op.stream_op(global_seed.map(i128::from), &mut tesson_prepared::random_seed))
 }
 
 /// One pass of an operation over elements.
 #[pyclass(frozen, module = "tesson._tesson")]
-pub(crate) struct ElementOrder(Mutex<tfds::ElementOrder>);
+pub(crate) struct ElementOrder(Mutex<tesson_plan::ElementOrder>);
 
 /// What a caller does next: a word, and the number that belongs to it.
 type Step = (&'static str, u64);
@@ -41,7 +42,7 @@ fn step(step: ElementStep) -> Step {
 }
 
 impl ElementOrder {
-    fn inner(&self) -> MutexGuard<'_, tfds::ElementOrder> {
+    fn inner(&self) -> MutexGuard<'_, tesson_plan::ElementOrder> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,7 +60,7 @@ impl ElementOrder {
         let Value::Array(ops) = from_python(ops)? else { return Err(no_list(py)) };
         let ops: Vec<StreamOp> =
             ops.iter().map(|op| operation(py, op, global_seed)).collect::<PyResult<_>>()?;
-        let order = tfds::ElementOrder::new(&ops, pass_);
+        let order = tesson_plan::ElementOrder::new(&ops, pass_);
         let order = order.map_err(|e| raise(py, ConfigError::refused("ops", &e)))?;
         Ok(ElementOrder(Mutex::new(order)))
     }

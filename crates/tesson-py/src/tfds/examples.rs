@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
-use tesson::tfds::features::{Batch, Column, Data, Node, Plan, Schema, Shapes};
+use tesson_tfds::features::{Batch, Column, Data, Node, Plan, Schema, Shapes};
 
 use super::array_maker::ArrayMaker;
 use super::nested::{Examples, Place, Step};

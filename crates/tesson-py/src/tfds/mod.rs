@@ -23,8 +23,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use serde_json::Value;
 use tesson::Error;
-use tesson::tfds::features::{Batch, Data, Schema};
-use tesson::tfds::{ExampleBatch, InterruptibleReader, Reader, Restoring, StreamState};
+use tesson_plan::StreamState;
+use tesson_prepared::{ExampleBatch, InterruptibleReader, Reader, Restoring};
+use tesson_tfds::features::{Batch, Data, Schema};
 
 pub(crate) use dataset::{
     GlobalSeeds, PreparedDataset, Stream, check_split, find_dataset, list_datasets, parse_split,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tesson::tfds::features::{Batch, Node, Schema, Stream, Value};
+use tesson_tfds::features::{Batch, Node, Schema, Stream, Value};
 
 use super::array_maker::ArrayMaker;
 

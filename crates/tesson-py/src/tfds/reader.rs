@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::Error;
-use tesson::tfds::{ExampleBatch, Reader};
+use tesson_prepared::{ExampleBatch, Reader};
 
 use super::dataset::PreparedDataset;
 use super::request::Request;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use tesson::store::Stores;
-use tesson::tfds::features::{Schema, Selection};
-use tesson::tfds::pictures::Scale;
-use tesson::tfds::{EncodedTransforms, OnDamage, Reader, ReaderLimits, picture_transforms};
-use tesson::{ConfigError, Error, ProcessGuard};
+use tesson::tfds::picture_transforms;
+use tesson::{ConfigError, Error};
+use tesson_engine::{EncodedTransforms, ProcessGuard};
+use tesson_image::decode::Scale;
+use tesson_prepared::{OnDamage, Reader, ReaderLimits};
+use tesson_tfds::features::{Schema, Selection};
 
 use super::dataset::PreparedDataset;
 use crate::calls::released;
@@ -85,7 +87,7 @@ impl Request<'_> {
     fn means(&self, py: Python<'_>) -> PyResult<ReaderLimits> {
         let means = ReaderLimits { threads: self.threads, ..ReaderLimits::default() };
         let Some(limit) = &self.memory_limit else { return Ok(means) };
-        let bytes = tesson::config::bytes::parse(&limit.str()?.to_string_lossy());
+        let bytes = tesson_config::bytes::parse(&limit.str()?.to_string_lossy());
         match bytes.filter(|bytes| *bytes > 0) {
             Some(memory_limit) => Ok(ReaderLimits { memory_limit, ..means }),
             None => {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tesson::Error;
-use tesson::tfds::{ExampleBatch, InterruptibleReader, StreamState};
+use tesson_plan::StreamState;
+use tesson_prepared::{ExampleBatch, InterruptibleReader};
 
 use super::array_maker::ArrayMaker;
 use super::dataset::PreparedDataset;

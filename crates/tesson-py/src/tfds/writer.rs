@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBool, PyBytes, PyList};
 use serde_json::Value;
-use tesson::tfds::features::{Coding, DType, Given, GivenArray, GivenItem, Items, Plan};
-use tesson::tfds::info::Nest;
-use tesson::tfds::{self, FileFormat, NewDataset, NewSplit, Unwritable, Version};
 use tesson::{ConfigError, Error};
+use tesson_prepared::{NewDataset, NewSplit, Unwritable};
+use tesson_tfds::features::{Coding, DType, Given, GivenArray, GivenItem, Items, Plan};
+use tesson_tfds::info::{FileFormat, Nest, Version};
 
 use crate::calls::released;
 use crate::errors::{misuse, raise};
@@ -23,7 +23,7 @@ use crate::state::from_python;
 #[pyclass(frozen, module = "tesson._tesson")]
 pub(crate) struct DatasetWriter {
     /// Until it is finished.
-    inner: Mutex<Option<tfds::DatasetWriter>>,
+    inner: Mutex<Option<tesson_prepared::DatasetWriter>>,
     features: Vec<(String, usize, bool)>,
 }
 
@@ -114,7 +114,7 @@ impl DatasetWriter {
         let splits = splits.into_iter().map(|(name, shards)| new_split(name, &shards));
         let splits: Vec<NewSplit> = splits.collect::<PyResult<_>>()?;
         let open = || {
-            let writer = tfds::DatasetWriter::open(&data_dir, new_dataset(&json, splits)?)?;
+            let writer = tesson_prepared::DatasetWriter::open(&data_dir, new_dataset(&json, splits)?)?;
             let is_plain = |plan: &Plan| plan.leaf.coding == Coding::Plain;
             let columns = writer.schema().columns.iter();
             let features =
@@ -170,19 +170,19 @@ impl DatasetWriter {
 
     /// Hands all examples so far to the operating system.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, tfds::DatasetWriter::flush)
+        self.with(py, tesson_prepared::DatasetWriter::flush)
     }
 
     /// Hands all examples so far to the disk.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, tfds::DatasetWriter::sync)
+        self.with(py, tesson_prepared::DatasetWriter::sync)
     }
 
     /// Makes the dataset of what was written; returns its folder.
     fn finish(&self, py: Python<'_>) -> PyResult<PathBuf> {
         let finished = released(py, || {
             let writer = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
-            writer.map(tfds::DatasetWriter::finish)
+            writer.map(tesson_prepared::DatasetWriter::finish)
         })?;
         finished.ok_or_else(|| over(py))?.map_err(|e| raise(py, e))
     }
@@ -192,7 +192,7 @@ impl DatasetWriter {
     fn with<R: Send>(
         &self,
         py: Python<'_>,
-        act: impl FnOnce(&mut tfds::DatasetWriter) -> Result<R, Error> + Send,
+        act: impl FnOnce(&mut tesson_prepared::DatasetWriter) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
         let done = released(py, || {
             let mut writer = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

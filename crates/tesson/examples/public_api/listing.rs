@@ -10,7 +10,8 @@ use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemMacro, TraitItem, Vis
 use crate::resolve::{Id, Names, made_by};
 use crate::source::{ModulePath, Modules, modules};
 
-/// All public items of the façade, a line each, and types that stand in signatures and have no public name.
+/// All public items of the façade, a line each; then the types that stand in their signatures and are public in the crates
+/// below alone, and those that have no public name at all.
 pub(crate) fn listing() -> String {
     let modules = modules();
     let names = Names::new(&modules);
@@ -22,9 +23,13 @@ pub(crate) fn listing() -> String {
         lines: Vec::new(),
     };
     api.module("tesson", &vec!["tesson".to_owned()]);
-    let unnamed: Vec<&Id> = api.used.iter().filter(|id| !api.paths.contains_key(*id)).collect();
-    let unnamed = unnamed.iter().map(|(module, name)| format!("unnamed {}::{name}", module.join("::")));
-    api.lines.extend(unnamed.collect::<Vec<_>>());
+    let others = api.used.iter().filter(|id| !api.paths.contains_key(*id));
+    let others = others.map(|id| match names.path_in_crate(id) {
+        Some(path) => format!("inner {path}"),
+        None => format!("unnamed {}::{}", id.0.join("::"), id.1),
+    });
+    let others: BTreeSet<String> = others.collect();
+    api.lines.extend(others);
     api.lines.join("\n") + "\n"
 }
 

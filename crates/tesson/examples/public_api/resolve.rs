@@ -1,6 +1,6 @@
 //! From names to the items that they stand for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Item, ItemMacro, UseTree, Visibility};
@@ -59,6 +59,26 @@ impl<'a> Names<'a> {
             names.push((import.name.clone(), id));
         }
         names
+    }
+
+    /// The shortest public path of an item in the crate that defines it.
+    pub(crate) fn path_in_crate(&self, id: &Id) -> Option<String> {
+        let mut modules = vec![(id.0[..1].to_vec(), id.0[0].clone())];
+        let mut seen = BTreeSet::new();
+        while !modules.is_empty() {
+            let mut inside = Vec::new();
+            for (module, path) in modules {
+                let public = self.public(&module);
+                if let Some((name, _)) = public.iter().find(|(_, item)| item == id) {
+                    return Some(format!("{path}::{name}"));
+                }
+                let own =
+                    public.into_iter().filter(|(_, (target, item))| item.is_empty() && target[0] == id.0[0]);
+                inside.extend(own.map(|(name, (target, _))| (target, format!("{path}::{name}"))));
+            }
+            modules = inside.into_iter().filter(|(module, _)| seen.insert(module.clone())).collect();
+        }
+        None
     }
 
     fn lookup(&self, module: &[String], path: &[String], seen: &mut Vec<(Id, bool)>) -> Option<Id> {

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use tesson::config::reader::ReaderType;
-use tesson::config::{Choices, Loaded, SourceConfig, json, load, lower, toml};
-use tesson::deserializer::Value;
-use tesson::plan::SegmentLength;
+use tesson::config::{Choices, Loaded, load};
 use tesson::store::MemoryStore;
-use tesson::{Error, Source, StreamInfo, registry};
+use tesson::{Error, OpenOptions, Source, SourceConfig, StreamInfo, registry};
+use tesson_config::reader::ReaderType;
+use tesson_config::{json, lower, toml};
+use tesson_core::Value;
+use tesson_plan::SegmentLength;
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cntk")
@@ -25,7 +26,7 @@ fn open(loaded: &Loaded, section: &str) -> Result<Source, Error> {
     if let Some(folder) = loaded.base_dir(&reader) {
         config.resolve_paths(Path::new(folder), &registry())?;
     }
-    Source::open(&config)
+    tesson::open(&config)
 }
 
 /// The samples of each minibatch of a size, up to the end of the data.
@@ -158,7 +159,7 @@ fn an_override_leads_from_the_top_of_the_file() {
     assert_eq!(deserializer["input"]["labels"]["dim"], 7);
 }
 
-fn reader_of(text: &str) -> Result<tesson::config::reader::Reader, Error> {
+fn reader_of(text: &str) -> Result<tesson_config::reader::Reader, Error> {
     load(text, &Choices::default())?.reader(None)
 }
 
@@ -373,7 +374,7 @@ fn opened(text: &str) -> Result<Source, Error> {
         .with("states", *b"s\nt\n")
         .with("t.ctf", *b"|x 1\n|x 2\n|x 3\n|x 4\n|x 5\n");
     let reader = load(text, &Choices::default())?.reader(None)?;
-    Source::open_in(&reader.source(&registry())?, &store)
+    OpenOptions::in_store(&store).open(&reader.source(&registry())?)
 }
 
 /// A section with an older reader of speech.

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{config_of, config_with, folder, rest, rows, source};
-use tesson::store::{FakeStore, FileStore, InjectedFault, MemoryStore, Resource, Store};
-use tesson::{Demand, Error, ResumeState, Share, Source};
+use tesson::store::{MemoryStore, Resource, Store};
+use tesson::{Demand, Error, OpenOptions, ResumeState, Share, Source};
+use tesson_engine::store::{FakeStore, FileStore, InjectedFault};
 
 const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
 
 #[test]
 fn a_demand_that_makes_no_sense_changes_nothing() {
     let (_, config) = source("calls-demand", &rows(10), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let first = source.next_minibatch(4).expect("data").map(|m| crate::common::values(&m));
     let state = source.state().clone();
     for (samples, workers, rank) in [(0, 1, 0), (4, 0, 0), (4, 2, 2)] {
@@ -22,7 +23,7 @@ fn a_demand_that_makes_no_sense_changes_nothing() {
         assert!(matches!(e, Error::Usage(_)), "{e}");
     }
     assert_eq!(source.state(), &state);
-    let mut other = Source::open(&config).expect("the file is right");
+    let mut other = tesson::open(&config).expect("the file is right");
     assert_eq!(rest(&mut other, 4), first.into_iter().chain(rest(&mut source, 4)).collect::<Vec<_>>());
 }
 
@@ -30,7 +31,7 @@ fn a_demand_that_makes_no_sense_changes_nothing() {
 fn streams_are_paired_sample_by_sample_or_the_first_that_is_not_is_named() {
     let read = |text: &str| {
         let (_, config) = source("calls-paired", text, IN_ORDER, "");
-        Source::open(&config).and_then(|mut source| source.next_minibatch(9)).expect("the file is right")
+        tesson::open(&config).and_then(|mut source| source.next_minibatch(9)).expect("the file is right")
     };
     let pairs = read("1 |x 1 |y 3:1\n2 |x 2 |y 0:1\n2 |x 3 |y 6:1\n").expect("data");
     let [x, y] = pairs.paired(["x", "y"]).expect("as many of both");
@@ -38,7 +39,7 @@ fn streams_are_paired_sample_by_sample_or_the_first_that_is_not_is_named() {
     assert_eq!(pairs.class_indices("y").expect("one entry each"), [3, 0, 6]);
 
     let odd = read("1 |x 1 |y 3:1\n2 |x 2 |y 0:1\n2 |x 3\n").expect("data");
-    let told = |e: tesson::pairing::PairingError| e.to_string();
+    let told = |e: tesson_engine::pairing::PairingError| e.to_string();
     let error = told(odd.paired(["x", "y"]).expect_err("a sample of y is missing"));
     assert!(error.starts_with("sequence 2: streams `x` and `y` have 2 and 1 samples, expected"), "{error}");
     let error = told(odd.paired(["x", "yy"]).expect_err("no such stream"));
@@ -51,7 +52,7 @@ fn streams_are_paired_sample_by_sample_or_the_first_that_is_not_is_named() {
 fn a_demand_that_the_plan_refuses_changes_nothing() {
     let options = r#", "equalSteps": "repeat", "maxSweeps": 1"#;
     let (_, config) = source("calls-refused", &rows(10), options, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let demand = |samples| Demand { samples, workers: 2, rank: 0 };
     source.next(demand(4)).expect("data");
     let state = source.state().clone();
@@ -65,7 +66,7 @@ fn a_demand_that_the_plan_refuses_changes_nothing() {
 fn a_state_is_restored_for_the_rank_that_reads_next_whatever_the_last_one_had() {
     let options = r#", "randomize": true, "maxSweeps": 1"#;
     let (_, config) = source("calls-restored", &rows(10), options, "");
-    let open = || Source::open(&config).expect("the file is right");
+    let open = || tesson::open(&config).expect("the file is right");
     let bare =
         ResumeState::from_json(&serde_json::json!({"minibatchSourcePosition": 0})).expect("a position");
     let mut alone = open();
@@ -87,7 +88,7 @@ fn a_state_is_restored_for_the_rank_that_reads_next_whatever_the_last_one_had() 
 fn a_rank_without_a_chunk_keeps_the_state_that_it_was_given() {
     let options = r#", "randomize": true, "maxSweeps": 1"#;
     let (_, config) = source("calls-no-chunk", &rows(10), options, "");
-    let open = || Source::open(&config).expect("the file is right");
+    let open = || tesson::open(&config).expect("the file is right");
     let mut alone = open();
     alone.next_minibatch(4).expect("data");
     let saved = alone.state().clone();
@@ -119,7 +120,7 @@ fn a_rank_without_a_chunk_keeps_the_state_that_it_was_given() {
 fn states_of_ranks_without_a_chunk_are_merged_with_those_of_the_others() {
     let options = r#", "randomize": true, "maxSweeps": 1"#;
     let (_, config) = source("calls-merged-without", &rows(10), options, "");
-    let open = || Source::open(&config).expect("the file is right");
+    let open = || tesson::open(&config).expect("the file is right");
     let expected = rest(&mut open(), 4);
     let mut read = Vec::new();
     let states: Vec<ResumeState> = (0..3)
@@ -151,7 +152,7 @@ fn a_minibatch_that_is_put_back_comes_again_in_every_order() {
     {
         let (_, config) =
             source("calls-back", &rows(23), &format!(", {truncated}{order}, \"maxSweeps\": 2"), "");
-        let open = || Source::open(&config).expect("the file is right");
+        let open = || tesson::open(&config).expect("the file is right");
         let demand = |samples| Demand { samples, workers, rank: 0 };
         let (mut straight, mut source) = (open(), open());
         let mut step = 0;
@@ -179,7 +180,7 @@ fn a_minibatch_that_is_put_back_comes_again_in_every_order() {
 #[test]
 fn a_cancelled_source_says_so() {
     let (_, config) = source("calls-cancelled", &rows(10), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     source.canceller().cancel();
     assert!(matches!(source.next_minibatch(1), Err(Error::Cancelled)));
 }
@@ -187,7 +188,7 @@ fn a_cancelled_source_says_so() {
 #[test]
 fn a_closed_source_says_so_and_its_minibatches_stay() {
     let (_, config) = source("calls-closed", &rows(10), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let minibatch = source.next_minibatch(3).expect("data").expect("data");
     let before = crate::common::values(&minibatch);
     source.close();
@@ -200,7 +201,7 @@ fn an_interrupted_call_loses_nothing() {
     let file = folder("calls-interrupted").join("train.ctf");
     std::fs::write(&file, rows(50)).expect("the folder can be written");
     let config = config_of(&file, IN_ORDER, "");
-    let expected = rest(&mut Source::open(&config).expect("the file is right"), 8);
+    let expected = rest(&mut tesson::open(&config).expect("the file is right"), 8);
     // Reads wait until the first call has been interrupted.
     let held = Arc::new(AtomicBool::new(false));
     let gate = held.clone();
@@ -208,7 +209,7 @@ fn an_interrupted_call_loses_nothing() {
         true => InjectedFault::Error(ErrorKind::WouldBlock),
         false => InjectedFault::None,
     });
-    let mut source = Source::open_in(&config, &store).expect("the file is right");
+    let mut source = OpenOptions::in_store(&store).open(&config).expect("the file is right");
     held.store(true, Ordering::SeqCst);
     let first = source.next_interruptible(Demand { samples: 8, workers: 1, rank: 0 }, &mut || true);
     assert!(matches!(first, Err(Error::Cancelled)));
@@ -219,10 +220,10 @@ fn an_interrupted_call_loses_nothing() {
 #[test]
 fn an_interruption_is_told_also_where_nothing_was_left_to_wait_for() {
     let (_, config) = source("calls-told", &rows(50), IN_ORDER, "");
-    let mut first = Source::open(&config).expect("the file is right");
-    let expected = rest(&mut Source::open(&config).expect("the file is right"), 8);
+    let mut first = tesson::open(&config).expect("the file is right");
+    let expected = rest(&mut tesson::open(&config).expect("the file is right"), 8);
     (0..3).for_each(|_| drop(first.next_minibatch(8).expect("data")));
-    let mut other = Source::open(&config).expect("the file is right");
+    let mut other = tesson::open(&config).expect("the file is right");
     other.num_sequences().expect("the file is right");
     // The way to the state needs an index, which is there already.
     let restored = other.restore_interruptible(first.state(), &mut || true);
@@ -243,7 +244,7 @@ fn a_store_that_fails_for_good_is_an_error_with_its_place() {
         true => InjectedFault::Error(ErrorKind::PermissionDenied),
         false => InjectedFault::None,
     });
-    let mut source = Source::open_in(&config, &store).expect("the file is right");
+    let mut source = OpenOptions::in_store(&store).open(&config).expect("the file is right");
     broken.store(true, Ordering::SeqCst);
     let Err(Error::Store(e)) = source.next_minibatch(8) else { panic!("the store fails") };
     assert_eq!((&*e.file, e.source.kind()), (file.as_path(), ErrorKind::PermissionDenied));
@@ -294,7 +295,7 @@ fn what_was_planned_before_a_corpus_outgrows_memory_comes_before_the_errors_of_i
             r#", "randomize": false, "maxSweeps": 1, "threads": {threads}, "prefetch": {prefetch}, "memoryLimit": "32MiB""#
         );
         let config = config_with("train.ctf".as_ref(), 5000, &options, "");
-        let mut source = Source::open_in(&config, &store).expect("that is not read yet");
+        let mut source = OpenOptions::in_store(&store).open(&config).expect("that is not read yet");
         for n in 0.. {
             match source.next_minibatch(samples) {
                 Ok(minibatch) => assert!(minibatch.is_some(), "the file cannot be read to its end"),
@@ -318,20 +319,20 @@ fn what_was_planned_before_a_corpus_outgrows_memory_comes_before_the_errors_of_i
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let file = folder("calls-missing").join("missing.ctf");
-    let Err(Error::Store(e)) = Source::open(&config_of(&file, "", "")) else { panic!("there is no file") };
+    let Err(Error::Store(e)) = tesson::open(&config_of(&file, "", "")) else { panic!("there is no file") };
     assert_eq!((&*e.file, e.source.kind()), (file.as_path(), ErrorKind::NotFound));
 }
 
 #[test]
 fn a_folder_is_no_input() {
     let folder = folder("calls-folder");
-    let Err(Error::Store(e)) = Source::open(&config_of(&folder, "", "")) else { panic!("it is a folder") };
+    let Err(Error::Store(e)) = tesson::open(&config_of(&folder, "", "")) else { panic!("it is a folder") };
     assert!(
         e.to_string().ends_with("is a directory, a file that can be read at any position is expected"),
         "{e}"
     );
     let named = MemoryStore::new().with("train.ctf", rows(1).into_bytes());
-    let Err(e) = Source::open_in(&config_of("tarin.ctf".as_ref(), "", ""), &named) else {
+    let Err(e) = OpenOptions::in_store(&named).open(&config_of("tarin.ctf".as_ref(), "", "")) else {
         panic!("there is no such name")
     };
     assert!(e.to_string().ends_with("; did you mean `train.ctf`?"), "{e}");
@@ -341,14 +342,14 @@ fn a_folder_is_no_input() {
 fn data_may_lie_in_memory() {
     let store = MemoryStore::new().with("train.ctf", rows(20).into_bytes());
     let config = config_of("train.ctf".as_ref(), IN_ORDER, "");
-    let mut source = Source::open_in(&config, &store).expect("the text is right");
+    let mut source = OpenOptions::in_store(&store).open(&config).expect("the text is right");
     assert_eq!(rest(&mut source, 7).concat().len(), rows(20).lines().count());
 }
 
 #[test]
 fn counters_tell_what_has_been_done() {
     let (_, config) = source("calls-stats", &rows(20), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let minibatches = rest(&mut source, 7).len() as u64;
     let stats = source.stats();
     let samples = rows(20).lines().count() as u64;
@@ -367,7 +368,7 @@ fn a_minibatch_larger_than_memory_is_refused() {
     for order in [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#] {
         let options = format!(r#", {order}, "memoryLimit": "1MiB""#);
         let (_, config) = source("calls-too-large", &rows(1000), &options, "");
-        let mut source = Source::open(&config).expect("the file is right");
+        let mut source = tesson::open(&config).expect("the file is right");
         let Err(Error::Usage(e)) = source.next_minibatch(1 << 60) else {
             panic!("data that repeat for ever fill any memory")
         };
@@ -380,7 +381,7 @@ fn a_first_sweep_that_does_not_fit_into_one_minibatch_is_refused() {
     let options = r#", "randomize": false, "maxSweeps": 1, "memoryLimit": "1MiB""#;
     let (_, config) =
         source("calls-sweep-too-large", &"|x 1 |y 0:1 1:1.5 2:1.5\n".repeat(200_000), options, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let Err(Error::Usage(e)) = source.next_minibatch(1 << 40) else {
         panic!("4.8 MB of text do not fit into 1 MiB")
     };
@@ -392,7 +393,7 @@ fn a_restore_that_is_called_off_changes_nothing() {
     // So little memory that what is far has not been read when a caller seeks there.
     let options = format!(r#"{IN_ORDER}, "memoryLimit": "1MiB", "threads": 1"#);
     let (_, config) = source("calls-restore-off", &rows(20_000), &options, "");
-    let open = || Source::open(&config).expect("the file is right");
+    let open = || tesson::open(&config).expect("the file is right");
     let next = |source: &mut Source| {
         source.next_minibatch(1000).expect("the file is right").map(|m| crate::common::values(&m))
     };
@@ -437,7 +438,7 @@ fn how_large_a_minibatch_may_be_depends_on_the_limit_alone() {
                 format!(r#", {order}, "memoryLimit": {limit}, "threads": {threads}, "maxSweeps": 1"#);
             let ctf = format!(r#", "cacheIndex": {cache}"#);
             let config = config_with(&file, 1000, &options, &ctf);
-            let open = || Source::open(&config).expect("the file is right");
+            let open = || tesson::open(&config).expect("the file is right");
             let keys = |source: &mut Source, demand| {
                 let minibatch = source.next(demand).expect("it is within the limit").expect("data");
                 (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect::<Vec<_>>()
@@ -480,7 +481,7 @@ fn long_rows_are_read_under_any_limit_that_has_room_for_them() {
     for order in [r#""randomize": false"#, r#""randomize": true"#] {
         for limit in (500_000..3_000_000).step_by(100_000) {
             let options = format!(r#", {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": {limit}"#);
-            let mut source = Source::open(&config_with(&file, n, &options, "")).expect("the file is right");
+            let mut source = tesson::open(&config_with(&file, n, &options, "")).expect("the file is right");
             let read = || source.next_minibatch(1).map(|minibatch| minibatch.is_some());
             let read: Result<Vec<bool>, Error> = std::iter::repeat_with(read).take(4).collect();
             assert_eq!(read.expect("a row takes 200 kB"), [true, true, true, false], "{order}, {limit}");
@@ -498,7 +499,7 @@ fn a_row_beyond_the_limit_is_refused_with_what_is_needed_for_it() {
         let mut failed = false;
         for limit in (1..30_u64).rev().map(|n| 400_000 * n) {
             let options = format!(r#", {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": {limit}"#);
-            let read = Source::open(&config_with(&file, 500_000, &options, "")).and_then(|mut source| {
+            let read = tesson::open(&config_with(&file, 500_000, &options, "")).and_then(|mut source| {
                 while source.next_minibatch(1)?.is_some() {}
                 Ok(())
             });
@@ -516,7 +517,7 @@ fn a_row_beyond_the_limit_is_refused_with_what_is_needed_for_it() {
 #[test]
 fn a_limit_of_no_samples_is_refused_at_the_first_read_and_not_by_restoring() {
     let (_, config) = source("calls-no-samples", &rows(20), r#", "maxSamples": 0"#, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let state = source.state().clone();
     source.restore(&state).expect("that is not read yet");
     let e = source.next_minibatch(1).expect_err("nothing can be read").to_string();

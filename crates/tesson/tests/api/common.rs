@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use tesson::{Minibatch, Samples, Source, SourceConfig, config};
+use tesson::{Error, Minibatch, ResumeState, Samples, Source, SourceConfig};
 
 /// A folder for one test, empty.
 pub(crate) fn folder(test: &str) -> PathBuf {
@@ -44,7 +44,14 @@ pub(crate) fn config_with(file: &std::path::Path, dim: usize, options: &str, ctf
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{
             "x": {{"dim": {dim}, "format": "dense"}}, "y": {{"dim": 7, "format": "sparse"}}}} {ctf}}}] {options}}}"#
     );
-    config::from_json(&json).expect("the test's configuration is right")
+    tesson::config::from_json(&json).expect("the test's configuration is right")
+}
+
+/// A source that resumes from a state.
+pub(crate) fn resumed(config: &SourceConfig, state: &ResumeState) -> Result<Source, Error> {
+    let mut source = tesson::open(config)?;
+    source.restore(state)?;
+    Ok(source)
 }
 
 /// The values of stream `x`.

@@ -2,7 +2,7 @@
 
 use tesson::config::from_json;
 use tesson::store::MemoryStore;
-use tesson::{Error, Samples, Severity, Source, SourceConfig};
+use tesson::{Error, OpenOptions, Purpose, Samples, Severity, Source, SourceConfig};
 
 /// A picture of 157 x 118 pixels.
 const JPEG: &[u8] = include_bytes!("../../../tesson-image/tests/jpeg/420-95.jpg");
@@ -27,7 +27,7 @@ fn map(
 
 fn open(name: &str, options: &str, transforms: &str) -> Result<Source, Error> {
     let (config, store) = map(&[name], options, transforms, &store())?;
-    Source::open_in(&config, &store)
+    OpenOptions::in_store(&store).open(&config)
 }
 
 fn store() -> MemoryStore {
@@ -99,7 +99,9 @@ fn padding_has_a_value_for_each_channel() {
 fn found(names: &[&str], transforms: &str, store: &MemoryStore) -> Vec<(Severity, String)> {
     let mut found = Vec::new();
     let (config, store) = map(names, "", transforms, store).expect("the options are right");
-    let mut source = Source::open_to_check_in(&config, &store).expect("the map is right");
+    let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+        .open(&config)
+        .expect("the map is right");
     let checked = source.check(&mut |error, severity| found.push((severity, error.to_string())));
     let checked = checked.expect("the pictures can be read");
     let notes = found.iter().filter(|(severity, _)| *severity == Severity::Note).count();

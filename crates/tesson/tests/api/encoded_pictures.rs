@@ -4,15 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson::config::{OptionKind, from_json, json, lower};
-use tesson::deserializer::user::{ChunkSource, UserDeserializer, UserError};
-use tesson::deserializer::{
-    Data, EncodedColumn, Format, Offsets, OptionSpec, OptionTable, Origin, ResourceId, StreamColumn,
+use tesson::config::from_json;
+use tesson::store::MemoryStore;
+use tesson::{Element, Error, Minibatch, OpenOptions, Samples, Source, StreamInfo};
+use tesson_config::{json, lower};
+use tesson_core::{
+    Data, EncodedColumn, Format, Offsets, OptionKind, OptionSpec, OptionTable, Origin, ResourceId,
+    StreamColumn,
 };
-use tesson::store::{FileStore, MemoryStore};
-use tesson::tfds::example::{self, Value};
-use tesson::tfds::pictures::{Depth, Want, decode};
-use tesson::{Element, Error, Minibatch, Samples, Source, StreamInfo};
+use tesson_engine::store::FileStore;
+use tesson_formats::example;
+use tesson_formats::example::Value;
+use tesson_formats::user::{ChunkSource, UserDeserializer, UserError};
+use tesson_image::decode::{Depth, Want, decode};
 
 use crate::common::folder;
 
@@ -48,7 +52,7 @@ fn dataset(test: &str, files: &[Vec<u8>]) -> PathBuf {
     fs::write(folder.join("features.json"), features).expect("the folder can be written");
     let shard =
         fs::File::create(folder.join("d-train.tfrecord-00000-of-00001")).expect("the folder can be written");
-    let mut writer = tesson::records::TfRecordWriter::new(shard);
+    let mut writer = tesson_convert::records::TfRecordWriter::new(shard);
     for (number, file) in (0..).zip(files) {
         let mut bytes = Vec::new();
         example::write(&[("image", Value::Bytes(&[file])), ("label", Value::Ints(&[number]))], &mut bytes);
@@ -64,7 +68,7 @@ fn open(dataset: &Path, transforms: &str, more: &str) -> Result<Source, Error> {
             "maxSweeps": 1, "randomize": false}}"#,
         dataset.to_str().expect("the path is UTF-8")
     );
-    Source::open_in(&from_json(&text)?, &FileStore)
+    OpenOptions::in_store(&FileStore).open(&from_json(&text)?)
 }
 
 /// The values of pictures, and the labels.
@@ -130,7 +134,11 @@ fn transforms_of_a_feature_that_is_no_picture_are_refused() {
             "input": {{"label": {{"transforms": []}}}}}}]}}"#,
         dataset.to_str().unwrap()
     );
-    let error = Source::open_in(&from_json(&text).unwrap(), &FileStore).err().expect("refused").to_string();
+    let error = OpenOptions::in_store(&FileStore)
+        .open(&from_json(&text).unwrap())
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("input.label.transforms: `label` is int64"), "{error}");
 }
 
@@ -180,7 +188,7 @@ fn encoded_columns_of_a_users_own_are_decoded_by_a_transform() {
                 {{"type": "{decoder}"}}, {SMALL}]}}}}}}], "maxSweeps": 1, "randomize": false}}"#
         );
         let config = lower(&json::parse(&text).unwrap(), &tesson::registry().with(&FORMAT)).unwrap();
-        let mut source = Source::open_in(&config, &MemoryStore::new()).unwrap();
+        let mut source = OpenOptions::in_store(&MemoryStore::new()).open(&config).unwrap();
         let minibatch = source.next_minibatch(10).unwrap().expect("three pictures");
         let Samples::Dense { values } = minibatch.stream("image").expect("the stream").samples() else {
             panic!("samples are dense")

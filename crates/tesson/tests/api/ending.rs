@@ -1,12 +1,12 @@
 //! How the data end.
 
 use crate::common::{rest, rows, source, values};
-use tesson::{Demand, Source};
+use tesson::Demand;
 
 /// What is left of `x` after so many samples; sequences of 1, 2, 3, 4, 1, … samples.
 fn read(test: &str, options: &str, size: u64) -> Vec<Vec<f64>> {
     let (_, config) = source(test, &rows(8), &format!(r#", "randomize": false, {options}"#), "");
-    rest(&mut Source::open(&config).expect("the file is right"), size)
+    rest(&mut tesson::open(&config).expect("the file is right"), size)
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn ranks_that_share_by_position_end_together_whoever_has_sequences_that_are_left
     let options = r#", "randomize": false, "maxSweeps": 1, "sharing": "position""#;
     let (_, config) = source("ending-together", text, options, r#", "emptyInputs": "skip""#);
     let steps = |workers: u64, rank| {
-        let mut source = Source::open(&config).expect("the file is right");
+        let mut source = tesson::open(&config).expect("the file is right");
         let demand = Demand { samples: 2, workers, rank };
         let step = || source.next(demand).expect("the data are right").map(|m| (values(&m), m.sweep_end()));
         std::iter::from_fn(step).collect::<Vec<_>>()

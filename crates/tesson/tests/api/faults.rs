@@ -1,7 +1,8 @@
 //! Faults of data: counted once, in plan order, repeated until the caller decides.
 
 use crate::common::{rest, source, values};
-use tesson::{DataErrorKind, Error, Key, Source};
+use tesson::{Error, Key};
+use tesson_core::DataErrorKind;
 
 /// Sequences 1 to 6, one row each; those of `bad` with a value that is no number.
 fn text(bad: &[u32]) -> String {
@@ -17,7 +18,7 @@ const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 2"#;
 #[test]
 fn an_error_names_file_line_byte_stream_and_key() {
     let (file, config) = source("fault-place", &text(&[3]), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     assert_eq!(values(&source.next_minibatch(2).expect("no fault yet").expect("data")), [1.0, 2.0]);
     let Err(Error::Data(e)) = source.next_minibatch(2) else { panic!("sequence 3 has a fault") };
     assert_eq!(&*e.at().file, file.as_path());
@@ -31,7 +32,7 @@ fn an_error_names_file_line_byte_stream_and_key() {
 #[test]
 fn an_error_is_repeated_until_it_is_skipped() {
     let (_, config) = source("fault-repeated", &text(&[3]), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     source.next_minibatch(2).expect("no fault yet");
     let state = source.state().clone();
     let first = source.next_minibatch(2).expect_err("a fault").to_string();
@@ -44,7 +45,7 @@ fn an_error_is_repeated_until_it_is_skipped() {
 #[test]
 fn an_error_ends_with_a_restore() {
     let (_, config) = source("fault-restored", &text(&[3]), IN_ORDER, "");
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     let start = source.state().clone();
     source.next_minibatch(2).expect("no fault yet");
     source.next_minibatch(2).expect_err("a fault");
@@ -55,14 +56,14 @@ fn an_error_ends_with_a_restore() {
 #[test]
 fn forgiven_faults_are_counted_once_and_kept_in_the_state() {
     let (_, config) = source("fault-budget", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 2"#);
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     source.next_minibatch(3).expect("the first is forgiven");
     let state = source.state().clone();
     assert_eq!(state.faults, 1);
     // The second sweep meets both again and counts neither.
     assert_eq!(rest(&mut source, 3).len(), 3);
     assert_eq!(source.state().faults, 2);
-    let mut other = Source::resume(&config, &state).expect("its own state");
+    let mut other = crate::common::resumed(&config, &state).expect("its own state");
     assert_eq!(rest(&mut other, 3).len(), 3);
     assert_eq!(other.state().faults, 2);
 }
@@ -70,7 +71,7 @@ fn forgiven_faults_are_counted_once_and_kept_in_the_state() {
 #[test]
 fn one_fault_more_than_the_budget_ends_reading_at_its_minibatch() {
     let (_, config) = source("fault-over-budget", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 1"#);
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     for _ in 0..4 {
         source.next_minibatch(1).expect("one is forgiven");
     }
@@ -84,7 +85,7 @@ fn every_rank_counts_the_same_faults_under_sharing_by_position() {
     let options = r#", "randomize": false, "maxSweeps": 1, "sharing": "position""#;
     let (_, config) = source("fault-position", &text(&[2, 5]), options, r#", "maxErrors": 9"#);
     let state = |rank| {
-        let mut source = Source::open(&config).expect("the file can be opened");
+        let mut source = tesson::open(&config).expect("the file can be opened");
         while source
             .next(tesson::Demand { samples: 4, workers: 3, rank })
             .expect("all are forgiven")
@@ -101,7 +102,7 @@ fn every_rank_counts_the_same_faults_under_sharing_by_position() {
 fn a_check_lists_every_fault_in_the_order_of_the_file() {
     let (_, config) = source("fault-check", &text(&[5, 2]), IN_ORDER, "");
     let mut lines = Vec::new();
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     let seen = source.check(&mut |e, _| lines.push(e.at().line)).expect("the file can be read");
     assert_eq!((lines, seen.faults, seen.sequences), (vec![Some(2), Some(5)], 2, 6));
 }
@@ -111,7 +112,7 @@ fn a_share_of_the_sequences_passed_may_be_faulty() {
     let open = |share: &str| {
         let options = format!(r#"{IN_ORDER}, "maxErrorShare": {share}"#);
         let (_, config) = source(&format!("fault-share-{share}"), &text(&[3, 5]), &options, "");
-        Source::open(&config).expect("the file can be opened")
+        tesson::open(&config).expect("the file can be opened")
     };
     // One fault in four sequences, two in six.
     let mut third = open("0.34");
@@ -127,7 +128,7 @@ fn forgiven_faults_are_reported_as_lines_of_json() {
     let (file, mut config) = source("fault-report", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 2"#);
     let report = file.with_extension("faults.jsonl");
     config.faults.report = Some(report.clone());
-    let mut source = Source::open(&config).expect("the file can be opened");
+    let mut source = tesson::open(&config).expect("the file can be opened");
     rest(&mut source, 2);
     let lines = std::fs::read_to_string(report).expect("a report");
     let lines: Vec<serde_json::Value> =
@@ -149,7 +150,7 @@ fn a_sequence_that_is_no_frame_is_told_with_its_own_place_behind_one_that_is_lef
     let options = r#", "randomize": false, "maxSweeps": 1, "frameMode": true"#;
     let (file, config) = source("fault-frames", text, options, r#", "emptyInputs": "skip""#);
     let e =
-        Source::open(&config).expect("the file can be opened").next_minibatch(9).expect_err("two samples");
+        tesson::open(&config).expect("the file can be opened").next_minibatch(9).expect_err("two samples");
     let place = format!("{} (byte 23): stream `x`, sequence 2", file.display());
     assert!(e.to_string().starts_with(&place), "{e}");
 }
@@ -158,7 +159,7 @@ fn a_sequence_that_is_no_frame_is_told_with_its_own_place_behind_one_that_is_lef
 fn a_file_in_which_no_row_counts_is_told_with_its_name_in_any_order() {
     let told = |options: &str| {
         let (file, config) = source("fault-none", "|# 1\n \n", options, r#", "skipSequenceIds": true"#);
-        let e = Source::open(&config).and_then(|mut source| source.next_minibatch(1)).expect_err("no inputs");
+        let e = tesson::open(&config).and_then(|mut source| source.next_minibatch(1)).expect_err("no inputs");
         (file.display().to_string(), e.to_string())
     };
     for options in [r#", "randomize": true"#, IN_ORDER] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{Error, RunCalls, SampleValues, Samples, Source, StepSizes, config};
+use tesson::{Error, OpenOptions, Purpose, RunCalls, SampleValues, Samples, Source, StepSizes};
 
 /// A big-endian file of frames of two values, `[first + t, -t]`.
 fn file(n: u32, first: f32) -> Vec<u8> {
@@ -36,7 +36,7 @@ fn text(stream: &str, reader: &str) -> String {
 }
 
 fn open(store: &dyn Store, stream: &str, reader: &str) -> Result<Source, Error> {
-    Source::open_in(&config::from_json(&text(stream, reader))?, store)
+    OpenOptions::in_store(store).open(&tesson::config::from_json(&text(stream, reader))?)
 }
 
 /// The first value of each sample by sequence, of all minibatches until the data end.
@@ -156,7 +156,8 @@ fn options_may_stand_at_every_level_and_long_utterances_are_left_out() {
     let list = "u=a[0,4]\nv=a[1,2]\n";
     assert_eq!(read(list, r#", "maxSequenceLength": 2"#).unwrap(), [[101., 102.]]);
     let around = text("", "").replace(r#""input""#, r#""maxSequenceSize": 2, "input""#);
-    let mut source = Source::open_in(&config::from_json(&around).unwrap(), &with_list(list)).unwrap();
+    let mut source =
+        OpenOptions::in_store(&with_list(list)).open(&tesson::config::from_json(&around).unwrap()).unwrap();
     assert_eq!(first_values(&mut source).unwrap(), [[101., 102.]]);
 }
 
@@ -166,7 +167,7 @@ fn samples_are_counted_by_the_stream_that_defines_the_size() {
     let other = r#"{"type": "HTKFeatureDeserializer", "input": {"y": {"dim": 2, "scpFile": "m.scp", "definesMBSize": true}}}"#;
     let store = store.with("m.scp", b"u=b[0,0]\nv=b[0,2]\n".to_vec());
     let text = text("", "").replace("}}}]", &format!("}}}}}}, {other}]"));
-    let mut source = Source::open_in(&config::from_json(&text).unwrap(), &store).unwrap();
+    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&text).unwrap()).unwrap();
     assert_eq!(source.num_samples_per_sweep().unwrap(), 4);
 }
 
@@ -239,7 +240,9 @@ fn headers_and_sizes_are_looked_at_when_that_is_asked_for() {
 fn a_check_lists_every_bad_line_header_range_and_file() {
     let store = with_list("u=a[0,1]\nbad[0,1]\nv=none[0,0]\nw=b[0,3]\nx=a[2,1]\ny=short[0,0]\nz=b[1,2]\n")
         .with("short", vec![0; 7]);
-    let mut source = Source::open_to_check_in(&config::from_json(&text("", "")).unwrap(), &store).unwrap();
+    let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+        .open(&tesson::config::from_json(&text("", "")).unwrap())
+        .unwrap();
     let mut found = Vec::new();
     let checked = source.check(&mut |error, _| found.push(error.code())).unwrap();
     assert_eq!(
@@ -269,13 +272,10 @@ fn compressed_frames_take_two_bytes_a_value_in_memory() {
     let store = store(&[("l.scp", list.into_bytes()), ("c", bytes)]);
     let mut source = open(&store, r#", "contextWindow": "5:5""#, "").unwrap();
     let (indexed, size) = (source.indexed().unwrap().clone(), (n * dim * 2) as usize);
-    let mut chunk = tesson::deserializer::Chunk::empty();
-    let wanted = tesson::deserializer::SequenceSelection::Range(0..1);
+    let mut chunk = tesson_core::Chunk::empty();
+    let wanted = tesson_core::SequenceSelection::Range(0..1);
     let fetch = Files(store);
-    indexed
-        .corpus
-        .load(0, wanted, &fetch, &mut tesson::deserializer::Scratch::default(), &mut chunk)
-        .unwrap();
+    indexed.corpus.load(0, wanted, &fetch, &mut tesson_core::Scratch::default(), &mut chunk).unwrap();
     assert!(
         (size..size + size / 4).contains(&chunk.streams[0].bytes()),
         "{} bytes",
@@ -289,18 +289,18 @@ fn compressed_frames_take_two_bytes_a_value_in_memory() {
 /// The files of the test above, by the numbers of their resources.
 struct Files(MemoryStore);
 
-impl tesson::deserializer::Fetch for Files {
-    fn size(&self, resource: tesson::deserializer::ResourceId) -> Result<u64, Error> {
+impl tesson_core::Fetch for Files {
+    fn size(&self, resource: tesson_core::ResourceId) -> Result<u64, Error> {
         Ok(self.open(resource).size())
     }
 
-    fn is_embedded(&self, _: tesson::deserializer::ResourceId) -> Result<bool, Error> {
+    fn is_embedded(&self, _: tesson_core::ResourceId) -> Result<bool, Error> {
         Ok(false)
     }
 
     fn read_after(
         &self,
-        resource: tesson::deserializer::ResourceId,
+        resource: tesson_core::ResourceId,
         range: std::ops::Range<u64>,
         keep: usize,
         into: &mut Vec<u8>,
@@ -314,18 +314,18 @@ impl tesson::deserializer::Fetch for Files {
         Ok(())
     }
 
-    fn mapped(&self, _: tesson::deserializer::ResourceId, _: std::ops::Range<u64>) -> Option<&[u8]> {
+    fn mapped(&self, _: tesson_core::ResourceId, _: std::ops::Range<u64>) -> Option<&[u8]> {
         None
     }
 
-    fn will_need(&self, _: tesson::deserializer::ResourceId, _: std::ops::Range<u64>) {}
+    fn will_need(&self, _: tesson_core::ResourceId, _: std::ops::Range<u64>) {}
 
-    fn context(&self) -> &dyn tesson::deserializer::ReadContext {
+    fn context(&self) -> &dyn tesson_core::ReadContext {
         self
     }
 }
 
-impl tesson::deserializer::ReadContext for Files {
+impl tesson_core::ReadContext for Files {
     fn largest(&self) -> u64 {
         u64::MAX
     }
@@ -338,7 +338,7 @@ impl tesson::deserializer::ReadContext for Files {
 }
 
 impl Files {
-    fn open(&self, resource: tesson::deserializer::ResourceId) -> Box<dyn Resource> {
+    fn open(&self, resource: tesson_core::ResourceId) -> Box<dyn Resource> {
         let name = if resource.0 == 0 { "l.scp" } else { "c" };
         self.0.open(Path::new(name)).expect("it is there")
     }

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Error, Source, SourceConfig, config, files, index_cache};
+use tesson::store::Stores;
+use tesson::{BatchKeys, Error, OpenOptions, Source, SourceConfig};
+use tesson_engine::index_cache;
 
 use crate::common::{folder, rest, rows};
 
@@ -19,13 +21,13 @@ fn several(test: &str, texts: &[&str], names: &str, more: &str) -> (PathBuf, Sou
             "x": {{"dim": 1, "format": "dense"}}, "y": {{"dim": 7, "format": "sparse"}}}} {more}}}],
             "maxSweeps": 1, "randomize": false}}"#
     );
-    let mut config = config::from_json(&json).expect("the test's configuration is right");
+    let mut config = tesson::config::from_json(&json).expect("the test's configuration is right");
     config.resolve_paths(&folder, &tesson::registry()).expect("the folder's name is a text");
     (folder, config)
 }
 
 fn open(config: &SourceConfig) -> Source {
-    Source::open(config).expect("the files are right")
+    tesson::open(config).expect("the files are right")
 }
 
 #[test]
@@ -110,25 +112,25 @@ fn files_of_different_streams_are_refused() {
             "input": {{"x": {{"dim": "auto", "format": "dense"}}}}}}]}}"#,
         folder.join("part-*.ctf")
     );
-    let config = config::from_json(&json).expect("the test's configuration is right");
-    let error = Source::open(&config).map(|_| ()).expect_err("the streams differ").to_string();
+    let config = tesson::config::from_json(&json).expect("the test's configuration is right");
+    let error = tesson::open(&config).map(|_| ()).expect_err("the streams differ").to_string();
     assert!(error.contains("part-1.ctf") && error.contains("part-0.ctf"), "{error}");
 }
 
 #[test]
 fn a_pattern_without_files_is_told_with_its_place() {
     let (_, config) = several("files-none", &[], r#""part-*.ctf""#, "");
-    let error = Source::open(&config).map(|_| ()).expect_err("there is no file").to_string();
+    let error = tesson::open(&config).map(|_| ()).expect_err("there is no file").to_string();
     assert!(error.contains("part-*.ctf") && error.contains("deserializers[0].file"), "{error}");
     let (_, config) = several("files-empty", &[], "[]", "");
-    assert!(Source::open(&config).is_err());
-    assert!(files::matching(&tesson::store::Stores::local(), "[", "file").is_err());
+    assert!(tesson::open(&config).is_err());
+    assert!(tesson_engine::file_patterns::matching(&Stores::local(), "[", "file").is_err());
     // Braces name files one by one: the one that is missing is named.
     let (folder, config) = several("files-missing", &["1 |x 1 |y 0:1\n"], r#""part-{0..1}.ctf""#, "");
-    let error = Source::open(&config).map(|_| ()).expect_err("the second file is missing").to_string();
+    let error = tesson::open(&config).map(|_| ()).expect_err("the second file is missing").to_string();
     assert!(error.contains(&folder.join("part-1.ctf").display().to_string()), "{error}");
     let (_, config) = several("files-many", &[], r#""part-{0..1000000}.ctf""#, "");
-    let error = Source::open(&config).map(|_| ()).expect_err("too many names").to_string();
+    let error = tesson::open(&config).map(|_| ()).expect_err("too many names").to_string();
     assert!(error.contains("stands for more than 100000 names"), "{error}");
 }
 
@@ -143,8 +145,8 @@ fn a_file_whose_name_has_braces_is_itself() {
 fn another_store_is_asked_for_names_as_they_are() {
     let (_, config) = several("files-store", &[], r#"["part-*.ctf", "b"]"#, "");
     let name = |i: usize| match config.deserializers[0].options.get("file") {
-        Some(tesson::deserializer::Value::List(files)) => match &files[i] {
-            tesson::deserializer::Value::Text(name) => name.clone(),
+        Some(tesson_core::Value::List(files)) => match &files[i] {
+            tesson_core::Value::Text(name) => name.clone(),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -152,6 +154,6 @@ fn another_store_is_asked_for_names_as_they_are() {
     let store = MemoryStore::new()
         .with(name(0), b"1 |x 1 |y 0:1\n".to_vec())
         .with(name(1), b"1 |x 2 |y 0:1\n".to_vec());
-    let mut source = Source::open_in(&config, &store).expect("the store has both");
+    let mut source = OpenOptions::in_store(&store).open(&config).expect("the store has both");
     assert_eq!(rest(&mut source, 100), [[1.0, 2.0]]);
 }

@@ -1,8 +1,9 @@
 //! Maps of pictures beside CNTK's: CSV, JSON lines, and folders of classes.
 
 use tesson::config::from_json;
-use tesson::store::{FileStore, MemoryStore, Store};
-use tesson::{Error, Key, Samples, Source};
+use tesson::store::{MemoryStore, Store};
+use tesson::{Error, Key, OpenOptions, Purpose, Samples, Source};
+use tesson_engine::store::FileStore;
 
 use crate::zip;
 
@@ -26,7 +27,7 @@ fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<So
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{file}", {options} "grayscale": true,
             "input": {{"x": {{"transforms": []}} {labels}}}}}], "maxSweeps": 1, "randomize": false}}"#
     );
-    Source::open_in(&from_json(&text)?, store)
+    OpenOptions::in_store(store).open(&from_json(&text)?)
 }
 
 /// Value, class and key of each picture.
@@ -206,7 +207,9 @@ fn a_map_whose_lines_are_all_wrong_is_not_called_empty() {
                 "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}]}}"#
         );
         let store = store(&["a.pgm"], &[(name, text)]);
-        let mut source = Source::open_to_check_in(&from_json(&config).unwrap(), &store).unwrap();
+        let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+            .open(&from_json(&config).unwrap())
+            .unwrap();
         let mut found = Vec::new();
         source.check(&mut |error, _| found.push(error.code())).unwrap();
         let expected: &[&str] = match name {
@@ -236,7 +239,9 @@ fn a_picture_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
             r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {policy} "grayscale": true,
                 "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], {options} "maxSweeps": 1, "randomize": false}}"#
         );
-        Source::open_in(&from_json(&text).expect("it is right"), &store).expect("the map can be read")
+        OpenOptions::in_store(&store)
+            .open(&from_json(&text).expect("it is right"))
+            .expect("the map can be read")
     };
     let found = pictures(&mut opened(r#""onCorruptImage": "skip","#));
     assert_eq!(found, expected(&[(0, 0, "0"), (1, 2, "2")]));

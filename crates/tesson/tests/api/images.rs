@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson::config::from_json;
-use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
-use tesson::{Demand, Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
+use tesson::store::{MemoryStore, Store};
+use tesson::{Demand, Error, Key, Minibatch, OpenOptions, Purpose, SampleValues, Samples, Severity, Source};
+use tesson_engine::store::{FakeStore, InjectedFault};
 
 use crate::common::folder;
 use crate::zip;
@@ -32,7 +33,7 @@ fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Erro
             "input": {{"pictures": {{"transforms": []}}, "classes": {{"labelDim": 10}}}}}}],
             "maxSweeps": 1, {reader}}}"#
     );
-    Source::open_in(&from_json(&text)?, store)
+    OpenOptions::in_store(store).open(&from_json(&text)?)
 }
 
 /// Why a source cannot be opened.
@@ -82,7 +83,7 @@ fn pictures_without_classes_need_a_path_alone() {
     let store = store(&[("map.txt", "0.ppm\n7\t1.ppm\tcat\n")]);
     let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
         "pictures": {"transforms": []}}}], "maxSweeps": 1, "randomize": false}"#;
-    let mut source = Source::open_in(&from_json(text).unwrap(), &store).unwrap();
+    let mut source = OpenOptions::in_store(&store).open(&from_json(text).unwrap()).unwrap();
     assert_eq!(source.next_minibatch(10).unwrap().expect("two pictures").keys().len(), 2);
 }
 
@@ -100,7 +101,11 @@ fn a_check_lists_every_bad_line_and_reading_refuses_the_first() {
     let mut found = Vec::new();
     let mut each =
         |error: &tesson::DataError, severity: Severity| found.push((error.at().line, error.code(), severity));
-    Source::open_to_check_in(&from_json(text).unwrap(), &store).unwrap().check(&mut each).unwrap();
+    OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+        .open(&from_json(text).unwrap())
+        .unwrap()
+        .check(&mut each)
+        .unwrap();
     let expected = [
         (2, "image-map.one-column"),
         (3, "image-map.bad-label"),
@@ -149,7 +154,7 @@ fn a_file_called_like_a_member_is_turned_as_files_are() {
                 "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], "maxSweeps": 1}}"#
         );
         let mut source =
-            Source::open(&from_json(&text).expect("the text is right")).expect("the map is right");
+            tesson::open(&from_json(&text).expect("the text is right")).expect("the map is right");
         let minibatch = source.next_minibatch(1).expect("it can be read").expect("a picture");
         minibatch.stream("x").expect("the stream of pictures").info().shape.dims().to_vec()
     };
@@ -183,7 +188,9 @@ fn a_check_decodes_all_pictures_and_lists_every_bad_one() {
         );
         let mut found = Vec::new();
         let mut each = |error: &tesson::DataError, _: Severity| found.push(error.to_string());
-        let mut source = Source::open_to_check_in(&from_json(&text).unwrap(), &store).unwrap();
+        let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+            .open(&from_json(&text).unwrap())
+            .unwrap();
         let checked = source.check(&mut each).unwrap();
         let names = ["none.ppm", "cut.ppm", "a.zip@/none.ppm", "a.zip@/cut.ppm"];
         assert_eq!((found.len(), checked.faults, checked.sequences), (4, 4, 7), "{found:?}");
@@ -239,7 +246,7 @@ fn a_picture_that_is_not_found_says_where_names_start_and_what_is_beside_the_map
                 "x": {{"transforms": []}}, "y": {{"labelDim": 10}}}}}}]}}"#,
             data.join("map.txt").display()
         );
-        let mut source = Source::open(&from_json(&text).unwrap()).unwrap();
+        let mut source = tesson::open(&from_json(&text).unwrap()).unwrap();
         source.next_minibatch(1).unwrap_err().to_string()
     };
     let beside = error("photos/a.ppm");
@@ -300,7 +307,7 @@ fn a_crop_of_ten_views_makes_ten_sequences_unless_one_is_asked_for() {
             r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {options} "input": {{
                 "x": {{"transforms": [{{"type": "Crop", "cropType": "multiview10", "cropSize": 1}}]}}}}}}]}}"#
         );
-        Source::open_in(&from_json(&text).unwrap(), &store).unwrap().num_sequences().unwrap()
+        OpenOptions::in_store(&store).open(&from_json(&text).unwrap()).unwrap().num_sequences().unwrap()
     };
     assert_eq!((sequences(""), sequences(r#""multiViewCrop": false,"#)), (20, 2));
 }
@@ -364,7 +371,8 @@ fn open_base64_in(text: &str, options: &str, reader: &str) -> Result<Source, Err
             "input": {{"classes": {{"labelDim": 10}}, "pictures": {{"transforms": []}}}}}}],
             {reader} "maxSweeps": 1, "randomize": false}}"#
     );
-    Source::open_in(&from_json(&config)?, &MemoryStore::new().with("pictures.txt", text.as_bytes().to_vec()))
+    OpenOptions::in_store(&MemoryStore::new().with("pictures.txt", text.as_bytes().to_vec()))
+        .open(&from_json(&config)?)
 }
 
 #[test]
@@ -451,7 +459,7 @@ fn delivered(stream: &str) -> Result<(Vec<usize>, &'static str, Vec<u8>), Error>
     let row: Vec<u8> = (10..19).collect();
     let store = store(&[("map.txt", "row.ppm\t1\nrow.ppm\t2\n")])
         .with("row.ppm", [b"P6 3 1 255\n".as_slice(), &row].concat());
-    let mut source = Source::open_in(&from_json(&text)?, &store)?;
+    let mut source = OpenOptions::in_store(&store).open(&from_json(&text)?)?;
     let minibatch = source.next_minibatch(9)?.expect("two pictures");
     let pictures = minibatch.stream("x").expect("the stream of pictures");
     assert_eq!(source.streams()[0].element, pictures.info().element);
@@ -506,7 +514,7 @@ fn open_widths(stream: &str, reader: &str) -> Result<Source, Error> {
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "onCorruptImage": "skip",
             "input": {{"x": {{{stream}}}, "y": {{"labelDim": 3}}}}}}], "randomize": false, "maxSweeps": 1 {reader}}}"#
     );
-    Source::open_in(&from_json(&text)?, &store)
+    OpenOptions::in_store(&store).open(&from_json(&text)?)
 }
 
 #[test]
@@ -547,7 +555,7 @@ fn shapes_of_their_own_are_refused_where_they_make_no_sense() {
     let of_classes = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
         "x": {"transforms": []}, "y": {"labelDim": 3, "ragged": true}}}]}"#;
     let found = from_json(of_classes)
-        .and_then(|config| Source::open_in(&config, &store(&[("map.txt", "0.ppm\t1\n")])))
+        .and_then(|config| OpenOptions::in_store(&store(&[("map.txt", "0.ppm\t1\n")])).open(&config))
         .err()
         .expect("refused")
         .to_string();
@@ -573,7 +581,7 @@ fn open_random_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
             "pictures": {{"transforms": [{{"type": "Crop", "cropType": "RandomSide", "cropSize": 1}}]}},
             "classes": {{"labelDim": 10}}}}}}], "randomize": false, {reader}}}"#
     );
-    Source::open_in(&from_json(&text)?, store)
+    OpenOptions::in_store(store).open(&from_json(&text)?)
 }
 
 /// The same where nothing fails.
@@ -612,7 +620,8 @@ fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
             deserializer("pictures", format!("{pictures}, {crop}}}")),
             deserializer("masks", format!("{crop}{masks}}}")),
         );
-        let mut source = Source::open_in(&from_json(&text).expect("valid"), &store).expect("it opens");
+        let mut source =
+            OpenOptions::in_store(&store).open(&from_json(&text).expect("valid")).expect("it opens");
         let minibatches = [20, 20].map(|n| source.next_minibatch(n).expect("right").expect("two sweeps"));
         let of = |name: &str| {
             let values = minibatches.iter().map(|minibatch| {

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{config_of, rest, rows, source};
-use tesson::{Source, SourceConfig, index_cache};
+use tesson::SourceConfig;
+use tesson_engine::index_cache;
 
 const CACHED: &str = r#", "cacheIndex": true, "chunkSizeInBytes": 200"#;
 const SHUFFLED: &str = r#", "randomizationWindow": 3, "maxSweeps": 1"#;
 
 /// Bytes that were indexed while opening, and everything read.
 fn open(config: &SourceConfig) -> (u64, Vec<Vec<f64>>) {
-    let mut source = Source::open(config).expect("the file is right");
+    let mut source = tesson::open(config).expect("the file is right");
     let indexed = source.stats().bytes_indexed;
     (indexed, rest(&mut source, 10))
 }

@@ -1,7 +1,7 @@
 //! Several deserializers, joined by key.
 
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Key, Source, config};
+use tesson::{BatchKeys, Demand, Error, Key, OpenOptions, Source};
 
 /// A source over files in memory; each has one dense stream of its own name, of one value a sample.
 fn open(files: &[(&str, &str)], options: &str) -> Result<Source, Error> {
@@ -23,7 +23,7 @@ fn open_with(files: &[(&str, &str)], options: &str, ctf: &str) -> Result<Source,
     );
     let add = |store: MemoryStore, (name, text): &(&str, &str)| store.with(*name, text.as_bytes().to_vec());
     let store = files.iter().fold(MemoryStore::new(), add);
-    Source::open_in(&config::from_json(&json)?, &store)
+    OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)
 }
 
 /// Keys, and of each stream the number of samples of each sequence, of one minibatch with everything.

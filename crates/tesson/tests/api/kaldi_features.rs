@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
-use tesson::{Error, Minibatch, SampleValues, Samples, Source, config};
+use tesson::store::{MemoryStore, Store};
+use tesson::{Error, Minibatch, OpenOptions, SampleValues, Samples};
+use tesson_engine::store::{FakeStore, InjectedFault};
 
 /// Values of an utterance of so many frames of two values.
 fn rows(first: f32, n: usize) -> Vec<[f32; 2]> {
@@ -62,8 +63,8 @@ fn patterns_within_streams_are_their_files() {
             r#"{{"deserializers": [{{"type": "KaldiFeatureDeserializer", "input": {{"x": {{"arkFile": {file:?},
                 "dim": 2}}}}}}], "randomize": false, "maxSweeps": 1}}"#
         );
-        let config = config::from_json(&json).expect("the test's configuration is right");
-        let mut source = Source::open(&config).expect("the files are right");
+        let config = tesson::config::from_json(&json).expect("the test's configuration is right");
+        let mut source = tesson::open(&config).expect("the files are right");
         assert_eq!(source.num_sequences().expect("the files are right"), 2, "{pattern}");
     }
 }
@@ -91,7 +92,7 @@ fn read(files: &[(&str, Vec<u8>)], stream: &str, reader: &str) -> Result<Found, 
         r#"{{"deserializers": [{{"type": "KaldiFeatureDeserializer", "input": {{"x": {{"dim": 2, {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1{reader}}}"#
     );
-    let mut source = Source::open_in(&config::from_json(&json)?, &store)?;
+    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)?;
     let mut all = Vec::new();
     while let Some(minibatch) = source.next_minibatch(3)? {
         all.extend(found(&minibatch));
@@ -227,7 +228,7 @@ fn matrices_that_lie_beside_each_other_are_one_read() {
     });
     let json = r#"{"deserializers": [{"type": "KaldiFeatureDeserializer", "input": {"x": {"dim": 2, "scpFile": "x.scp"}}}],
         "randomize": false, "maxSweeps": 1}"#;
-    let mut source = Source::open_in(&config::from_json(json).unwrap(), &store).unwrap();
+    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(json).unwrap()).unwrap();
     source.indexed().unwrap();
     let before = reads.load(Ordering::Relaxed);
     let minibatch = source.next_minibatch(10_000).unwrap().expect("there are samples");

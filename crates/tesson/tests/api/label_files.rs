@@ -1,7 +1,7 @@
 //! Labels of speech beside sequences of text with the same keys.
 
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Minibatch, SampleValues, Samples, Source, config};
+use tesson::{BatchKeys, Demand, Error, Minibatch, OpenOptions, Purpose, SampleValues, Samples, Source};
 
 const STATES: &str = "sil\naa\nbb\ncc\n";
 
@@ -22,7 +22,8 @@ fn open(labels: &str, stream: &str, options: &str) -> Result<Source, Error> {
             {{"type": "HTKMLFDeserializer", "input": {{"l": {{"dim": 4, "labelMappingFile": "states", {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1{options}}}"#
     );
-    Source::open_in(&config::from_json(&json)?, &files.iter().fold(MemoryStore::new(), add))
+    OpenOptions::in_store(&files.iter().fold(MemoryStore::new(), add))
+        .open(&tesson::config::from_json(&json)?)
 }
 
 const MORE: &str = "#!MLF!#\n\"z.lab\"\n0 100000 aa\n.\n\"w.lab\"\n0 100000 aa\n.\n";
@@ -128,14 +129,15 @@ fn times_may_have_another_unit() {
 fn labels_config_are_refused_but_can_be_checked() {
     let labels = r#"{"deserializers": {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 3, "mlfFile": "l",
         "labelMappingFile": "states"}}}, "randomize": false, "maxSweeps": 1}"#;
-    let config = config::from_json(labels).unwrap();
+    let config = tesson::config::from_json(labels).unwrap();
     let text = LABELS.replace("\"z\"", "z");
     let store =
         MemoryStore::new().with("l", text.as_bytes().to_vec()).with("states", STATES.as_bytes().to_vec());
-    let e = Source::open_in(&config, &store).map(|_| ()).unwrap_err().to_string();
+    let e = OpenOptions::in_store(&store).open(&config).map(|_| ()).unwrap_err().to_string();
     assert!(e.contains("`HTKMLFDeserializer` only adds to the sequences of another deserializer"), "{e}");
     let mut found = Vec::new();
-    let mut source = Source::open_to_check_in(&config, &store).unwrap();
+    let mut source =
+        OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }.open(&config).unwrap();
     let checked = source.check(&mut |e, _| found.push((e.code(), e.at().line))).unwrap();
     assert_eq!((checked.sequences, checked.left_out), (3, 1));
     assert_eq!(found, [("mlf.bad-name", Some(10)), ("mlf.unknown-label", Some(14))]);
@@ -150,14 +152,18 @@ fn a_list_that_names_a_state_twice_is_refused() {
         .with("f", FEATURES.as_bytes().to_vec())
         .with("l", LABELS.as_bytes().to_vec())
         .with("states", b"a\nb\na\n".to_vec());
-    let e = Source::open_in(&config::from_json(json).unwrap(), &store).map(|_| ()).unwrap_err().to_string();
+    let e = OpenOptions::in_store(&store)
+        .open(&tesson::config::from_json(json).unwrap())
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
     assert_eq!(e, "states:3 (byte 4): the state `a` is in line 1, too");
 }
 
 #[test]
 fn lattices_are_refused_by_name() {
     let json = r#"{"deserializers": [{"type": "LatticeDeserializer", "latticeIndexFile": "l", "input": {"x": {}}}]}"#;
-    let e = config::from_json(json).map(|_| ()).unwrap_err().to_string();
+    let e = tesson::config::from_json(json).map(|_| ()).unwrap_err().to_string();
     assert_eq!(e, "deserializers[0].type: lattices are not supported, train without them");
 }
 
@@ -187,7 +193,8 @@ fn frames_have_the_labels_of_their_utterance_in_turn() {
         {"type": "CNTKTextFormatDeserializer", "file": "f", "input": {"f": {"dim": 1, "format": "dense"}}},
         {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 4, "labelMappingFile": "states", "mlfFile": "l"}}}],
         "randomize": false, "maxSweeps": 1, "frameMode": true}"#;
-    let mut source = Source::open_in(&config::from_json(json).unwrap(), &store(LABELS)).unwrap();
+    let mut source =
+        OpenOptions::in_store(&store(LABELS)).open(&tesson::config::from_json(json).unwrap()).unwrap();
     let (keys, found) = labels(&source.next_minibatch(10).unwrap().unwrap());
     assert_eq!(keys, ["x", "y", "z"]);
     assert_eq!(found, [[(0, 1.0)], [(2, 1.0)], [(3, 1.0)]]);
@@ -244,7 +251,7 @@ fn aligned(archives: [Vec<u8>; 2], stream: &str, options: &str) -> Result<Labels
             {{"type": "KaldiAlignmentDeserializer", "input": {{"l": {{"dim": 4, {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1{options}}}"#
     );
-    let mut source = Source::open_in(&config::from_json(&json)?, &store)?;
+    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)?;
     Ok(labels(&source.next_minibatch(1000)?.expect("there are sequences")))
 }
 

@@ -6,16 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson::config::{json, lower};
-use tesson::deserializer::{
+use tesson::store::{MemoryStore, Resource, Store};
+use tesson::{
+    ConfigError, Demand, Element, Error, Minibatch, OpenOptions, SampleValues, Samples, Shape, Source,
+    StreamInfo,
+};
+use tesson_config::{json, lower};
+use tesson_core::{
     Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
     Format, Index, Indexed, Keys, ListedAt, Offsets, OptionDefault, OptionKind, OptionSpec, OptionTable,
     Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
     StreamMismatch, StreamingDecoder, Values,
-};
-use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{
-    ConfigError, Demand, Element, Error, Minibatch, SampleValues, Samples, Shape, Source, StreamInfo,
 };
 
 use crate::zip;
@@ -233,7 +234,7 @@ impl Resource for Counted {
 
 fn source_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
     let text = format!(r#"{{"deserializers": [{{"type": "ListedFloats", "file": "list"}}], {reader}}}"#);
-    Source::open_in(&lower(&json::parse(&text)?, &tesson::registry().with(&FORMAT))?, store)
+    OpenOptions::in_store(store).open(&lower(&json::parse(&text)?, &tesson::registry().with(&FORMAT))?)
 }
 
 /// The values of the next minibatch.

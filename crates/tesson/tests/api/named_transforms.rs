@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson::config::{Choices, json, load, lower, reader_of};
-use tesson::convert::{self, Form};
-use tesson::deserializer::transform::{
-    Draw, Input, InputValues, OpenTransform, Output, OutputValues, ReadFile, SampleType, Transform,
-    TransformFormat,
-};
-use tesson::deserializer::user::UserError;
-use tesson::deserializer::{OptionKind, OptionSpec, OptionTable, Options, Scratch, Section};
-use tesson::files::Existing;
+use tesson::config::{Choices, load};
 use tesson::store::MemoryStore;
-use tesson::{ConfigError, Element, Error, Registry, Source, SourceConfig};
+use tesson::{ConfigError, Element, Error, OpenOptions, Registry, Source, SourceConfig};
+use tesson_config::{json, lower, reader_of};
+use tesson_convert::{Corpus, Form};
+use tesson_core::{
+    Draw, Input, InputValues, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, Output,
+    OutputValues, ReadFile, SampleType, Scratch, Section, Transform, TransformFormat,
+};
+use tesson_engine::atomic_file::Existing;
+use tesson_formats::user::UserError;
 
 use crate::common::values;
 
@@ -96,7 +96,7 @@ fn lowered(transforms: &str, options: &str) -> SourceConfig {
 fn open(config: &SourceConfig) -> Result<Source, Error> {
     let text: String = (0..40).map(|i| format!("{i} |x {i}\n")).collect();
     let store = MemoryStore::new().with("f", text.into_bytes()).with("factor", b"64".to_vec());
-    Source::open_in(config, &store)
+    OpenOptions::in_store(&store).open(config)
 }
 
 /// The values of minibatches of seven sequences up to the end.
@@ -188,15 +188,15 @@ fn streams_of_the_binary_format_have_them_too() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("x.cbf");
     let text = lowered("[]", r#", "randomize": false"#);
-    let mut sequences = open(&text).unwrap().into_sequences(|_| Element::F32);
-    convert::write(&mut sequences, &file, Existing::Replace, Form::BINARY, &mut |_| ()).unwrap();
+    let mut sequences = Corpus::new(open(&text).unwrap(), |_| Element::F32);
+    tesson_convert::write(&mut sequences, &file, Existing::Replace, Form::BINARY, &mut |_| ()).unwrap();
     let options = format!(
         r#"{{"deserializers": [{{"type": "CBFDeserializer", "file": {file:?}, "input": {{
             "x": {{"transforms": {{"type": "Scatter", "factor": 4}}}}}}}}],
             "randomize": false, "maxSweeps": 1}}"#
     );
     let config = lower(&json::parse(&options).unwrap(), &registry()).unwrap();
-    let found: Vec<f64> = rest(&mut Source::open(&config).unwrap()).concat();
+    let found: Vec<f64> = rest(&mut tesson::open(&config).unwrap()).concat();
     let expected: Vec<u32> = (0..40).chain(0..40).collect();
     assert_eq!(found.iter().map(|value| (value / 4.0) as u32).collect::<Vec<_>>(), expected, "two sweeps");
 }

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tesson::Error;
-use tesson::records::{RecordKind, Records, RecordsFile};
 use tesson::store::Stores;
-use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
+use tesson_convert::records::{RecordKind, Records, RecordsFile};
+use tesson_formats::example::Value as ExampleValue;
+use tesson_prepared::{DatasetWriter, NewDataset, NewSplit};
+use tesson_tfds::info::{FileFormat, Version};
 
 use super::common::folder;
 
@@ -60,9 +62,9 @@ fn a_dataset_is_cut_into_shards_by_the_rounding_rule() {
         write(&mut writer, 10, 1);
         let made = writer.finish().expect("it can be written");
         assert_eq!(made, data_dir.join("ds/small/1.0.2"));
-        let dataset = tesson::tfds::open(&Stores::local(), &made).expect("it is a dataset");
+        let dataset = tesson_prepared::open(&Stores::local(), &made).expect("it is a dataset");
         assert_eq!(
-            tesson::tfds::find(&Stores::local(), "ds/small", &[&data_dir]).expect("it is found"),
+            tesson_prepared::find(&Stores::local(), "ds/small", &[&data_dir]).expect("it is found"),
             made
         );
         let lengths: Vec<Vec<u64>> =
@@ -158,9 +160,9 @@ fn a_check_finds_labels_that_are_no_class() {
     fs::write(made.join("n.labels.txt"), "a\nb\nc\nd\ne\nf\ng\nh\n").expect("the folder is ours");
     let features = fs::read_to_string(made.join("features.json")).expect("it is there");
     fs::write(made.join("features.json"), features.replace("10", "8")).expect("the folder is ours");
-    let dataset = tesson::tfds::open(&Stores::local(), &made).expect("it is a dataset");
+    let dataset = tesson_prepared::open(&Stores::local(), &made).expect("it is a dataset");
     let mut told = Vec::new();
-    let checked = tesson::tfds::check(
+    let checked = tesson_prepared::check(
         &Stores::local(),
         &dataset,
         1 << 30,

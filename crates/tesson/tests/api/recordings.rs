@@ -1,9 +1,9 @@
 //! Recordings: a list of WAV and FLAC files, from the bytes to minibatches.
 
 use tesson::config::from_json;
-use tesson::errors::AudioFault;
 use tesson::store::MemoryStore;
-use tesson::{Error, Key, Minibatch, Samples, Severity, Source};
+use tesson::{Error, Key, Minibatch, OpenOptions, Purpose, Samples, Severity, Source};
+use tesson_audio::AudioFault;
 
 /// A WAV file of one channel and 16 bits, with so many samples in a second.
 fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
@@ -36,7 +36,7 @@ fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Erro
         r#"{{"deserializers": [{{"type": "AudioDeserializer", "file": "all.scp", {options}
             "input": {{"x": {{"sampleRate": 8000, "filters": 20}}}}}}], {reader}}}"#
     );
-    Source::open_in(&from_json(&text)?, store)
+    OpenOptions::in_store(store).open(&from_json(&text)?)
 }
 
 /// The keys of a minibatch, and all its values as bits.
@@ -151,7 +151,9 @@ fn a_check_lists_recordings_that_the_budget_of_the_reader_would_forgive() {
             r#"{{"deserializers": [{{"type": "AudioDeserializer", "file": "all.scp",
                 "input": {{"x": {{"sampleRate": 8000, "filters": 20}}}}}}], "maxErrors": {errors}}}"#
         );
-        let mut source = Source::open_to_check_in(&from_json(&text).unwrap(), &store).unwrap();
+        let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+            .open(&from_json(&text).unwrap())
+            .unwrap();
         let mut found = Vec::new();
         let checked =
             source.check(&mut |error, severity| found.push((error.key().cloned(), severity))).unwrap();
@@ -167,7 +169,9 @@ fn what_is_wrong_with_a_list_is_said_of_its_line() {
     let store = store().with("all.scp", list.as_bytes().to_vec());
     let config = r#"{"deserializers": [{"type": "AudioDeserializer", "file": "all.scp",
         "input": {"x": {"sampleRate": 8000, "filters": 20}}}]}"#;
-    let mut source = Source::open_to_check_in(&from_json(config).unwrap(), &store).unwrap();
+    let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
+        .open(&from_json(config).unwrap())
+        .unwrap();
     let mut found = Vec::new();
     let checked = source.check(&mut |error, _| {
         found.push((error.kind().of_format::<AudioFault>().cloned(), error.at().line));

@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson::deserializer::{
+use tesson::{ConfigError, Element, Error, Shape, Storage, StreamInfo};
+use tesson_core::{
     Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
     EncodedColumn, Fetch, Format, Frame, FrameColumn, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec,
     OptionTable, Options, Origin, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch,
     SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Values,
 };
-use tesson::{ConfigError, Element, Error, Shape, Storage, StreamInfo};
 
 pub(crate) static FORMAT: Format = Format::new("Scans", "", &OPTIONS, open);
 

@@ -1,7 +1,7 @@
 //! Features and labels of speech together.
 
 use tesson::store::MemoryStore;
-use tesson::{Error, Minibatch, SampleValues, Samples, Source, config};
+use tesson::{Error, Minibatch, OpenOptions, SampleValues, Samples, Source};
 
 /// A file of `n` frames of one value, which lie `period` units of 100 ns apart.
 fn features(n: u32, period: u32) -> Vec<u8> {
@@ -30,7 +30,7 @@ fn open(store: &MemoryStore, stream: &str, reader: &str) -> Result<Source, Error
                 "mlfFile": "l.mlf", "labelMappingFile": "states", "dim": 3 {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1 {reader}}}"#
     );
-    Source::open_in(&config::from_json(&text)?, store)
+    OpenOptions::in_store(store).open(&tesson::config::from_json(&text)?)
 }
 
 /// The classes of each sequence.
@@ -113,7 +113,7 @@ fn open_with_text(text: &str, ctf: &str, reader: &str) -> Result<Source, Error> 
                 "p": {{"dim": 1, "format": "dense"}}, "q": {{"dim": 3, "format": "sparse"}}}}}}],
             "useNumericSequenceKeys": false, "frameMode": true, "randomize": false, "maxSweeps": 1 {reader}}}"#
     );
-    Source::open_in(&config::from_json(&options)?, &store)
+    OpenOptions::in_store(&store).open(&tesson::config::from_json(&options)?)
 }
 
 /// Each frame: its key, `x`, `p`, and the columns of `q` as text.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{rows, source};
-use tesson::config::{json, lower};
-use tesson::deserializer::user::{ChunkSource, UserDeserializer, UserError};
-use tesson::deserializer::{Data, Format, Offsets, OptionTable, StreamColumn, Values};
 use tesson::{ConfigError, Demand, Element, RunCalls, Source, SourceConfig, StepSizes, StreamInfo};
+use tesson_config::{json, lower};
+use tesson_core::{Data, Format, Offsets, OptionTable, StreamColumn, Values};
+use tesson_formats::user::{ChunkSource, UserDeserializer, UserError};
 
 const ORDERS: [(&str, &str); 6] = [
     ("as-stored", r#", "randomize": false"#),
@@ -86,7 +86,7 @@ fn check(name: &str, config: impl Fn(&str) -> SourceConfig) {
         [("chunk", 1), ("chunk", 2), ("chunk", 3), ("position", 1), ("position", 2), ("position", 3)]
     {
         let config = config(&format!(r#", "sharing": "{sharing}""#));
-        let open = || Source::open(&config).expect("the file is right");
+        let open = || tesson::open(&config).expect("the file is right");
         let mut planned = open();
         let mut of_all: BTreeMap<(usize, u64), Vec<String>> = BTreeMap::new();
         for rank in 0..workers {
@@ -110,7 +110,7 @@ fn check(name: &str, config: impl Fn(&str) -> SourceConfig) {
                 assert_eq!(delivered(&mut skipping, demand, usize::MAX), steps[step..]);
                 // Also in a source that has read elsewhere, and one that resumes from there.
                 reading.skip_to(step as u64, constant(9, workers, Some(rank))).expect("there are as many");
-                let mut resumed = Source::resume(&config, reading.state()).expect("its own state");
+                let mut resumed = crate::common::resumed(&config, reading.state()).expect("its own state");
                 assert_eq!(delivered(&mut resumed, demand, 2), steps[step..(step + 2).min(steps.len())]);
                 assert_eq!(
                     which(&mut resumed, step / 2, constant(9, workers, Some(rank))).len(),
@@ -179,7 +179,7 @@ fn pieces_of_truncated_sequences_are_found_as_well() {
 #[test]
 fn steps_of_a_schedule_are_counted_with_the_size_of_each_epoch() {
     let config = config("steps-schedule", r#", "randomizationWindow": 3, "crossSweepEnds": false"#);
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let epoch = source.num_samples_per_sweep().expect("data");
     let size = |position: u64| [4, 9, 20][(position / epoch) as usize];
     let mut steps = Vec::new();
@@ -206,14 +206,14 @@ fn skipping_after_a_merge_leaves_out_what_other_ranks_had_delivered_and_going_ba
     let (mut states, mut before) = (Vec::new(), Vec::new());
     // Rank 1 is far ahead.
     for (rank, steps) in [(0, 1), (1, 5)] {
-        let mut source = Source::open(&config).expect("the file is right");
+        let mut source = tesson::open(&config).expect("the file is right");
         before.extend(delivered(&mut source, Demand { samples: 9, workers: 2, rank }, steps).concat());
         states.push(source.state().clone());
     }
     let merged = tesson::merge_states(&states).expect("all ranks of one run");
     let alone = Demand { samples: 9, workers: 1, rank: 0 };
     let after = |step: u64| {
-        let mut source = Source::resume(&config, &merged).expect("its own state");
+        let mut source = crate::common::resumed(&config, &merged).expect("its own state");
         source.skip_to(step, constant(9, 1, None)).expect("there are as many");
         delivered(&mut source, alone, usize::MAX).concat()
     };
@@ -226,7 +226,7 @@ fn skipping_after_a_merge_leaves_out_what_other_ranks_had_delivered_and_going_ba
 #[test]
 fn a_sequence_is_told_with_file_and_bytes() {
     let (file, config) = source("steps-located", "4 |x 1\n4 |x 2\n9 |x 3\n", r#", "randomize": false"#, "");
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let step = source.which(0, constant(2, 1, None)).expect("data");
     let [sequence] = &step.sequences[..] else { panic!("one sequence of 2 samples") };
     let (found, bytes) = sequence.location.clone().expect("it lies in a file");
@@ -240,7 +240,7 @@ fn a_sequence_is_told_with_file_and_bytes() {
 #[test]
 fn an_unknown_key_and_calls_that_make_no_sense_are_told() {
     let config = config("steps-unknown", r#", "sharing": "chunk""#);
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let error = |e: tesson::Error| e.to_string();
     let e = error(source.where_is("301", 0, constant(9, 1, None)).expect_err("no such key"));
     assert!(e.contains("no sequence with the key `301` among 30; one is `"), "{e}");
@@ -265,7 +265,7 @@ fn sequences_with_excluded_keys_are_missing_and_all_others_keep_their_minibatch_
         let config = without(&format!("exclude-{name}"), options, r#"["7", 18, "29"]"#);
         for (workers, rank) in [(1, 0), (2, 0), (2, 1)] {
             let demand = Demand { samples: 9, workers, rank };
-            let open = |config| Source::open(config).expect("the file is right");
+            let open = |config| tesson::open(config).expect("the file is right");
             let expected: Vec<Vec<String>> = delivered(&mut open(&whole), demand, usize::MAX)
                 .into_iter()
                 .map(|keys| keys.into_iter().filter(|key| !["7", "18", "29"].contains(&&**key)).collect())
@@ -283,7 +283,7 @@ fn sequences_with_excluded_keys_are_missing_and_all_others_keep_their_minibatch_
             // A run may leave out more, or less, from any state on.
             let mut first = open(&whole);
             delivered(&mut first, demand, 2);
-            let mut resumed = Source::resume(&config, first.state()).expect("lists may differ");
+            let mut resumed = crate::common::resumed(&config, first.state()).expect("lists may differ");
             assert_eq!(delivered(&mut resumed, demand, usize::MAX), found[2..], "{name} {workers}");
         }
     }
@@ -295,7 +295,7 @@ fn an_excluded_sequence_is_neither_read_nor_charged() {
     let read = |keys: &str| {
         let options = format!(r#", "randomize": false, "maxSweeps": 1, "excludeKeys": {keys}"#);
         let (_, config) = source("exclude-faulty", &text, &options, "");
-        let mut source = Source::open(&config).expect("the file is right");
+        let mut source = tesson::open(&config).expect("the file is right");
         std::iter::from_fn(|| source.next_minibatch(4).transpose())
             .collect::<Result<Vec<_>, _>>()
             .map(|all| all.len())
@@ -311,14 +311,14 @@ fn excluded_keys_come_from_a_file_too_and_lists_that_mean_nothing_are_refused() 
     std::fs::write(&list, "7\r\n\n18\n").expect("a temporary file");
     let config = without("exclude-from-file", "", &format!("{list:?}"));
     let keys = delivered(
-        &mut Source::open(&config).expect("the file is right"),
+        &mut tesson::open(&config).expect("the file is right"),
         Demand { samples: 9, workers: 1, rank: 0 },
         usize::MAX,
     );
     assert_eq!(keys.concat().len(), 3 * 28);
     std::fs::write(&list, b"7\n\xff\n").expect("a temporary file");
     let error =
-        |config: &SourceConfig| Source::open(config).err().expect("the list means nothing").to_string();
+        |config: &SourceConfig| tesson::open(config).err().expect("the list means nothing").to_string();
     let e = error(&config);
     assert!(e.contains("excludeKeys") && e.contains("line 2 of") && e.contains("no UTF-8"), "{e}");
     let all: Vec<String> = (0..30).map(|key| key.to_string()).collect();
@@ -331,7 +331,7 @@ fn truncated_rows_close_up_over_excluded_sequences_and_a_share_of_nothing_is_tol
     let truncated = r#", "truncated": true, "truncationLength": 2, "randomizationWindow": 2"#;
     let config = without("exclude-truncated", truncated, "[7, 18]");
     let demand = Demand { samples: 8, workers: 1, rank: 0 };
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     let steps = delivered(&mut source, demand, usize::MAX);
     let of = |key: &str| steps.concat().iter().filter(|k| *k == key).count();
     assert_eq!((of("7"), of("18")), (0, 0));
@@ -348,7 +348,7 @@ fn a_rank_of_endless_data_that_has_nothing_left_is_told() {
     let text = rows(2);
     let options = r#", "truncated": true, "truncationLength": 2, "randomize": "global", "sharing": "chunk", "excludeKeys": [1]"#;
     let (_, config) = source("exclude-a-share", &text, options, r#", "chunkSizeInBytes": 8"#);
-    let mut source = Source::open(&config).expect("the file is right");
+    let mut source = tesson::open(&config).expect("the file is right");
     assert_eq!(source.indexed().expect("data").index.n_chunks(), 2);
     let e = source.next(Demand { samples: 4, workers: 2, rank: 1 }).expect_err("nothing is left").to_string();
     assert!(e.contains("rank 1 of 2 has no sequence left"), "{e}");

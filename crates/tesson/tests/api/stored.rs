@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesson::config::{Transforms, json, lower};
-use tesson::deserializer::Scratch;
-use tesson::deserializer::transform::{
-    Draw, Input, InputValues, Output, OutputValues, SampleType, Transform, ValueType,
-};
-use tesson::deserializer::user::UserError;
+use tesson::config::Transforms;
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Minibatch, SampleValues, Samples, Severity, Source, SourceConfig};
+use tesson::{
+    BatchKeys, Demand, Error, Minibatch, OpenOptions, SampleValues, Samples, Severity, Source, SourceConfig,
+};
+use tesson_config::{json, lower};
+use tesson_core::{
+    Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, ValueType,
+};
+use tesson_formats::user::UserError;
 
 use crate::scans;
 
@@ -144,7 +146,7 @@ fn open_of(files: &[(&str, &str)], config: &SourceConfig) -> Result<Source, Erro
     let store = files
         .iter()
         .fold(MemoryStore::new(), |store, (name, text)| store.with(name, text.as_bytes().to_vec()));
-    Source::open_in(config, &store)
+    OpenOptions::in_store(&store).open(config)
 }
 
 /// Key and values of a sequence.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Error, Minibatch, SampleValues, Samples, Source, config};
+use tesson::{BatchKeys, Error, Minibatch, OpenOptions, SampleValues, Samples, Source};
 
 /// A picture of one pixel.
 fn picture(value: u8) -> Vec<u8> {
@@ -84,7 +84,7 @@ fn open_as(archives: &[(&str, Vec<u8>)], options: &str, reader: &str) -> Result<
             "x": {{"transforms": [], "dtype": "uint8"}}, "y": {{"labelDim": 5}}}}}}], {reader}, "maxSweeps": 1}}"#,
         names.join(", ")
     );
-    Source::open_in(&config::from_json(&json)?, &store)
+    OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)
 }
 
 /// A key, the first value of a picture, and its class.

@@ -1,6 +1,6 @@
 //! Truncated reading with equal steps: as many minibatches for every rank.
 
-use tesson::{Demand, Error, config, merge_states};
+use tesson::{Demand, Error, merge_states};
 
 use crate::truncation::{BY_POSITION, IN_ORDER, LENGTHS, Row, all, next, open, open_text, text};
 
@@ -124,7 +124,7 @@ fn a_rank_without_chunks_keeps_step() {
 fn rows_of_other_workers_are_not_repeated() {
     let json = r#"{"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "f"}],
         "truncationLength": 3, "sharing": "position", "equalSteps": "repeat"}"#;
-    let e = config::from_json(json).unwrap_err().to_string();
+    let e = tesson::config::from_json(json).unwrap_err().to_string();
     assert!(e.starts_with("equalSteps: rows of another worker continue inside sequences"), "{e}");
 }
 

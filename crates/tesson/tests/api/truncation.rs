@@ -1,7 +1,7 @@
 //! Truncated reading: pieces of equal length out of rows of sequences.
 
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Layout, ResumeState, Samples, Source, config};
+use tesson::{BatchKeys, Demand, Error, Layout, OpenOptions, ResumeState, Samples, Source};
 
 /// Sequences of these lengths; sample `t` of sequence `i` is `100 · i + t`, and the pair `t: i` of a sparse stream.
 pub(crate) fn text(lengths: &[u32]) -> String {
@@ -22,8 +22,8 @@ pub(crate) fn open_text(text: &str, options: &str) -> Source {
             "truncationLength": 3, {end} {options}}}"#
     );
     let store = MemoryStore::new().with("f", text.as_bytes().to_vec());
-    let config = config::from_json(&json).expect("the test's configuration is right");
-    Source::open_in(&config, &store).expect("the data are right")
+    let config = tesson::config::from_json(&json).expect("the test's configuration is right");
+    OpenOptions::in_store(&store).open(&config).expect("the data are right")
 }
 
 pub(crate) const IN_ORDER: &str = r#""randomize": false"#;

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::common::{config_of, config_with, folder, rest};
-use tesson::{Demand, Samples, Source, StoreKind};
+use tesson::{Demand, Samples, Source};
+use tesson_config::StoreKind;
 
 /// `n` sequences of one row, of 400 values and some pairs: about 2 KiB each, so that they are fetched by row.
 fn long_rows(n: usize) -> String {
@@ -58,7 +59,7 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
             let options = format!(r#", {order}, "maxSweeps": 2, "memoryLimit": "{limit}""#);
             config_with(&file, 400, &options, &format!(r#", "chunkSizeInBytes": 65536 {ctf}"#))
         };
-        let mut by_row = Source::open(&config("", "4MiB")).expect("the file is right");
+        let mut by_row = tesson::open(&config("", "4MiB")).expect("the file is right");
         let expected = everything(&mut by_row);
         let stats = by_row.stats();
         assert_eq!(
@@ -66,16 +67,16 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
             (1800, 0),
             "long sequences are fetched one by one"
         );
-        let mut by_block = Source::open(&config(r#", "keepDataInMemory": true"#, "64MiB")).expect("right");
+        let mut by_block = tesson::open(&config(r#", "keepDataInMemory": true"#, "64MiB")).expect("right");
         assert_eq!(everything(&mut by_block), expected);
         assert!(by_block.stats().blocks_loaded > 0);
         let mut mapped = config("", "4MiB");
         mapped.store = StoreKind::Mmap;
-        assert_eq!(everything(&mut Source::open(&mapped).expect("right")), expected);
+        assert_eq!(everything(&mut tesson::open(&mapped).expect("right")), expected);
         for threads in [1, 2, 8] {
             let mut config = config("", "4MiB");
             config.runtime.threads = threads;
-            assert_eq!(everything(&mut Source::open(&config).expect("right")), expected, "{threads} threads");
+            assert_eq!(everything(&mut tesson::open(&config).expect("right")), expected, "{threads} threads");
         }
     }
 }
@@ -88,12 +89,12 @@ fn a_state_goes_on_alike_by_row_and_by_block() {
     // A limit at which few blocks find room, and one at which all do.
     let tight = config(r#", "maxSweeps": 2, "randomizationWindow": 40, "memoryLimit": 40000"#);
     let roomy = config(r#", "maxSweeps": 2, "randomizationWindow": 40"#);
-    let mut source = Source::open(&tight).expect("the limit is enough");
+    let mut source = tesson::open(&tight).expect("the limit is enough");
     for _ in 0..9 {
         source.next_minibatch(11).expect("the data are right");
     }
     let state = source.state().clone();
     let expected = rest(&mut source, 11);
-    assert_eq!(rest(&mut Source::resume(&roomy, &state).expect("its state"), 11), expected);
-    assert_eq!(rest(&mut Source::resume(&tight, &state).expect("its state"), 11), expected);
+    assert_eq!(rest(&mut crate::common::resumed(&roomy, &state).expect("its state"), 11), expected);
+    assert_eq!(rest(&mut crate::common::resumed(&tight, &state).expect("its state"), 11), expected);
 }
