@@ -77,8 +77,8 @@ pub use name::{ConfigSpan, Name};
 pub use named::{ListedAt, NamedResource, NamedResources};
 pub use object::Object;
 pub use option_set::{
-    OptionField, OptionSet, OptionType, OptionValue, Place, Placed, Sections, TablePart, WordField,
-    format_of, transform_of,
+    OnlySection, OptionField, OptionSet, OptionType, OptionValue, Place, Placed, Sections, TablePart,
+    WordField, format_of, transform_of,
 };
 pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words};
 pub use options::{Options, repeated};

@@ -265,6 +265,42 @@ impl<T: OptionSet> OptionField<T::Context> for Sections<T> {
     }
 }
 
+/// The one entry of a section that may have several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnlySection<T>(pub T);
+
+impl<T> OnlySection<T> {
+    /// The entry's name and its options.
+    fn of<'a>(options: &Options<'a>, name: &str) -> Result<(&'a str, Options<'a>), ConfigError> {
+        let mut sections = options.sections(name)?;
+        match sections.len() {
+            1 => Ok(sections.remove(0)),
+            n => Err(ConfigError::new(options.path(name), format!("found {n} streams, expected 1"))),
+        }
+    }
+}
+
+impl<T: OptionSet> OptionType for OnlySection<T> {
+    const KIND: OptionKind = OptionKind::Streams(T::TABLE);
+
+    fn described(
+        &self,
+        options: &Options<'_>,
+        name: &str,
+        registry: &Registry,
+    ) -> Result<Option<Value>, ConfigError> {
+        let (entry, section) = OnlySection::<T>::of(options, name)?;
+        let described = Value::Section(self.0.describe(&section, registry)?);
+        Ok(Some(Value::Section(Section::from_iter([(entry, described)]))))
+    }
+}
+
+impl<T: OptionSet> OptionField<T::Context> for OnlySection<T> {
+    fn read(options: &Options<'_>, name: &str, context: &T::Context) -> Result<OnlySection<T>, ConfigError> {
+        T::read(&OnlySection::<T>::of(options, name)?.1, context).map(OnlySection)
+    }
+}
+
 /// A field whose value the words of its option stand for: one of them, or one that may be absent.
 pub trait WordField<T, const N: usize>: Sized {
     /// The field's value.

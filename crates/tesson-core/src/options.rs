@@ -1,5 +1,6 @@
 //! Options: values of configurations, matched with the table that a format declares.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use crate::option_table::listed;
@@ -150,6 +151,23 @@ impl<'a> Options<'a> {
             Value::Text(t) => t.strip_prefix('+').unwrap_or(t).parse().ok().filter(|_| !t.starts_with("++")),
             _ => None,
         })
+    }
+
+    /// The whole number of an option that is required or has a default, within limits.
+    ///
+    /// # Errors
+    /// As [`Options::whole`], and numbers outside of the limits.
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn whole_within(&self, name: &str, limits: RangeInclusive<u64>) -> Result<u64, ConfigError> {
+        match self.whole(name)? {
+            n if limits.contains(&n) => Ok(n),
+            n => {
+                let what = format!("found {n}, expected {} to {}", limits.start(), limits.end());
+                Err(ConfigError::new(self.path(name), what))
+            }
+        }
     }
 
     /// The number of an option that is required or has a default.

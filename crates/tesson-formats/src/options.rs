@@ -69,16 +69,17 @@ impl<C> OptionField<C> for GivenTransforms {
     }
 }
 
-/// Adds a stream's transforms to its description, if it has any.
-pub(crate) fn describe_transforms(
-    stream: &Options<'_>,
-    registry: &Registry,
-    described: &mut Section,
+/// Adds the files of an option to a description: a list as it is, or one name.
+pub(crate) fn describe_files(
+    options: &Options<'_>,
+    name: &'static str,
+    section: &mut Section,
 ) -> Result<(), ConfigError> {
-    let transforms = stream.transforms("transforms", registry)?;
-    if !transforms.is_empty() {
-        described.push("transforms", Value::List(transforms));
-    }
+    let files = match options.given(name) {
+        Some(list @ Value::List(_)) => list.clone(),
+        _ => Value::Text(options.text(name)?),
+    };
+    section.push(name, files);
     Ok(())
 }
 

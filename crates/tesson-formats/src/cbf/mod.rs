@@ -48,28 +48,26 @@ use std::sync::Arc;
 use tesson_core::identity::{Identity, List, Quoted};
 use tesson_core::{
     ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, Indexed,
-    Key, Location, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo, StreamMismatch,
-    StreamingDecoder, repeated_name,
+    Key, Location, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo,
+    StreamMismatch, StreamingDecoder, format_of, repeated_name,
 };
 
 use crate::files::{DataFile, Files};
 pub use fault::CbfFault;
 use layout::{ChunkPlace, Declared, Layout};
-use options::{CbfOptions, Input, OPTIONS};
+use options::{CbfOptions, Input};
 use record::{Broken, Form};
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<CbfOptions>(
     "CNTKBinaryFormatDeserializer",
     "Binary: chunks of dense and sparse sequences, as written by `tesson convert` and CNTK's ctf2bin.",
-    &OPTIONS,
     open,
 )
-.with_aliases(&["CNTKBinaryReader", "CBFDeserializer"])
-.with_describe(options::describe);
+.with_aliases(&["CNTKBinaryReader", "CBFDeserializer"]);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let options = Arc::new(CbfOptions::new(options, defaults)?);
+    let options = Arc::new(CbfOptions::read(options, defaults)?);
     let files = Files::new(FORMAT.name, &options.files, |file| Cbf::new(Arc::clone(&options), &file));
     Ok(Box::new(files.with_facts(|facts| {
         facts.keep_in_memory = options.keep;

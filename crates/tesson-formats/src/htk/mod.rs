@@ -24,16 +24,17 @@ pub(crate) mod scp;
 mod tests;
 mod verify;
 
-use tesson_core::{Format, KeyType};
+use tesson_core::{Format, KeyType, OptionSet, format_of};
 
 pub use fault::HtkFault;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<options::HtkSection>(
     "HTKFeatureDeserializer",
     "Features of speech: HTK parameter files, named by a script file.",
-    &options::OPTIONS,
-    |options, defaults| Ok(Box::new(deserializer::Htk::new(options::HtkOptions::new(options, defaults)?))),
+    |options, defaults| {
+        let section = options::HtkSection::read(options, defaults)?;
+        Ok(Box::new(deserializer::Htk::new(section.stream.0)))
+    },
 )
-.with_describe(options::describe)
 .with_keys(KeyType::Text);

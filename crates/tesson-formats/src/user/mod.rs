@@ -18,8 +18,8 @@ mod source;
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, Deserializer, Format, Object, OptionKind, OptionTable, Options, ReaderDefaults, Value,
-    option_table,
+    ConfigError, Deserializer, Format, Object, OptionKind, OptionSet, Options, ReaderDefaults, Value,
+    format_of, options,
 };
 
 pub use chunk::checked;
@@ -32,19 +32,22 @@ pub use tesson_core::UserError;
 ///
 /// It is not among [`FORMATS`](crate::FORMATS): a configuration file cannot say which object is meant. A front end that
 /// can adds it with [`Registry::with`](tesson_core::Registry::with).
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<UserOptions>(
     "UserDeserializer",
     "A user-defined deserializer, which supplies decoded chunks.",
-    &OPTIONS,
     open,
 );
 
-static OPTIONS: OptionTable = option_table! {
-    "instance": OptionKind::Object, required
-        => "The deserializer itself.",
-    "composable": OptionKind::Bool, "false"
-        => "Whether it is ordered and shared as files are, even if it is the only deserializer.",
-};
+options! {
+    /// The options of the deserializer.
+    struct UserOptions(options, reader: ReaderDefaults) {
+        source: Arc<dyn ChunkSource> = "instance": OptionKind::Object, required
+            => "The deserializer itself."
+            [read options.object::<Arc<dyn ChunkSource>>("instance", "a user-defined deserializer")?.clone()];
+        composable: bool = "composable", "false"
+            => "Whether it is ordered and shared as files are, even if it is the only deserializer.";
+    }
+}
 
 /// The value of the option `instance` for a source of chunks.
 pub fn instance(source: Arc<dyn ChunkSource>) -> Value {
@@ -53,9 +56,8 @@ pub fn instance(source: Arc<dyn ChunkSource>) -> Value {
 }
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let source: &Arc<dyn ChunkSource> = options.object("instance", "a user-defined deserializer")?;
-    let deserializer = UserDeserializer::new(source.clone(), defaults)
+    let UserOptions { source, composable } = UserOptions::read(options, defaults)?;
+    let deserializer = UserDeserializer::new(source, defaults)
         .map_err(|what| ConfigError::new(options.path("instance"), what))?;
-    let composable = options.bool("composable")?;
     Ok(Box::new(if composable { deserializer } else { deserializer.on_local_timelines() }))
 }

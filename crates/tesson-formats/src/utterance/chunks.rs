@@ -1,8 +1,9 @@
 //! Chunks of utterances, and which of their frames are wanted.
 
+use std::fmt;
 use std::ops::Range;
 
-use tesson_core::{CompactLengths, ConfigError, Index, Options, Section, SequenceSelection, Value};
+use tesson_core::{CompactLengths, ConfigError, Index, Options, SequenceSelection};
 
 /// What an utterance adds to a chunk.
 #[derive(Clone, Copy, Debug)]
@@ -27,33 +28,21 @@ impl Most {
     /// # Errors
     /// Numbers that are too small or too large.
     pub(crate) fn of(options: &Options<'_>) -> Result<Most, ConfigError> {
-        let frames = options.whole("chunkSizeInFrames")?;
-        if !(1..=MOST_FRAMES).contains(&frames) {
-            let what = format!("found {frames}, expected 1 to {MOST_FRAMES}");
-            return Err(ConfigError::new(options.path("chunkSizeInFrames"), what));
-        }
+        let frames = options.whole_within("chunkSizeInFrames", 1..=MOST_FRAMES)?;
         let bytes = options.whole_if_given("chunkSizeInBytes")?.unwrap_or(u64::MAX);
         if bytes == 0 {
             return Err(ConfigError::new(options.path("chunkSizeInBytes"), "found 0, expected at least 1"));
         }
         Ok(Most { frames, bytes })
     }
+}
 
-    /// The word of an identity: frames, and bytes where they are limited.
-    pub(crate) fn word(self) -> String {
+/// The form of an identity: frames, and bytes where they are limited.
+impl fmt::Display for Most {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.bytes {
-            u64::MAX => self.frames.to_string(),
-            bytes => format!("{}/{bytes}", self.frames),
-        }
-    }
-
-    /// Adds what was given to a section of resolved options.
-    pub(crate) fn describe(self, options: &Options<'_>, section: &mut Section) {
-        if options.given("chunkSizeInFrames").is_some() {
-            section.push("chunkSizeInFrames", Value::Whole(self.frames.into()));
-        }
-        if self.bytes != u64::MAX {
-            section.push("chunkSizeInBytes", Value::Whole(self.bytes.into()));
+            u64::MAX => self.frames.fmt(f),
+            bytes => write!(f, "{}/{bytes}", self.frames),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Files to the byte, bytes and cores for tests, and corpora as readable text.
 
 use tesson_core::{
-    Chunk, Data, Defects, Element, InMemory, Indexed, Options, Parallelism, ReaderDefaults, Scratch, Section,
-    SequenceSelection, StreamColumn, Value, Values,
+    Chunk, Data, Defects, Element, InMemory, Indexed, OptionSet, Options, Parallelism, ReaderDefaults,
+    Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
 use crate::files::DataFile;
 
 use super::super::Cbf;
-use super::super::options::{CbfOptions, OPTIONS};
+use super::super::options::CbfOptions;
 use super::super::record::Form;
 
 /// A sample: columns and values. Dense ones list all columns.
@@ -132,7 +132,7 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
         input.push(name, Value::Section(Section::from_iter([entry])));
     }
     section.push("input", Value::Section(input));
-    let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
+    let options = Options::new(CbfOptions::TABLE, &section, "").map_err(|e| e.to_string())?;
     let defaults = ReaderDefaults {
         element: Element::F32,
         frame_mode: false,
@@ -140,7 +140,7 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
         cache_index: false,
         forgives: false,
     };
-    let resolved = CbfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
+    let resolved = CbfOptions::read(&options, &defaults).map_err(|e| e.to_string())?;
     let mut cbf = Cbf::new(resolved.clone().into(), &resolved.files[0]);
     cbf.prepare(file).map_err(|e| e.to_string())?;
     Ok(cbf)

@@ -18,18 +18,19 @@ mod options;
 mod script;
 mod utterances;
 
-use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};
+use tesson_core::{
+    ConfigError, Deserializer, Format, KeyType, OptionSet, Options, ReaderDefaults, format_of,
+};
 
 /// The registry's entry.
-pub(crate) static FORMAT: Format = Format::new(
+pub(crate) static FORMAT: Format = format_of::<options::FeatureSection>(
     "KaldiFeatureDeserializer",
     "Features of speech: Kaldi's archives of matrices, and script files that list them.",
-    &options::OPTIONS,
     open,
 )
-.with_describe(options::describe)
 .with_keys(KeyType::Text);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    Ok(Box::new(deserializer::Features::new(options::FeatureOptions::new(options, defaults)?)))
+    let section = options::FeatureSection::read(options, defaults)?;
+    Ok(Box::new(deserializer::Features::new(section.stream.0)))
 }
