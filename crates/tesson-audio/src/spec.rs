@@ -1,22 +1,54 @@
 //! The parameters of mel energies.
 
-use tesson_core::identity::Identity;
+use std::ops::RangeInclusive;
 
-/// The parameters of mel energies: the frames, and the filters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LogMelSpec {
-    /// Samples in a second.
-    pub(crate) rate: u32,
-    pub(crate) filters: u32,
-    /// Samples of a frame.
-    pub(crate) window: u32,
-    /// Samples from the beginning of a frame to that of the next.
-    pub(crate) shift: u32,
-    /// The frequencies between which the filters lie, in hertz.
-    pub(crate) lowest: f64,
-    pub(crate) highest: f64,
-    pub(crate) preemphasis: f64,
+use tesson_core::identity::Identity;
+use tesson_core::{ConfigError, OptionKind, OptionSet, Options, ReaderDefaults, options};
+
+options! {
+    /// The parameters of mel energies: the frames, and the filters.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(crate) struct LogMelSpec(options, reader: ReaderDefaults) {
+        /// Samples in a second.
+        pub(crate) rate: u32 = "sampleRate": OptionKind::Whole, "16000"
+            => "Samples in a second that all recordings have."
+            [read options.whole_within("sampleRate", 1..=MOST_RATE)? as u32]
+            [identity "rate"];
+        pub(crate) filters: u32 = "filters": OptionKind::Whole, "80"
+            => "Mel filters: the values in a frame."
+            [read options.whole_within("filters", 1..=4096)? as u32]
+            [identity "filters"];
+        /// Samples of a frame.
+        pub(crate) window: u32 = "windowSeconds": OptionKind::Real, "0.025"
+            => "The length of a frame, in seconds."
+            [read samples(options, "windowSeconds", rate, 2)?]
+            [identity "window"];
+        /// Samples from the beginning of a frame to that of the next.
+        pub(crate) shift: u32 = "shiftSeconds": OptionKind::Real, "0.01"
+            => "The time from the beginning of a frame to that of the next, in seconds."
+            [read samples(options, "shiftSeconds", rate, 1)?]
+            [identity "shift"];
+        /// The frequencies between which the filters lie, in hertz.
+        pub(crate) lowest: f64 = "lowestFrequency", "20"
+            => "Where the lowest filter begins, in hertz."
+            [read within(options, "lowestFrequency", options.real("lowestFrequency")?, 0.0..=half(rate))?]
+            [identity with |mel, text| text.field("lowest", mel.lowest.to_bits())];
+        pub(crate) highest: f64 = "highestFrequency", optional
+            => "Where the highest filter ends, in hertz; by default half the rate."
+            [read highest(options, lowest, rate)?]
+            [identity with |mel, text| text.field("highest", mel.highest.to_bits())];
+        pub(crate) preemphasis: f64 = "preemphasis", "0.97"
+            => "How much of the sample before it each sample loses."
+            [read within(options, "preemphasis", options.real("preemphasis")?, 0.0..=1.0)?]
+            [identity with |mel, text| text.field("preemphasis", mel.preemphasis.to_bits())];
+    }
 }
+
+/// Samples in a second, at most: what recordings have is far below.
+const MOST_RATE: u64 = 1 << 20;
+
+/// Seconds of a frame, at most.
+const MOST_SECONDS: f64 = 60.0;
 
 impl LogMelSpec {
     /// The number of frames in `n_samples` samples.
@@ -33,14 +65,47 @@ impl LogMelSpec {
     }
 
     pub(crate) fn identity(&self) -> String {
-        Identity::new("log mel", 1)
-            .field("rate", self.rate)
-            .field("filters", self.filters)
-            .field("window", self.window)
-            .field("shift", self.shift)
-            .field("lowest", self.lowest.to_bits())
-            .field("highest", self.highest.to_bits())
-            .field("preemphasis", self.preemphasis.to_bits())
-            .text()
+        self.identify(Identity::new("log mel", 1)).text()
     }
+}
+
+/// The highest frequency that samples have.
+fn half(rate: u32) -> f64 {
+    f64::from(rate) / 2.0
+}
+
+/// The samples of a time in seconds, at least so many.
+fn samples(options: &Options<'_>, option: &str, rate: u32, least: u32) -> Result<u32, ConfigError> {
+    let seconds = within(options, option, options.real(option)?, 0.0..=MOST_SECONDS)?;
+    match (seconds * f64::from(rate)).round() as u32 {
+        n if n >= least => Ok(n),
+        n => {
+            let what = format!("{seconds} seconds are {n} samples, expected {least} at least");
+            Err(ConfigError::new(options.path(option), what))
+        }
+    }
+}
+
+fn highest(options: &Options<'_>, lowest: f64, rate: u32) -> Result<f64, ConfigError> {
+    let highest = options.real_if_given("highestFrequency")?.unwrap_or(half(rate));
+    let highest = within(options, "highestFrequency", highest, lowest..=half(rate))?;
+    if lowest >= highest {
+        let what = format!("found {highest}, expected more than `lowestFrequency`, {lowest}");
+        return Err(ConfigError::new(options.path("highestFrequency"), what));
+    }
+    Ok(highest)
+}
+
+/// A number within limits.
+pub(crate) fn within(
+    options: &Options<'_>,
+    option: &str,
+    value: f64,
+    range: RangeInclusive<f64>,
+) -> Result<f64, ConfigError> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    let what = format!("found {value}, expected {} to {}", range.start(), range.end());
+    Err(ConfigError::new(options.path(option), what))
 }

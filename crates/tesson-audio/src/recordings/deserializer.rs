@@ -35,15 +35,15 @@ pub(super) struct Recordings {
 
 impl Recordings {
     pub(super) fn new(options: AudioOptions) -> Recordings {
-        let shape = Shape::new([options.mel.filters as usize]);
+        let shape = Shape::new([options.stream.0.mel.filters as usize]);
         let stream =
-            StreamInfo::dense(&options.stream, shape, options.element).stored_as(Storage::Recordings);
+            StreamInfo::dense(&options.stream.0.name, shape, options.element).stored_as(Storage::Recordings);
         let list = vec![options.list.clone()];
         let mut facts = DeserializerFacts::new(FORMAT.name, list, vec![stream], options.identity());
-        facts.defines_size = options.defines_size;
+        facts.defines_size = options.stream.0.defines_size;
         facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
-        facts.frame_period = Some(options.mel.period());
-        facts.decoders = Decoders(vec![(0, Arc::new(LogMel::new(options.mel)))]);
+        facts.frame_period = Some(options.stream.0.mel.period());
+        facts.decoders = Decoders(vec![(0, Arc::new(LogMel::new(options.stream.0.mel)))]);
         Recordings { options, facts, keys: Arc::new(Keys::Consecutive(0)), defects: Vec::new() }
     }
 
@@ -113,7 +113,7 @@ impl Recordings {
     /// A recording, unless it is left out.
     fn recording(&self, i: usize, header: Header, bytes: u64) -> Result<Option<Recording>, AudioFault> {
         let Header { rate, n_samples } = header;
-        let mel = &self.options.mel;
+        let mel = &self.options.stream.0.mel;
         if rate != mel.rate {
             return Err(AudioFault::OtherRate { found: rate, expected: mel.rate });
         }

@@ -18,26 +18,27 @@ mod options;
 #[cfg(feature = "codecs")]
 mod source_file;
 
-use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};
+use tesson_core::{
+    ConfigError, Deserializer, Format, KeyType, OptionSet, Options, ReaderDefaults, format_of,
+};
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<options::AudioOptions>(
     "AudioDeserializer",
     "Recordings in WAV or FLAC files that a list names, as frames of logarithmic mel energies.",
-    &options::OPTIONS,
     open,
 )
 .with_keys(KeyType::Text);
 
 #[cfg(feature = "codecs")]
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    Ok(Box::new(deserializer::Recordings::new(options::AudioOptions::new(options, defaults)?)))
+    Ok(Box::new(deserializer::Recordings::new(options::AudioOptions::read(options, defaults)?)))
 }
 
 /// Options are checked in every build.
 #[cfg(not(feature = "codecs"))]
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    options::AudioOptions::new(options, defaults)?;
+    options::AudioOptions::read(options, defaults)?;
     let refusal = tesson_core::ConfigErrorKind::NotAvailable { name: FORMAT.name, feature: "audio" };
     Err(ConfigError::refused(options.path("type"), &refusal))
 }
