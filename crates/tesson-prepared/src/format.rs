@@ -5,9 +5,9 @@ use std::slice;
 
 use tesson_core::store::Store;
 use tesson_core::{
-    ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format, Indexed,
-    OptionKind, OptionTable, Options, Parallelism, ReaderDefaults, Section, StreamMismatch, StreamingDecoder,
-    UsageError, Value, Words, option_table,
+    ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format, Indexed, OptionKind,
+    OptionSet, Options, Parallelism, ReaderDefaults, Section, Sections, StreamMismatch, StreamingDecoder,
+    UsageError, Value, Words, format_of, options,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, picture_channels};
 use tesson_tfds::features::Feature;
@@ -18,10 +18,9 @@ use crate::indexed_shard::index_folder;
 use crate::{features_of, find, open};
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<SplitOptions>(
     NAME,
     "A split of a dataset prepared by TensorFlow Datasets; each example is a sequence.",
-    &OPTIONS,
     |options, defaults| Ok(Box::new(Unread::new(options, defaults)?)),
 )
 .with_decoder(decoders);
@@ -31,53 +30,84 @@ static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]
 
 static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
 
-/// One entry of `input`.
-static INPUT: OptionTable = option_table! {
-    "feature" | "alias": OptionKind::Text, optional
-        => "The path of the feature, such as `objects/id`, if it is not the section's name.",
-    "format": FORMATS.kind(), "dense"
-        => "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.",
-    "dim": OptionKind::Whole, optional
-        => "The number of classes of a sparse stream, if the dataset does not say it.",
-    "shape": OptionKind::Numbers, optional
-        => "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are \
-            errors.",
-    "dtype": ELEMENTS.kind(), optional
-        => "Of a stream with `transforms`: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are \
-            of the reader's type.",
-    "transforms": OptionKind::Transforms, optional
-        => "What is done to each picture, in this order, where the feature is one picture of 8-bit values, of any size; \
-            it is decoded as TensorFlow Datasets does, red first, unless the first of these is a decoder.",
-};
+options! {
+    /// One entry of `input`.
+    #[derive(Debug)]
+    struct Input(options, reader: ReaderDefaults) {
+        let name: String = options.entry().to_owned();
+        feature: String = "feature" | "alias", optional
+            => "The path of the feature, such as `objects/id`, if it is not the section's name."
+            [read options.text_if_given("feature")?.unwrap_or_else(|| options.entry().to_owned())];
+        one_hot: bool = "format" in FORMATS, "dense"
+            => "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.";
+        dim: Option<u64> = "dim", optional
+            => "The number of classes of a sparse stream, if the dataset does not say it.";
+        shape: Option<Vec<u64>> = "shape": OptionKind::Numbers, optional
+            => "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are \
+            errors."
+            [read shape(options)?];
+        element: Option<Element> = "dtype" in ELEMENTS, optional
+            => "Of a stream with `transforms`: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are \
+            of the reader's type.";
+        encoded: bool = "transforms": OptionKind::Transforms, optional
+            => "What is done to each picture, in this order, where the feature is one picture of 8-bit values, of any size; \
+            it is decoded as TensorFlow Datasets does, red first, unless the first of these is a decoder."
+            [read options.given("transforms").is_some()];
+        check check_element;
+    }
+}
 
-static OPTIONS: OptionTable = option_table! {
-    "directory": OptionKind::Path, optional
-        => "The version directory, with dataset_info.json and features.json in it.",
-    "name": OptionKind::Text, optional
-        => "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.",
-    "dataDir": OptionKind::Path, optional
-        => "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.",
-    "split": OptionKind::Text, "all"
-        => "Which examples: `train`, `train[10%:]+test`, `all`.",
-    "input": OptionKind::Sections(&INPUT), optional
-        => "One section for each stream; without it, every feature of numbers in samples of a known shape under its \
-            own path.",
-    "key": OptionKind::Text, optional
-        => "The path of the feature by which examples are joined with other deserializers; by default the example's \
-            number in its split, or its `tfds_id` where keys are texts.",
-    "maxErrors": OptionKind::Whole, optional
-        => "Damaged records that are left out before reading fails; by default those that the reader's `maxErrors` forgives.",
-    "keepDataInMemory": OptionKind::Bool, "false"
-        => "Keep decoded chunks in memory after their last use in a sweep.",
-    "cacheIndex": OptionKind::Bool, optional
-        => "Where examples differ in length, keep what was counted beside the data, or in the folder that \
-            `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
-};
+options! {
+    /// The options of the deserializer.
+    #[derive(Debug)]
+    struct SplitOptions(options, reader: ReaderDefaults) {
+        directory: Option<PathBuf> = "directory", optional
+            => "The version directory, with dataset_info.json and features.json in it.";
+        name: Option<String> = "name", optional
+            => "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.";
+        _ = "dataDir": OptionKind::Path, optional
+            => "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.";
+        split: String = "split", "all"
+            => "Which examples: `train`, `train[10%:]+test`, `all`.";
+        inputs: Sections<Input> = "input", optional
+            => "One section for each stream; without it, every feature of numbers in samples of a known shape under its \
+            own path."
+            [describe if given];
+        key: Option<String> = "key", optional
+            => "The path of the feature by which examples are joined with other deserializers; by default the example's \
+            number in its split, or its `tfds_id` where keys are texts.";
+        max_errors: Option<u64> = "maxErrors", optional
+            => "Damaged records that are left out before reading fails; by default those that the reader's `maxErrors` forgives.";
+        keep: bool = "keepDataInMemory", "false"
+            => "Keep decoded chunks in memory after their last use in a sweep.";
+        cache_index: bool = "cacheIndex", optional
+            => "Where examples differ in length, keep what was counted beside the data, or in the folder that \
+            `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default."
+            [otherwise reader.cache_index];
+    }
+}
+
+/// Refuses a type of values where no transform makes them.
+fn check_element(input: &Input, options: &Options<'_>) -> Result<(), ConfigError> {
+    if input.encoded || input.element.is_none() {
+        return Ok(());
+    }
+    let what = format!("stream `{}` has no `transforms`; its values are of the reader's type", input.name);
+    Err(ConfigError::new(options.path("dtype"), what))
+}
+
+impl From<Input> for StreamOf {
+    fn from(input: Input) -> StreamOf {
+        let Input { name, feature, one_hot, dim, shape, encoded, element } = input;
+        StreamOf { name, feature, one_hot, dim, shape, encoded, element }
+    }
+}
 
 impl Unread {
     fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Unread, ConfigError> {
-        let directory = match (options.text_if_given("directory")?, options.text_if_given("name")?) {
-            (Some(directory), None) => Directory::Given(directory.into()),
+        let read = SplitOptions::read(options, defaults)?;
+        let directory = match (read.directory, read.name) {
+            (Some(directory), None) => Directory::Given(directory),
             (None, Some(name)) => {
                 let data_dir = options.text_if_given("dataDir")?;
                 Directory::Named(name, data_dir.map_or_else(crate::default_data_dir, PathBuf::from))
@@ -93,16 +123,16 @@ impl Unread {
         };
         Ok(Unread {
             directory,
-            split: Selection::parse(&options.text("split")?).map_err(here)?,
+            split: Selection::parse(&read.split).map_err(here)?,
             options: TfdsOptions {
-                streams: streams(options)?,
+                streams: read.inputs.0.into_iter().map(StreamOf::from).collect(),
                 element: defaults.element,
-                key: options.text_if_given("key")?,
+                key: read.key,
                 numeric_keys: defaults.numeric_keys,
-                max_errors: options.whole_if_given("maxErrors")?,
-                keep: options.bool("keepDataInMemory")?,
+                max_errors: read.max_errors,
+                keep: read.keep,
                 index_folder: index_folder(),
-                cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
+                cache_index: read.cache_index,
             },
             section: options.path("").trim_end_matches('.').to_owned(),
             dataset: None,
@@ -261,28 +291,6 @@ impl Deserializer for Unread {
     fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         None
     }
-}
-
-fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
-    let sections = options.sections("input")?;
-    let stream = |(name, section): &(&str, Options<'_>)| {
-        let encoded = section.given("transforms").is_some();
-        let element = section.word_if_given("dtype", &ELEMENTS)?;
-        if element.is_some() && !encoded {
-            let what = format!("stream `{name}` has no `transforms`; its values are of the reader's type");
-            return Err(ConfigError::new(section.path("dtype"), what));
-        }
-        Ok(StreamOf {
-            name: (*name).to_owned(),
-            feature: section.text_if_given("feature")?.unwrap_or_else(|| (*name).to_owned()),
-            one_hot: section.word("format", &FORMATS)?,
-            dim: section.whole_if_given("dim")?,
-            shape: shape(section)?,
-            encoded,
-            element,
-        })
-    };
-    sections.iter().map(stream).collect()
 }
 
 /// Whole numbers from 1.
