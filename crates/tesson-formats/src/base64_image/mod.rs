@@ -14,18 +14,16 @@ mod index;
 mod line;
 mod options;
 
-use tesson_core::Format;
+use tesson_core::{Format, OptionSet, format_of};
 
 pub use fault::Base64ImageFault;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<options::Base64Options>(
     "Base64ImageDeserializer",
     "Pictures and their classes: a file with a picture a line, in Base64.",
-    &options::OPTIONS,
     |options, defaults| {
-        Ok(Box::new(deserializer::Base64Images::new(options::Base64Options::new(options, defaults)?)))
+        Ok(Box::new(deserializer::Base64Images::new(options::Base64Options::read(options, defaults)?)))
     },
 )
-.with_decoder(crate::pictures::decoder)
-.with_describe(options::describe);
+.with_decoder(crate::pictures::decoder);

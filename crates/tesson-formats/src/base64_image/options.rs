@@ -1,65 +1,38 @@
-//! The options of files of pictures in Base64, and what they mean.
+//! The options of files of pictures in Base64, and their meaning.
 
-use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
-};
+use std::path::PathBuf;
+
+use tesson_core::identity::Identity;
+use tesson_core::{OptionKind, OptionSet, ReaderDefaults, options};
 
 use crate::options::VERBOSITY;
-use crate::pictures::{
-    self, CHANNEL_ORDER, EXIF_ORIENTATION, FILE, GRAYSCALE, JPEG_SCALED_DECODE, MAX_PIXELS, MULTI_VIEW_CROP,
-    ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
-};
+use crate::pictures::{Decoding, FILE, PictureInput, PictureOptions, Pixels, describe_file};
 
-/// The options of the deserializer.
-pub(crate) static OPTIONS: OptionTable = OptionTable(&[
-    FILE,
-    STREAMS,
-    GRAYSCALE,
-    CHANNEL_ORDER,
-    MULTI_VIEW_CROP,
-    ON_CORRUPT_IMAGE,
-    EXIF_ORIENTATION,
-    JPEG_SCALED_DECODE,
-    MAX_PIXELS,
-    OptionSpec::optional(
-        "maxErrors",
-        OptionKind::Whole,
-        "Pictures that are left out over the life of the reader if they cannot be decoded; by default those that the reader's \
-         `maxErrors` forgives.",
-    ),
-    VERBOSITY,
-    OptionSpec::optional(
-        "cacheIndex",
-        OptionKind::Unused,
-        "Without effect: the file is indexed anew each time.",
-    ),
-]);
-
-/// The options, resolved.
-#[derive(Clone, Debug)]
-pub(super) struct Base64Options {
-    pub(super) pictures: PictureOptions,
-    pub(super) max_errors: Option<u64>,
-}
-
-impl Base64Options {
-    pub(super) fn new(
-        options: &Options<'_>,
-        defaults: &ReaderDefaults,
-    ) -> Result<Base64Options, ConfigError> {
-        let pictures = PictureOptions::new(options, defaults)?;
-        pictures.check_dim_is_given(options)?;
-        Ok(Base64Options { pictures, max_errors: options.whole_if_given("maxErrors")? })
+options! {
+    /// The options of the deserializer.
+    #[derive(Clone, Debug)]
+    pub(super) struct Base64Options(options, reader: ReaderDefaults) {
+        file: PathBuf = FILE
+            [describe with |_, options, section| describe_file(options, section)];
+        ..input: PictureInput;
+        ..pixels: Pixels;
+        ..decoding: Decoding;
+        pub(super) max_errors: Option<u64> = "maxErrors", optional
+            => "Pictures that are left out over the life of the reader if they cannot be decoded; by default those that the reader's \
+         `maxErrors` forgives.";
+        _ = VERBOSITY [describe never];
+        _ = "cacheIndex": OptionKind::Unused, optional
+            => "Without effect: the file is indexed anew each time.";
+        let version: u32 = 1 => [identity with |base64, text| text.word("base64").word(base64.version)];
+        pub(super) let pictures: PictureOptions =
+            PictureOptions::new(&[file.clone()], &input, &pixels, &decoding);
+        check |base64, options| base64.pictures.check_dim_is_given(options);
     }
 }
 
-/// What the options mean, for people and for other programs.
-pub(crate) fn describe(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-    registry: &Registry,
-) -> Result<Section, ConfigError> {
-    let max_errors = Base64Options::new(options, defaults)?.max_errors;
-    let more = max_errors.map(|n| ("maxErrors", Value::Whole(n.into())));
-    pictures::describe(options, defaults, registry, more)
+impl Base64Options {
+    /// Everything that samples depend on beside the file.
+    pub(super) fn identity(&self) -> String {
+        self.identify(Identity::default()).text()
+    }
 }

@@ -49,7 +49,7 @@ pub(super) struct ImageMap {
 
 impl ImageMap {
     pub(super) fn new(options: MapOptions) -> ImageMap {
-        let mut facts = options.pictures.facts(FORMAT.name, &options.identity());
+        let mut facts = options.pictures.facts(FORMAT.name, options.identity());
         facts.takes_folders = true;
         facts.resources.extend(options.classes.clone());
         ImageMap {

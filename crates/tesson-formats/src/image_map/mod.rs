@@ -23,18 +23,16 @@ mod line;
 mod options;
 mod path;
 
-use tesson_core::Format;
+use tesson_core::{Format, OptionSet, format_of};
 
 pub use fault::ImageMapFault;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<options::MapOptions>(
     "ImageDeserializer",
     "Pictures and their classes: a map with a picture a line, in CNTK's form, CSV or JSON lines, or a folder for each class.",
-    &options::OPTIONS,
     |options, defaults| {
-        Ok(Box::new(deserializer::ImageMap::new(options::MapOptions::new(options, defaults)?)))
+        Ok(Box::new(deserializer::ImageMap::new(options::MapOptions::read(options, defaults)?)))
     },
 )
-.with_decoder(crate::pictures::decoder)
-.with_describe(options::describe);
+.with_decoder(crate::pictures::decoder);

@@ -19,26 +19,26 @@ mod options;
 
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults, RepeatedKeys};
+use tesson_core::{
+    ConfigError, Deserializer, Format, KeyType, OptionSet, Options, ReaderDefaults, RepeatedKeys, format_of,
+};
 
 pub use fault::TarImageFault;
 
 use crate::files::Files;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<options::TarOptions>(
     "TarImageDeserializer",
     "Pictures and their classes in tar archives, as WebDataset packs them.",
-    &options::OPTIONS,
     open,
 )
 .with_decoder(crate::pictures::decoder)
-.with_describe(options::describe)
 .with_keys(KeyType::Text);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let options = Arc::new(options::TarOptions::new(options, defaults)?);
-    let of_each = options.pictures.facts(FORMAT.name, &options.identity());
+    let options = Arc::new(options::TarOptions::read(options, defaults)?);
+    let of_each = options.pictures.facts(FORMAT.name, options.identity());
     let files = Files::new(FORMAT.name, &options.pictures.files, |file| {
         archive::TarArchive::new(file, Arc::clone(&options), &of_each)
     });

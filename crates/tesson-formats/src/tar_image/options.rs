@@ -1,82 +1,52 @@
-//! The options of tar archives, and what they mean.
+//! The options of tar archives, and their meaning.
+
+use std::path::PathBuf;
 
 use tesson_core::identity::{Identity, Maybe, Quoted};
-use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
-};
+use tesson_core::{OptionSet, ReaderDefaults, Value, options};
 
 use crate::options::{FILE, VERBOSITY};
-use crate::pictures::{
-    self, CHANNEL_ORDER, EXIF_ORIENTATION, GRAYSCALE, JPEG_SCALED_DECODE, MAX_PIXELS, MULTI_VIEW_CROP,
-    ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
-};
+use crate::pictures::{Decoding, PictureInput, PictureOptions, Pixels};
 
-/// The extension of classes, as WebDataset has it.
-const CLASS: &str = "cls";
+options! {
+    /// The options of the deserializer.
+    #[derive(Clone, Debug)]
+    pub(super) struct TarOptions(options, reader: ReaderDefaults) {
+        files: Vec<PathBuf> = FILE;
+        ..input: PictureInput;
+        /// In small letters, as [`TarOptions::label_extension`].
+        pub(super) image_extension: Option<String> = "imageExtension", optional
+            => "What follows the first `.` in the names of pictures, such as `jpg` or `left.png`; by default any that is usual for pictures."
+            [read options.text_if_given("imageExtension")?.map(extension)]
+            [describe after "jpegScaledDecode" with |tar, _, section| {
+                if let Some(extension) = &tar.image_extension {
+                    section.push("imageExtension", Value::Text(extension.clone()));
+                }
+                Ok(())
+            }]
+            [identity after "version" with |tar, text| text.field("image", Maybe(tar.image_extension.as_deref().map(Quoted)))];
+        pub(super) label_extension: String = "labelExtension", "cls"
+            => "The same of the members that hold the number of a class as text."
+            [read extension(options.text("labelExtension")?)]
+            [describe after "imageExtension" as |tar| Value::Text(tar.label_extension.clone())]
+            [identity after "imageExtension" with |tar, text| text.field("label", Quoted(&tar.label_extension))];
+        ..pixels: Pixels;
+        ..decoding: Decoding;
+        _ = VERBOSITY [describe never];
+        let version: u32 = 1 => [identity after "numeric_keys" with |tar, text| text.word("tar").word(tar.version)];
+        pub(super) let pictures: PictureOptions = PictureOptions::new(&files, &input, &pixels, &decoding);
+        check |tar, options| tar.pictures.check_dim_is_given(options);
+    }
+}
 
-/// The options of the deserializer.
-pub(crate) static OPTIONS: OptionTable = OptionTable(&[
-    FILE,
-    STREAMS,
-    OptionSpec::optional(
-        "imageExtension",
-        OptionKind::Text,
-        "What follows the first `.` in the names of pictures, such as `jpg` or `left.png`; by default any that is usual for pictures.",
-    ),
-    OptionSpec::with_default(
-        "labelExtension",
-        OptionKind::Text,
-        CLASS,
-        "The same of the members that hold the number of a class as text.",
-    ),
-    GRAYSCALE,
-    CHANNEL_ORDER,
-    MULTI_VIEW_CROP,
-    ON_CORRUPT_IMAGE,
-    EXIF_ORIENTATION,
-    JPEG_SCALED_DECODE,
-    MAX_PIXELS,
-    VERBOSITY,
-]);
-
-/// The options, resolved.
-#[derive(Clone, Debug)]
-pub(super) struct TarOptions {
-    pub(super) pictures: PictureOptions,
-    /// In small letters, as [`TarOptions::label_extension`].
-    pub(super) image_extension: Option<String>,
-    pub(super) label_extension: String,
+/// An extension in small letters, without the dot before it.
+fn extension(text: String) -> String {
+    text.trim_start_matches('.').to_ascii_lowercase()
 }
 
 impl TarOptions {
-    pub(super) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<TarOptions, ConfigError> {
-        let pictures = PictureOptions::new(options, defaults)?;
-        pictures.check_dim_is_given(options)?;
-        let extension = |text: String| text.trim_start_matches('.').to_ascii_lowercase();
-        Ok(TarOptions {
-            pictures,
-            image_extension: options.text_if_given("imageExtension")?.map(extension),
-            label_extension: extension(options.text("labelExtension")?),
-        })
-    }
-
-    /// What samples depend on beside the archives.
+    /// Everything that samples depend on beside the archives.
     pub(super) fn identity(&self) -> String {
-        Identity::new("tar", 1)
-            .field("image", Maybe(self.image_extension.as_deref().map(Quoted)))
-            .field("label", Quoted(&self.label_extension))
-            .text()
+        self.identify(Identity::default()).text()
     }
-}
-
-/// What the options mean, for people and for other programs.
-pub(crate) fn describe(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-    registry: &Registry,
-) -> Result<Section, ConfigError> {
-    let TarOptions { image_extension, label_extension, .. } = TarOptions::new(options, defaults)?;
-    let image = image_extension.map(|extension| ("imageExtension", Value::Text(extension)));
-    let label = ("labelExtension", Value::Text(label_extension));
-    pictures::describe(options, defaults, registry, image.into_iter().chain([label]))
 }

@@ -1,0 +1,319 @@
+//! Options that all formats of pictures have: their streams, the pixels, and pictures that cannot be decoded.
+
+use std::path::PathBuf;
+
+use tesson_core::store::Store;
+use tesson_core::{
+    ConfigError, DeserializerFacts, Element, OptionKind, OptionSet, OptionSpec, Options, ReaderDefaults,
+    RepeatedKeys, Section, Sections, StreamInfo, Value, Words, options,
+};
+
+static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
+
+pub(crate) const FILE: OptionSpec =
+    OptionSpec::required("file", OptionKind::Path, "The file, relative to the working directory.");
+
+/// Adds the file to a description.
+pub(crate) fn describe_file(options: &Options<'_>, section: &mut Section) -> Result<(), ConfigError> {
+    section.push("file", options.described_files("file")?);
+    Ok(())
+}
+
+options! {
+    /// One entry of `input`: the pictures or the labels.
+    #[derive(Clone, Debug)]
+    pub(crate) struct PictureSection(options, reader: ReaderDefaults) {
+        let name: String = options.entry().to_owned();
+        has_transforms: bool = "transforms": OptionKind::Transforms, optional
+            => "Of the stream of pictures: what is done to each, in this order; may be empty."
+            [read options.given("transforms").is_some()];
+        element: Option<Element> = "dtype" in ELEMENTS, optional
+            => "Of the stream of pictures: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are of the reader's type.";
+        ragged: Option<bool> = "ragged", optional
+            => "Of the stream of pictures: whether each is delivered in a shape of its own, as a list of arrays; otherwise one of another shape than the first is an error.";
+        /// 0 for `auto`.
+        label_dim: Option<u64> = "labelDim" | "dim": OptionKind::Whole, optional
+            => "Of the stream of labels: the number of classes; `auto`, in maps alone, takes as many as there are."
+            [read label_dim(options)?]
+            [describe after "transforms" with |entry, _, section| {
+                match entry.label_dim {
+                    None => {}
+                    Some(0) => section.push("labelDim", Value::Text("auto".into())),
+                    Some(dim) => section.push("labelDim", Value::Whole(dim.into())),
+                }
+                Ok(())
+            }];
+    }
+}
+
+options! {
+    /// The streams of pictures and their classes.
+    #[derive(Clone, Debug)]
+    pub(crate) struct PictureInput(options, reader: ReaderDefaults) {
+        inputs: Sections<PictureSection> = "input", required
+            => "A section with `transforms`, for the pictures, and one with `labelDim`, for their classes, which may be missing; streams are named as the sections."
+            [describe last];
+        let streams: Vec<PictureStream> = streams(options, &inputs)?;
+        /// The type of the pictures' values.
+        let element: Element = picture_element(options, &inputs)?.unwrap_or(reader.element);
+        let ragged: bool = ragged(options, &inputs)?;
+    }
+}
+
+options! {
+    /// The pixels and views of a picture.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Pixels(options, reader: ReaderDefaults) {
+        grayscale: bool = "grayscale", "false"
+            => "Whether pictures are decoded to one channel.";
+        _ = "channelOrder": OptionKind::OneOf(&["bgr", "rgb"]), "bgr"
+            => "The order of a pixel's three channels; CNTK has blue first."
+            [describe after "multiViewCrop" if given];
+        multi_view: bool = "multiViewCrop", optional
+            => "Whether every picture becomes ten sequences, the views of a `MultiView10` crop; by default where there is such a crop."
+            [otherwise cuts_views(options)?]
+            [describe as |pixels| Value::Bool(pixels.multi_view)]
+            [identity with |pixels, text| text.word("views").word(pixels.multi_view)];
+    }
+}
+
+options! {
+    /// How pictures are decoded, and what happens to those that cannot be.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Decoding(options, reader: ReaderDefaults) {
+        on_corrupt: OnCorruptImage = "onCorruptImage" in ON_CORRUPT, "error"
+            => "What happens to pictures that cannot be read or decoded: an error; `skip` leaves them out and counts them; `accept` delivers what is there of a JPEG that was cut off."
+            [describe if given]
+            [identity with |decoding, text| text.word("skip").word(decoding.on_corrupt == OnCorruptImage::Skip)];
+        _ = "exifOrientation": OptionKind::OneOf(&["auto", "apply", "ignore"]), "auto"
+            => "Whether JPEGs are turned as their EXIF data say: `auto` turns those in files of their own alone, as CNTK does."
+            [describe if given];
+        _ = "jpegScaledDecode": OptionKind::Numbers, "0"
+            => "A width and a height, such as those of the `Scale`: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is not below them, which is faster and gives other pixels; 0 decodes all of them whole."
+            [describe after "maxPixels" if given];
+        _ = "maxPixels": OptionKind::Whole, "268435456"
+            => "The largest picture, in pixels, that is decoded; a larger one is corrupt."
+            [describe if given];
+        let numeric_keys: bool = reader.numeric_keys
+            => [identity with |decoding, text| text.word("numeric").word(decoding.numeric_keys)];
+        /// The type of the labels' values.
+        let element: Element = reader.element;
+        /// Whether the reader forgives faults.
+        let forgives: bool = reader.forgives;
+    }
+}
+
+/// The largest number of classes.
+pub(crate) const MAX_DIM: u64 = i32::MAX as u64;
+
+/// What happens to pictures that cannot be read or decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnCorruptImage {
+    /// The minibatch that needs one fails.
+    Error,
+    /// They are left out of minibatches, counted and logged.
+    Skip,
+    /// Of a JPEG that was cut off what there is; the rest is gray.
+    Accept,
+}
+
+static ON_CORRUPT: Words<OnCorruptImage, 3> = Words::new([
+    ("error", OnCorruptImage::Error),
+    ("skip", OnCorruptImage::Skip),
+    ("accept", OnCorruptImage::Accept),
+]);
+
+/// The transform that decodes the stream of pictures.
+pub(crate) fn decoder(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+    _: &dyn Store,
+) -> Result<Vec<(String, Section)>, ConfigError> {
+    let input = PictureInput::read(options, defaults)?;
+    let pixels = Pixels::read(options, defaults)?;
+    let decoding = Decoding::read(options, defaults)?;
+    let stream = input.streams.into_iter().find_map(|stream| match stream {
+        PictureStream::Pictures(name) => Some(name),
+        PictureStream::Labels(_) => None,
+    });
+    let section = Section::from_iter([
+        ("type", Value::Text("Decode".into())),
+        ("grayscale", Value::Bool(pixels.grayscale)),
+        ("channelOrder", Value::Text(options.text("channelOrder")?)),
+        ("jpegScaledDecode", numbers(options, "jpegScaledDecode")?),
+        ("exifOrientation", Value::Text(options.text("exifOrientation")?)),
+        ("maxPixels", Value::Whole(options.whole("maxPixels")?.into())),
+        ("truncated", Value::Bool(decoding.on_corrupt == OnCorruptImage::Accept)),
+    ]);
+    Ok(vec![(stream.expect("one stream is of pictures"), section)])
+}
+
+/// The stream of labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LabelStream {
+    pub(crate) name: String,
+    /// The number of classes; 0 where the data say (`auto`).
+    pub(crate) dim: u64,
+}
+
+/// One of the streams, by what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PictureStream {
+    Pictures(String),
+    Labels(LabelStream),
+}
+
+/// The options that formats of pictures have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct PictureOptions {
+    /// At least one; only formats whose files are one corpus have several.
+    pub(crate) files: Vec<PathBuf>,
+    /// One stream of pictures and at most one of labels, in the order of the configuration.
+    pub(crate) streams: Vec<PictureStream>,
+    pub(crate) multi_view: bool,
+    pub(crate) on_corrupt: OnCorruptImage,
+    /// The type of the labels' values.
+    pub(crate) element: Element,
+    /// The type of the pictures' values.
+    picture_element: Element,
+    /// Whether each picture has a shape of its own.
+    ragged: bool,
+    pub(crate) numeric_keys: bool,
+    /// Whether the reader forgives faults.
+    pub(crate) forgives: bool,
+}
+
+impl PictureOptions {
+    pub(crate) fn new(
+        files: &[PathBuf],
+        input: &PictureInput,
+        pixels: &Pixels,
+        decoding: &Decoding,
+    ) -> PictureOptions {
+        PictureOptions {
+            files: files.to_vec(),
+            streams: input.streams.clone(),
+            multi_view: pixels.multi_view,
+            on_corrupt: decoding.on_corrupt,
+            element: decoding.element,
+            picture_element: input.element,
+            ragged: input.ragged,
+            numeric_keys: decoding.numeric_keys,
+            forgives: decoding.forgives,
+        }
+    }
+
+    /// The stream of labels, if one is asked for.
+    pub(crate) fn labels(&self) -> Option<&LabelStream> {
+        self.streams.iter().find_map(|stream| match stream {
+            PictureStream::Labels(labels) => Some(labels),
+            PictureStream::Pictures(_) => None,
+        })
+    }
+
+    /// Refuses labels of as many classes as there are, for formats that are read only after their streams are known.
+    pub(crate) fn check_dim_is_given(&self, options: &Options<'_>) -> Result<(), ConfigError> {
+        match self.labels() {
+            Some(LabelStream { name, dim: 0 }) => {
+                let what = "found `auto`, expected a number: only maps are read before they are indexed";
+                Err(ConfigError::new(options.path(&format!("input.{name}.labelDim")), what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The facts of a deserializer of these streams.
+    pub(crate) fn facts(&self, name: &'static str, identity: String) -> DeserializerFacts {
+        let stream = |stream: &PictureStream| match stream {
+            PictureStream::Pictures(name) => {
+                StreamInfo::encoded(name, self.picture_element).with_ragged(self.ragged)
+            }
+            PictureStream::Labels(labels) => {
+                StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
+            }
+        };
+        let streams = self.streams.iter().map(stream).collect();
+        let skips = self.on_corrupt == OnCorruptImage::Skip;
+        let mut facts = DeserializerFacts::new(name, self.files.clone(), streams, identity);
+        facts.max_errors = skips.then_some(u64::MAX);
+        facts.repeated_keys = RepeatedKeys::Last;
+        facts
+    }
+}
+
+/// The type that the stream of pictures asks for.
+fn picture_element(options: &Options<'_>, inputs: &[PictureSection]) -> Result<Option<Element>, ConfigError> {
+    let Some(given) = inputs.iter().find(|input| input.element.is_some()) else { return Ok(None) };
+    if !given.has_transforms {
+        let what = format!("stream `{}` has no pictures; labels are of the reader's type", given.name);
+        return Err(ConfigError::new(options.path(&format!("input.{}.dtype", given.name)), what));
+    }
+    Ok(given.element)
+}
+
+/// Whether the stream of pictures asks for shapes of their own.
+fn ragged(options: &Options<'_>, inputs: &[PictureSection]) -> Result<bool, ConfigError> {
+    let Some(given) = inputs.iter().find(|input| input.ragged.is_some()) else { return Ok(false) };
+    if !given.has_transforms {
+        let what = format!("stream `{}` has no pictures; classes have no shape of their own", given.name);
+        return Err(ConfigError::new(options.path(&format!("input.{}.ragged", given.name)), what));
+    }
+    Ok(given.ragged == Some(true))
+}
+
+/// Whether a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
+fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
+    let is = |section: &Section, name: &str, word: &str| matches!(section.get(name), Some(Value::Text(text)) if text.eq_ignore_ascii_case(word));
+    let cuts = |value: &Value| match value {
+        Value::Section(section) => is(section, "type", "Crop") && is(section, "cropType", "MultiView10"),
+        _ => false,
+    };
+    let streams = options.sections("input")?;
+    let mut transforms = streams.iter().filter_map(|(_, stream)| stream.given("transforms"));
+    Ok(transforms.any(|given| match given {
+        Value::List(list) => list.iter().any(cuts),
+        one => cuts(one),
+    }))
+}
+
+fn streams(options: &Options<'_>, inputs: &[PictureSection]) -> Result<Vec<PictureStream>, ConfigError> {
+    let stream = |input: &PictureSection| match (input.has_transforms, input.label_dim) {
+        (true, None) => Ok(PictureStream::Pictures(input.name.clone())),
+        (false, Some(dim)) => Ok(PictureStream::Labels(LabelStream { name: input.name.clone(), dim })),
+        _ => {
+            let what = format!("stream `{}` expects `transforms`, or `labelDim`, and not both", input.name);
+            Err(ConfigError::new(options.path("input"), what))
+        }
+    };
+    let streams = inputs.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+    let labels = streams.iter().filter(|stream| matches!(stream, PictureStream::Labels(_))).count();
+    match (streams.len() - labels, labels) {
+        (1, 0 | 1) => Ok(streams),
+        (pictures, labels) => {
+            let what = format!(
+                "found {pictures} streams with `transforms` and {labels} with `labelDim`, expected one with \
+                 `transforms` and at most one with `labelDim`"
+            );
+            Err(ConfigError::new(options.path("input"), what))
+        }
+    }
+}
+
+/// The number of classes; 0 for `auto`.
+fn label_dim(stream: &Options<'_>) -> Result<Option<u64>, ConfigError> {
+    if matches!(stream.given("labelDim"), Some(Value::Text(text)) if text.eq_ignore_ascii_case("auto")) {
+        return Ok(Some(0));
+    }
+    match stream.whole_if_given("labelDim")? {
+        Some(dim) if !(1..=MAX_DIM).contains(&dim) => {
+            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}, or `auto`");
+            Err(ConfigError::new(stream.path("labelDim"), what))
+        }
+        dim => Ok(dim),
+    }
+}
+
+/// An option of numbers as a value.
+fn numbers(options: &Options<'_>, name: &str) -> Result<Value, ConfigError> {
+    Ok(Value::List(options.numbers(name)?.into_iter().map(Value::Real).collect()))
+}
