@@ -2,69 +2,50 @@
 
 use std::sync::Arc;
 
+use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Draw, Error, Input, InputValues, OpenTransform, OptionKind, OptionSpec, OptionTable,
-    Options, Output, OutputValues, ReadFile, SampleType, Scratch, Section, Transform, TransformFormat,
-    UserError, Value, ValueType,
+    ConfigError, Draw, Error, Input, InputValues, OpenTransform, OptionKind, OptionSet, Options, Output,
+    OutputValues, ReadFile, SampleType, Scratch, Transform, TransformFormat, UserError, Value, ValueType,
+    options, transform_of,
 };
 
 use crate::decode::{Depth, Scale, Want, decode, needs};
 use crate::jpeg_decoding::note_jpeg;
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "DecodeImage",
-    help: "Decodes files of pictures to rows of 8-bit pixels, red first, with the values of `tf.io.decode_image`.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Single(open),
-};
-
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::with_default(
-        "channels",
-        OptionKind::Whole,
-        "0",
-        "The channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 is as each file has them.",
-    ),
-    OptionSpec::with_default(
-        "maxPixels",
-        OptionKind::Whole,
-        "268435456",
-        "The largest picture, in pixels, that is decoded; a larger one is a fault.",
-    ),
-]);
-
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let decoder = ImageDecoder::new(options)?;
-    Ok(Section::from_iter([
-        ("channels", Value::Whole(decoder.channels.unwrap_or(0) as i128)),
-        ("maxPixels", Value::Whole(decoder.max_pixels.into())),
-    ]))
-}
+pub(crate) static FORMAT: TransformFormat = transform_of::<ImageDecoder>(
+    "DecodeImage",
+    "Decodes files of pictures to rows of 8-bit pixels, red first, with the values of `tf.io.decode_image`.",
+    OpenTransform::Single(open),
+);
 
 fn open(options: &Options<'_>, _: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
-    Ok(Arc::new(ImageDecoder::new(options)?))
+    Ok(Arc::new(ImageDecoder::read(options, &())?))
 }
 
-struct ImageDecoder {
-    /// `None`: as each file has them.
-    channels: Option<usize>,
-    max_pixels: u64,
+options! {
+    /// The decoder, with its options.
+    struct ImageDecoder(options) {
+        /// `None`: as each file has them.
+        channels: Option<usize> = "channels": OptionKind::Whole, "0"
+            => "The channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 is as each file has them."
+            [read channels(options)?]
+            [describe as |decoder| Value::Whole(decoder.channels.unwrap_or(0) as i128)]
+            [identity with |decoder, text| text.word("channels").word(decoder.channels.unwrap_or(0))];
+        max_pixels: u64 = "maxPixels", "268435456"
+            => "The largest picture, in pixels, that is decoded; a larger one is a fault."
+            [identity with |decoder, text| text.word("pixels").word(decoder.max_pixels)];
+    }
+}
+
+fn channels(options: &Options<'_>) -> Result<Option<usize>, ConfigError> {
+    match options.whole("channels")? {
+        0 => Ok(None),
+        n @ (1 | 3 | 4) => Ok(Some(n as usize)),
+        n => Err(ConfigError::new(options.path("channels"), format!("found {n}, expected 0, 1, 3 or 4"))),
+    }
 }
 
 impl ImageDecoder {
-    fn new(options: &Options<'_>) -> Result<ImageDecoder, ConfigError> {
-        let channels = match options.whole("channels")? {
-            0 => None,
-            n @ (1 | 3 | 4) => Some(n as usize),
-            n => {
-                let what = format!("found {n}, expected 0, 1, 3 or 4");
-                return Err(ConfigError::new(options.path("channels"), what));
-            }
-        };
-        Ok(ImageDecoder { channels, max_pixels: options.whole("maxPixels")? })
-    }
-
     fn want(&self) -> Want {
         let values = self.max_pixels.saturating_mul(self.channels.unwrap_or(4) as u64);
         let limit = usize::try_from(values).unwrap_or(usize::MAX);
@@ -86,7 +67,7 @@ impl Transform for ImageDecoder {
     }
 
     fn identity(&self) -> String {
-        format!("1 channels {} pixels {}", self.channels.unwrap_or(0), self.max_pixels)
+        self.identify(Identity::of("1")).text()
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Draw, Error, Input, InputValues, Options, Output, OutputValues, ReadFile, SampleType,
-    Scratch, Transform, TransformFormat, UserError, ValueType,
+    ConfigError, Draw, Error, Input, InputValues, OptionSet, Options, Output, OutputValues, ReadFile,
+    SampleType, Scratch, Transform, TransformFormat, UserError, ValueType,
 };
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,6 +22,14 @@ use crate::transform::{Real, TransformFault};
 pub(crate) struct NamedStep {
     pub(crate) step: Arc<dyn Step>,
     pub(crate) identity: Identity,
+}
+
+impl NamedStep {
+    /// A transform that is made of its options alone; its identity begins with its name.
+    pub(crate) fn of<S: OptionSet + Step + 'static>(step: S, name: &str) -> NamedStep {
+        let identity = step.identify(Identity::new(name, 1));
+        NamedStep { step: Arc::new(step), identity }
+    }
 }
 
 /// Makes the step of a transform from its options.

@@ -1,82 +1,46 @@
 //! Random changes of brightness, contrast and saturation (spec/image.md §8).
 
-use std::sync::Arc;
-
-use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value,
+    Error, OpenTransform, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
-use super::options::{SEED, describe_seed, share};
+use super::options::{SEED, seed_if_given, share};
 use super::random::Random;
 use super::real::{Real, clamped};
 use super::step::{ApplyStep, StepFacts};
 use super::view::Size;
 use crate::picture_transforms::{self, NamedStep};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "Color",
-    help: "Changes brightness, contrast and saturation at random.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
-
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::with_default(
-        "brightnessRadius",
-        OptionKind::Real,
-        "0",
-        "How far brightness may change, from 0 to 1.",
-    ),
-    OptionSpec::with_default(
-        "contrastRadius",
-        OptionKind::Real,
-        "0",
-        "How far contrast may change, from 0 to 1.",
-    ),
-    OptionSpec::with_default(
-        "saturationRadius",
-        OptionKind::Real,
-        "0",
-        "How far saturation may change, from 0 to 1.",
-    ),
-    SEED,
-]);
+pub(crate) static FORMAT: TransformFormat = transform_of::<Color>(
+    "Color",
+    "Changes brightness, contrast and saturation at random.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let color = Color {
-        brightness: share(options, "brightnessRadius")?,
-        contrast: share(options, "contrastRadius")?,
-        saturation: share(options, "saturationRadius")?,
-    };
-    let identity = Identity::new("color", 1)
-        .field("brightness", color.brightness)
-        .field("contrast", color.contrast)
-        .field("saturation", color.saturation);
-    Ok(NamedStep { step: Arc::new(color), identity })
+    Ok(NamedStep::of(Color::read(options, &())?, "color"))
 }
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let names = ["brightnessRadius", "contrastRadius", "saturationRadius"];
-    let described = names.map(|name| Ok((name, Value::Real(share(options, name)?))));
-    let mut section = described.into_iter().collect::<Result<Section, ConfigError>>()?;
-    describe_seed(options, &mut section)?;
-    Ok(section)
-}
-
-/// The range of a random change of colours, from 0 to 1 for each property.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Color {
-    /// Added, as a share of the mean of all values.
-    pub brightness: f64,
-    /// Multiplied.
-    pub contrast: f64,
-    /// Multiplied with the saturation of pictures of three channels, in the order blue, green, red.
-    pub saturation: f64,
+options! {
+    /// The range of a random change of colours, from 0 to 1 for each property.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Color(options) {
+        /// Added, as a share of the mean of all values.
+        pub brightness: f64 = "brightnessRadius", "0"
+            => "How far brightness may change, from 0 to 1."
+            [read share(options, "brightnessRadius")?] [identity "brightness"];
+        /// Multiplied.
+        pub contrast: f64 = "contrastRadius", "0"
+            => "How far contrast may change, from 0 to 1."
+            [read share(options, "contrastRadius")?] [identity "contrast"];
+        /// Multiplied with the saturation of pictures of three channels, in the order blue, green, red.
+        pub saturation: f64 = "saturationRadius", "0"
+            => "How far saturation may change, from 0 to 1."
+            [read share(options, "saturationRadius")?] [identity "saturation"];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+    }
 }
 
 impl Color {

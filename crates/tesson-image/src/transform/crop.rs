@@ -1,29 +1,25 @@
 //! Cutting a rectangle out of a picture, at random or not (spec/image.md §5).
 
-use std::sync::Arc;
-
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value, Words,
+    ConfigError, Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, Value,
+    Words, options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
-use super::options::{SEED, describe_seed, pair, reals};
+use super::options::{SEED, limits, pair, reals, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Size};
 use crate::picture_transforms::{self, NamedStep};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "Crop",
-    help: "Cuts a rectangle out of the picture.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
+pub(crate) static FORMAT: TransformFormat = transform_of::<Crop>(
+    "Crop",
+    "Cuts a rectangle out of the picture.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
 static CROPS: Words<CropKind, 4> = Words::new([
     ("Center", CropKind::Center),
@@ -35,118 +31,38 @@ static CROPS: Words<CropKind, 4> = Words::new([
 /// The values of `jitterType`: true if ratios are drawn.
 static JITTERS: Words<bool, 2> = Words::new([("None", false), ("UniRatio", true)]);
 
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::with_default(
-        "cropType",
-        CROPS.kind(),
-        "Center",
-        "Where the rectangle lies: in the middle, at random, or in each of ten views.",
-    ),
-    OptionSpec::with_default(
-        "cropSize",
-        OptionKind::Numbers,
-        "0",
-        "Width and height in pixels; 0 leaves it to the ratios.",
-    ),
-    OptionSpec::with_default(
-        "sideRatio",
-        OptionKind::Numbers,
-        "0",
-        "Smallest and largest share of the shorter side.",
-    ),
-    OptionSpec::with_default(
-        "areaRatio",
-        OptionKind::Numbers,
-        "0",
-        "Smallest and largest share of the area.",
-    ),
-    OptionSpec::with_default(
-        "aspectRatio",
-        OptionKind::Numbers,
-        "1",
-        "Smallest and largest ratio of width to height.",
-    ),
-    OptionSpec::with_default(
-        "jitterType",
-        JITTERS.kind(),
-        "None",
-        "Whether the ratios are the smallest ones, or drawn evenly from smallest to largest.",
-    ),
-    OptionSpec::optional(
-        "hflip",
-        OptionKind::Bool,
-        "Whether every other picture is mirrored; the default is yes for crops at random.",
-    ),
-    SEED,
-]);
+/// True if pictures are mirrored; the ten views always are, in part.
+fn hflip(options: &Options<'_>, kind: CropKind) -> Result<bool, ConfigError> {
+    match kind {
+        CropKind::MultiView10 => Ok(false),
+        CropKind::Center => Ok(options.bool_if_given("hflip")?.unwrap_or(false)),
+        CropKind::Random => Ok(options.bool_if_given("hflip")?.unwrap_or(true)),
+    }
+}
 
-/// The crop that the options describe.
-fn crop(options: &Options<'_>) -> Result<Crop, ConfigError> {
-    let kind = options.word("cropType", &CROPS)?;
+/// The size that the options describe. Ratios are stored in single precision.
+fn crop_size(options: &Options<'_>) -> Result<CropSize, ConfigError> {
     let (side, area) = (ratio(options, "sideRatio")?, ratio(options, "areaRatio")?);
     if side != [0.0; 2] && area != [0.0; 2] {
         let what = "`sideRatio` is given too, only one of the two may be";
         return Err(ConfigError::new(options.path("areaRatio"), what));
     }
-    // Ratios are stored in single precision.
     let single = |ratio: [f64; 2]| ratio.map(|x| x as f32);
-    let [width, height] = size(options)?;
-    let size = match (width, height) {
+    let [width, height] = pixels(options)?;
+    Ok(match (width, height) {
         (1.., 1..) => CropSize::Pixels(width, height),
         _ if side != [0.0; 2] => CropSize::SideRatio(single(side)),
         _ if area != [0.0; 2] => CropSize::AreaRatio(single(area)),
         _ => CropSize::Whole,
-    };
-    let hflip = match kind {
-        CropKind::MultiView10 => false,
-        CropKind::Center => options.bool_if_given("hflip")?.unwrap_or(false),
-        CropKind::Random => options.bool_if_given("hflip")?.unwrap_or(true),
-    };
-    let jitter = options.word("jitterType", &JITTERS)?;
-    Ok(Crop { kind, size, aspect_ratio: single(aspect(options)?), jitter, hflip })
+    })
 }
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let crop = crop(options)?;
-    let kind = match crop.kind {
-        CropKind::Center => "center",
-        CropKind::Random => "random",
-        CropKind::MultiView10 => "views",
-    };
-    let identity = Identity::new("crop", 1).word(kind);
-    let ratio = |identity: Identity, name: &str, [least, most]: [f32; 2]| {
-        identity.field(name, format_args!("{least}:{most}"))
-    };
-    let identity = match crop.size {
-        CropSize::Whole => identity,
-        CropSize::Pixels(width, height) => identity.field("size", format_args!("{width}:{height}")),
-        CropSize::SideRatio(side) => ratio(identity, "side", side),
-        CropSize::AreaRatio(area) => ratio(identity, "area", area),
-    };
-    let identity = ratio(identity, "aspect", crop.aspect_ratio);
-    let identity = identity.flag("jitter", crop.jitter).flag("hflip", crop.hflip);
-    Ok(NamedStep { step: Arc::new(crop), identity })
-}
-
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let word = |name: &str| Ok(options.text(name)?.to_ascii_lowercase());
-    let crop = crop(options)?;
-    let pixels = size(options)?.map(|n| Value::Whole(n as i128));
-    let mut section = Section::from_iter([
-        ("cropType", Value::Text(word("cropType")?)),
-        ("cropSize", Value::List(pixels.into())),
-        ("sideRatio", reals(ratio(options, "sideRatio")?)),
-        ("areaRatio", reals(ratio(options, "areaRatio")?)),
-        ("aspectRatio", reals(aspect(options)?)),
-        ("jitterType", Value::Text(word("jitterType")?)),
-        ("hflip", Value::Bool(crop.hflip)),
-    ]);
-    describe_seed(options, &mut section)?;
-    Ok(section)
+    Ok(NamedStep::of(Crop::read(options, &())?, "crop"))
 }
 
 /// Width and height in pixels; 0 where ratios say them.
-fn size(options: &Options<'_>) -> Result<[usize; 2], ConfigError> {
+fn pixels(options: &Options<'_>) -> Result<[usize; 2], ConfigError> {
     let size = pair(options, "cropSize")?;
     let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x <= f64::from(i32::MAX);
     if !size.into_iter().all(whole) {
@@ -185,6 +101,17 @@ pub enum CropKind {
     MultiView10,
 }
 
+impl CropKind {
+    /// The word of identities.
+    fn word(self) -> &'static str {
+        match self {
+            CropKind::Center => "center",
+            CropKind::Random => "random",
+            CropKind::MultiView10 => "views",
+        }
+    }
+}
+
 /// The size of the rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CropSize {
@@ -198,19 +125,67 @@ pub enum CropSize {
     AreaRatio([f32; 2]),
 }
 
-/// Cuts a rectangle out of a picture, as CNTK 2.7 does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Crop {
-    /// The position of the rectangle.
-    pub kind: CropKind,
-    /// The size of the rectangle.
-    pub size: CropSize,
-    /// The smallest and largest ratio of width to height, or of height to width.
-    pub aspect_ratio: [f32; 2],
-    /// `true`: ratios are drawn evenly from the smallest to the largest; `false`: they are the smallest.
-    pub jitter: bool,
-    /// True if half of the pictures, chosen at random, are mirrored.
-    pub hflip: bool,
+impl CropSize {
+    fn identify(self, identity: Identity) -> Identity {
+        match self {
+            CropSize::Whole => identity,
+            CropSize::Pixels(width, height) => identity.field("size", format_args!("{width}:{height}")),
+            CropSize::SideRatio(side) => identity.field("side", limits(side)),
+            CropSize::AreaRatio(area) => identity.field("area", limits(area)),
+        }
+    }
+}
+
+options! {
+    /// Cuts a rectangle out of a picture, as CNTK 2.7 does.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Crop(options) {
+        /// The position of the rectangle.
+        pub kind: CropKind = "cropType" in CROPS, "Center"
+            => "Where the rectangle lies: in the middle, at random, or in each of ten views."
+            [identity with |crop, text| text.word(crop.kind.word())];
+        /// The size of the rectangle.
+        pub size: CropSize = "cropSize": OptionKind::Numbers, "0"
+            => "Width and height in pixels; 0 leaves it to the ratios."
+            [read crop_size(options)?]
+            [describe with |_, options, section| {
+                section.push("cropSize", Value::List(pixels(options)?.map(|n| Value::Whole(n as i128)).into()));
+                Ok(())
+            }]
+            [identity with |crop, text| crop.size.identify(text)];
+        _ = "sideRatio": OptionKind::Numbers, "0"
+            => "Smallest and largest share of the shorter side."
+            [describe with |_, options, section| {
+                section.push("sideRatio", reals(ratio(options, "sideRatio")?));
+                Ok(())
+            }];
+        _ = "areaRatio": OptionKind::Numbers, "0"
+            => "Smallest and largest share of the area."
+            [describe with |_, options, section| {
+                section.push("areaRatio", reals(ratio(options, "areaRatio")?));
+                Ok(())
+            }];
+        /// The smallest and largest ratio of width to height, or of height to width.
+        pub aspect_ratio: [f32; 2] = "aspectRatio": OptionKind::Numbers, "1"
+            => "Smallest and largest ratio of width to height."
+            [read aspect(options)?.map(|x| x as f32)]
+            [describe with |_, options, section| {
+                section.push("aspectRatio", reals(aspect(options)?));
+                Ok(())
+            }]
+            [identity with |crop, text| text.field("aspect", limits(crop.aspect_ratio))];
+        /// `true`: ratios are drawn evenly from the smallest to the largest; `false`: they are the smallest.
+        pub jitter: bool = "jitterType" in JITTERS, "None"
+            => "Whether the ratios are the smallest ones, or drawn evenly from smallest to largest."
+            [identity flag "jitter"];
+        /// True if half of the pictures, chosen at random, are mirrored.
+        pub hflip: bool = "hflip", optional
+            => "Whether every other picture is mirrored; the default is yes for crops at random."
+            [read hflip(options, kind)?]
+            [describe as |crop| Value::Bool(crop.hflip)]
+            [identity flag "hflip"];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+    }
 }
 
 impl Crop {

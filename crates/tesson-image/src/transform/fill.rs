@@ -1,10 +1,21 @@
 //! The fill of parts of pictures: a value for each channel.
 
+use std::fmt;
+
+use tesson_core::identity::List;
+
 use super::fault::TransformFault;
 
 /// The value of each channel, or of all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill(Box<[f32]>);
+
+/// The form of an identity: the values.
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        List(&self.0).fmt(f)
+    }
+}
 
 impl Fill {
     /// One value is for all channels.

@@ -1,63 +1,53 @@
 //! Random noise along the principal axes of colour (spec/image.md §8).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value,
+    Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, parse};
-use super::options::{SEED, describe_seed};
+use super::options::{SEED, path, seed_if_given};
 use super::random::Random;
 use super::real::{Real, clamped};
 use super::step::{ApplyStep, StepFacts, Unchanged};
 use super::view::Size;
 use crate::picture_transforms::{self, NamedStep, content, refused};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "Intensity",
-    help: "Adds noise to a picture along the principal axes of its colours.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
+pub(crate) static FORMAT: TransformFormat = transform_of::<IntensityOptions>(
+    "Intensity",
+    "Adds noise to a picture along the principal axes of its colours.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::optional("intensityFile", OptionKind::Path, "The axes, as OpenCV stores matrices."),
-    OptionSpec::with_default(
-        "intensityStdDev",
-        OptionKind::Numbers,
-        "0",
-        "Standard deviation of the noise, one for each epoch.",
-    ),
-    SEED,
-]);
-
-pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let deviation = options.numbers("intensityStdDev")?.first().copied().unwrap_or(0.0);
-    let identity = Identity::new("intensity", 1).field("deviation", deviation);
-    let Some(path) = options.text_if_given("intensityFile")? else {
-        return Ok(NamedStep { step: Arc::new(Unchanged), identity });
-    };
-    let file = read(path.as_ref())?;
-    let intensity =
-        Intensity::from_file(deviation, &file).map_err(|fault| refused(options, "intensityFile", &fault))?;
-    Ok(NamedStep { step: Arc::new(intensity), identity: identity.field("file", content(&file)) })
+options! {
+    /// The options of the transform.
+    struct IntensityOptions(options) {
+        file: Option<PathBuf> = "intensityFile", optional
+            => "The axes, as OpenCV stores matrices."
+            [describe as |intensity| path(intensity.file.as_ref())];
+        deviation: f64 = "intensityStdDev": OptionKind::Numbers, "0"
+            => "Standard deviation of the noise, one for each epoch."
+            [read options.numbers("intensityStdDev")?.first().copied().unwrap_or(0.0)]
+            [identity "deviation"];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+    }
 }
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let file = options.text_if_given("intensityFile")?.unwrap_or_default();
-    let deviations = options.numbers("intensityStdDev")?;
-    let mut section = Section::from_iter([
-        ("intensityFile", Value::Text(file)),
-        ("intensityStdDev", Value::List(deviations.into_iter().map(Value::Real).collect())),
-    ]);
-    describe_seed(options, &mut section)?;
-    Ok(section)
+pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let given = IntensityOptions::read(options, &())?;
+    let identity = given.identify(Identity::new("intensity", 1));
+    let Some(path) = given.file else {
+        return Ok(NamedStep { step: Arc::new(Unchanged), identity });
+    };
+    let file = read(&path)?;
+    let intensity = Intensity::from_file(given.deviation, &file)
+        .map_err(|fault| refused(options, "intensityFile", &fault))?;
+    Ok(NamedStep { step: Arc::new(intensity), identity: identity.field("file", content(&file)) })
 }
 
 /// The axes, and how strong the noise is.

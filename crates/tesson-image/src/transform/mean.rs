@@ -1,49 +1,46 @@
 //! Subtracting a mean picture (spec/image.md §7).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value,
+    Error, OpenTransform, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, number, parse};
+use super::options::path;
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts, Unchanged};
 use super::view::Size;
 use crate::picture_transforms::{self, NamedStep, content, refused};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "Mean",
-    help: "Subtracts a mean picture.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
+pub(crate) static FORMAT: TransformFormat = transform_of::<MeanOptions>(
+    "Mean",
+    "Subtracts a mean picture.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
-static OPTIONS: OptionTable = OptionTable(&[OptionSpec::optional(
-    "meanFile",
-    OptionKind::Path,
-    "The mean picture, as OpenCV stores matrices; nothing is subtracted without it.",
-)]);
+options! {
+    /// The options of the transform.
+    struct MeanOptions(options) {
+        file: Option<PathBuf> = "meanFile", optional
+            => "The mean picture, as OpenCV stores matrices; nothing is subtracted without it."
+            [describe as |mean| path(mean.file.as_ref())];
+    }
+}
 
 pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedStep, Error> {
     let identity = Identity::new("mean", 1);
-    let Some(path) = options.text_if_given("meanFile")? else {
+    let Some(path) = MeanOptions::read(options, &())?.file else {
         return Ok(NamedStep { step: Arc::new(Unchanged), identity });
     };
-    let file = read(path.as_ref())?;
+    let file = read(&path)?;
     let mean = Mean::from_file(&file).map_err(|fault| refused(options, "meanFile", &fault))?;
     Ok(NamedStep { step: Arc::new(mean), identity: identity.field("file", content(&file)) })
-}
-
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let file = options.text_if_given("meanFile")?.unwrap_or_default();
-    Ok(Section::from_iter([("meanFile", Value::Text(file))]))
 }
 
 /// A mean picture, or one mean for each channel.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tesson_core::identity::Identity;
+use tesson_core::identity::{Identity, List};
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value,
+    ConfigError, Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, options,
+    transform_of,
 };
 
 use super::canvas::Canvas;
@@ -16,45 +16,41 @@ use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::View;
 use crate::picture_transforms::{self, NamedStep, refused};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "Normalize",
-    help: "Divides values, subtracts the mean and divides by the standard deviation, channel by channel.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
+pub(crate) static FORMAT: TransformFormat = transform_of::<NormalizeOptions>(
+    "Normalize",
+    "Divides values, subtracts the mean and divides by the standard deviation, channel by channel.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required(
-        "mean",
-        OptionKind::Numbers,
-        "The mean of each channel, in the order of the channels, of values that have been divided by `divisor`; one number is for all \
-         channels.",
-    ),
-    OptionSpec::required("std", OptionKind::Numbers, "The standard deviation of each channel, likewise."),
-    OptionSpec::with_default("divisor", OptionKind::Real, "255", "What values are divided by first."),
-]);
-
-pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let single = |name: &str| -> Result<Vec<f32>, ConfigError> {
-        Ok(options.numbers(name)?.into_iter().map(|x| x as f32).collect())
-    };
-    let (mean, std, divisor) = (single("mean")?, single("std")?, options.real("divisor")? as f32);
-    let normalize = Normalize::new(divisor, &mean, &std).map_err(|fault| refused(options, "std", &fault))?;
-    let identity = Identity::new("normalize", 1)
-        .field("divisor", divisor)
-        .field("mean", tesson_core::identity::List(&mean))
-        .field("std", tesson_core::identity::List(&std));
-    Ok(NamedStep { step: Arc::new(normalize), identity })
+options! {
+    /// The options of the transform.
+    struct NormalizeOptions(options) {
+        mean: Vec<f32> = "mean": OptionKind::Numbers, required
+            => "The mean of each channel, in the order of the channels, of values that have been divided by `divisor`; one number is for all \
+         channels."
+            [read single(options, "mean")?]
+            [identity after "divisor" with |normalize, text| text.field("mean", List(&normalize.mean))];
+        std: Vec<f32> = "std": OptionKind::Numbers, required
+            => "The standard deviation of each channel, likewise."
+            [read single(options, "std")?]
+            [identity after "mean" with |normalize, text| text.field("std", List(&normalize.std))];
+        divisor: f32 = "divisor": OptionKind::Real, "255"
+            => "What values are divided by first."
+            [read options.real("divisor")? as f32]
+            [identity "divisor"];
+    }
 }
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let reals = |name| Ok(Value::List(options.numbers(name)?.into_iter().map(Value::Real).collect()));
-    Ok(Section::from_iter([
-        ("mean", reals("mean")?),
-        ("std", reals("std")?),
-        ("divisor", Value::Real(options.real("divisor")?)),
-    ]))
+/// Numbers in single precision.
+fn single(options: &Options<'_>, name: &str) -> Result<Vec<f32>, ConfigError> {
+    Ok(options.numbers(name)?.into_iter().map(|x| x as f32).collect())
+}
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let read = NormalizeOptions::read(options, &())?;
+    let normalize = Normalize::new(read.divisor, &read.mean, &read.std);
+    let step = Arc::new(normalize.map_err(|fault| refused(options, "std", &fault))?);
+    Ok(NamedStep { step, identity: read.identify(Identity::new("normalize", 1)) })
 }
 
 /// `(value / divisor - mean) / std`, rounded at each step, as torchvision's `ToTensor` and `Normalize` compute it with a

@@ -1,18 +1,16 @@
 //! Options that several transforms have in common.
 
-use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Section, Value};
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Value};
+
+use super::fill::Fill;
+use crate::picture_transforms::refused;
 
 /// The seed of a transform's own random numbers.
 pub(crate) const SEED: OptionSpec =
     OptionSpec::optional("seed", OptionKind::Whole, "Seed of this transform's random numbers, below 2^32.");
-
-/// Adds the seed to a description, if it is given.
-pub(crate) fn describe_seed(options: &Options<'_>, section: &mut Section) -> Result<(), ConfigError> {
-    if let Some(seed) = seed_if_given(options)? {
-        section.push("seed", Value::Whole(seed.into()));
-    }
-    Ok(())
-}
 
 /// The seed of a transform; 0 if none is given or the transform has no such option.
 pub(crate) fn seed(options: &Options<'_>) -> Result<u64, ConfigError> {
@@ -22,7 +20,8 @@ pub(crate) fn seed(options: &Options<'_>) -> Result<u64, ConfigError> {
     }
 }
 
-fn seed_if_given(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
+/// The seed of a transform, if one is given.
+pub(crate) fn seed_if_given(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
     match options.whole_if_given("seed")? {
         Some(seed) if u32::try_from(seed).is_err() => {
             let what = format!("found `{seed}`, expected a number below 2^32");
@@ -60,6 +59,22 @@ pub(crate) fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigErro
         return Ok(share);
     }
     Err(ConfigError::new(options.path(name), format!("found `{share}`, expected a number from 0 to 1")))
+}
+
+/// The fill of a part of a picture.
+pub(crate) fn fill(options: &Options<'_>) -> Result<Fill, ConfigError> {
+    let values: Vec<f32> = options.numbers("value")?.into_iter().map(|x| x as f32).collect();
+    Fill::new(values).map_err(|fault| refused(options, "value", &fault))
+}
+
+/// A file name as a value, empty where there is none.
+pub(crate) fn path(file: Option<&PathBuf>) -> Value {
+    Value::Text(file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default())
+}
+
+/// The smallest and the largest number, as identities have them.
+pub(crate) fn limits<T: Display>([least, most]: [T; 2]) -> String {
+    format!("{least}:{most}")
 }
 
 /// Two numbers as a value.

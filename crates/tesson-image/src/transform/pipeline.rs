@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn flip(probability: f64) -> Arc<dyn Step> {
-        Arc::new(HorizontalFlip(probability))
+        Arc::new(HorizontalFlip { probability })
     }
 
     fn transpose() -> Arc<dyn Step> {

@@ -1,98 +1,52 @@
 //! Covering a random rectangle of a picture, in torchvision's sense.
 
-use std::sync::Arc;
-
-use tesson_core::identity::{Identity, List};
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value,
+    Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::fill::Fill;
-use super::options::{SEED, describe_seed, range, reals, share};
+use super::options::{SEED, fill, limits, range, reals, seed_if_given, share};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Size};
-use crate::picture_transforms::{self, NamedStep, refused};
+use crate::picture_transforms::{self, NamedStep};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "RandomErasing",
-    help: "Covers a random rectangle of the picture, as torchvision does.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
-
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::with_default(
-        "probability",
-        OptionKind::Real,
-        "0.5",
-        "The share of pictures that have such a rectangle, from 0 to 1.",
-    ),
-    OptionSpec::with_default(
-        "areaRatio",
-        OptionKind::Numbers,
-        "0.02:0.33",
-        "Smallest and largest share of the area.",
-    ),
-    OptionSpec::with_default(
-        "aspectRatio",
-        OptionKind::Numbers,
-        "0.3:3.3",
-        "Smallest and largest ratio of width to height.",
-    ),
-    OptionSpec::with_default(
-        "value",
-        OptionKind::Numbers,
-        "0",
-        "What the rectangle is filled with, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits.",
-    ),
-    SEED,
-]);
-
-/// Smallest and largest share and ratio.
-fn ranges(options: &Options<'_>) -> Result<[[f64; 2]; 2], ConfigError> {
-    Ok([range(options, "areaRatio", 1.0)?, range(options, "aspectRatio", f64::INFINITY)?])
-}
+pub(crate) static FORMAT: TransformFormat = transform_of::<RandomErasing>(
+    "RandomErasing",
+    "Covers a random rectangle of the picture, as torchvision does.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let (probability, [area, aspect]) = (share(options, "probability")?, ranges(options)?);
-    let value: Vec<f32> = options.numbers("value")?.into_iter().map(|x| x as f32).collect();
-    let ([small, large], [narrow, wide]) = (area, aspect);
-    let identity = Identity::new("random erasing", 1)
-        .field("probability", probability)
-        .field("area", format_args!("{small}:{large}"))
-        .field("aspect", format_args!("{narrow}:{wide}"))
-        .field("value", List(&value));
-    let fill = Fill::new(value).map_err(|fault| refused(options, "value", &fault))?;
-    let erasing = RandomErasing::new(probability, area, aspect, fill);
-    Ok(NamedStep { step: Arc::new(erasing), identity })
+    Ok(NamedStep::of(RandomErasing::read(options, &())?, "random erasing"))
 }
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let [area, aspect] = ranges(options)?;
-    let value = options.numbers("value")?.into_iter().map(Value::Real).collect();
-    let mut section = Section::from_iter([
-        ("probability", Value::Real(share(options, "probability")?)),
-        ("areaRatio", reals(area)),
-        ("aspectRatio", reals(aspect)),
-        ("value", Value::List(value)),
-    ]);
-    describe_seed(options, &mut section)?;
-    Ok(section)
-}
-
-/// Covers a random rectangle of a picture with a fill.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RandomErasing {
-    probability: f64,
-    area_ratio: [f64; 2],
-    aspect_ratio: [f64; 2],
-    fill: Fill,
+options! {
+    /// Covers a random rectangle of a picture with a fill.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RandomErasing(options) {
+        probability: f64 = "probability", "0.5"
+            => "The share of pictures that have such a rectangle, from 0 to 1."
+            [read share(options, "probability")?] [identity "probability"];
+        area_ratio: [f64; 2] = "areaRatio": OptionKind::Numbers, "0.02:0.33"
+            => "Smallest and largest share of the area."
+            [read range(options, "areaRatio", 1.0)?]
+            [describe as |erasing| reals(erasing.area_ratio)]
+            [identity with |erasing, text| text.field("area", limits(erasing.area_ratio))];
+        aspect_ratio: [f64; 2] = "aspectRatio": OptionKind::Numbers, "0.3:3.3"
+            => "Smallest and largest ratio of width to height."
+            [read range(options, "aspectRatio", f64::INFINITY)?]
+            [describe as |erasing| reals(erasing.aspect_ratio)]
+            [identity with |erasing, text| text.field("aspect", limits(erasing.aspect_ratio))];
+        fill: Fill = "value": OptionKind::Numbers, "0"
+            => "What the rectangle is filled with, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits."
+            [read fill(options)?]
+            [identity "value"];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+    }
 }
 
 impl RandomErasing {

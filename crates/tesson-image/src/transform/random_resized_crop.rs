@@ -1,79 +1,46 @@
 //! A random rectangle in torchvision's sense: an evenly drawn share of the area, an aspect ratio drawn evenly in its logarithm.
 
-use std::sync::Arc;
-
-use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat,
+    Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
-use super::options::{SEED, describe_seed, range, reals};
+use super::options::{SEED, limits, range, reals, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Size};
 use crate::picture_transforms::{self, NamedStep};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "RandomResizedCrop",
-    help: "Cuts out a random rectangle as torchvision does, to be followed by a `Scale`.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
-
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::with_default(
-        "areaRatio",
-        OptionKind::Numbers,
-        "0.08:1",
-        "Smallest and largest share of the area.",
-    ),
-    OptionSpec::with_default(
-        "aspectRatio",
-        OptionKind::Numbers,
-        "0.75:1.3333333333333333",
-        "Smallest and largest ratio of width to height.",
-    ),
-    SEED,
-]);
-
-fn crop(options: &Options<'_>) -> Result<RandomResizedCrop, ConfigError> {
-    Ok(RandomResizedCrop {
-        area_ratio: range(options, "areaRatio", 1.0)?,
-        aspect_ratio: range(options, "aspectRatio", f64::INFINITY)?,
-    })
-}
+pub(crate) static FORMAT: TransformFormat = transform_of::<RandomResizedCrop>(
+    "RandomResizedCrop",
+    "Cuts out a random rectangle as torchvision does, to be followed by a `Scale`.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let crop = crop(options)?;
-    let RandomResizedCrop { area_ratio: [small, large], aspect_ratio: [narrow, wide] } = crop;
-    let identity = Identity::new("random resized crop", 1)
-        .field("area", format_args!("{small}:{large}"))
-        .field("aspect", format_args!("{narrow}:{wide}"));
-    Ok(NamedStep { step: Arc::new(crop), identity })
+    Ok(NamedStep::of(RandomResizedCrop::read(options, &())?, "random resized crop"))
 }
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let crop = crop(options)?;
-    let mut section = Section::from_iter([
-        ("areaRatio", reals(crop.area_ratio)),
-        ("aspectRatio", reals(crop.aspect_ratio)),
-    ]);
-    describe_seed(options, &mut section)?;
-    Ok(section)
-}
-
-/// Cuts out a random rectangle. A [`Scale`](super::scale::Scale) after it gives all of them one size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RandomResizedCrop {
-    /// The smallest and largest share of the area; torchvision's default is 0.08 to 1.
-    pub area_ratio: [f64; 2],
-    /// The smallest and largest ratio of width to height; torchvision's default is 3/4 to 4/3.
-    pub aspect_ratio: [f64; 2],
+options! {
+    /// Cuts out a random rectangle. A [`Scale`](super::scale::Scale) after it gives all of them one size.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RandomResizedCrop(options) {
+        /// The smallest and largest share of the area; torchvision's default is 0.08 to 1.
+        pub area_ratio: [f64; 2] = "areaRatio": OptionKind::Numbers, "0.08:1"
+            => "Smallest and largest share of the area."
+            [read range(options, "areaRatio", 1.0)?]
+            [describe as |crop| reals(crop.area_ratio)]
+            [identity with |crop, text| text.field("area", limits(crop.area_ratio))];
+        /// The smallest and largest ratio of width to height; torchvision's default is 3/4 to 4/3.
+        pub aspect_ratio: [f64; 2] = "aspectRatio": OptionKind::Numbers, "0.75:1.3333333333333333"
+            => "Smallest and largest ratio of width to height."
+            [read range(options, "aspectRatio", f64::INFINITY)?]
+            [describe as |crop| reals(crop.aspect_ratio)]
+            [identity with |crop, text| text.field("aspect", limits(crop.aspect_ratio))];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+    }
 }
 
 impl RandomResizedCrop {

@@ -3,55 +3,29 @@
 //! The picture keeps its size. Positions are whole numbers of 1/2^25 of a pixel, and 8-bit pictures are blended in whole numbers,
 //! so results do not depend on how a processor rounds.
 
-use std::sync::Arc;
-
-use tesson_core::identity::{Identity, List};
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value, Words,
+    ConfigError, Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, Words,
+    options, transform_of,
 };
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::fill::Fill;
-use super::options::{SEED, describe_seed, reals};
+use super::options::{SEED, fill, limits, reals, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::Size;
-use crate::picture_transforms::{self, NamedStep, refused};
+use crate::picture_transforms::{self, NamedStep};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "RandomRotation",
-    help: "Turns the picture about its centre by a random angle; its size stays.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
+pub(crate) static FORMAT: TransformFormat = transform_of::<RandomRotation>(
+    "RandomRotation",
+    "Turns the picture about its centre by a random angle; its size stays.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
 /// The values of `interpolation`: true if pixels are blended.
 static INTERPOLATIONS: Words<bool, 2> = Words::new([("nearest", false), ("linear", true)]);
-
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required(
-        "degrees",
-        OptionKind::Numbers,
-        "Smallest and largest angle, counterclockwise; one number is the largest to either side.",
-    ),
-    OptionSpec::with_default(
-        "interpolation",
-        INTERPOLATIONS.kind(),
-        "nearest",
-        "Whether the nearest pixel is taken, or the four around a position are blended.",
-    ),
-    OptionSpec::with_default(
-        "value",
-        OptionKind::Numbers,
-        "0",
-        "What lies outside of the picture, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits.",
-    ),
-    SEED,
-]);
 
 fn degrees(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
     let given = options.numbers("degrees")?;
@@ -72,36 +46,30 @@ fn degrees(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
 }
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let (degrees, blends) = (degrees(options)?, options.word("interpolation", &INTERPOLATIONS)?);
-    let value: Vec<f32> = options.numbers("value")?.into_iter().map(|x| x as f32).collect();
-    let identity = Identity::new("random rotation", 1)
-        .field("degrees", format_args!("{}:{}", degrees[0], degrees[1]))
-        .flag("linear", blends)
-        .field("value", List(&value));
-    let fill = Fill::new(value).map_err(|fault| refused(options, "value", &fault))?;
-    Ok(NamedStep { step: Arc::new(RandomRotation { degrees, blends, fill }), identity })
+    Ok(NamedStep::of(RandomRotation::read(options, &())?, "random rotation"))
 }
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let value = options.numbers("value")?.into_iter().map(Value::Real).collect();
-    let mut section = Section::from_iter([
-        ("degrees", reals(degrees(options)?)),
-        ("interpolation", Value::Text(options.text("interpolation")?)),
-        ("value", Value::List(value)),
-    ]);
-    describe_seed(options, &mut section)?;
-    Ok(section)
-}
-
-/// Turns a picture by a random angle.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RandomRotation {
-    /// The smallest and the largest angle, in degrees counterclockwise.
-    pub degrees: [f64; 2],
-    /// `true`: the four pixels around a position are blended; `false`: the nearest one is taken.
-    pub blends: bool,
-    /// The fill for pixels outside of the picture.
-    pub fill: Fill,
+options! {
+    /// Turns a picture by a random angle.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RandomRotation(options) {
+        /// The smallest and the largest angle, in degrees counterclockwise.
+        pub degrees: [f64; 2] = "degrees": OptionKind::Numbers, required
+            => "Smallest and largest angle, counterclockwise; one number is the largest to either side."
+            [read degrees(options)?]
+            [describe as |rotation| reals(rotation.degrees)]
+            [identity with |rotation, text| text.field("degrees", limits(rotation.degrees))];
+        /// `true`: the four pixels around a position are blended; `false`: the nearest one is taken.
+        pub blends: bool = "interpolation" in INTERPOLATIONS, "nearest"
+            => "Whether the nearest pixel is taken, or the four around a position are blended."
+            [identity flag "linear"];
+        /// The fill for pixels outside of the picture.
+        pub fill: Fill = "value": OptionKind::Numbers, "0"
+            => "What lies outside of the picture, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits."
+            [read fill(options)?]
+            [identity "value"];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+    }
 }
 
 /// A turn: cosine and sine in 1/2^24.

@@ -1,17 +1,15 @@
 //! Making pictures of one size (spec/image.md §6).
 
-use std::sync::Arc;
-
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
-    TransformFormat, Value, Words,
+    ConfigError, Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, Value,
+    Words, options, transform_of,
 };
 
 use super::axis::{Filter, Interpolation};
 use super::canvas::Canvas;
 use super::fault::TransformFault;
-use super::options::{SEED, describe_seed};
+use super::options::{SEED, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::resize::{ResizeScratch, RowsMut, Target, Value as PixelValue, resize};
@@ -19,13 +17,11 @@ use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Size, View};
 use crate::picture_transforms::{self, NamedStep, refused};
 
-pub(crate) static FORMAT: TransformFormat = TransformFormat {
-    name: "Scale",
-    help: "Scales the picture to a width and a height.",
-    options: &OPTIONS,
-    describe,
-    open: OpenTransform::Chained(picture_transforms::open),
-};
+pub(crate) static FORMAT: TransformFormat = transform_of::<Scale>(
+    "Scale",
+    "Scales the picture to a width and a height.",
+    OpenTransform::Chained(picture_transforms::open),
+);
 
 static INTERPOLATIONS: Words<Interpolation, 7> = Words::new([
     ("nearest", Interpolation::Nearest),
@@ -37,48 +33,21 @@ static INTERPOLATIONS: Words<Interpolation, 7> = Words::new([
     ("lanczos-aa", Interpolation::Antialiased(Filter::Lanczos)),
 ]);
 
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required("width", OptionKind::Whole, "Width in pixels."),
-    OptionSpec::required("height", OptionKind::Whole, "Height in pixels."),
-    OptionSpec::required(
-        "channels",
-        OptionKind::Whole,
-        "Channels of the stream; pictures are not converted.",
-    ),
-    OptionSpec::with_default(
-        "scaleMode",
-        OptionKind::Text,
-        "fill",
-        "What happens to the shape: `fill` changes it, `crop` cuts what is too much, `pad` adds what is missing.",
-    ),
-    OptionSpec::with_default(
-        "interpolations",
-        INTERPOLATIONS.kind_of_list(),
-        "linear",
-        "How pixels are worked out: of several one is drawn for each picture; those with `-aa` are antialiased, as Pillow's.",
-    ),
-    OptionSpec::with_default(
-        "padValue",
-        OptionKind::Numbers,
-        "-1",
-        "What padding consists of: a value for all channels, or one of each, or the edge repeated (-1).",
-    ),
-    SEED,
-]);
-
-/// Width, height, channels.
-fn size(options: &Options<'_>) -> Result<[usize; 3], ConfigError> {
-    let mut size = [0; 3];
-    for (n, name) in size.iter_mut().zip(["width", "height", "channels"]) {
-        *n = match usize::try_from(options.whole(name)?) {
-            Ok(n @ 1..) => n,
-            found => {
-                let what = format!("found `{}`, expected at least 1", found.unwrap_or(usize::MAX));
-                return Err(ConfigError::new(options.path(name), what));
-            }
-        };
+/// A width, a height or a number of channels.
+fn side(options: &Options<'_>, name: &str) -> Result<usize, ConfigError> {
+    match usize::try_from(options.whole(name)?) {
+        Ok(n @ 1..) => Ok(n),
+        found => {
+            let what = format!("found `{}`, expected at least 1", found.unwrap_or(usize::MAX));
+            Err(ConfigError::new(options.path(name), what))
+        }
     }
-    Ok(size)
+}
+
+/// A single value, or a list of several.
+fn one_or_list(values: impl Iterator<Item = Value>) -> Value {
+    let mut values: Vec<Value> = values.collect();
+    if values.len() == 1 { values.remove(0) } else { Value::List(values) }
 }
 
 /// The values of padding; `None` for the pixels of the edge.
@@ -117,46 +86,7 @@ fn mode(options: &Options<'_>, channels: usize) -> Result<ScaleMode, ConfigError
 }
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
-    let [width, height, channels] = size(options)?;
-    let (mode, interpolations) =
-        (mode(options, channels)?, options.words("interpolations", &INTERPOLATIONS)?);
-    let words: Vec<&str> = interpolations.iter().filter_map(|&how| INTERPOLATIONS.word(how)).collect();
-    let scale = Scale::new([width, height], channels, mode, interpolations);
-    let scale = scale.map_err(|fault| refused(options, "width", &fault))?;
-    let identity =
-        Identity::new("scale", 1).word(format_args!("{width}x{height}x{channels}")).word(words.join(":"));
-    let identity = match mode {
-        ScaleMode::Fill => identity.word("fill"),
-        ScaleMode::Crop => identity.word("crop"),
-        ScaleMode::Pad(None) => identity.word("pad edge"),
-        ScaleMode::Pad(Some(pixel)) => {
-            let [red, green, blue, more] = pixel;
-            identity.field("pad", format_args!("[{red}, {green}, {blue}, {more}]"))
-        }
-    };
-    Ok(NamedStep { step: Arc::new(scale), identity })
-}
-
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let size = size(options)?;
-    mode(options, size[2])?;
-    let [width, height, channels] = size.map(|n| Value::Whole(n as i128));
-    let words = options.words("interpolations", &INTERPOLATIONS)?.into_iter();
-    let words = words.filter_map(|how| INTERPOLATIONS.word(how)).map(|word| Value::Text(word.into()));
-    let words: Vec<Value> = words.collect();
-    let interpolations = if let [one] = &words[..] { one.clone() } else { Value::List(words) };
-    let padding = options.numbers("padValue")?.into_iter().map(|value| Value::Whole(value as i128));
-    let padding: Vec<Value> = padding.collect();
-    let mut section = Section::from_iter([
-        ("width", width),
-        ("height", height),
-        ("channels", channels),
-        ("scaleMode", Value::Text(options.text("scaleMode")?)),
-        ("interpolations", interpolations),
-        ("padValue", if let [one] = &padding[..] { one.clone() } else { Value::List(padding) }),
-    ]);
-    describe_seed(options, &mut section)?;
-    Ok(section)
+    Ok(NamedStep::of(Scale::read(options, &())?, "scale"))
 }
 
 /// The treatment of a picture with another ratio of width to height.
@@ -171,15 +101,57 @@ pub enum ScaleMode {
     Pad(Option<[u32; 4]>),
 }
 
-/// Resizes pictures to one size.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scale {
-    width: usize,
-    height: usize,
-    channels: usize,
-    mode: ScaleMode,
-    /// One of them for each picture.
-    interpolations: Box<[Interpolation]>,
+impl ScaleMode {
+    fn identify(self, identity: Identity) -> Identity {
+        match self {
+            ScaleMode::Fill => identity.word("fill"),
+            ScaleMode::Crop => identity.word("crop"),
+            ScaleMode::Pad(None) => identity.word("pad edge"),
+            ScaleMode::Pad(Some([red, green, blue, more])) => {
+                identity.field("pad", format_args!("[{red}, {green}, {blue}, {more}]"))
+            }
+        }
+    }
+}
+
+options! {
+    /// Resizes pictures to one size.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Scale(options) {
+        width: usize = "width": OptionKind::Whole, required
+            => "Width in pixels."
+            [read side(options, "width")?];
+        height: usize = "height": OptionKind::Whole, required
+            => "Height in pixels."
+            [read side(options, "height")?];
+        channels: usize = "channels": OptionKind::Whole, required
+            => "Channels of the stream; pictures are not converted."
+            [read side(options, "channels")?]
+            [identity with |scale, text| {
+                text.word(format_args!("{}x{}x{}", scale.width, scale.height, scale.channels))
+            }];
+        mode: ScaleMode = "scaleMode": OptionKind::Text, "fill"
+            => "What happens to the shape: `fill` changes it, `crop` cuts what is too much, `pad` adds what is missing."
+            [read mode(options, channels)?]
+            [identity after "interpolations" with |scale, text| scale.mode.identify(text)];
+        /// One of them for each picture.
+        interpolations: Box<[Interpolation]> = "interpolations": INTERPOLATIONS.kind_of_list(), "linear"
+            => "How pixels are worked out: of several one is drawn for each picture; those with `-aa` are antialiased, as Pillow's."
+            [read options.words("interpolations", &INTERPOLATIONS)?.into()]
+            [describe as |scale| one_or_list(scale.words().map(|word| Value::Text(word.into())))]
+            [identity with |scale, text| text.word(scale.words().collect::<Vec<_>>().join(":"))];
+        _ = "padValue": OptionKind::Numbers, "-1"
+            => "What padding consists of: a value for all channels, or one of each, or the edge repeated (-1)."
+            [describe with |_, options, section| {
+                let values = options.numbers("padValue")?.into_iter();
+                section.push("padValue", one_or_list(values.map(|value| Value::Whole(value as i128))));
+                Ok(())
+            }];
+        _: Option<u64> = SEED [read seed_if_given(options)?];
+        check |scale, options| {
+            scale.check_size().map_err(|fault| refused(options, "width", &fault))
+        };
+    }
 }
 
 /// The number of values of the largest result.
@@ -205,15 +177,27 @@ impl Scale {
                 expected: "at least one",
             });
         }
-        let values = width.checked_mul(height).and_then(|n| n.checked_mul(channels));
-        match values {
-            Some(1..=MOST_VALUES) => Ok(Scale { width, height, channels, mode, interpolations }),
+        let scale = Scale { width, height, channels, mode, interpolations };
+        scale.check_size()?;
+        Ok(scale)
+    }
+
+    /// Refuses a size of no pixels, or one of too many values.
+    fn check_size(&self) -> Result<(), TransformFault> {
+        let Scale { width, height, channels, .. } = *self;
+        match width.checked_mul(height).and_then(|n| n.checked_mul(channels)) {
+            Some(1..=MOST_VALUES) => Ok(()),
             _ => Err(TransformFault::Parameter {
                 name: "width * height * channels",
                 found: format!("{width} * {height} * {channels}"),
                 expected: "1 to 2147483647",
             }),
         }
+    }
+
+    /// The words of the interpolations.
+    fn words(&self) -> impl Iterator<Item = &'static str> {
+        self.interpolations.iter().filter_map(|&how| INTERPOLATIONS.word(how))
     }
 
     /// Checks the number of channels of a picture.
