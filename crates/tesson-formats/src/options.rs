@@ -82,15 +82,3 @@ pub(crate) fn describe_files(
     section.push(name, files);
     Ok(())
 }
-
-/// The one entry of a section that may have several.
-pub(crate) fn only_stream<'a>(options: &Options<'a>) -> Result<(&'a str, Options<'a>), ConfigError> {
-    let mut streams = options.sections("input")?;
-    match streams.len() {
-        1 => Ok(streams.remove(0)),
-        n => {
-            let what = format!("found {n} streams, expected 1");
-            Err(ConfigError::new(options.path("input"), what))
-        }
-    }
-}

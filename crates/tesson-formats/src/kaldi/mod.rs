@@ -15,18 +15,18 @@ pub(crate) mod features;
 pub use fault::KaldiFault;
 use std::path::PathBuf;
 
-use tesson_core::{ConfigError, Format, KeyType, Options};
+use tesson_core::{ConfigError, Format, KeyType, OptionSet, Options, format_of};
 
-use crate::mlf::{self, Encoding};
+use crate::mlf::{self, AlignmentLabels};
 
 /// The registry's entry of alignments.
-pub static ALIGNMENTS: Format = Format::new(
+pub static ALIGNMENTS: Format = format_of::<AlignmentLabels>(
     "KaldiAlignmentDeserializer",
     "Labels of speech: Kaldi's archives of alignments, a class for each frame.",
-    &mlf::ALIGNMENT_OPTIONS,
-    |options, defaults| mlf::open(&ALIGNMENTS, Encoding::Alignments, options, defaults),
+    |options, defaults| {
+        Ok(mlf::open(&ALIGNMENTS, AlignmentLabels::read(options, defaults)?.resolved(defaults)))
+    },
 )
-.with_describe(mlf::describe_alignments)
 .with_keys(KeyType::Text);
 
 /// The files that an option names. Commands, which Kaldi takes in the place of names, are refused.

@@ -34,38 +34,29 @@ mod tests;
 pub mod write;
 
 pub use fault::MlfFault;
-use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};
+use tesson_core::{Deserializer, Format, KeyType, OptionSet, format_of};
 
 use deserializer::Labels;
-pub(crate) use options::{ALIGNMENT_OPTIONS, Encoding, describe_alignments};
-use options::{BINARY_OPTIONS, LabelOptions, TEXT_OPTIONS};
+pub(crate) use options::AlignmentLabels;
+use options::{BinaryLabels, LabelOptions, TextLabels};
 
 /// The registry's entry of text files.
-pub static FORMAT: Format = Format::new(
+pub static FORMAT: Format = format_of::<TextLabels>(
     "HTKMLFDeserializer",
     "Labels of speech: HTK master label files, a class for each frame.",
-    &TEXT_OPTIONS,
-    |options, defaults| open(&FORMAT, Encoding::Text, options, defaults),
+    |options, defaults| Ok(open(&FORMAT, TextLabels::read(options, defaults)?.resolved(defaults))),
 )
-.with_describe(options::describe_text)
 .with_keys(KeyType::Text);
 
 /// The registry's entry of binary files.
-pub static BINARY_FORMAT: Format = Format::new(
+pub static BINARY_FORMAT: Format = format_of::<BinaryLabels>(
     "HTKMLFBinaryDeserializer",
     "Labels of speech: CNTK's binary form of master label files.",
-    &BINARY_OPTIONS,
-    |options, defaults| open(&BINARY_FORMAT, Encoding::Binary, options, defaults),
+    |options, defaults| Ok(open(&BINARY_FORMAT, BinaryLabels::read(options, defaults)?.resolved(defaults))),
 )
-.with_describe(options::describe_binary)
 .with_keys(KeyType::Text);
 
-/// A deserializer of labels that are written in this way.
-pub(crate) fn open(
-    format: &'static Format,
-    encoding: Encoding,
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-) -> Result<Box<dyn Deserializer>, ConfigError> {
-    Ok(Box::new(Labels::new(format, LabelOptions::new(encoding, options, defaults)?)))
+/// A deserializer of labels.
+pub(crate) fn open(format: &'static Format, options: LabelOptions) -> Box<dyn Deserializer> {
+    Box::new(Labels::new(format, options))
 }

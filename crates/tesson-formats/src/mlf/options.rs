@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
-    Value, Words,
+    ConfigError, Element, OnlySection, OptionKind, OptionSpec, Options, ReaderDefaults, Section, Value,
+    Words, options,
 };
 
 use super::label::{TimeUnit, Times};
 use super::table::TableRules;
 use crate::kaldi::named_files;
-use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
+use crate::options::{DEFINES_SIZE, VERBOSITY};
 
 /// How label files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,103 +30,12 @@ static TIME_UNITS: Words<TimeUnit, 3> = Words::new([
     ("frames", TimeUnit::Frames),
 ]);
 
-const FILE: OptionSpec = OptionSpec::optional("mlfFile", OptionKind::Path, "The label file.");
-const FILE_LIST: OptionSpec = OptionSpec::optional(
-    "mlfFileList",
-    OptionKind::Paths,
-    "Several label files, or a file that names one on each line.",
-);
-const LABEL_DIM: OptionSpec =
-    OptionSpec::optional("labelDim", OptionKind::Whole, "Number of classes; wins over `dim`.");
-const DIM: OptionSpec = OptionSpec::optional("dim", OptionKind::Whole, "Number of classes, at most 65535.");
-const PHONE_BOUNDARIES: OptionSpec = OptionSpec::with_default(
-    "phoneBoundaries",
-    OptionKind::Bool,
-    "false",
-    "Whether the first frame of each line of the file has the value 2 instead of 1.",
-);
-const IGNORED_SIZE: OptionSpec = OptionSpec::with_default(
-    "definesMBSize",
-    OptionKind::Bool,
-    "false",
-    "Ignored, with a warning: CNTK 2.7 does not read it for labels.",
-);
-const CACHE_INDEX: OptionSpec = OptionSpec::optional(
-    "cacheIndex",
-    OptionKind::Bool,
-    "Accepted without effect: indexing takes no longer than reading a cache.",
-);
-const LABEL_TYPE: OptionSpec = OptionSpec::optional(
-    "labelType",
-    OptionKind::Text,
-    "Accepted from older configurations, where it is `category`.",
-);
-const TYPE: OptionSpec = OptionSpec::optional("type", OptionKind::Text, "The same as `labelType`.");
-
 const LENGTH_TOLERANCE: OptionSpec = OptionSpec::optional(
     "lengthTolerance",
     OptionKind::Whole,
     "Frames by which labels may be longer or shorter than the first deserializer's sequence: they are cut, or the last \
      one is repeated; a larger difference is a fault. Without it any lengths are delivered.",
 );
-
-/// One entry of `input` of text files.
-static TEXT_STREAM: OptionTable = OptionTable(&[
-    FILE,
-    FILE_LIST,
-    LABEL_DIM,
-    DIM,
-    OptionSpec::optional(
-        "labelMappingFile",
-        OptionKind::Path,
-        "Names of the classes, one on each line; without it labels are numbers in column 4.",
-    ),
-    PHONE_BOUNDARIES,
-    IGNORED_SIZE,
-    LENGTH_TOLERANCE,
-    OptionSpec::with_default(
-        "framePeriod",
-        OptionKind::Whole,
-        "100000",
-        "The shift of frames in units of 100 ns: what times are divided by; `auto` takes that of the features.",
-    ),
-    OptionSpec::with_default(
-        "timeUnit",
-        TIME_UNITS.kind(),
-        "auto",
-        "What the first two columns are: `100ns` times, `frames` numbers of frames; `auto` takes them for times in lines \
-         that last for a frame or more.",
-    ),
-    CACHE_INDEX,
-    LABEL_TYPE,
-    TYPE,
-]);
-
-/// One entry of `input` of binary files.
-static BINARY_STREAM: OptionTable = OptionTable(&[
-    FILE,
-    FILE_LIST,
-    LABEL_DIM,
-    DIM,
-    PHONE_BOUNDARIES,
-    IGNORED_SIZE,
-    LENGTH_TOLERANCE,
-    CACHE_INDEX,
-    LABEL_TYPE,
-    TYPE,
-]);
-
-/// One entry of `input` of alignments.
-static ALIGNMENT_STREAM: OptionTable = OptionTable(&[
-    OptionSpec::required(
-        "arkFile",
-        OptionKind::Files,
-        "The archive of alignments, in binary or as text; a pattern, or a list, for several, in this order.",
-    ),
-    OptionSpec::required("dim", OptionKind::Whole, "Number of classes, at most 65535."),
-    DEFINES_SIZE,
-    LENGTH_TOLERANCE,
-]);
 
 const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
     "chunkSizeInBytes",
@@ -135,18 +44,154 @@ const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
     "Bytes of a label file in a chunk.",
 );
 
-/// The options of text files. Those of their stream may stand around that, too.
-pub(super) static TEXT_OPTIONS: OptionTable = OptionTable(&[input(&TEXT_STREAM), CHUNK_BYTES, VERBOSITY]);
+options! {
+    /// Label files, and the number of their classes.
+    #[derive(Debug)]
+    struct LabelSource(options, reader: ReaderDefaults) {
+        let name: String = options.entry().to_owned();
+        files: LabelFiles = "mlfFile": OptionKind::Path, optional
+            => "The label file."
+            [read files(options)?]
+            [describe with |labels, _, section| {
+                section.push("mlfFiles", labels.files.described());
+                Ok(())
+            }];
+        _ = "mlfFileList": OptionKind::Paths, optional
+            => "Several label files, or a file that names one on each line."
+            [describe never];
+        _ = "labelDim": OptionKind::Whole, optional
+            => "Number of classes; wins over `dim`."
+            [describe never];
+        dim: u32 = "dim": OptionKind::Whole, optional
+            => "Number of classes, at most 65535."
+            [read dim(options)?]
+            [describe as |labels| Value::Whole(labels.dim.into())];
+    }
+}
 
-/// The options of binary files, in the same way.
-pub(super) static BINARY_OPTIONS: OptionTable = OptionTable(&[input(&BINARY_STREAM), CHUNK_BYTES, VERBOSITY]);
+options! {
+    /// The frames of label files.
+    #[derive(Debug)]
+    struct LabelFrames(options, reader: ReaderDefaults) {
+        phone_boundaries: bool = "phoneBoundaries", "false"
+            => "Whether the first frame of each line of the file has the value 2 instead of 1.";
+        ignores_size: bool = "definesMBSize", "false"
+            => "Ignored, with a warning: CNTK 2.7 does not read it for labels."
+            [describe as |_| Value::Bool(false)];
+        tolerance: Option<u64> = LENGTH_TOLERANCE [describe with |labels, _, section| {
+            describe_tolerance(labels.tolerance, section);
+            Ok(())
+        }];
+        let frame_mode: bool = reader.frame_mode;
+        check check_boundaries;
+    }
+}
 
-/// The options of alignments, in the same way.
-pub(crate) static ALIGNMENT_OPTIONS: OptionTable =
-    OptionTable(&[input(&ALIGNMENT_STREAM), CHUNK_BYTES, VERBOSITY]);
+options! {
+    /// Options that only older configurations have.
+    #[derive(Debug)]
+    struct OldOptions(options, reader: ReaderDefaults) {
+        _ = "cacheIndex": OptionKind::Bool, optional
+            => "Accepted without effect: indexing takes no longer than reading a cache."
+            [describe never];
+        _ = "labelType": OptionKind::Text, optional
+            => "Accepted from older configurations, where it is `category`."
+            [describe never];
+        _ = "type": OptionKind::Text, optional
+            => "The same as `labelType`."
+            [describe never];
+    }
+}
 
-const fn input(stream: &'static OptionTable) -> OptionSpec {
-    OptionSpec::required("input", OptionKind::Streams(stream), "One section, named as the stream.")
+options! {
+    /// One entry of `input` of text files.
+    #[derive(Debug)]
+    struct TextStream(options, reader: ReaderDefaults) {
+        ..source: LabelSource;
+        /// The list of states.
+        states: Option<PathBuf> = "labelMappingFile", optional
+            => "Names of the classes, one on each line; without it labels are numbers in column 4."
+            [describe after "mlfFile" as |labels| labels.states.as_ref().map_or(Value::Text(String::new()), text)];
+        ..frames: LabelFrames;
+        times: Times = "framePeriod": OptionKind::Whole, "100000"
+            => "The shift of frames in units of 100 ns: what times are divided by; `auto` takes that of the features."
+            [read times(options)?]
+            [describe with describe_period];
+        _ = "timeUnit" in TIME_UNITS, "auto"
+            => "What the first two columns are: `100ns` times, `frames` numbers of frames; `auto` takes them for times in lines \
+         that last for a frame or more."
+            [describe if given];
+        ..old: OldOptions;
+        /// Whether the shift of frames is that of the features.
+        let period_of_features: bool = takes_period(options);
+    }
+}
+
+options! {
+    /// One entry of `input` of binary files.
+    #[derive(Debug)]
+    struct BinaryStream(options, reader: ReaderDefaults) {
+        ..source: LabelSource;
+        ..frames: LabelFrames;
+        ..old: OldOptions;
+    }
+}
+
+options! {
+    /// One entry of `input` of alignments.
+    #[derive(Debug)]
+    struct AlignmentStream(options, reader: ReaderDefaults) {
+        let name: String = options.entry().to_owned();
+        files: LabelFiles = "arkFile": OptionKind::Files, required
+            => "The archive of alignments, in binary or as text; a pattern, or a list, for several, in this order."
+            [read LabelFiles::Listed(named_files(options, "arkFile")?)]
+            [describe as |labels| labels.files.described()];
+        dim: u32 = "dim": OptionKind::Whole, required
+            => "Number of classes, at most 65535."
+            [read dim(options)?]
+            [describe as |labels| Value::Whole(labels.dim.into())];
+        defines_size: bool = DEFINES_SIZE;
+        tolerance: Option<u64> = LENGTH_TOLERANCE [describe with |labels, _, section| {
+            describe_tolerance(labels.tolerance, section);
+            Ok(())
+        }];
+    }
+}
+
+options! {
+    /// The options of text files. Those of their stream may stand around that, too.
+    #[derive(Debug)]
+    pub(crate) struct TextLabels(options, reader: ReaderDefaults) {
+        stream: OnlySection<TextStream> = "input", required
+            => "One section, named as the stream."
+            [describe last];
+        chunk_bytes: u64 = CHUNK_BYTES [describe if given];
+        _ = VERBOSITY [describe never];
+    }
+}
+
+options! {
+    /// The options of binary files, in the same way.
+    #[derive(Debug)]
+    pub(crate) struct BinaryLabels(options, reader: ReaderDefaults) {
+        stream: OnlySection<BinaryStream> = "input", required
+            => "One section, named as the stream."
+            [describe last];
+        chunk_bytes: u64 = CHUNK_BYTES [describe if given];
+        _ = VERBOSITY [describe never];
+    }
+}
+
+options! {
+    /// The options of alignments, in the same way.
+    #[derive(Debug)]
+    pub(crate) struct AlignmentLabels(options, reader: ReaderDefaults) {
+        stream: OnlySection<AlignmentStream> = "input", required
+            => "One section, named as the stream."
+            [describe last];
+        chunk_bytes: u64 = CHUNK_BYTES [describe if given];
+        _ = VERBOSITY [describe never];
+    }
 }
 
 /// The largest number of classes.
@@ -154,7 +199,7 @@ const MAX_DIM: u64 = 65535;
 
 /// Where the names of label files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LabelFiles {
+pub(crate) enum LabelFiles {
     Listed(Vec<PathBuf>),
     /// In a file, one on each line.
     InFile(PathBuf),
@@ -162,7 +207,7 @@ pub(super) enum LabelFiles {
 
 /// The options, resolved.
 #[derive(Clone, Debug)]
-pub(super) struct LabelOptions {
+pub(crate) struct LabelOptions {
     pub(super) encoding: Encoding,
     /// The name of the stream.
     pub(super) name: String,
@@ -184,44 +229,108 @@ pub(super) struct LabelOptions {
     pub(super) tolerance: Option<u32>,
 }
 
-impl LabelOptions {
-    pub(super) fn new(
-        encoding: Encoding,
-        options: &Options<'_>,
-        defaults: &ReaderDefaults,
-    ) -> Result<LabelOptions, ConfigError> {
-        let (name, stream) = only_stream(options)?;
-        let is_alignment = encoding == Encoding::Alignments;
-        let phone_boundaries = !is_alignment && stream.bool("phoneBoundaries")?;
-        if phone_boundaries && defaults.frame_mode {
-            let what = "frames have no boundaries; leave out either this or `frameMode`";
-            return Err(ConfigError::new(stream.path("phoneBoundaries"), what));
+/// Frames by which labels may differ, as far as they are counted.
+fn counted(tolerance: Option<u64>) -> Option<u32> {
+    tolerance.map(|frames| frames.min(u32::MAX.into()) as u32)
+}
+
+fn describe_tolerance(tolerance: Option<u64>, section: &mut Section) {
+    if let Some(frames) = counted(tolerance) {
+        section.push("lengthTolerance", Value::Whole(frames.into()));
+    }
+}
+
+fn describe_period(
+    labels: &TextStream,
+    options: &Options<'_>,
+    section: &mut Section,
+) -> Result<(), ConfigError> {
+    if options.given("framePeriod").is_some() {
+        section.push(
+            "framePeriod",
+            match labels.period_of_features {
+                true => Value::Text("auto".into()),
+                false => Value::Whole(options.whole("framePeriod")?.into()),
+            },
+        );
+    }
+    Ok(())
+}
+
+fn check_boundaries(labels: &LabelFrames, options: &Options<'_>) -> Result<(), ConfigError> {
+    if !labels.phone_boundaries || !labels.frame_mode {
+        return Ok(());
+    }
+    let what = "frames have no boundaries; leave out either this or `frameMode`";
+    Err(ConfigError::new(options.path("phoneBoundaries"), what))
+}
+
+fn text(path: &PathBuf) -> Value {
+    Value::Text(path.to_string_lossy().into_owned())
+}
+
+impl LabelFiles {
+    fn described(&self) -> Value {
+        match self {
+            LabelFiles::Listed(files) => Value::List(files.iter().map(text).collect()),
+            LabelFiles::InFile(list) => Value::Section(Section::from_iter([("list", text(list))])),
         }
-        let defines_size = stream.bool("definesMBSize")?;
-        let is_text = encoding == Encoding::Text;
-        Ok(LabelOptions {
-            encoding,
-            name: name.to_owned(),
-            files: if is_alignment {
-                LabelFiles::Listed(named_files(&stream, "arkFile")?)
-            } else {
-                files(&stream)?
-            },
-            states: if is_text { stream.text_if_given("labelMappingFile")?.map(PathBuf::from) } else { None },
-            dim: dim(&stream)?,
-            phone_boundaries,
-            defines_size: is_alignment && defines_size,
-            ignores_size: !is_alignment && defines_size,
-            times: if is_text { times(&stream)? } else { FRAMES },
-            period_of_features: is_text && takes_period(&stream),
+    }
+}
+
+impl TextLabels {
+    pub(super) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
+        let TextStream { source, states, frames, times, period_of_features, .. } = self.stream.0;
+        let labels = LabelOptions::of_files(source, &frames, self.chunk_bytes, reader);
+        LabelOptions { states, times, period_of_features, ..labels }
+    }
+}
+
+impl BinaryLabels {
+    pub(super) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
+        let BinaryStream { source, frames, .. } = self.stream.0;
+        let labels = LabelOptions::of_files(source, &frames, self.chunk_bytes, reader);
+        LabelOptions { encoding: Encoding::Binary, ..labels }
+    }
+}
+
+impl AlignmentLabels {
+    pub(crate) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
+        let AlignmentStream { name, files, dim, defines_size, tolerance } = self.stream.0;
+        let source = LabelSource { name, files, dim };
+        let frames =
+            LabelFrames { phone_boundaries: false, ignores_size: false, tolerance, frame_mode: false };
+        let labels = LabelOptions::of_files(source, &frames, self.chunk_bytes, reader);
+        LabelOptions { encoding: Encoding::Alignments, defines_size, ..labels }
+    }
+}
+
+impl LabelOptions {
+    fn of_files(
+        source: LabelSource,
+        frames: &LabelFrames,
+        chunk_bytes: u64,
+        reader: &ReaderDefaults,
+    ) -> LabelOptions {
+        LabelOptions {
+            encoding: Encoding::Text,
+            name: source.name,
+            files: source.files,
+            states: None,
+            dim: source.dim,
+            phone_boundaries: frames.phone_boundaries,
+            defines_size: false,
+            ignores_size: frames.ignores_size,
+            times: FRAMES,
+            period_of_features: false,
             table: TableRules {
-                chunk_bytes: options.whole("chunkSizeInBytes")?,
-                numeric_keys: defaults.numeric_keys,
-                frame_mode: defaults.frame_mode,
+                chunk_bytes,
+                numeric_keys: reader.numeric_keys,
+                frame_mode: reader.frame_mode,
             },
-            element: defaults.element,
-            tolerance: stream.whole_if_given("lengthTolerance")?.map(|k| k.min(u32::MAX.into()) as u32),
-        })
+            element: reader.element,
+            tolerance: counted(frames.tolerance),
+        }
     }
 
     /// The options that change sequences, keys or values.
@@ -317,76 +426,4 @@ fn files(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
             items.into_iter().map(path).collect::<Result<_, _>>().map(LabelFiles::Listed)
         }
     }
-}
-
-/// Resolves the options of text files.
-pub(super) fn describe_text(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-    _: &Registry,
-) -> Result<Section, ConfigError> {
-    describe(Encoding::Text, options, defaults)
-}
-
-/// Those of binary files.
-pub(super) fn describe_binary(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-    _: &Registry,
-) -> Result<Section, ConfigError> {
-    describe(Encoding::Binary, options, defaults)
-}
-
-/// Those of alignments.
-pub(crate) fn describe_alignments(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-    _: &Registry,
-) -> Result<Section, ConfigError> {
-    describe(Encoding::Alignments, options, defaults)
-}
-
-fn describe(
-    encoding: Encoding,
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-) -> Result<Section, ConfigError> {
-    let resolved = LabelOptions::new(encoding, options, defaults)?;
-    let (name, stream) = only_stream(options)?;
-    let text = |path: &PathBuf| Value::Text(path.to_string_lossy().into_owned());
-    let files = match &resolved.files {
-        LabelFiles::Listed(files) => Value::List(files.iter().map(text).collect()),
-        LabelFiles::InFile(list) => Value::Section(Section::from_iter([("list", text(list))])),
-    };
-    let is_alignment = encoding == Encoding::Alignments;
-    let mut section = Section::from_iter([(if is_alignment { "arkFile" } else { "mlfFiles" }, files)]);
-    if resolved.encoding == Encoding::Text {
-        let states = resolved.states.as_ref().map_or(Value::Text(String::new()), text);
-        section.push("labelMappingFile", states);
-    }
-    section.push("dim", Value::Whole(resolved.dim.into()));
-    if !is_alignment {
-        section.push("phoneBoundaries", Value::Bool(resolved.phone_boundaries));
-    }
-    section.push("definesMBSize", Value::Bool(resolved.defines_size));
-    if let Some(tolerance) = resolved.tolerance {
-        section.push("lengthTolerance", Value::Whole(tolerance.into()));
-    }
-    // The reference has neither of these: they are said where they are given.
-    if resolved.encoding == Encoding::Text && stream.given("framePeriod").is_some() {
-        let period = match resolved.period_of_features {
-            true => Value::Text("auto".into()),
-            false => Value::Whole(stream.whole("framePeriod")?.into()),
-        };
-        section.push("framePeriod", period);
-    }
-    if resolved.encoding == Encoding::Text && stream.given("timeUnit").is_some() {
-        section.push("timeUnit", Value::Text(stream.text("timeUnit")?));
-    }
-    let mut described = Section::default();
-    if options.given("chunkSizeInBytes").is_some() {
-        described.push("chunkSizeInBytes", Value::Whole(resolved.table.chunk_bytes.into()));
-    }
-    described.push("input", Value::Section(Section::from_iter([(name, Value::Section(section))])));
-    Ok(described)
 }

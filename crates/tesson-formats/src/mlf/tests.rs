@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tesson_core::{
-    Chunk, Data, Defects, Deserializer, Element, Error, InMemory, Index, Key, OneCore, Options, Parallelism,
-    ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, Value, Values,
+    Chunk, Data, Defects, Deserializer, Element, Error, InMemory, Index, Key, OneCore, OptionSet, Options,
+    Parallelism, ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, Value, Values,
 };
 
 use super::index::{self, Cut, Subject};
 use super::label::{TimeUnit, Times};
-use super::options::{Encoding, LabelOptions};
+use super::options::{BinaryLabels, Encoding, TextLabels};
 use super::table::{LabelChunk, TableRules};
 use super::{BINARY_FORMAT, FORMAT, Labels};
 
@@ -107,8 +107,10 @@ fn read(
     let input = Section::from_iter([("labels", Value::Section(stream))]);
     let section = Section::from_iter([("input", Value::Section(input))]);
     let options = Options::new(format.options, &section, "")?;
-    let encoding = if format.name == FORMAT.name { Encoding::Text } else { Encoding::Binary };
-    let options = LabelOptions::new(encoding, &options, &defaults)?;
+    let options = match format.name == FORMAT.name {
+        true => TextLabels::read(&options, &defaults)?.resolved(&defaults),
+        false => BinaryLabels::read(&options, &defaults)?.resolved(&defaults),
+    };
     let mut labels = Labels::new(format, options).with_cut(Cut { range: 50, read: 7 });
     let fetch = InMemory::new(file.to_vec());
     labels.prepare(&fetch)?;
