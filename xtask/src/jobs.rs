@@ -5,8 +5,28 @@ use std::process::{Command, ExitCode};
 
 use crate::run::{answer, cargo, program, root, target, tee};
 
-/// Writes the pages of documentation that are made from tables in the code; tests compare them.
+/// The modules of Python with the keywords of formats.
+const KEYWORD_MODULES: [&str; 5] = [
+    "audio_deserializers.py",
+    "deserializers.py",
+    "feature_deserializers.py",
+    "image_deserializers.py",
+    "label_deserializers.py",
+];
+
+/// Writes the pages of documentation, and the keywords of Python, that are made from tables in the code; tests compare them.
 pub(crate) fn manual(_: &[String]) -> ExitCode {
+    let folder = root().join("crates/tesson-py/python/tesson");
+    for module in KEYWORD_MODULES.map(|module| folder.join(module)) {
+        let example = ["run", "--quiet", "--package", "tesson", "--example", "python_keywords", "--"];
+        let Some(text) = answer(cargo(&example).arg(&module)) else {
+            eprintln!("{} cannot be made; `cargo {}` says why", module.display(), example.join(" "));
+            return ExitCode::FAILURE;
+        };
+        if std::fs::write(module, text).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
     write_printed(&[
         ("tesson", "option_manual", "options.md"),
         ("tesson", "error_manual", "errors.md"),

@@ -50,7 +50,7 @@ cargo xtask JOB
   test [STEP…] [--torch]      Everything CI does, or only these steps (`--list` names them); with all tests of PyTorch on request.
   tidy                        The rules of the house that no compiler checks; part of `test`.
   venv                        Make .venv, install what the Python tests need, build the extension into it; part of `test`.
-  manual                      Write docs/options.md, docs/errors.md and docs/order-vectors.json from the code; tests compare them.
+  manual                      Write docs/options.md, docs/errors.md, docs/order-vectors.json and Python's keywords from the code; tests compare them.
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.

@@ -22,6 +22,7 @@ mod name_spans;
 mod options;
 mod overrides;
 mod paths;
+mod python_keywords;
 pub mod reader;
 mod resolve;
 pub mod schedule;
@@ -39,6 +40,7 @@ pub use lower::lower;
 pub use manual::{ENVIRONMENT, option_manual};
 pub use options::READER_OPTIONS;
 pub use overrides::{assignment, set_value};
+pub use python_keywords::python_keywords;
 pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{

@@ -16,6 +16,20 @@ fn the_page_of_options_is_what_the_tables_say() {
 }
 
 #[test]
+fn keywords_of_python_are_the_options_of_the_tables() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tesson-py/python/tesson");
+    let modules = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let modules: Vec<_> =
+        modules.filter(|path| path.to_string_lossy().ends_with("deserializers.py")).collect();
+    assert!(modules.len() >= 5, "{modules:?}");
+    for path in modules {
+        let module = fs::read_to_string(&path).unwrap();
+        let made = tesson_config::python_keywords(&module, &tesson::registry());
+        assert_eq!(module, made, "{}: run `cargo xtask manual`", path.display());
+    }
+}
+
+#[test]
 fn the_page_of_errors_has_the_text_of_every_kind() {
     let page = include_str!("../../../docs/errors.md");
     assert_eq!(page, tesson::errors::manual(), "run `cargo xtask manual`");
