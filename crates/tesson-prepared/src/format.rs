@@ -5,9 +5,9 @@ use std::slice;
 
 use tesson_core::store::Store;
 use tesson_core::{
-    ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format, Indexed, OptionKind,
-    OptionSet, Options, Parallelism, ReaderDefaults, Section, Sections, StreamMismatch, StreamingDecoder,
-    UsageError, Value, Words, format_of, options,
+    ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format, Indexed,
+    OptionKind, OptionSet, Options, Parallelism, ReaderDefaults, Section, Sections, StreamMismatch,
+    StreamingDecoder, UsageError, Value, Words, format_of, options,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, picture_channels};
 use tesson_tfds::features::Feature;
