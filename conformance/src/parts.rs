@@ -105,10 +105,11 @@ fn check_chunk(chunk: u32, index: &Index, corpus: &dyn Corpus, files: &dyn Fetch
 /// The name of each resource; of a member of an archive, which are not tried here, none.
 fn names(deserializer: &dyn Deserializer) -> Vec<Option<Arc<Path>>> {
     let facts = deserializer.facts();
-    let named = (0..facts.named.len() as u32).map(|number| match facts.named.get(number) {
-        NamedResource::File { path, .. } => Some(Path::new(path).into()),
-        NamedResource::Member { .. } => None,
-    });
+    let named =
+        (0..facts.named.len() as u32).map(|number| match facts.named.get(number, &mut String::new()) {
+            NamedResource::File { path, .. } => Some(Path::new(path).into()),
+            NamedResource::Member { .. } => None,
+        });
     facts.resources.iter().map(|path| Some(path.as_path().into())).chain(named).collect()
 }
 

@@ -204,7 +204,7 @@ pub fn label(way: &str) -> String {
 }
 
 /// Less than the decoded corpus takes, so that blocks are evicted and loaded again.
-pub const LITTLE_MEMORY: &str = r#""memoryLimit": 40000"#;
+pub const LITTLE_MEMORY: &str = r#""memoryLimit": 44000"#;
 
 /// The corpus in memory, made once.
 pub fn corpus_store() -> Arc<dyn Store> {

@@ -17,6 +17,49 @@ pub struct ChunkSpan {
     pub bytes: u64,
 }
 
+/// The chunks of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Chunks {
+    /// So many alike, as of a list of pictures: each of these sequences, all of one length, and this size. They take no memory.
+    Alike { n: u32, chunk: AlikeChunk },
+    /// Any: where each begins, and its lengths.
+    Any { entries: Vec<Entry>, lengths: Vec<CompactLengths> },
+}
+
+/// One of many chunks that are alike; it has a sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AlikeChunk {
+    lengths: CompactLengths,
+    samples: u64,
+    bytes: u64,
+}
+
+impl AlikeChunk {
+    /// The chunk of these lengths, if they are one and the same.
+    fn new(lengths: &CompactLengths, bytes: u64) -> Option<AlikeChunk> {
+        let CompactLengths::Constant { value: 1.., n: 1.. } = lengths else { return None };
+        let samples = lengths.sum(0..lengths.len());
+        Some(AlikeChunk { lengths: lengths.clone(), samples, bytes })
+    }
+
+    fn span(&self, chunk: usize) -> ChunkSpan {
+        let n_sequences = self.lengths.len() as u32;
+        ChunkSpan {
+            first_sequence: chunk as u64 * u64::from(n_sequences),
+            n_sequences,
+            first_sample: chunk as u64 * self.samples,
+            n_samples: self.samples,
+            bytes: self.bytes,
+        }
+    }
+}
+
+impl Default for Chunks {
+    fn default() -> Chunks {
+        Chunks::Any { entries: Vec::new(), lengths: Vec::new() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     first_sequence: u64,
@@ -27,12 +70,11 @@ struct Entry {
 /// The chunk table of a corpus and the counted length of each of its sequences.
 ///
 /// A *counted length* is the number of samples by which minibatches are cut (spec/engine.md §1); it
-/// is fixed by the index and never recomputed from parsed data. Holds 24 bytes a chunk and at most 4 a sequence
-/// (none where all lengths of a chunk are equal). An index may grow while it is read ([`Index::is_complete`]).
+/// is fixed by the index and never recomputed from parsed data. Holds 48 bytes a chunk and at most 4 a sequence
+/// (none where all lengths of a chunk are equal), and nothing where all chunks are alike and of one length. An index may grow while it is read ([`Index::is_complete`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
-    chunks: Vec<Entry>,
-    lengths: Vec<CompactLengths>,
+    chunks: Chunks,
     n_sequences: u64,
     n_samples: u64,
     complete: bool,
@@ -49,10 +91,25 @@ impl Index {
     pub fn push(&mut self, lengths: CompactLengths, bytes: u64) {
         debug_assert!(!self.complete, "a sealed index does not grow");
         let (sequence, sample) = (self.n_sequences, self.n_samples);
-        self.chunks.push(Entry { first_sequence: sequence, first_sample: sample, bytes });
         self.n_sequences += lengths.len() as u64;
         self.n_samples += lengths.sum(0..lengths.len());
-        self.lengths.push(lengths);
+        match &mut self.chunks {
+            Chunks::Alike { n, chunk } if chunk.lengths == lengths && chunk.bytes == bytes => *n += 1,
+            Chunks::Any { entries, .. } if entries.is_empty() => {
+                self.chunks = match AlikeChunk::new(&lengths, bytes) {
+                    Some(chunk) => Chunks::Alike { n: 1, chunk },
+                    None => {
+                        let entry = Entry { first_sequence: sequence, first_sample: sample, bytes };
+                        Chunks::Any { entries: vec![entry], lengths: vec![lengths] }
+                    }
+                };
+            }
+            chunks => {
+                let (entries, known) = chunks.list();
+                entries.push(Entry { first_sequence: sequence, first_sample: sample, bytes });
+                known.push(lengths);
+            }
+        }
     }
 
     /// Records that the sizes of chunks in storage are assumed, because their contents have not been read.
@@ -77,7 +134,18 @@ impl Index {
 
     /// Number of chunks known.
     pub fn n_chunks(&self) -> usize {
-        self.chunks.len()
+        match &self.chunks {
+            Chunks::Alike { n, .. } => *n as usize,
+            Chunks::Any { entries, .. } => entries.len(),
+        }
+    }
+
+    /// The first chunk, if all of them are known to be alike: of as many sequences of one length, and as large in storage.
+    pub fn common_chunk(&self) -> Option<ChunkSpan> {
+        match &self.chunks {
+            Chunks::Alike { chunk, .. } => Some(chunk.span(0)),
+            Chunks::Any { .. } => None,
+        }
     }
 
     /// Number of sequences known.
@@ -93,21 +161,32 @@ impl Index {
     /// The entry of a chunk.
     #[inline]
     pub fn chunk(&self, chunk: usize) -> ChunkSpan {
-        let at = self.chunks[chunk];
-        let end = self.chunks.get(chunk + 1).map_or(self.n_samples, |e| e.first_sample);
-        ChunkSpan {
-            first_sequence: at.first_sequence,
-            n_sequences: self.lengths[chunk].len() as u32,
-            first_sample: at.first_sample,
-            n_samples: end - at.first_sample,
-            bytes: at.bytes,
+        match &self.chunks {
+            Chunks::Alike { n, chunk: alike } => {
+                assert!(chunk < *n as usize, "chunk {chunk} of {n}");
+                alike.span(chunk)
+            }
+            Chunks::Any { entries, lengths } => {
+                let at = entries[chunk];
+                let end = entries.get(chunk + 1).map_or(self.n_samples, |e| e.first_sample);
+                ChunkSpan {
+                    first_sequence: at.first_sequence,
+                    n_sequences: lengths[chunk].len() as u32,
+                    first_sample: at.first_sample,
+                    n_samples: end - at.first_sample,
+                    bytes: at.bytes,
+                }
+            }
         }
     }
 
     /// The counted lengths of a chunk's sequences.
     #[inline]
     pub fn lengths(&self, chunk: usize) -> &CompactLengths {
-        &self.lengths[chunk]
+        match &self.chunks {
+            Chunks::Alike { chunk: alike, .. } => &alike.lengths,
+            Chunks::Any { lengths, .. } => &lengths[chunk],
+        }
     }
 
     /// The chunk that holds a sequence of the corpus.
@@ -116,7 +195,10 @@ impl Index {
     /// If the sequence is not below [`Index::n_sequences`].
     pub fn chunk_of_sequence(&self, sequence: u64) -> usize {
         assert!(sequence < self.n_sequences, "sequence {sequence} of {}", self.n_sequences);
-        self.chunks.partition_point(|e| e.first_sequence <= sequence) - 1
+        match &self.chunks {
+            Chunks::Alike { chunk, .. } => (sequence / chunk.lengths.len() as u64) as usize,
+            Chunks::Any { entries, .. } => entries.partition_point(|e| e.first_sequence <= sequence) - 1,
+        }
     }
 
     /// The chunk that holds a sample of the sweep.
@@ -125,14 +207,40 @@ impl Index {
     /// If the sample is not below [`Index::n_samples`].
     pub fn chunk_of_sample(&self, sample: u64) -> usize {
         assert!(sample < self.n_samples, "sample {sample} of {}", self.n_samples);
-        self.chunks.partition_point(|e| e.first_sample <= sample) - 1
+        match &self.chunks {
+            Chunks::Alike { chunk, .. } => (sample / chunk.samples) as usize,
+            Chunks::Any { entries, .. } => entries.partition_point(|e| e.first_sample <= sample) - 1,
+        }
     }
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Entry>()
-            + self.lengths.capacity() * size_of::<CompactLengths>()
-            + self.lengths.iter().map(CompactLengths::bytes).sum::<usize>()
+        match &self.chunks {
+            Chunks::Alike { .. } => 0,
+            Chunks::Any { entries, lengths } => {
+                entries.capacity() * size_of::<Entry>()
+                    + lengths.capacity() * size_of::<CompactLengths>()
+                    + lengths.iter().map(CompactLengths::bytes).sum::<usize>()
+            }
+        }
+    }
+}
+
+impl Chunks {
+    /// The chunks as a list, which they become for one that is not like the others.
+    fn list(&mut self) -> (&mut Vec<Entry>, &mut Vec<CompactLengths>) {
+        if let Chunks::Alike { n, chunk } = self {
+            let entry = |i| {
+                let ChunkSpan { first_sequence, first_sample, bytes, .. } = chunk.span(i);
+                Entry { first_sequence, first_sample, bytes }
+            };
+            let entries = (0..*n as usize).map(entry).collect();
+            *self = Chunks::Any { entries, lengths: vec![chunk.lengths.clone(); *n as usize] };
+        }
+        match self {
+            Chunks::Any { entries, lengths } => (entries, lengths),
+            Chunks::Alike { .. } => unreachable!("it has become a list"),
+        }
     }
 }
 
@@ -156,5 +264,24 @@ mod tests {
             index.chunk(1),
             ChunkSpan { first_sequence: 3, n_sequences: 1, first_sample: 6, n_samples: 4, bytes: 5 }
         );
+    }
+
+    #[test]
+    fn chunks_that_are_alike_take_no_memory_and_are_found_like_others() {
+        let mut alike = Index::new();
+        (0..1000).for_each(|_| alike.push(CompactLengths::new(&[2, 2, 2]), 10));
+        assert_eq!((alike.bytes(), alike.common_chunk()), (0, Some(alike.chunk(0))));
+        let mut other = alike.clone();
+        other.push(CompactLengths::new(&[2]), 10);
+        assert_eq!((other.common_chunk(), other.n_chunks()), (None, 1001));
+        for chunk in 0..1000 {
+            assert_eq!(alike.chunk(chunk), other.chunk(chunk));
+            assert_eq!(alike.lengths(chunk), other.lengths(chunk));
+        }
+        for sequence in [0, 1, 2, 3, 1499, 2999] {
+            assert_eq!(alike.chunk_of_sequence(sequence), other.chunk_of_sequence(sequence));
+            assert_eq!(alike.chunk_of_sample(2 * sequence + 1), other.chunk_of_sample(2 * sequence + 1));
+        }
+        assert_eq!(other.chunk(1000).first_sample, 6000);
     }
 }

@@ -16,10 +16,10 @@
 #[derive(Clone, Debug, Default)]
 pub struct Listing(String);
 
-/// The beginning of a listing, which no text file has.
-const MAGIC: &str = "\0folder\n";
-
 impl Listing {
+    /// The beginning of a listing, which no text file has. The names follow, one a line.
+    pub const START: &[u8] = b"\0folder\n";
+
     /// Adds a name, relative to the folder, with `/` between its parts; that of a folder ends with `/`.
     ///
     /// # Panics
@@ -32,12 +32,12 @@ impl Listing {
 
     /// The listing as the bytes of a file.
     pub fn into_bytes(self) -> Vec<u8> {
-        [MAGIC.as_bytes(), self.0.as_bytes()].concat()
+        [Listing::START, self.0.as_bytes()].concat()
     }
 
     /// The names, as they were added; `None` for bytes of a file.
     pub fn names(bytes: &[u8]) -> Option<impl Iterator<Item = &str>> {
-        let names = bytes.strip_prefix(MAGIC.as_bytes())?;
+        let names = bytes.strip_prefix(Listing::START)?;
         Some(std::str::from_utf8(names).ok()?.lines())
     }
 }

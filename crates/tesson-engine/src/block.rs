@@ -40,11 +40,17 @@ pub(crate) struct BlockSpan {
 
 /// The division of an indexed corpus into blocks.
 pub(crate) struct BlockTable {
-    /// Number of each chunk's first block; one entry more than there are chunks.
-    first: Vec<u32>,
-    chunks: Vec<Division>,
+    divisions: Divisions,
     /// See [`BlockTable::has_large_whole`].
     has_large_whole: bool,
+}
+
+/// How the chunks are divided.
+enum Divisions {
+    /// So many of them, all alike.
+    Alike { n: u32, division: Division },
+    /// Each in its way. `first` has the number of each chunk's first block, and one entry more.
+    Each { first: Vec<u32>, chunks: Vec<Division> },
 }
 
 /// How a chunk is divided.
@@ -109,69 +115,67 @@ impl BlockTable {
 
     /// `whole` says of a chunk of so many bytes that is one block how many bytes it takes while it is loaded.
     fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u64) -> Option<u64>) -> BlockTable {
-        let chunks = Vec::with_capacity(index.n_chunks());
-        let mut table = BlockTable { first: vec![0], chunks, has_large_whole: false };
-        for chunk in 0..index.n_chunks() {
-            let span = index.chunk(chunk);
-            let n = span.n_sequences.max(1);
-            if let Some(loading) = whole(span.bytes) {
-                let is_large = span.bytes > sizes.at_once;
-                table.has_large_whole |= is_large;
-                let bytes = if is_large { loading } else { span.bytes };
-                table.push(Division { n_sequences: span.n_sequences, of_block: n, at_once: n, bytes });
-                continue;
+        let mut has_large_whole = false;
+        let mut divide = |chunk: usize| {
+            let (division, is_large_whole) = Division::of(index, chunk, sizes, &whole);
+            has_large_whole |= is_large_whole;
+            division
+        };
+        let n = index.n_chunks();
+        let divisions = match index.common_chunk() {
+            Some(_) => Divisions::Alike { n: n as u32, division: divide(0) },
+            None => {
+                let chunks: Vec<Division> = (0..n).map(divide).collect();
+                let mut first = Vec::with_capacity(n + 1);
+                first.push(0);
+                chunks.iter().fold(0, |before, division| {
+                    let next = before + division.n_blocks();
+                    first.push(next);
+                    next
+                });
+                Divisions::Each { first, chunks }
             }
-            let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
-            let of_block = part(span.bytes.div_ceil(sizes.block));
-            let at_once = part(span.bytes.div_ceil(sizes.at_once));
-            if span.n_samples.saturating_mul(sizes.sample) <= DECODED * span.bytes {
-                let bytes = span.bytes * u64::from(of_block) / u64::from(n);
-                table.push(Division { n_sequences: span.n_sequences, of_block, at_once, bytes });
-                continue;
-            }
-            let lengths = index.lengths(chunk);
-            let longest = (0..lengths.len()).map(|i| lengths.get(i)).max().unwrap_or(1).max(1);
-            let each = u64::from(longest).saturating_mul(sizes.sample);
-            let most = |bytes: u64| (DECODED * bytes / each).clamp(1, u64::from(n)) as u32;
-            let of_block = of_block.min(most(sizes.block));
-            let bytes = each.saturating_mul(u64::from(of_block) + PACKING);
-            let at_once = at_once.min(most(sizes.at_once));
-            table.push(Division { n_sequences: span.n_sequences, of_block, at_once, bytes });
-        }
-        table
-    }
-
-    /// Appends a chunk.
-    fn push(&mut self, mut division: Division) {
-        let Division { n_sequences, of_block, at_once, .. } = division;
-        self.first.push(self.first[self.first.len() - 1] + n_sequences.max(1).div_ceil(of_block));
-        // Parts of a block are alike.
-        division.at_once = of_block.div_ceil(of_block.div_ceil(at_once));
-        self.chunks.push(division);
+        };
+        BlockTable { divisions, has_large_whole }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.first[self.first.len() - 1] as usize
+        match &self.divisions {
+            Divisions::Alike { n, division } => *n as usize * division.n_blocks() as usize,
+            Divisions::Each { first, .. } => first[first.len() - 1] as usize,
+        }
+    }
+
+    /// The number of a chunk's first block, and how it is divided.
+    fn chunk(&self, chunk: u32) -> (u32, &Division) {
+        match &self.divisions {
+            Divisions::Alike { division, .. } => (chunk * division.n_blocks(), division),
+            Divisions::Each { first, chunks } => (first[chunk as usize], &chunks[chunk as usize]),
+        }
     }
 
     /// The block that holds a sequence of a chunk, and where it lies in it.
     pub(crate) fn find(&self, planned: Planned) -> BlockRow {
         let Planned { chunk, sequence } = planned;
-        let (first, of_block) = (self.first[chunk as usize], self.chunks[chunk as usize].of_block);
+        let (first, Division { of_block, .. }) = self.chunk(chunk);
         BlockRow { block: BlockId(first + sequence / of_block), row: sequence % of_block }
     }
 
     /// The blocks of a chunk.
     pub(crate) fn blocks(&self, chunk: u32) -> impl Iterator<Item = BlockId> + use<> {
-        (self.first[chunk as usize]..self.first[chunk as usize + 1]).map(BlockId)
+        let (first, division) = self.chunk(chunk);
+        (first..first + division.n_blocks()).map(BlockId)
     }
 
     /// The sequences of a block.
     pub(crate) fn span(&self, block: BlockId) -> BlockSpan {
-        let chunk = self.first.partition_point(|&f| f <= block.0) - 1;
-        let Division { n_sequences, of_block, .. } = self.chunks[chunk];
-        let start = (block.0 - self.first[chunk]) * of_block;
-        BlockSpan { chunk: chunk as u32, sequences: start..start.saturating_add(of_block).min(n_sequences) }
+        let chunk = match &self.divisions {
+            Divisions::Alike { division, .. } => block.0 / division.n_blocks(),
+            Divisions::Each { first, .. } => first.partition_point(|&first| first <= block.0) as u32 - 1,
+        };
+        let (first, &Division { n_sequences, of_block, .. }) = self.chunk(chunk);
+        let start = (block.0 - first) * of_block;
+        BlockSpan { chunk, sequences: start..start.saturating_add(of_block).min(n_sequences) }
     }
 
     /// Whether a block is a large chunk that is better read at once: fetching a few of its rows reads as much.
@@ -181,12 +185,53 @@ impl BlockTable {
 
     /// Bytes of memory that a block of a chunk takes while it is loaded, about.
     pub(crate) fn bytes(&self, chunk: u32) -> u64 {
-        self.chunks[chunk as usize].bytes
+        self.chunk(chunk).1.bytes
     }
 
     /// Sequences of a chunk's blocks that are decoded at once.
     pub(crate) fn at_once(&self, chunk: u32) -> u32 {
-        self.chunks[chunk as usize].at_once
+        self.chunk(chunk).1.at_once
+    }
+}
+
+impl Division {
+    /// How a chunk is divided, and whether it is one large block that is better loaded whole. `whole` is that of
+    /// [`BlockTable::by_bytes`].
+    fn of(
+        index: &Index,
+        chunk: usize,
+        sizes: BlockSizes,
+        whole: &impl Fn(u64) -> Option<u64>,
+    ) -> (Division, bool) {
+        let span = index.chunk(chunk);
+        let n = span.n_sequences.max(1);
+        let division = |of_block: u32, at_once: u32, bytes| {
+            // Parts of a block are alike.
+            let at_once = of_block.div_ceil(of_block.div_ceil(at_once));
+            Division { n_sequences: span.n_sequences, of_block, at_once, bytes }
+        };
+        if let Some(loading) = whole(span.bytes) {
+            let is_large = span.bytes > sizes.at_once;
+            return (division(n, n, if is_large { loading } else { span.bytes }), is_large);
+        }
+        let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
+        let of_block = part(span.bytes.div_ceil(sizes.block));
+        let at_once = part(span.bytes.div_ceil(sizes.at_once));
+        if span.n_samples.saturating_mul(sizes.sample) <= DECODED * span.bytes {
+            let bytes = span.bytes * u64::from(of_block) / u64::from(n);
+            return (division(of_block, at_once, bytes), false);
+        }
+        let lengths = index.lengths(chunk);
+        let longest = (0..lengths.len()).map(|i| lengths.get(i)).max().unwrap_or(1).max(1);
+        let each = u64::from(longest).saturating_mul(sizes.sample);
+        let most = |bytes: u64| (DECODED * bytes / each).clamp(1, u64::from(n)) as u32;
+        let of_block = of_block.min(most(sizes.block));
+        let bytes = each.saturating_mul(u64::from(of_block) + PACKING);
+        (division(of_block, at_once.min(most(sizes.at_once)), bytes), false)
+    }
+
+    fn n_blocks(&self) -> u32 {
+        self.n_sequences.max(1).div_ceil(self.of_block)
     }
 }
 

@@ -28,6 +28,7 @@ mod load;
 mod make;
 mod plan;
 mod planning;
+mod present_blocks;
 mod residency;
 mod row_allowance;
 mod single;

@@ -75,6 +75,12 @@ impl Resources {
         !self.named.is_empty()
     }
 
+    /// The first file that lists others, and how many are listed in all, if any are.
+    pub(crate) fn listed(&self) -> Option<(Arc<Path>, u64)> {
+        let list = self.named.iter().find_map(NamedFiles::first_list)?;
+        Some((list, self.named.iter().map(|named| named.ids.len() as u64).sum()))
+    }
+
     /// Bytes of memory that names take.
     pub(crate) fn memory(&self) -> usize {
         self.named.iter().map(NamedFiles::memory).sum()
@@ -217,7 +223,9 @@ impl Fetch for Resources {
     fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error> {
         match self.located(resource) {
             Located::Root(_) => Ok(false),
-            Located::Named(named, number) => Ok(matches!(named.open(number)?, Opened::Member { .. })),
+            Located::Named(named, number) => {
+                Ok(named.is_member(number) && matches!(named.open(number)?, Opened::Member { .. }))
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Files and archive members that data list: opened when they are first read, a bounded number of them at a time.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
@@ -31,12 +32,12 @@ pub(crate) struct NamedFiles {
 type SharedArchive = Arc<Mutex<Option<Arc<Archive>>>>;
 
 /// A listed resource that is open.
-pub(crate) enum Opened<'a> {
+pub(crate) enum Opened {
     File(Arc<dyn Resource>),
-    Member { archive: Arc<Archive>, name: &'a str, size: u64 },
+    Member { archive: Arc<Archive>, name: Box<str>, size: u64 },
 }
 
-impl Resource for Opened<'_> {
+impl Resource for Opened {
     fn size(&self) -> u64 {
         match self {
             Opened::File(file) => file.size(),
@@ -54,6 +55,11 @@ impl Resource for Opened<'_> {
             Opened::Member { archive, name, .. } => archive.read(name, offset, into).map(|()| into.len()),
         }
     }
+}
+
+thread_local! {
+    /// Memory of each thread for the name that it unpacks: pictures are opened one after the other.
+    static NAME: Cell<String> = const { Cell::new(String::new()) };
 }
 
 /// Whether there is no file where one was looked for: nothing, or a directory.
@@ -74,24 +80,42 @@ impl NamedFiles {
         NamedFiles { ids, names, lists, store, open, archives, room: room.into() }
     }
 
+    /// The first file that lists some.
+    pub(crate) fn first_list(&self) -> Option<Arc<Path>> {
+        self.lists.first().cloned()
+    }
+
     /// Bytes of memory that names take.
     pub(crate) fn memory(&self) -> usize {
         self.names.bytes()
     }
 
+    /// Works with the name of a resource.
+    fn with_name<T>(&self, number: u32, act: impl FnOnce(NamedResource<'_>) -> T) -> T {
+        let mut name = NAME.take();
+        let result = act(self.names.get(number, &mut name));
+        NAME.set(name);
+        result
+    }
+
     /// How a resource is called in errors: a member by its archive's name, `@/` and its own.
     pub(crate) fn path(&self, number: u32) -> Arc<Path> {
-        match self.names.get(number) {
+        self.with_name(number, |named| match named {
             NamedResource::File { path, .. } => Path::new(path).into(),
             NamedResource::Member { archive, name, .. } => {
                 Path::new(&format!("{}@/{name}", self.path(archive).display())).into()
             }
-        }
+        })
+    }
+
+    /// Whether a resource is listed as a member of an archive: not yet that there is such an archive.
+    pub(crate) fn is_member(&self, number: u32) -> bool {
+        self.with_name(number, |named| matches!(named, NamedResource::Member { .. }))
     }
 
     /// A resource, opened unless it is open already.
-    pub(crate) fn open(&self, number: u32) -> Result<Opened<'_>, StoreError> {
-        match self.names.get(number) {
+    pub(crate) fn open(&self, number: u32) -> Result<Opened, StoreError> {
+        self.with_name(number, |named| match named {
             NamedResource::File { path, at } => self.file(number, path, at).map(Opened::File),
             NamedResource::Member { archive, name, at } => {
                 let archive = match self.archive(archive) {
@@ -106,9 +130,9 @@ impl NamedFiles {
                     archive => archive?,
                 };
                 let size = archive.size(name).map_err(|e| self.error(number, None, e))?;
-                Ok(Opened::Member { archive, name, size })
+                Ok(Opened::Member { archive, name: name.into(), size })
             }
-        }
+        })
     }
 
     /// Works with a resource that is open only meanwhile, unless it is within another.
@@ -117,7 +141,7 @@ impl NamedFiles {
         number: u32,
         act: &mut dyn FnMut(&dyn Resource),
     ) -> Result<(), StoreError> {
-        match self.names.get(number) {
+        self.with_name(number, |named| match named {
             NamedResource::File { path, at } => {
                 let path = Path::new(path);
                 self.store.with_open(path, act).map_err(|e| self.listed(path.into(), at, None, e))
@@ -126,7 +150,7 @@ impl NamedFiles {
                 act(&self.open(number)?);
                 Ok(())
             }
-        }
+        })
     }
 
     /// The error of reading a resource, with the line that lists it.
@@ -137,8 +161,7 @@ impl NamedFiles {
 
     /// An error of a resource, with the line that lists it.
     fn error(&self, number: u32, offset: Option<u64>, error: io::Error) -> StoreError {
-        let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) = self.names.get(number);
-        self.listed(self.path(number), at, offset, error)
+        self.listed(self.path(number), self.listed_at(number), offset, error)
     }
 
     fn file(&self, number: u32, path: &str, at: ListedAt) -> Result<Arc<dyn Resource>, StoreError> {
@@ -157,10 +180,10 @@ impl NamedFiles {
         if let Some(archive) = &*known {
             return Ok(archive.clone());
         }
-        let NamedResource::File { path, at } = self.names.get(number) else {
-            unreachable!("archives are files")
-        };
-        let file = self.file(number, path, at)?;
+        let file = self.with_name(number, |named| match named {
+            NamedResource::File { path, at } => self.file(number, path, at),
+            NamedResource::Member { .. } => unreachable!("archives are files"),
+        })?;
         let archive = self.directory(file).map_err(|e| self.error(number, None, e))?;
         Ok(known.insert(Arc::new(archive)).clone())
     }
@@ -201,8 +224,11 @@ impl NamedFiles {
 
     /// The line that lists a resource, as half a sentence.
     pub(crate) fn listing(&self, number: u32) -> String {
-        let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) = self.names.get(number);
-        self.line(at)
+        self.line(self.listed_at(number))
+    }
+
+    fn listed_at(&self, number: u32) -> ListedAt {
+        self.with_name(number, |(NamedResource::File { at, .. } | NamedResource::Member { at, .. })| at)
     }
 
     fn line(&self, at: ListedAt) -> String {

@@ -10,6 +10,17 @@ tesson_core::error_kinds! {
             = "engine.index-beyond-memory": ("the index takes {index} bytes and the plan up to {plan}, the limit is \
                 {limit}; at least {} are needed", index.saturating_add(*plan).saturating_add(1))
             => "Raise `memoryLimit` to the value that the message names, or read in an order that needs less.",
+        /// What is kept of a list of files, and the order of these, take the memory limit alone.
+        ListBeyondMemory {
+            list: String = "map.txt".into(),
+            n: u64 = 3_000_000,
+            index: u64 = 80_000_000,
+            plan: u64 = 24_000_000,
+            limit: u64 = 67_108_864,
+        }
+            = "engine.list-beyond-memory": ("{list} lists {n} files, which take {index} bytes, and their order up to {plan}; \
+                the limit is {limit}; more than {} are needed", index.saturating_add(*plan))
+            => "Raise `memoryLimit` beyond the value that the message names, read in an order that needs less, or read the list in parts.",
         /// A minibatch is larger than fits beside what making it takes.
         BatchBeyondMemory { bytes: u64 = 60_000_000, most: u64 = 50_331_648, limit: u64 = 80_000_000 }
             = "engine.batch-beyond-memory": "the minibatch takes {bytes} bytes, at most {most} fit into this \

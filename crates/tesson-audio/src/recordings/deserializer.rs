@@ -54,8 +54,9 @@ impl Recordings {
 
     /// An error of a listed file.
     fn file_error(&self, i: usize, fault: AudioFault) -> DataError {
+        let mut name = String::new();
         let (NamedResource::File { path, at } | NamedResource::Member { name: path, at, .. }) =
-            self.facts.named.get(i as u32);
+            self.facts.named.get(i as u32, &mut name);
         let listing = format!("line {} of {} lists it", at.line, self.options.list.display());
         let at = Location { file: Path::new(path).into(), offset: 0, line: None };
         DataError::new(fault, at).within(None, Some(self.keys.get(i))).listed(Some(listing))

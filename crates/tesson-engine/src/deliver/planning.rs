@@ -115,15 +115,6 @@ impl Planning {
     }
 }
 
-/// The last plan that needs a block.
-#[derive(Clone, Copy, Default)]
-struct Stamp {
-    /// The plan's serial number, from 1; 0 where no plan of the block's sweep needed it before the last ones.
-    plan: u64,
-    /// The block's number among those of the plan.
-    at: u32,
-}
-
 /// The planner and what it plans on: taken out of the state while a thread plans.
 pub(crate) struct PlanningContext {
     planner: Planner,
@@ -131,10 +122,9 @@ pub(crate) struct PlanningContext {
     /// The index while it grows.
     grown: Index,
     demand: Demand,
-    /// For each block.
-    stamps: Vec<Stamp>,
-    /// The number of plans so far.
-    serial: u64,
+    /// For each block its number among those of the last plan that needs it, plus 1; 0 where no plan of the block's sweep needed
+    /// it before the last ones.
+    places: Vec<u32>,
     /// Blocks that no plan of their sweep needed before the last ones.
     fresh: Vec<BlockId>,
     /// Memory for the chunks that a sweep does not come back to.
@@ -151,8 +141,7 @@ impl PlanningContext {
             corpus_index,
             grown: Index::new(),
             demand: Demand { samples: 1, workers: 1, rank: 0 },
-            stamps: Vec::new(),
-            serial: 0,
+            places: Vec::new(),
             fresh: Vec::new(),
             retired_chunks: Vec::new(),
             works: Vec::new(),
@@ -208,7 +197,6 @@ impl PlanningContext {
 
     /// Finds the blocks of a plan.
     pub(super) fn prepare(&mut self, work: &mut Work, charge_foreign: bool) {
-        self.serial += 1;
         work.demand = self.demand;
         work.clear();
         self.items(&work.plan.own, &mut work.items, &mut work.blocks);
@@ -230,8 +218,8 @@ impl PlanningContext {
         }
         self.retired_chunks = retired;
         for block in &work.retired {
-            if let Some(stamp) = self.stamps.get_mut(block.index()) {
-                *stamp = Stamp::default();
+            if let Some(place) = self.places.get_mut(block.index()) {
+                *place = 0;
             }
         }
     }
@@ -263,18 +251,19 @@ impl PlanningContext {
     fn items(&mut self, planned: &[Planned], items: &mut Vec<Item>, blocks: &mut Vec<BlockId>) {
         for &p in planned {
             let BlockRow { block, row } = self.find(p);
-            if self.stamps.len() <= block.index() {
-                self.stamps.resize(block.index() + 1, Stamp::default());
+            if self.places.len() <= block.index() {
+                self.places.resize(block.index() + 1, 0);
             }
-            let stamp = &mut self.stamps[block.index()];
-            if stamp.plan != self.serial {
-                if stamp.plan == 0 {
+            // The place is of this plan if the block is there.
+            let place = &mut self.places[block.index()];
+            if place.checked_sub(1).and_then(|at| blocks.get(at as usize)) != Some(&block) {
+                if *place == 0 {
                     self.fresh.push(block);
                 }
-                *stamp = Stamp { plan: self.serial, at: blocks.len() as u32 };
                 blocks.push(block);
+                *place = blocks.len() as u32;
             }
-            items.push(Item { held: stamp.at, row });
+            items.push(Item { held: *place - 1, row });
         }
     }
 

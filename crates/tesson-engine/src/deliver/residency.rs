@@ -9,19 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::PipelineConfig;
+use super::present_blocks::PresentBlocks;
 use super::ticket::TicketId;
 use crate::block::{BlockId, Resident};
 use crate::stats::Counters;
 
-/// A block's way through memory.
+/// The way of a block that is not absent through memory.
 enum Presence {
-    Absent,
     Queued,
     Loading,
     Resident(Resident),
 }
 
-struct Block {
+/// A block that is not absent.
+pub(super) struct Block {
     presence: Presence,
     /// The last ticket that needs it, if any ticket does.
     last_ticket: Option<TicketId>,
@@ -36,8 +37,16 @@ struct Block {
 }
 
 impl Block {
-    fn new(presence: Presence) -> Block {
-        Block { presence, last_ticket: None, bytes: 0, idle: false, unwanted: false, waiters: Vec::new() }
+    fn new(presence: Presence, waiters: Vec<Waiter>) -> Block {
+        Block { presence, last_ticket: None, bytes: 0, idle: false, unwanted: false, waiters }
+    }
+
+    fn is_queued(&self) -> bool {
+        matches!(self.presence, Presence::Queued)
+    }
+
+    fn is_resident(&self) -> bool {
+        matches!(self.presence, Presence::Resident(_))
     }
 }
 
@@ -60,7 +69,7 @@ pub(super) struct ResidencyLimits {
 
 /// All blocks of a pipeline.
 pub(super) struct Residency {
-    blocks: Vec<Block>,
+    blocks: PresentBlocks,
     /// Memory of blocks' waiters, to be used again.
     idle_waiters: Vec<Vec<Waiter>>,
     /// Blocks to be loaded, in the order in which they are needed.
@@ -83,7 +92,7 @@ impl Residency {
 
     fn with_limits(n_blocks: usize, limits: ResidencyLimits, counters: &Arc<Counters>) -> Residency {
         Residency {
-            blocks: (0..n_blocks).map(|_| Block::new(Presence::Absent)).collect(),
+            blocks: PresentBlocks::none_of(n_blocks),
             idle_waiters: Vec::new(),
             queue: VecDeque::new(),
             loading: 0,
@@ -97,17 +106,17 @@ impl Residency {
     /// A planned ticket needs a block, as number `at` of its own. Returns the block if it is in memory; otherwise the ticket waits
     /// for it.
     pub(super) fn need(&mut self, id: BlockId, waiter: Waiter) -> Option<Resident> {
-        let block = &mut self.blocks[id.index()];
+        if self.blocks.get(id).is_none() {
+            let waiters = self.idle_waiters.pop().unwrap_or_default();
+            self.blocks.insert(id, Block::new(Presence::Queued, waiters));
+            self.queue.push_back(id);
+        }
+        let block = self.blocks.get_mut(id)?;
         block.last_ticket = Some(waiter.ticket);
         block.idle = false;
         block.unwanted = false;
-        match &block.presence {
-            Presence::Resident(resident) => return Some(resident.clone()),
-            Presence::Absent => {
-                block.presence = Presence::Queued;
-                self.queue.push_back(id);
-            }
-            Presence::Queued | Presence::Loading => {}
+        if let Presence::Resident(resident) = &block.presence {
+            return Some(resident.clone());
         }
         if block.waiters.capacity() == 0 {
             block.waiters = self.idle_waiters.pop().unwrap_or_default();
@@ -118,7 +127,19 @@ impl Residency {
 
     /// A ticket does not wait for a block any more.
     pub(super) fn forget_waiter(&mut self, id: BlockId, ticket: TicketId) {
-        self.blocks[id.index()].waiters.retain(|waiter| waiter.ticket != ticket);
+        if let Some(block) = self.blocks.get_mut(id) {
+            block.waiters.retain(|waiter| waiter.ticket != ticket);
+        }
+    }
+
+    /// Makes a block absent, and keeps the memory of its waiters. Returns the bytes that it had.
+    fn remove(&mut self, id: BlockId) -> usize {
+        let Some(Block { mut waiters, bytes, .. }) = self.blocks.remove(id) else { return 0 };
+        if waiters.capacity() > 0 {
+            waiters.clear();
+            self.idle_waiters.push(waiters);
+        }
+        bytes
     }
 
     /// Gives back the memory of waiters that have been told.
@@ -140,11 +161,11 @@ impl Residency {
     /// have been made without them.
     pub(super) fn next_queued(&mut self, front: TicketId) -> Option<BlockId> {
         while let Some(&id) = self.queue.front() {
-            if matches!(self.blocks[id.index()].presence, Presence::Queued) {
+            if self.blocks.get(id).is_some_and(Block::is_queued) {
                 if self.is_needed(id, front) {
                     return Some(id);
                 }
-                self.blocks[id.index()].presence = Presence::Absent;
+                self.remove(id);
             }
             self.queue.pop_front();
         }
@@ -156,7 +177,9 @@ impl Residency {
         self.queue.pop_front();
         self.used += reserved;
         self.loading += 1;
-        self.blocks[id.index()].presence = Presence::Loading;
+        if let Some(block) = self.blocks.get_mut(id) {
+            block.presence = Presence::Loading;
+        }
     }
 
     /// A load has come to its end, and what was reserved for it is free.
@@ -177,13 +200,13 @@ impl Residency {
 
     /// A byte run is the last block from now on, and is being decoded.
     pub(super) fn push_loading(&mut self) {
-        self.blocks.push(Block::new(Presence::Loading));
+        self.blocks.push(Block::new(Presence::Loading, Vec::new()));
     }
 
     /// A block of so many bytes is in memory; returns who waits for it. It leaves again if its sweep is done with it.
     pub(super) fn settle(&mut self, id: BlockId, resident: Resident, bytes: usize) -> Vec<Waiter> {
+        let Some(block) = self.blocks.get_mut(id) else { unreachable!("it is being loaded") };
         self.used += bytes;
-        let block = &mut self.blocks[id.index()];
         block.presence = Presence::Resident(resident);
         block.bytes = bytes;
         block.idle = false;
@@ -200,25 +223,22 @@ impl Residency {
 
     /// A block could not be loaded; returns who waits for it.
     pub(super) fn fail(&mut self, id: BlockId) -> Vec<Waiter> {
-        let block = &mut self.blocks[id.index()];
-        block.presence = Presence::Absent;
-        std::mem::take(&mut block.waiters)
+        self.blocks.remove(id).map_or_else(Vec::new, |block| block.waiters)
     }
 
     /// A byte run could not be decoded: nothing was planned of it.
     pub(super) fn forget_run(&mut self, id: BlockId) {
-        self.blocks[id.index()].presence = Presence::Absent;
+        self.remove(id);
     }
 
     /// The sweep does not come back to a block after this ticket. `is_waiting` tells whether another ticket still waits for its
     /// blocks.
     pub(super) fn retire(&mut self, id: BlockId, ticket: TicketId, is_waiting: impl Fn(TicketId) -> bool) {
-        let block = &mut self.blocks[id.index()];
+        let Some(block) = self.blocks.get_mut(id) else { return };
         if block.last_ticket.is_some_and(|last| last > ticket) {
             return;
         }
         match block.presence {
-            Presence::Absent => {}
             Presence::Loading => block.unwanted = true,
             Presence::Resident(_) => self.leave(id),
             Presence::Queued => {
@@ -226,7 +246,7 @@ impl Residency {
                 // needed of it have been fetched by themselves.
                 block.unwanted = block.waiters.iter().any(|waiter| is_waiting(waiter.ticket));
                 if !block.unwanted {
-                    block.presence = Presence::Absent;
+                    self.remove(id);
                 }
             }
         }
@@ -234,7 +254,8 @@ impl Residency {
 
     /// Whether a ticket from the one in front on needs a block.
     fn is_needed(&self, id: BlockId, front: TicketId) -> bool {
-        self.blocks[id.index()].last_ticket.is_some_and(|last| last >= front)
+        let last_ticket = self.blocks.get(id).and_then(|block| block.last_ticket);
+        last_ticket.is_some_and(|last| last >= front)
     }
 
     /// A block is not needed for now: it stays while there is room, or goes at once.
@@ -242,19 +263,14 @@ impl Residency {
         if !self.limits.retain {
             return self.evict(id);
         }
-        let block = &mut self.blocks[id.index()];
-        if !block.idle {
+        if let Some(block) = self.blocks.get_mut(id).filter(|block| !block.idle) {
             block.idle = true;
             self.idle.push_back(id);
         }
     }
 
     fn evict(&mut self, id: BlockId) {
-        let block = &mut self.blocks[id.index()];
-        self.used -= block.bytes;
-        block.bytes = 0;
-        block.idle = false;
-        block.presence = Presence::Absent;
+        self.used -= self.remove(id);
         self.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -277,7 +293,7 @@ impl Residency {
     pub(super) fn make_room(&mut self, bytes: usize) -> bool {
         while !self.has_room(bytes) {
             let Some(id) = self.idle.pop_front() else { return false };
-            if self.blocks[id.index()].idle {
+            if self.blocks.get(id).is_some_and(|block| block.idle) {
                 self.evict(id);
             }
         }
@@ -289,12 +305,11 @@ impl Residency {
         if self.make_room(bytes) {
             return;
         }
-        for id in (0..self.blocks.len() as u32).map(BlockId) {
+        for id in self.blocks.ids() {
             if self.has_room(bytes) {
                 break;
             }
-            let is_there = matches!(self.blocks[id.index()].presence, Presence::Resident(_));
-            if is_there && !self.is_needed(id, front) {
+            if self.blocks.get(id).is_some_and(Block::is_resident) && !self.is_needed(id, front) {
                 self.evict(id);
             }
         }
@@ -302,14 +317,13 @@ impl Residency {
 
     /// No ticket needs any block. Blocks stay.
     pub(super) fn discard_tickets(&mut self) {
-        for id in self.queue.drain(..) {
+        for id in std::mem::take(&mut self.queue) {
             // A block is in the queue twice if it was not needed for a while; it may have been loaded already.
-            let presence = &mut self.blocks[id.index()].presence;
-            if matches!(presence, Presence::Queued) {
-                *presence = Presence::Absent;
+            if self.blocks.get(id).is_some_and(Block::is_queued) {
+                self.remove(id);
             }
         }
-        for block in &mut self.blocks {
+        for block in self.blocks.iter_mut() {
             block.last_ticket = None;
             block.waiters.clear();
         }

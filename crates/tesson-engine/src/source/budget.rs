@@ -14,6 +14,10 @@ use crate::samples::dense_bytes;
 /// Memory for everything together where nothing else is asked for: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
+/// What is kept of a chunk whatever is in memory of it: the places of its block among those that are present, and among those of a
+/// minibatch.
+const CHUNK_BYTES: u64 = 8;
+
 /// A chunk is small if it has at most this part of the limit.
 const SMALL_CHUNK: u64 = 32;
 
@@ -77,7 +81,8 @@ impl Source {
 
     /// Divides the memory that index and plan leave.
     pub(super) fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
-        let index = (indexed.index.bytes() + indexed.corpus.facts().memory + self.resources.memory()) as u64;
+        let held = indexed.index.bytes() + indexed.corpus.facts().memory + self.resources.memory();
+        let index = held as u64 + CHUNK_BYTES * indexed.index.n_chunks() as u64;
         let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
         // Equal steps are counted in an order of their own.
         let orders = 1 + u64::from(self.plan.equal_steps.is_some());
@@ -85,7 +90,14 @@ impl Source {
             orders.saturating_mul(self.plan.order.working_bytes(&indexed.index).saturating_add(buckets));
         let rest = self.runtime.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
-            let refusal = EngineRefusal::IndexBeyondMemory { index, plan, limit: self.runtime.memory_limit };
+            let limit = self.runtime.memory_limit;
+            let refusal = match self.resources.listed() {
+                Some((list, n)) => {
+                    let list = list.display().to_string();
+                    EngineRefusal::ListBeyondMemory { list, n, index, plan, limit }
+                }
+                None => EngineRefusal::IndexBeyondMemory { index, plan, limit },
+            };
             return Err(ConfigError::refused("memoryLimit", &refusal).into());
         }
         Ok(Budget::of(rest, self.runtime.threads))

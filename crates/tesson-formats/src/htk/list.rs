@@ -157,7 +157,8 @@ impl Utterances {
     ) -> DataError {
         let (list, line) = self.listed(i);
         let listing = format!("line {line} of {} lists it", facts.resources[list].display());
-        let path = match facts.named.get(self.files[i]) {
+        let mut name = String::new();
+        let path = match facts.named.get(self.files[i], &mut name) {
             NamedResource::File { path, .. } | NamedResource::Member { name: path, .. } => path,
         };
         let at = Location { file: Path::new(path).into(), offset, line: None };
@@ -378,8 +379,8 @@ impl ListReader<'_> {
         }
         let named = &self.facts.named;
         let numbers = self.files.entry(xxh3_64(path.as_bytes())).or_default();
-        let is_same =
-            |number: &&u32| matches!(named.get(**number), NamedResource::File { path: p, .. } if p == path);
+        let mut name = String::new();
+        let is_same = |number: &&u32| matches!(named.get(**number, &mut name), NamedResource::File { path: p, .. } if p == path);
         let number = match numbers.iter().find(is_same) {
             Some(&number) => number,
             None => {

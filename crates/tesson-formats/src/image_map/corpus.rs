@@ -9,23 +9,12 @@ use tesson_core::{
 };
 
 use super::fault::ImageMapFault;
+use super::pictures::Pictures;
 use crate::pictures::{PictureColumns, PictureOptions, PictureStream};
-
-/// A line of the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Picture {
-    /// The file or the member of an archive.
-    pub(super) resource: ResourceId,
-    /// The class; 0 where no labels are wanted.
-    pub(super) label: u32,
-    /// Whether its path is that of a member of an archive; a file may have such a name, too.
-    pub(super) embedded: bool,
-}
 
 /// The pictures of a map. Chunk `i` is view `i % copies` of picture `i / copies`.
 pub(super) struct MapCorpus {
-    pictures: Arc<Vec<Picture>>,
-    keys: Keys,
+    pictures: Arc<Pictures>,
     /// Sequences that each picture is.
     copies: u32,
     streams: Vec<PictureStream>,
@@ -33,20 +22,14 @@ pub(super) struct MapCorpus {
 }
 
 impl MapCorpus {
-    pub(super) fn new(
-        pictures: Arc<Vec<Picture>>,
-        keys: Keys,
-        copies: u32,
-        options: &PictureOptions,
-    ) -> MapCorpus {
-        let memory = pictures.capacity() * size_of::<Picture>() + keys.bytes();
-        let facts = CorpusFacts::new(memory).with_access(ChunkAccess::WholeOnly);
-        MapCorpus { pictures, keys, copies, streams: options.streams.clone(), facts }
+    pub(super) fn new(pictures: Arc<Pictures>, copies: u32, options: &PictureOptions) -> MapCorpus {
+        let facts = CorpusFacts::new(pictures.bytes()).with_access(ChunkAccess::WholeOnly);
+        MapCorpus { pictures, copies, streams: options.streams.clone(), facts }
     }
 
-    fn picture(&self, chunk: u32) -> (usize, Picture) {
-        let number = (chunk / self.copies) as usize;
-        (number, self.pictures[number])
+    /// The picture that a chunk is a view of.
+    fn picture(&self, chunk: u32) -> u32 {
+        chunk / self.copies
     }
 }
 
@@ -67,9 +50,10 @@ impl Corpus for MapCorpus {
             *out = Chunk::empty();
             return Ok(());
         }
-        let (number, Picture { resource, label, embedded }) = self.picture(chunk);
+        let picture = self.picture(chunk);
+        let resource = self.pictures.resource(picture);
         // A resource that cannot be opened says so when it is read.
-        let embedded = embedded && fetch.is_embedded(resource).unwrap_or(true);
+        let embedded = self.pictures.has_archives() && fetch.is_embedded(resource).unwrap_or(true);
         let mut columns = PictureColumns::recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
         let read = columns.pictures.push_with(origin, |bytes| fetch.read_whole(resource, bytes));
@@ -92,8 +76,8 @@ impl Corpus for MapCorpus {
                 vec![Fault { sequence: 0, kind, stream: None, resource, offset: 0, line: None, fatal: false }]
             }
         };
-        columns.labels.push(label);
-        *out = columns.into_chunk(&self.streams, self.keys.single(number));
+        columns.labels.push(self.pictures.label(picture));
+        *out = columns.into_chunk(&self.streams, self.pictures.key(picture));
         out.copies = if self.copies == 1 { Vec::new() } else { vec![chunk % self.copies] };
         out.left_out = if faults.is_empty() { Vec::new() } else { vec![0] };
         out.faults = faults;
@@ -101,8 +85,7 @@ impl Corpus for MapCorpus {
     }
 
     fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
-        let (number, _) = self.picture(chunk);
-        Ok(Some(self.keys.single(number)))
+        Ok(Some(self.pictures.key(self.picture(chunk))))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
@@ -110,7 +93,7 @@ impl Corpus for MapCorpus {
     }
 
     fn span(&self, chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
-        (self.picture(chunk).1.resource, 0..0)
+        (self.pictures.resource(self.picture(chunk)), 0..0)
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

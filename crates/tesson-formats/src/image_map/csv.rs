@@ -6,21 +6,156 @@ use std::borrow::Cow;
 use super::fault::ImageMapFault;
 use super::line::{Line, LineStart, OnLine, TextRules};
 use super::options::Columns;
+use super::text::TextLine;
 use crate::pictures::lossy;
 
 type Fields<'a> = Vec<Cow<'a, [u8]>>;
 
-/// The lines of a map, which begins at byte `start` of its file.
-pub(super) fn each(text: &[u8], start: usize, rules: TextRules, columns: &Columns, on: &mut OnLine<'_>) {
-    let mut records = Records { rest: text, offset: start, line: 1, rules };
-    let Some((at, header)) = records.next() else { return };
-    let header = match header.and_then(|names| Header::new(&names, rules.with_labels, columns)) {
-        Ok(header) => header,
-        Err(fault) => return on(LineStart { offset: at.offset, line: at.line, number: 0 }, Err(fault)),
-    };
-    for (number, (at, fields)) in (0..).zip(records) {
-        let line = fields.and_then(|fields| header.line(fields));
-        on(LineStart { offset: at.offset, line: at.line, number }, line);
+/// A CSV map, line by line: a record is one line or, where quotes are open at its end, several.
+pub(super) struct Records<'a> {
+    rules: TextRules,
+    columns: &'a Columns,
+    header: Option<Header>,
+    /// The header is wrong: it is not known what the records after it are.
+    is_over: bool,
+    /// The lines of a record that is not complete, where it begins, and its quotes.
+    open: Vec<u8>,
+    start: RecordStart,
+    quotes: Quotes,
+    /// The number of the next record after the header.
+    number: u64,
+}
+
+/// Where a record begins.
+#[derive(Clone, Copy, Default)]
+struct RecordStart {
+    offset: u64,
+    line: u32,
+}
+
+/// A record has more bytes than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLong {
+    pub(super) offset: u64,
+    pub(super) line: u32,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(rules: TextRules, columns: &'a Columns) -> Records<'a> {
+        Records {
+            rules,
+            columns,
+            header: None,
+            is_over: false,
+            open: Vec::new(),
+            start: RecordStart::default(),
+            quotes: Quotes::Before,
+            number: 0,
+        }
+    }
+
+    /// Takes the next line, and calls `on` if a record ends there. A record may have so many bytes.
+    ///
+    /// # Errors
+    /// A record that has more.
+    pub(super) fn push(
+        &mut self,
+        line: TextLine<'_>,
+        longest: u64,
+        on: &mut OnLine<'_>,
+    ) -> Result<(), TooLong> {
+        if self.is_over {
+            return Ok(());
+        }
+        if self.open.is_empty() {
+            let content = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
+            if content.trim_ascii().is_empty() || self.rules.is_comment(content) {
+                return Ok(());
+            }
+            self.start = RecordStart { offset: line.offset, line: line.number };
+            self.quotes = Quotes::Before.after(line.bytes);
+            if self.quotes != Quotes::Inside {
+                self.end(line.bytes, on);
+                return Ok(());
+            }
+        } else {
+            self.quotes = self.quotes.after(line.bytes);
+        }
+        if (self.open.len() + line.bytes.len()) as u64 > longest {
+            return Err(TooLong { offset: self.start.offset, line: self.start.line });
+        }
+        self.open.extend_from_slice(line.bytes);
+        if self.quotes != Quotes::Inside {
+            self.end_open(on);
+        }
+        Ok(())
+    }
+
+    /// The file has ended: so has a record whose quotes are open.
+    pub(super) fn finish(mut self, on: &mut OnLine<'_>) {
+        if !self.open.is_empty() {
+            self.end_open(on);
+        }
+    }
+
+    fn end_open(&mut self, on: &mut OnLine<'_>) {
+        let mut bytes = std::mem::take(&mut self.open);
+        self.end(&bytes, on);
+        bytes.clear();
+        self.open = bytes;
+    }
+
+    /// Takes a complete record.
+    fn end(&mut self, bytes: &[u8], on: &mut OnLine<'_>) {
+        let fields = record(bytes);
+        let at = LineStart { offset: self.start.offset, line: self.start.line, number: self.number };
+        match &self.header {
+            Some(header) => {
+                self.number += 1;
+                on(at, fields.and_then(|fields| header.line(fields)));
+            }
+            None => {
+                match fields.and_then(|names| Header::new(&names, self.rules.with_labels, self.columns)) {
+                    Ok(header) => self.header = Some(header),
+                    Err(fault) => {
+                        self.is_over = true;
+                        on(at, Err(fault));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where one stands in a record, as far as it depends on quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quotes {
+    /// At the beginning of a field.
+    Before,
+    /// In quotes, where a line feed is one of the field.
+    Inside,
+    /// After a quote in quotes: the last one, or the first of two that stand for one.
+    Closing,
+    /// In a field without quotes.
+    Without,
+    /// After a fault, which the rest of the line is passed over for.
+    Over,
+}
+
+impl Quotes {
+    /// The same after more bytes of the record.
+    fn after(self, bytes: &[u8]) -> Quotes {
+        if self != Quotes::Inside && !bytes.contains(&b'"') {
+            return Quotes::Without;
+        }
+        bytes.iter().fold(self, |quotes, byte| match (quotes, byte) {
+            (Quotes::Before | Quotes::Closing, b'"') => Quotes::Inside,
+            (Quotes::Inside, b'"') => Quotes::Closing,
+            (Quotes::Inside | Quotes::Over, _) => quotes,
+            (_, b',') => Quotes::Before,
+            (Quotes::Closing, _) => Quotes::Over,
+            _ => Quotes::Without,
+        })
     }
 }
 
@@ -61,61 +196,15 @@ impl Header {
     }
 }
 
-/// Where a record begins.
-#[derive(Clone, Copy)]
-struct RecordStart {
-    offset: usize,
-    line: u32,
-}
-
-/// The records of a text, without blank lines.
-struct Records<'a> {
-    rest: &'a [u8],
-    offset: usize,
-    line: u32,
-    rules: TextRules,
-}
-
-impl<'a> Iterator for Records<'a> {
-    type Item = (RecordStart, Result<Fields<'a>, ImageMapFault>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.rest.is_empty() {
-                return None;
-            }
-            let at = RecordStart { offset: self.offset, line: self.line };
-            let line_end = self.rest.iter().position(|&byte| byte == b'\n').unwrap_or(self.rest.len());
-            let line = &self.rest[..line_end];
-            if line.trim_ascii().is_empty() || self.rules.is_comment(line) {
-                self.advance(line_end + 1);
-                continue;
-            }
-            let (fields, end) = record(self.rest);
-            self.advance(end);
-            return Some((at, fields));
-        }
-    }
-}
-
-impl Records<'_> {
-    fn advance(&mut self, n: usize) {
-        let (passed, rest) = self.rest.split_at(n.min(self.rest.len()));
-        self.line += passed.iter().filter(|&&byte| byte == b'\n').count() as u32;
-        self.offset += passed.len();
-        self.rest = rest;
-    }
-}
-
-/// The first record of a text and where the next one begins: after a fault, at the next line.
-fn record(text: &[u8]) -> (Result<Fields<'_>, ImageMapFault>, usize) {
+/// The fields of a record.
+fn record(text: &[u8]) -> Result<Fields<'_>, ImageMapFault> {
     let mut fields = Vec::new();
     let mut at = 0;
     loop {
         let (field, end) = match text.get(at) {
             Some(b'"') => match quoted(&text[at + 1..]) {
                 Some((field, n)) => (field, at + 1 + n),
-                None => return (Err(ImageMapFault::OpenQuote), text.len()),
+                None => return Err(ImageMapFault::OpenQuote),
             },
             _ => {
                 let rest = &text[at.min(text.len())..];
@@ -127,14 +216,8 @@ fn record(text: &[u8]) -> (Result<Fields<'_>, ImageMapFault>, usize) {
         fields.push(field);
         at = match &text[end..] {
             [b',', ..] => end + 1,
-            [] => return (Ok(fields), end),
-            [b'\n', ..] => return (Ok(fields), end + 1),
-            [b'\r'] | [b'\r', b'\n', ..] => return (Ok(fields), (end + 2).min(text.len())),
-            [..] => {
-                let next =
-                    text[end..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |n| end + n + 1);
-                return (Err(ImageMapFault::AfterQuote), next);
-            }
+            [] | [b'\n'] | [b'\r'] | [b'\r', b'\n'] => return Ok(fields),
+            [..] => return Err(ImageMapFault::AfterQuote),
         };
     }
 }
@@ -172,8 +255,8 @@ mod tests {
     /// Each line with its number: key, path and label, or the code of its fault.
     fn lines(text: &str, columns: &Columns) -> Vec<(u32, String)> {
         let mut lines = Vec::new();
-        let rules = TextRules { with_labels: true, comments: true };
-        each(text.as_bytes(), 0, rules, columns, &mut |at, line| {
+        let mut records = Records::new(TextRules { with_labels: true, comments: true }, columns);
+        let mut on = |at: LineStart, line: Result<Line<'_>, ImageMapFault>| {
             let text = |bytes: &[u8]| lossy(bytes);
             let line = match line {
                 Ok(Line { key, path, label }) => {
@@ -183,7 +266,11 @@ mod tests {
                 Err(fault) => tesson_core::ErrorCodes::code(&fault).to_owned(),
             };
             lines.push((at.line, line));
-        });
+        };
+        for (number, bytes) in (1..).zip(text.as_bytes().split_inclusive(|&byte| byte == b'\n')) {
+            records.push(TextLine { number, offset: 0, bytes }, u64::MAX, &mut on).unwrap();
+        }
+        records.finish(&mut on);
         lines
     }
 

@@ -6,29 +6,33 @@ use std::sync::Arc;
 
 use tesson_core::{
     CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Key, Keys, ListedAt, Listing, Location, NamedResource, Parallelism, ResourceId, Shape,
+    Indexed, Key, ListedAt, Location, NamedResource, Parallelism, ResourceId, SEQUENCES_IN_MEMORY, Shape,
     StoreError, StoreErrorKind, StreamMismatch, StreamingDecoder,
 };
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::FORMAT;
-use super::corpus::{MapCorpus, Picture};
+use super::corpus::MapCorpus;
 use super::fault::ImageMapFault;
 use super::labels::{Classes, LabelKind, Labels};
 use super::line::{Line, LineStart, TextRules};
 use super::options::{MapFormat, MapOptions};
 use super::path::{PathRules, PicturePath};
-use super::{csv, folder, json_lines, line};
-use crate::pictures::{KeyColumn, OnCorruptImage, VIEWS, lossy};
-
-/// The map file among the resources.
-pub(super) const MAP: ResourceId = ResourceId(0);
+use super::pictures::{PictureColumn, Pictures};
+use super::text::{MAP, MapText, PIECE, TextLine};
+use super::{csv, folder, json_lines};
+use crate::pictures::{OnCorruptImage, VIEWS, lossy};
 
 /// The list of classes among the resources, where there is one.
 const CLASSES: ResourceId = ResourceId(1);
 
 /// The line of what is wrong with the whole map, or with a folder.
 const WHOLE: u32 = ListedAt::IN_FOLDER;
+
+/// Lines between two looks at how much memory they take.
+const LOOK: u32 = 4096;
+
+/// Bytes that a line with a fault takes, about, and one that is the first of its class or its archive.
+const FAULT_BYTES: usize = 256;
 
 /// Members that archives lack and that an error names.
 const NAMED_MEMBERS: usize = 10;
@@ -40,10 +44,11 @@ const BYTES_OF_A_PICTURE: u64 = 64 << 10;
 pub(super) struct ImageMap {
     options: MapOptions,
     facts: DeserializerFacts,
+    /// Bytes of each read of the map.
+    piece: u64,
     /// What `prepare` has found.
     is_folder: bool,
-    pictures: Arc<Vec<Picture>>,
-    keys: Keys,
+    pictures: Arc<Pictures>,
     defects: Vec<DataError>,
 }
 
@@ -55,17 +60,27 @@ impl ImageMap {
         ImageMap {
             options,
             facts,
+            piece: PIECE,
             is_folder: false,
-            pictures: Arc::default(),
-            keys: Keys::Consecutive(0),
+            pictures: Arc::new(PictureColumn::default().finish(MAP, &[], true)),
             defects: Vec::new(),
         }
     }
 
-    fn at(&self, offset: usize, line: u32) -> Location {
-        let file = self.facts.resources[0].as_path().into();
-        let line = Some(line.into()).filter(|_| line != WHOLE);
-        Location { file, offset: offset as u64, line }
+    fn at(&self, offset: u64, line: u32) -> Location {
+        at(&self.facts, offset, line)
+    }
+
+    /// The same, where the map is read in pieces of so many bytes.
+    #[cfg(test)]
+    pub(super) fn with_pieces(self, piece: u64) -> ImageMap {
+        ImageMap { piece, ..self }
+    }
+
+    /// What `prepare` has found.
+    #[cfg(test)]
+    pub(super) fn found(&self) -> (&Pictures, &[DataError]) {
+        (&self.pictures, &self.defects)
     }
 
     /// The members that archives lack, as one fault of the first line that lists one. Where such pictures may be left out, that is
@@ -78,17 +93,18 @@ impl ImageMap {
         if pictures.on_corrupt == OnCorruptImage::Skip || pictures.forgives {
             return Ok(None);
         }
+        if !self.pictures.has_archives() {
+            return Ok(None);
+        }
         let first = self.facts.resources.len() as u32;
+        let named = &self.facts.named;
         let (mut missing, mut n) = (Vec::new(), 0);
-        for resource in
-            self.pictures.iter().filter(|picture| picture.embedded).map(|picture| picture.resource)
-        {
-            let NamedResource::Member { archive, at, .. } = self.facts.named.get(resource.0 - first) else {
-                continue;
-            };
+        let mut name = String::new();
+        for number in 0..named.len() as u32 {
+            let NamedResource::Member { archive, at, .. } = named.get(number, &mut name) else { continue };
             // Where the archive itself is missing, the error is that of its file.
-            let is_of_archive = |e: &StoreError| matches!(self.facts.named.get(archive), NamedResource::File { path, .. } if *e.file == *Path::new(path));
-            match fetch.size(resource) {
+            let is_of_archive = |e: &StoreError| matches!(named.get(archive, &mut String::new()), NamedResource::File { path, .. } if *e.file == *Path::new(path));
+            match fetch.size(ResourceId(first + number)) {
                 Err(Error::Store(e)) if e.kind() == StoreErrorKind::NotFound && !is_of_archive(&e) => {
                     n += 1;
                     if missing.len() < NAMED_MEMBERS {
@@ -139,16 +155,13 @@ impl ImageMap {
         Ok(Some(names))
     }
 
-    /// Names the classes, and gives the pictures their numbers.
-    fn take_classes(&mut self, classes: Classes, pictures: &mut [Picture]) {
-        if !classes.numbers.is_empty() {
-            pictures.iter_mut().for_each(|picture| picture.label = classes.numbers[picture.label as usize]);
-        }
+    /// Gives the stream of labels its classes.
+    fn take_classes(&mut self, n: u64, names: Vec<String>) {
         let Some(labels) = self.options.pictures.labels() else { return };
         let stream = self.facts.streams.iter_mut().find(|stream| stream.name == labels.name);
         let stream = stream.expect("the stream of labels is one of them");
-        stream.shape = Shape::new([classes.n as usize]);
-        stream.classes = classes.names.into();
+        stream.shape = Shape::new([n as usize]);
+        stream.classes = names.into();
     }
 }
 
@@ -158,16 +171,13 @@ impl Deserializer for ImageMap {
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
-        let mut bytes = Vec::new();
-        fetch.read(MAP, 0..fetch.size(MAP)?, &mut bytes)?;
-        let listing = Listing::names(&bytes);
-        let path = &self.facts.resources[0];
-        let format = match listing {
-            Some(_) => MapFormat::Folder,
-            None => self.options.format.unwrap_or_else(|| MapFormat::of_extension(path)),
+        let path = self.facts.resources[0].clone();
+        let text = MapText::open(fetch, &path, self.piece)?;
+        let format = match text.is_folder {
+            true => MapFormat::Folder,
+            false => self.options.format.unwrap_or_else(|| MapFormat::of_extension(&path)),
         };
         let map = path.display().to_string();
-        self.facts.fingerprint = Some(xxh3_64_with_seed(&bytes, format as u64));
         let classes = self.classes(fetch)?;
         let kind = match format {
             MapFormat::Cntk => LabelKind::Numbers { strict: self.options.strict_labels },
@@ -186,57 +196,66 @@ impl Deserializer for ImageMap {
                 MapFormat::Folder => PathRules::in_folder(&map),
                 _ => PathRules::new(&map, self.options.root.as_deref().unwrap_or_default()),
             },
-            map,
-            pictures: Vec::new(),
-            keys: KeyColumn::default(),
+            map: map.clone(),
+            label_stream: labels.map(|labels| &labels.name),
+            pictures: PictureColumn::default(),
             labels: column,
             archives: HashMap::new(),
+            defects: Vec::new(),
         };
         let rules = TextRules { with_labels: labels.is_some(), comments: self.options.comments };
-        let mut defects = Vec::new();
-        let mut on = |at: LineStart, line: Result<Line<'_>, ImageMapFault>| {
-            let pushed = line
-                .map_err(|fault| (None, fault))
-                .and_then(|line| reader.push(&line, at).map_err(|fault| (Some(key_of(&line, at)), fault)));
-            if let Err((key, fault)) = pushed {
-                defects.push((at.offset, at.line, key, fault));
+        let columns = &self.options.columns;
+        let limit = fetch.largest().saturating_mul(SEQUENCES_IN_MEMORY);
+        let mut records = csv::Records::new(rules, columns);
+        let mut rest = folder::Rest::default();
+        let hash = text.each_line(format as u64, |line| {
+            match format {
+                MapFormat::Cntk => {
+                    if let Some((at, content)) = rules.content(line) {
+                        reader.take(at, Line::parse(content, rules.with_labels));
+                    }
+                }
+                MapFormat::JsonLines => {
+                    if let Some((at, content)) = rules.content(line) {
+                        reader.take(at, json_lines::parse(content, rules.with_labels, columns));
+                    }
+                }
+                MapFormat::Csv => records
+                    .push(line, text.longest(), &mut |at, line| reader.take(at, line))
+                    .map_err(|csv::TooLong { offset, line }| text.too_long(offset, line))?,
+                MapFormat::Folder => reader.take_name(line, &mut rest, rules.with_labels),
+            }
+            match line.number.is_multiple_of(LOOK) {
+                true => reader.check_memory(line, text.size, limit),
+                false => Ok(()),
+            }
+        })?;
+        records.finish(&mut |at, line| reader.take(at, line));
+        let MapReader { pictures, mut labels, mut defects, .. } = reader;
+        self.facts.fingerprint = Some(hash);
+        rest.classes.iter().filter(|_| rules.with_labels).for_each(|name| labels.declare(name));
+        if let Some(first) = rest.first_other {
+            let n = rest.n_others;
+            tracing::warn!(
+                "{map}: {n} files are no pictures by their extensions and are left out, first `{first}`"
+            );
+        }
+        let first = ResourceId(self.facts.resources.len() as u32);
+        let numeric_keys = self.options.pictures.numeric_keys;
+        let pictures = match labels.finish() {
+            Ok(Classes { n, names, numbers }) => {
+                self.take_classes(n, names);
+                pictures.finish(first, &numbers, numeric_keys)
+            }
+            Err(fault) => {
+                defects.push((LineStart { offset: 0, line: WHOLE, number: 0 }, None, fault));
+                pictures.finish(first, &[], numeric_keys)
             }
         };
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let start = bytes.len() - text.len();
-        match (format, listing) {
-            (MapFormat::Csv, _) => csv::each(text, start, rules, &self.options.columns, &mut on),
-            (MapFormat::JsonLines, _) => json_lines::each(text, start, rules, &self.options.columns, &mut on),
-            (_, Some(names)) => {
-                let at = LineStart { offset: 0, line: WHOLE, number: 0 };
-                let rest = folder::each(names, rules.with_labels, &mut |line| on(at, line));
-                rest.classes
-                    .iter()
-                    .filter(|_| rules.with_labels)
-                    .for_each(|name| reader.labels.declare(name));
-                if let Some(first) = rest.first_other {
-                    let (map, n) = (&reader.map, rest.n_others);
-                    tracing::warn!(
-                        "{map}: {n} files are no pictures by their extensions and are left out, first `{first}`"
-                    );
-                }
-            }
-            (_, None) => line::each(text, start, rules, &mut on),
-        }
-        let MapReader { mut pictures, keys, labels, .. } = reader;
-        self.keys = keys.finish(self.options.pictures.numeric_keys);
-        match labels.finish() {
-            Ok(classes) => self.take_classes(classes, &mut pictures),
-            Err(fault) => defects.push((0, WHOLE, None, fault)),
-        }
         self.is_folder = format == MapFormat::Folder;
         self.pictures = Arc::new(pictures);
         let labels = self.options.pictures.labels().map(|labels| &labels.name);
-        let error = |(offset, number, key, fault): (usize, u32, Option<Key>, ImageMapFault)| {
-            let stream = labels.filter(|_| fault.is_of_label()).cloned();
-            DataError::new(fault, self.at(offset, number)).within(stream, key)
-        };
-        self.defects = defects.into_iter().map(error).collect();
+        self.defects = defects.into_iter().map(|defect| error(&self.facts, labels, defect)).collect();
         Ok(())
     }
 
@@ -256,7 +275,7 @@ impl Deserializer for ImageMap {
             defects.report(missing)?;
         }
         // Where every line is wrong there are no pictures either, and the lines say why.
-        if self.pictures.is_empty() && self.defects.is_empty() {
+        if self.pictures.len() == 0 && self.defects.is_empty() {
             let empty = match self.is_folder {
                 true => DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER)),
                 false => DataError::new(DataErrorKind::EmptyFile, self.at(0, 1)),
@@ -270,7 +289,7 @@ impl Deserializer for ImageMap {
         }
         index.assume_bytes();
         index.seal();
-        let corpus = MapCorpus::new(self.pictures.clone(), self.keys.clone(), copies, &self.options.pictures);
+        let corpus = MapCorpus::new(self.pictures.clone(), copies, &self.options.pictures);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
     }
 
@@ -287,6 +306,25 @@ impl Deserializer for ImageMap {
     }
 }
 
+/// What is wrong with a line, and the key of its picture.
+type Defect = (LineStart, Option<Key>, ImageMapFault);
+
+/// A place in the map.
+fn at(facts: &DeserializerFacts, offset: u64, line: u32) -> Location {
+    let file = facts.resources[0].as_path().into();
+    Location { file, offset, line: Some(line.into()).filter(|_| line != WHOLE) }
+}
+
+/// The error of a line, where the stream of labels has this name.
+fn error(
+    facts: &DeserializerFacts,
+    labels: Option<&String>,
+    (LineStart { offset, line, .. }, key, fault): Defect,
+) -> DataError {
+    let stream = labels.filter(|_| fault.is_of_label()).cloned();
+    DataError::new(fault, at(facts, offset, line)).within(stream, key)
+}
+
 /// The key of a line's picture.
 fn key_of(line: &Line<'_>, at: LineStart) -> Key {
     line.key.as_deref().map_or(Key::Number(at.number), |key| Key::Text(lossy(key)))
@@ -297,35 +335,83 @@ struct MapReader<'a> {
     facts: &'a mut DeserializerFacts,
     /// The map's path.
     map: String,
+    /// The stream of labels.
+    label_stream: Option<&'a String>,
     rules: PathRules,
-    pictures: Vec<Picture>,
-    keys: KeyColumn,
+    pictures: PictureColumn,
     labels: Labels,
     archives: HashMap<String, ResourceId>,
+    defects: Vec<Defect>,
 }
 
 impl MapReader<'_> {
+    /// Takes a line, or what is wrong with it.
+    fn take(&mut self, at: LineStart, line: Result<Line<'_>, ImageMapFault>) {
+        let pushed = line
+            .map_err(|fault| (None, fault))
+            .and_then(|line| self.push(&line, at).map_err(|fault| (Some(key_of(&line, at)), fault)));
+        if let Err((key, fault)) = pushed {
+            self.defects.push((at, key, fault));
+        }
+    }
+
+    /// Takes a name in a folder.
+    fn take_name(&mut self, line: TextLine<'_>, rest: &mut folder::Rest, with_labels: bool) {
+        let at = LineStart { offset: 0, line: WHOLE, number: 0 };
+        let name = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
+        match std::str::from_utf8(name) {
+            Ok(name) => {
+                if let Some(line) = rest.picture(name, with_labels) {
+                    self.take(at, line);
+                }
+            }
+            Err(_) => self.take(at, Err(ImageMapFault::NotUtf8 { found: lossy(name) })),
+        }
+    }
+
     fn push(&mut self, line: &Line<'_>, at: LineStart) -> Result<(), ImageMapFault> {
         let path = std::str::from_utf8(&line.path)
             .map_err(|_| ImageMapFault::NotUtf8 { found: lossy(&line.path) })?;
         let label = line.label.as_deref().map(|text| self.labels.push(text, path, &self.map, at.line));
         let label = label.transpose()?;
-        let (resource, embedded) = self.resource(path, at.line);
-        self.keys.push(line.key.as_deref(), at.number);
-        self.pictures.push(Picture { resource, label: label.unwrap_or(0), embedded });
+        self.push_resource(path, at.line);
+        self.pictures.push(line.key.as_deref(), at.number, label.unwrap_or(0));
         Ok(())
     }
 
-    /// The resource of a path, and whether the path is that of a member of an archive.
-    fn resource(&mut self, path: &str, line: u32) -> (ResourceId, bool) {
+    /// Adds the resource of a path, and its archive where that is met for the first time.
+    fn push_resource(&mut self, path: &str, line: u32) {
         let at = ListedAt { root: MAP, line };
         match self.rules.resolve(path) {
-            PicturePath::File(path) => (self.facts.push_file(&path, at), false),
+            PicturePath::File(path) => {
+                self.facts.push_file(&path, at);
+            }
             PicturePath::Member { archive, name } => {
-                let facts = &mut *self.facts;
-                let id = *self.archives.entry(archive).or_insert_with_key(|path| facts.push_file(path, at));
-                (facts.push_member(id, &name, at), true)
+                let MapReader { facts, pictures, archives, .. } = self;
+                let id = *archives.entry(archive).or_insert_with_key(|path| {
+                    pictures.push_archive();
+                    facts.push_file(path, at)
+                });
+                facts.push_member(id, &name, at);
             }
         }
+    }
+
+    /// Refuses a map that takes more than `limit` bytes of memory, as far as it has been read: up to the end of a line. Where lines
+    /// are wrong, that is what is said.
+    fn check_memory(&mut self, line: TextLine<'_>, size: u64, limit: u64) -> Result<(), Error> {
+        let apart = self.defects.len() + self.labels.n_names() + self.archives.len();
+        let bytes = (self.facts.named.bytes() + self.pictures.bytes() + apart * FAULT_BYTES) as u64;
+        if bytes <= limit {
+            return Ok(());
+        }
+        if !self.defects.is_empty() {
+            return Err(error(self.facts, self.label_stream, self.defects.swap_remove(0)).into());
+        }
+        let done = line.offset + line.bytes.len() as u64;
+        let needed = u128::from(bytes) * u128::from(size) / u128::from(done);
+        let needed = u64::try_from(needed).unwrap_or(u64::MAX);
+        let fault = ImageMapFault::ListBeyondMemory { lines: line.number.into(), bytes, limit, needed };
+        Err(DataError::new(fault, at(self.facts, line.offset, line.number)).into())
     }
 }

@@ -37,6 +37,16 @@ tesson_core::error_kinds! {
         LabelOutOfRange { path: String = "a.jpg".into(), label: u64 = 10, dim: u64 = 10 }
             = "image-map.label-out-of-range": "the label of `{path}` is {label}, expected one below `labelDim`, {dim}"
             => "Raise `labelDim`, or mend the label.",
+        /// A line has more bytes than memory has room for.
+        LongLine { limit: u64 = 33_619_968 }
+            = "image-map.long-line": "the line, with those that its quotes take in, has more than {limit} bytes, which is as much as \
+                this `memoryLimit` has room for"
+            => "Check that the file is a map and that quotes in it are closed, or raise `memoryLimit`.",
+        /// A map lists more than memory has room for.
+        ListBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
+            = "image-map.list-beyond-memory": "the pictures of the first {lines} lines of the map take {bytes} bytes, and `memoryLimit` \
+                is {limit}; all of it needs about {needed}"
+            => "Set `memoryLimit` to the value that the message names and as much again for the pictures, or read the map in parts.",
         /// A line is not UTF-8.
         NotUtf8 { found: String = "caf\\xe9.jpg".into() }
             = "image-map.not-utf-8": "`{found}` is not UTF-8"

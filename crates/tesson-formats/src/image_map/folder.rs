@@ -6,43 +6,43 @@ use crate::pictures::has_picture_extension;
 
 /// What is in a listing beside its pictures.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Rest<'a> {
+pub(super) struct Rest {
     /// The classes, by name.
-    pub(super) classes: Vec<&'a str>,
+    pub(super) classes: Vec<String>,
     /// Files whose extension is none of a picture, and the first of them.
     pub(super) n_others: u64,
-    pub(super) first_other: Option<&'a str>,
+    pub(super) first_other: Option<String>,
 }
 
-/// Calls `on` with the pictures of a listing, in its order: keys and paths are their names in it, and labels the names of
-/// classes.
-pub(super) fn each<'a>(
-    names: impl Iterator<Item = &'a str>,
-    with_labels: bool,
-    on: &mut dyn FnMut(Result<Line<'_>, ImageMapFault>),
-) -> Rest<'a> {
-    let mut rest = Rest::default();
-    for name in names {
+impl Rest {
+    /// The picture that a name in a listing is; nothing of another file or of a folder, which are noted. Its key and its path are
+    /// that name, and its label is the name of the class.
+    pub(super) fn picture<'a>(
+        &mut self,
+        name: &'a str,
+        with_labels: bool,
+    ) -> Option<Result<Line<'a>, ImageMapFault>> {
         if let Some(folder) = name.strip_suffix('/') {
             if !folder.contains('/') {
-                rest.classes.push(folder);
+                self.classes.push(folder.to_owned());
             }
-        } else if has_picture_extension(name) {
-            let class = name.split_once('/').map(|(class, _)| class);
-            let bytes = |text: &'a str| text.as_bytes().into();
-            on(match (with_labels, class) {
-                (true, None) => Err(ImageMapFault::NoClass { path: name.into() }),
-                (_, class) => {
-                    let label = class.filter(|_| with_labels).map(bytes);
-                    Ok(Line { key: Some(bytes(name)), path: bytes(name), label })
-                }
-            });
-        } else {
-            rest.n_others += 1;
-            rest.first_other.get_or_insert(name);
+            return None;
         }
+        if !has_picture_extension(name) {
+            self.n_others += 1;
+            self.first_other.get_or_insert_with(|| name.to_owned());
+            return None;
+        }
+        let class = name.split_once('/').map(|(class, _)| class);
+        let bytes = |text: &'a str| text.as_bytes().into();
+        Some(match (with_labels, class) {
+            (true, None) => Err(ImageMapFault::NoClass { path: name.into() }),
+            (_, class) => {
+                let label = class.filter(|_| with_labels).map(bytes);
+                Ok(Line { key: Some(bytes(name)), path: bytes(name), label })
+            }
+        })
     }
-    rest
 }
 
 #[cfg(test)]
@@ -52,17 +52,20 @@ mod tests {
     #[test]
     fn pictures_are_told_by_their_extension_and_classes_by_their_folder() {
         let names = ["a.txt", "cat/", "cat/.png", "cat/1.JPG", "cat/in/", "cat/in/2.png", "dog/", "top.png"];
-        let mut found = Vec::new();
-        let rest = each(names.into_iter(), true, &mut |line| {
-            found
-                .push(line.map(|line| (line.path.into_owned(), line.label.unwrap_or_default().into_owned())));
-        });
+        let mut rest = Rest::default();
+        let pictures = names.into_iter().filter_map(|name| rest.picture(name, true));
+        let found: Vec<_> = pictures
+            .map(|line| {
+                line.map(|line| (line.path.into_owned(), line.label.unwrap_or_default().into_owned()))
+            })
+            .collect();
         let line = |path: &str, class: &str| Ok((path.as_bytes().to_vec(), class.as_bytes().to_vec()));
         let top = Err(ImageMapFault::NoClass { path: "top.png".into() });
         assert_eq!(found, [line("cat/1.JPG", "cat"), line("cat/in/2.png", "cat"), top]);
-        assert_eq!(rest, Rest { classes: vec!["cat", "dog"], n_others: 2, first_other: Some("a.txt") });
-        let mut n = 0;
-        each(names.into_iter(), false, &mut |line| n += usize::from(line.unwrap().label.is_none()));
+        let classes = vec!["cat".to_owned(), "dog".to_owned()];
+        assert_eq!(rest, Rest { classes, n_others: 2, first_other: Some("a.txt".to_owned()) });
+        let without = names.into_iter().filter_map(|name| Rest::default().picture(name, false));
+        let n = without.filter(|line| line.as_ref().unwrap().label.is_none()).count();
         assert_eq!(n, 3, "without labels, a picture may lie in no folder");
     }
 }

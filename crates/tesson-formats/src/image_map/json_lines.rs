@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::fault::ImageMapFault;
-use super::line::{Line, OnLine, TextRules};
+use super::line::Line;
 use super::options::Columns;
 
-/// The lines of a map, which begins at byte `start` of its file.
-pub(super) fn each(text: &[u8], start: usize, rules: TextRules, columns: &Columns, on: &mut OnLine<'_>) {
-    rules.each_line(text, start, &mut |at, line| on(at, parse(line, rules.with_labels, columns)));
-}
-
-fn parse(line: &[u8], with_labels: bool, columns: &Columns) -> Result<Line<'static>, ImageMapFault> {
+/// A line, which is neither blank nor a comment.
+pub(super) fn parse(
+    line: &[u8],
+    with_labels: bool,
+    columns: &Columns,
+) -> Result<Line<'static>, ImageMapFault> {
     let object: Map<String, Value> =
         serde_json::from_slice(line).map_err(|e| ImageMapFault::NotJson { what: without_line(&e) })?;
     let needed =

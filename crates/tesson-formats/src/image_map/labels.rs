@@ -134,6 +134,11 @@ impl Labels {
         Ok(label)
     }
 
+    /// How many names have been met.
+    pub(super) fn n_names(&self) -> usize {
+        self.names.len()
+    }
+
     /// Adds a class that may have no picture.
     pub(super) fn declare(&mut self, name: &str) {
         if self.listed.is_some() {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::fault::ImageMapFault;
+use super::text::TextLine;
 use crate::pictures::{lossy, parse_label};
 
 /// A picture as the map lists it.
@@ -20,7 +21,7 @@ pub(super) struct Line<'a> {
 /// Where a line begins, and its picture's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineStart {
-    pub(super) offset: usize,
+    pub(super) offset: u64,
     /// The line, from 1.
     pub(super) line: u32,
     /// The key of a line without one.
@@ -39,17 +40,12 @@ pub(super) struct TextRules {
 }
 
 impl TextRules {
-    /// Calls `on` with each line that is neither blank nor a comment, without its end.
-    pub(super) fn each_line<'a>(self, text: &'a [u8], start: usize, on: &mut dyn FnMut(LineStart, &'a [u8])) {
-        let mut offset = start;
-        for (number, line) in (0..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
-            let content = without_end(line);
-            let is_blank = content.iter().all(|byte| byte.is_ascii_whitespace() && *byte != b'\t');
-            if !is_blank && !self.is_comment(content) {
-                on(LineStart { offset, line: number + 1, number: number.into() }, content);
-            }
-            offset += line.len();
-        }
+    /// A line without its end, and where it is; nothing of one that is blank or a comment.
+    pub(super) fn content(self, line: TextLine<'_>) -> Option<(LineStart, &[u8])> {
+        let content = without_end(line.bytes);
+        let is_blank = content.iter().all(|byte| byte.is_ascii_whitespace() && *byte != b'\t');
+        let at = LineStart { offset: line.offset, line: line.number, number: u64::from(line.number) - 1 };
+        (!is_blank && !self.is_comment(content)).then_some((at, content))
     }
 
     pub(super) fn is_comment(self, line: &[u8]) -> bool {
@@ -62,14 +58,9 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The lines of a map in CNTK's form, which begins at byte `start` of its file.
-pub(super) fn each(text: &[u8], start: usize, rules: TextRules, on: &mut OnLine<'_>) {
-    rules.each_line(text, start, &mut |at, line| on(at, Line::parse(line, rules.with_labels)));
-}
-
 impl<'a> Line<'a> {
-    /// Splits a line, which is neither blank nor a comment.
-    fn parse(line: &'a [u8], with_labels: bool) -> Result<Line<'a>, ImageMapFault> {
+    /// Splits a line in CNTK's form, which is neither blank nor a comment.
+    pub(super) fn parse(line: &'a [u8], with_labels: bool) -> Result<Line<'a>, ImageMapFault> {
         // An empty column at the end of a line is none.
         let ends_with_tab = line.ends_with(b"\t");
         let mut columns = line[..line.len() - usize::from(ends_with_tab)].split(|&byte| byte == b'\t');

@@ -3,11 +3,13 @@
 //! | file | subject |
 //! |---|---|
 //! | `options` | the options, resolved |
+//! | `text` | the map read in pieces |
 //! | `line` | a line of any map, and the columns of CNTK's |
 //! | `csv`, `json_lines` | other maps |
 //! | `folder` | a folder in the place of a map |
 //! | `labels` | labels and their classes: numbers, or names that are numbered |
 //! | `path` | what a path names: a file, or a member of a zip archive |
+//! | `pictures` | the pictures of all lines, packed |
 //! | `deserializer` | the map read when a source is opened |
 //! | `corpus` | pictures read when minibatches need them |
 //! | `fault` | what can be wrong |
@@ -22,6 +24,11 @@ mod labels;
 mod line;
 mod options;
 mod path;
+mod pictures;
+mod text;
+
+#[cfg(test)]
+mod tests;
 
 use tesson_core::{Format, OptionSet, format_of};
 

@@ -1,4 +1,4 @@
-//! Labels and keys as lines of pictures have them.
+//! Labels and keys as lines of pictures have them, and the columns of chunks.
 
 use tesson_core::{Chunk, Data, EncodedColumn, Keys, Offsets, StreamColumn, Values};
 
@@ -89,40 +89,6 @@ impl PictureColumns {
         columns.extend(data.map(|data| StreamColumn { samples: Offsets::Every(1), data }));
         lengths.resize(n, 1);
         Chunk::new(keys, lengths, columns)
-    }
-}
-
-/// The keys of the lines so far, as they are written.
-#[derive(Default)]
-pub(crate) struct KeyColumn {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-    /// Whether one has no digit to begin with.
-    has_name: bool,
-}
-
-impl KeyColumn {
-    /// Appends the key of a line, by default its number from 0.
-    pub(crate) fn push(&mut self, key: Option<&[u8]>, line: u64) {
-        match key {
-            Some(key) => {
-                self.has_name |= parse_numeric_key(key).is_none();
-                self.bytes.extend_from_slice(key);
-            }
-            None => self.bytes.extend_from_slice(line.to_string().as_bytes()),
-        }
-        self.ends.push(self.bytes.len() as u32);
-    }
-
-    /// Numbers where all keys are and the reader wants them, else texts.
-    pub(crate) fn finish(self, numeric: bool) -> Keys {
-        let texts = Keys::Texts { bytes: self.bytes, ends: self.ends };
-        if !numeric || self.has_name {
-            return texts;
-        }
-        let Keys::Texts { ends, .. } = &texts else { unreachable!("made above") };
-        let number = |i| texts.text(i).and_then(parse_numeric_key).expect("all keys are numbers");
-        Keys::Numbers((0..ends.len()).map(number).collect()).compacted()
     }
 }
 

@@ -8,7 +8,7 @@ use tesson_core::{
     Origin, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
-use super::{KeyColumn, PictureColumns, PictureOptions, PictureStream, VIEWS};
+use super::{KeyColumn, KeyTable, PictureColumns, PictureOptions, PictureStream, VIEWS};
 use crate::near::NearBytes;
 
 /// The file among the resources.
@@ -97,7 +97,7 @@ pub(crate) struct Form {
 /// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's picture `i / copies`.
 struct EmbeddedPictures {
     pictures: Vec<Picture>,
-    keys: Keys,
+    keys: KeyTable,
     /// The first picture of each chunk, and the number of pictures.
     chunks: Vec<u32>,
     copies: u32,
@@ -113,7 +113,7 @@ impl EmbeddedPictures {
     }
 
     fn keys_of(&self, pictures: impl Iterator<Item = usize>) -> Keys {
-        Keys::gathered(std::slice::from_ref(&self.keys), pictures.map(|number| (0, number as u32)))
+        self.keys.gathered(pictures.map(|number| number as u32))
     }
 }
 

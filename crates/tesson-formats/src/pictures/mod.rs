@@ -2,9 +2,11 @@
 
 mod columns;
 pub(crate) mod embedded;
+mod keys;
 mod options;
 
-pub(crate) use columns::{KeyColumn, PictureColumns, lossy, parse_label, parse_numeric_key};
+pub(crate) use columns::{PictureColumns, lossy, parse_label, parse_numeric_key};
+pub(crate) use keys::{KeyColumn, KeyTable};
 pub(crate) use options::{
     Decoding, FILE, MAX_DIM, OnCorruptImage, PictureInput, PictureOptions, PictureStream, Pixels, decoder,
     describe_file,

@@ -13,6 +13,7 @@
 use tesson_core::Index;
 
 use super::lookahead::Lookahead;
+use super::places::Places;
 use super::shuffle::{Shuffle, place_of_chunk};
 use super::sweep::SweepOrder;
 use super::{
@@ -81,7 +82,8 @@ impl Definition for ChunkWindow {
         let (window, total) = self.window.size_of_total(index);
         // Up to two windows are held while a window moves forward, in a list that doubles its capacity when it grows.
         let sequences = (n * u128::from(window.min(total)) * 6).div_ceil(u128::from(total.max(1)));
-        4 * (sequences.min(2 * n) as u64)
+        // Two sweeps are held for a while when one ends.
+        4 * (sequences.min(2 * n) as u64) + 2 * Places::bytes_of(index)
     }
 
     fn needs_all_chunks(&self, index: &Index) -> bool {

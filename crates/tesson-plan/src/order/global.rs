@@ -62,8 +62,7 @@ impl Definition for Global {
             seed: self.seed,
             sweep: 0,
             permutation: Permutation::new(1, self.seed, 0),
-            table: IntervalTable::default(),
-            firsts: Vec::new(),
+            chunks: ChunkTable::Alike { n: 0, sequences: 1 },
             n: 0,
             lookahead: Lookahead::default(),
         })
@@ -83,27 +82,67 @@ struct GlobalOrder {
     seed: u64,
     sweep: u64,
     permutation: Permutation,
-    table: IntervalTable,
-    /// The first sequence of each chunk, with the number of sequences as the last.
-    firsts: Vec<u64>,
+    chunks: ChunkTable,
     n: u64,
     lookahead: Lookahead,
 }
 
-impl GlobalOrder {
-    /// Builds the chunk table when the corpus is seen for the first time.
-    fn list_chunks(&mut self, index: &Index) {
-        self.lookahead.clear();
-        self.n = index.n_sequences();
-        self.firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
-        self.firsts.push(self.n);
-        let firsts = &self.firsts;
-        self.table.rebuild(index.n_chunks(), self.n, |c| firsts[c]);
+/// Where chunks begin.
+enum ChunkTable {
+    /// So many that have as many sequences each.
+    Alike { n: usize, sequences: u64 },
+    /// The first sequence of each; one more at the end.
+    Any { firsts: Vec<u64>, table: IntervalTable },
+}
+
+impl ChunkTable {
+    fn new(index: &Index) -> ChunkTable {
+        let (n, n_sequences) = (index.n_chunks(), index.n_sequences());
+        if let Some(chunk) = index.common_chunk() {
+            return ChunkTable::Alike { n, sequences: chunk.n_sequences.into() };
+        }
+        let mut firsts: Vec<u64> = (0..n).map(|c| index.chunk(c).first_sequence).collect();
+        firsts.push(n_sequences);
+        let mut table = IntervalTable::default();
+        table.rebuild(n, n_sequences, |c| firsts[c]);
+        ChunkTable::Any { firsts, table }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            ChunkTable::Alike { n, .. } => *n,
+            ChunkTable::Any { firsts, .. } => firsts.len() - 1,
+        }
+    }
+
+    /// The chunk that holds a sequence, and where in it.
+    #[inline]
+    fn find(&self, number: u64) -> Planned {
+        match self {
+            ChunkTable::Alike { sequences: 1, .. } => Planned { chunk: number as u32, sequence: 0 },
+            ChunkTable::Alike { sequences, .. } => {
+                Planned { chunk: (number / sequences) as u32, sequence: (number % sequences) as u32 }
+            }
+            ChunkTable::Any { firsts, table } => {
+                let chunk = table.find(number, |c| firsts[c]);
+                Planned { chunk: chunk as u32, sequence: (number - firsts[chunk]) as u32 }
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            ChunkTable::Alike { .. } => 0,
+            ChunkTable::Any { firsts, table } => firsts.capacity() * size_of::<u64>() + table.bytes(),
+        }
     }
 }
 
 /// The length of all sequences, if every chunk stores the same constant length.
 pub(crate) fn only_length(index: &Index) -> Option<u64> {
+    if index.common_chunk().is_some() {
+        return Some(index.lengths(0).get(0).into());
+    }
     let mut lengths = (0..index.n_chunks()).map(|c| match index.lengths(c) {
         CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
         _ => None,
@@ -114,8 +153,11 @@ pub(crate) fn only_length(index: &Index) -> Option<u64> {
 
 impl SweepOrder for GlobalOrder {
     fn enter(&mut self, index: &Index, sweep: u64) {
-        if self.n != index.n_sequences() || self.firsts.len() != index.n_chunks() + 1 {
-            self.list_chunks(index);
+        if self.n != index.n_sequences() || self.chunks.len() != index.n_chunks() {
+            // The corpus is seen for the first time.
+            self.lookahead.clear();
+            self.n = index.n_sequences();
+            self.chunks = ChunkTable::new(index);
         } else if sweep == self.sweep {
             return;
         }
@@ -127,12 +169,10 @@ impl SweepOrder for GlobalOrder {
         if self.lookahead.holds(self.sweep, from) {
             return;
         }
-        let GlobalOrder { permutation, table, firsts, lookahead, sweep, n, .. } = self;
+        let GlobalOrder { permutation, chunks, lookahead, sweep, n, .. } = self;
         let find = |sequence| {
-            let number = permutation.get(sequence);
-            let chunk = table.find(number, |c| firsts[c]);
-            let planned = Planned { chunk: chunk as u32, sequence: (number - firsts[chunk]) as u32 };
-            (planned, chunk as u64)
+            let planned = chunks.find(permutation.get(sequence));
+            (planned, planned.chunk.into())
         };
         lookahead.fill(index, *sweep, from..*n, find);
     }
@@ -154,6 +194,6 @@ impl SweepOrder for GlobalOrder {
 
 impl OrderMemory for GlobalOrder {
     fn bytes(&self) -> usize {
-        self.firsts.capacity() * size_of::<u64>() + self.table.bytes() + self.permutation.bytes()
+        self.chunks.bytes() + self.permutation.bytes()
     }
 }

@@ -16,6 +16,7 @@ mod interval_table;
 mod local;
 mod local_plain;
 mod lookahead;
+mod places;
 mod shuffle;
 mod sweep;
 mod sweep_preview;

@@ -17,22 +17,28 @@
 use tesson_core::Index;
 
 use super::Window;
-use super::interval_table::IntervalTable;
+use super::places::{Place, Places};
 use super::sweep_preview::SweepPreview;
-use super::window;
 use crate::Planned;
 use crate::rng::{Mt19937_64, Remainder};
 
 /// The chunks by place in a sweep; `seed` is the base seed + the number of the sweep (spec/engine.md §5.1).
 pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
-    let mut chunks: Vec<u32> = (0..n as u32).collect();
+    let mut chunks = Vec::new();
+    place_chunks(n, seed, &mut chunks);
+    chunks
+}
+
+/// The same, in the memory of another list.
+pub(super) fn place_chunks(n: usize, seed: u64, chunks: &mut Vec<u32>) {
+    chunks.clear();
+    chunks.extend(0..n as u32);
     let mut generator = Mt19937_64::new(seed);
     let remainder = Remainder::by((n as u64).max(1));
     for i in 0..n {
         // Every item swaps with any other. That is not uniform, but it is CNTK's shuffle.
         chunks.swap(i, remainder.of(generator.draw()) as usize);
     }
-    chunks
 }
 
 /// The place of a chunk in a sweep.
@@ -41,27 +47,12 @@ pub(super) fn place_of_chunk(index: &Index, chunk: u32, seed: u64, sweep: u64) -
     places.iter().position(|&other| other == chunk).map_or(u64::MAX, |place| place as u64)
 }
 
-/// A chunk at its place in the sweep. All fields but `chunk` are positions of sequences.
-#[derive(Copy, Clone, Default)]
-struct Place {
-    chunk: u32,
-    first: u32,
-    /// The window of the place.
-    begin: u32,
-    end: u32,
-    /// The slots with windows that hold this place: those that its sequences can reach.
-    reach_begin: u32,
-    reach_end: u32,
-}
-
 /// The order of one sweep, worked out no further than needed.
 ///
-/// Holds 4 bytes a sequence of two windows or so and about 32 a chunk.
+/// Holds 4 bytes a sequence of two windows or so and [what the places take](Places::bytes_of).
 pub(super) struct Shuffle {
     pub(super) sweep: u64,
-    /// All places, and one more for the end of the sweep.
-    places: Vec<Place>,
-    table: IntervalTable,
+    places: Places,
     generator: Mt19937_64,
     /// The sequence at positions `base`, `base + 1`, …, by its position before the shuffle.
     list: Vec<u32>,
@@ -69,8 +60,6 @@ pub(super) struct Shuffle {
     /// The position that the pass has reached, and its place.
     next: u32,
     place: usize,
-    /// True if every window holds the whole sweep; then no draw is rejected.
-    whole: bool,
     /// Serves the first minibatches of a run instead of the list.
     preview: Option<SweepPreview>,
     /// The number of places with chunks that have been reported as done.
@@ -82,14 +71,12 @@ impl Shuffle {
     pub(super) fn new(index: &Index, window: Window, seed: u64, sweep: u64) -> Shuffle {
         let mut shuffle = Shuffle {
             sweep,
-            places: Vec::new(),
-            table: IntervalTable::default(),
+            places: Places::default(),
             generator: Mt19937_64::new(seed),
             list: Vec::new(),
             base: 0,
             next: 0,
             place: 0,
-            whole: false,
             preview: None,
             retired: 0,
         };
@@ -99,9 +86,8 @@ impl Shuffle {
 
     /// Works out only the few sequences from `from` on if the whole sweep would take long.
     pub(super) fn preview(&mut self, from: u64) {
-        if self.whole {
-            let all = self.places[self.places.len() - 1].first;
-            self.preview = SweepPreview::of(&self.generator, all, from as u32);
+        if self.places.is_whole() {
+            self.preview = SweepPreview::of(&self.generator, self.places.end(), from as u32);
         }
     }
 
@@ -109,47 +95,18 @@ impl Shuffle {
     pub(super) fn restart(&mut self, index: &Index, window: Window, seed: u64, sweep: u64) {
         let seed = seed.wrapping_add(sweep);
         self.sweep = sweep;
-        self.lay_out(index, seed);
-        self.open_windows(index, window);
+        self.places.lay_out(index, window, seed);
         self.generator = Mt19937_64::new(seed);
         self.list.clear();
         (self.base, self.next, self.place, self.retired) = (0, 0, 0, 0);
         self.preview = None;
     }
 
-    /// Lays the chunks end to end in the order of the sweep.
-    fn lay_out(&mut self, index: &Index, seed: u64) {
-        let mut first = 0;
-        self.places.clear();
-        for chunk in chunk_places(index.n_chunks(), seed) {
-            self.places.push(Place { chunk, first, ..Place::default() });
-            first += index.chunk(chunk as usize).n_sequences;
-        }
-        self.places.push(Place { first, ..Place::default() });
-        let places = &self.places;
-        self.table.rebuild(places.len() - 1, first.into(), |p| places[p].first.into());
-    }
-
-    fn open_windows(&mut self, index: &Index, window: Window) {
-        let n = self.places.len() - 1;
-        match window {
-            Window::Chunks(size) => self.set_windows(window::in_chunks(n, size)),
-            Window::Samples(size) => {
-                let mut before = vec![0u64];
-                for (i, place) in self.places[..n].iter().enumerate() {
-                    before.push(before[i] + index.chunk(place.chunk as usize).n_samples);
-                }
-                self.set_windows(window::in_samples(&before, size));
-            }
-        }
-    }
-
     /// The positions at which pools begin, each of as many places as fill a window, and the end of the sweep.
     pub(super) fn pools(&self, index: &Index, window: Window) -> Vec<u64> {
         let mut begins = Vec::new();
         let mut taken: u64 = 0;
-        let (end, places) = self.places.split_last().expect("there is a place where the sweep ends");
-        for place in places {
+        for place in (0..self.places.len()).map(|p| self.places.at(p)) {
             let size = window.size_of_chunk(index, place.chunk);
             if begins.is_empty() || taken + size > window.size() {
                 begins.push(place.first.into());
@@ -157,29 +114,8 @@ impl Shuffle {
             }
             taken += size;
         }
-        begins.push(end.first.into());
+        begins.push(self.places.end().into());
         begins
-    }
-
-    /// Records the windows of all places, and from them which slots each place can reach. Both ends of a window only
-    /// move forward, so the places with windows that hold a given place are consecutive, too.
-    fn set_windows(&mut self, windows: impl Iterator<Item = (usize, usize)>) {
-        let (mut entered, mut left) = (0, 0);
-        let mut whole = true;
-        let n = self.places.len() - 1;
-        for (slot, (begin, end)) in windows.enumerate() {
-            let first = self.places[slot].first;
-            self.places[left..begin].iter_mut().for_each(|place| place.reach_end = first);
-            self.places[entered..end].iter_mut().for_each(|place| place.reach_begin = first);
-            (left, entered) = (begin, end);
-            let (begin_first, end_first) = (self.places[begin].first, self.places[end].first);
-            self.places[slot].begin = begin_first;
-            self.places[slot].end = end_first;
-            whole &= begin == 0 && end == n;
-        }
-        let all = self.places[n].first;
-        self.places[left..].iter_mut().for_each(|place| place.reach_end = all);
-        self.whole = whole;
     }
 
     /// Works the sweep out as far as sequence `from` needs, and returns the end of the sequences that are final then.
@@ -190,13 +126,14 @@ impl Shuffle {
             return end;
         }
         self.preview = None;
-        let all = self.places[self.places.len() - 1].first;
-        let slot = self.find(from as u32);
+        let all = self.places.end();
+        let slot = self.places.find(from as u32);
         if self.next < all {
-            self.forget(self.places[slot].begin.min(keep.min(from) as u32));
-            self.run(self.places[slot].reach_end);
+            let Place { begin, reach_end, .. } = self.places.at(slot);
+            self.forget(begin.min(keep.min(from) as u32));
+            self.run(reach_end);
         }
-        if self.next == all { all.into() } else { self.places[slot + 1].first.into() }
+        if self.next == all { all.into() } else { self.places.at(slot + 1).first.into() }
     }
 
     /// True if sequence `from` has not been forgotten.
@@ -206,7 +143,7 @@ impl Shuffle {
 
     /// Drops the sequences before a position if there are enough to be worth moving the rest.
     fn forget(&mut self, before: u32) {
-        let before = before.min(self.places[self.place].begin).saturating_sub(self.base) as usize;
+        let before = before.min(self.places.at(self.place).begin).saturating_sub(self.base) as usize;
         if before > 1024 && before * 2 > self.list.len() {
             self.list.drain(..before);
             self.base += before as u32;
@@ -216,13 +153,13 @@ impl Shuffle {
     /// Runs the pass up to a position at which a place begins.
     fn run(&mut self, goal: u32) {
         while self.next < goal {
-            let place = self.places[self.place];
-            let to = self.places[self.place + 1].first;
+            let place = self.places.at(self.place);
+            let to = self.places.at(self.place + 1).first;
             let filled = self.base + self.list.len() as u32;
             if filled < place.end {
                 self.list.extend(filled..place.end);
             }
-            if self.whole {
+            if self.places.is_whole() {
                 self.swap_freely(to);
             } else {
                 self.swap_within_windows(place, to);
@@ -253,7 +190,7 @@ impl Shuffle {
         let remainder = Remainder::by(u64::from(slot.end - slot.begin).max(1));
         for t in self.next..to {
             let sequence = self.list[(t - self.base) as usize];
-            let home = self.places[self.find(sequence)];
+            let home = self.places.at(self.places.find(sequence));
             let partner = loop {
                 let j = slot.begin + remainder.of(self.generator.draw()) as u32;
                 let other = self.list[(j - self.base) as usize];
@@ -268,12 +205,6 @@ impl Shuffle {
         }
     }
 
-    /// The place of a position.
-    #[inline]
-    fn find(&self, position: u32) -> usize {
-        self.table.find(position.into(), |p| self.places[p].first.into())
-    }
-
     /// The sequence with number `sequence` of the sweep, which has been prepared, and its home.
     #[inline]
     pub(super) fn get(&self, sequence: u64) -> (Planned, u64) {
@@ -281,17 +212,19 @@ impl Shuffle {
             Some(preview) => preview.at(sequence),
             None => self.list[(sequence - u64::from(self.base)) as usize],
         };
-        let home = self.find(position);
-        let place = self.places[home];
+        let home = self.places.find(position);
+        let place = self.places.at(home);
         (Planned { chunk: place.chunk, sequence: position - place.first }, home as u64)
     }
 
     /// Reports the chunks with no sequence at `sequence` or later, each once.
     pub(super) fn retire(&mut self, sequence: u64, into: &mut Vec<u32>) {
-        while self.retired + 1 < self.places.len()
-            && u64::from(self.places[self.retired].reach_end) <= sequence
-        {
-            into.push(self.places[self.retired].chunk);
+        while self.retired < self.places.len() {
+            let Place { chunk, reach_end, .. } = self.places.at(self.retired);
+            if u64::from(reach_end) > sequence {
+                break;
+            }
+            into.push(chunk);
             self.retired += 1;
         }
     }
@@ -299,9 +232,8 @@ impl Shuffle {
     /// Bytes of memory held.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Shuffle>()
-            + self.places.capacity() * size_of::<Place>()
+            + self.places.bytes()
             + self.list.capacity() * size_of::<u32>()
-            + self.table.bytes()
             + self.preview.as_ref().map_or(0, SweepPreview::bytes)
     }
 }

@@ -98,8 +98,72 @@ pub(super) fn in_samples(before: &[u64], size: u64) -> impl Iterator<Item = (usi
     })
 }
 
+/// The windows of the places of chunks that are alike. Places need no table then: both ends of a window, and of the slots whose
+/// windows hold a place, follow from its number.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct AlikeWindows {
+    n: u64,
+    kind: AlikeKind,
+}
+
+#[derive(Copy, Clone, Debug)]
+enum AlikeKind {
+    /// Of `size` chunks, pushed back at both ends; all of them at most.
+    Pushed { half: u64, size: u64 },
+    /// As far as they go: so many chunks before a place, and up to so many places on.
+    Cut { before: u64, after: u64 },
+}
+
+impl AlikeWindows {
+    /// The windows of `n` places of chunks with so many samples each, of which there is one.
+    pub(super) fn new(n: usize, window: Window, samples: u64) -> AlikeWindows {
+        let n = n as u64;
+        let kind = match window {
+            Window::Chunks(size) => AlikeKind::Pushed { half: size / 2, size: size.min(n) },
+            Window::Samples(size) => {
+                let half = size / 2;
+                AlikeKind::Cut { before: half / samples, after: (half.saturating_sub(1) / samples).max(1) }
+            }
+        };
+        AlikeWindows { n, kind }
+    }
+
+    /// The window `[begin, end)` of a place.
+    pub(super) fn window(self, place: usize) -> (usize, usize) {
+        let place = place as u64;
+        let (begin, end) = match self.kind {
+            AlikeKind::Pushed { half, size } => {
+                let begin = place.saturating_sub(half).min(self.n - size);
+                (begin, begin + size)
+            }
+            AlikeKind::Cut { before, after } => {
+                (place.saturating_sub(before), place.saturating_add(after).min(self.n))
+            }
+        };
+        (begin as usize, end as usize)
+    }
+
+    /// The slots `[begin, end)` whose windows hold a place.
+    pub(super) fn reach(self, place: usize) -> (usize, usize) {
+        let place = place as u64;
+        let (begin, end) = match self.kind {
+            AlikeKind::Pushed { half, size } => {
+                let begin = if place < size { 0 } else { place - size + 1 + half };
+                let end = if place >= self.n - size { self.n } else { place + 1 + half };
+                (begin, end)
+            }
+            AlikeKind::Cut { before, after } => {
+                ((place + 1).saturating_sub(after), place.saturating_add(before).saturating_add(1))
+            }
+        };
+        (begin as usize, end.min(self.n) as usize)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check_chunks(n: usize, size: u64, expected: &[(usize, usize)]) {
@@ -127,5 +191,26 @@ mod tests {
         check_samples(&[6, 6, 3, 9], 14, &[(0, 1), (0, 2), (1, 3), (2, 4)]);
         check_samples(&[6, 6, 9, 3], 14, &[(0, 1), (0, 2), (1, 3), (3, 4)]);
         check_samples(&[6, 6, 9, 3], 0, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
+    }
+
+    proptest! {
+        #[test]
+        fn windows_of_chunks_that_are_alike_are_those_of_any(n in 1usize..40, size in 1u64..90, samples in 1u64..9, in_samples: bool) {
+            let window = if in_samples { Window::Samples(size) } else { Window::Chunks(size) };
+            let before: Vec<u64> = (0..=n as u64).map(|place| place * samples).collect();
+            let expected: Vec<_> = match window {
+                Window::Chunks(size) => in_chunks(n, size).collect(),
+                Window::Samples(size) => super::in_samples(&before, size).collect(),
+            };
+            let alike = AlikeWindows::new(n, window, samples);
+            let found: Vec<_> = (0..n).map(|place| alike.window(place)).collect();
+            prop_assert_eq!(&found, &expected);
+            for place in 0..n {
+                let holds = |slot: &usize| (expected[*slot].0..expected[*slot].1).contains(&place);
+                let slots: Vec<usize> = (0..n).filter(holds).collect();
+                let reach = slots.first().map(|&first| (first, slots[slots.len() - 1] + 1));
+                prop_assert_eq!(Some(alike.reach(place)), reach);
+            }
+        }
     }
 }

@@ -249,3 +249,28 @@ fn a_picture_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
     assert_eq!(error.code(), "data.sequence-beyond-memory", "{error}");
     assert!(error.to_string().starts_with("large.pgm (byte 0): sequence 1"), "{error}");
 }
+
+#[test]
+fn a_line_without_an_end_and_quotes_without_one_are_refused_where_they_begin() {
+    let refused = |file: &str, begin: &str, rest: &str| {
+        let text = begin.to_owned() + &rest.repeat((600 << 10) / rest.len());
+        let store = store(&[], &[(file, &text)]);
+        let open = |memory: &str| {
+            let text = format!(
+                r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{file}",
+                    "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], "memoryLimit": "{memory}"}}"#
+            );
+            refusal(OpenOptions::in_store(&store).open(&from_json(&text).unwrap()))
+        };
+        (open("1 MiB"), open("1 GiB"))
+    };
+    let (error, _) = refused("map.txt", "a.jpg\t0\n", "x");
+    let words = "the line, with those that its quotes take in, has more than 327680 bytes";
+    assert!(error.starts_with(&format!("map.txt:2 (byte 8): {words}")), "{error}");
+    let (error, with_room) = refused("map.csv", "path,label\na,1\nb,\"", "2\n");
+    assert!(error.starts_with(&format!("map.csv:3 (byte 15): {words}")), "{error}");
+    assert!(
+        with_room.starts_with("map.csv:3 (byte 15): the quotes around a field do not end"),
+        "{with_room}"
+    );
+}

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use tesson_core::{
     DataError, DataErrorKind, DeserializerFacts, Error, Fetch, Key, Keys, ListedAt, ListedPaths, Location,
@@ -14,7 +15,11 @@ use super::options::FeatureOptions;
 use super::script::{self, Line};
 use crate::htk::scp::numeric_key;
 use crate::kaldi::fault::KaldiFault;
+use crate::lines::{LineFile, Reads, lines};
 use crate::pictures::lossy;
+
+/// Bytes of a script file that are read at once.
+const READ_AT_ONCE: u64 = 256 << 10;
 
 /// Rows that a range may go beyond the last one, as Kaldi lets it: times of segments are rounded.
 const ROW_TOLERANCE: u32 = 3;
@@ -86,7 +91,8 @@ impl Utterance {
         let list = |listed: ListedIn| (facts.resources[listed.list as usize].as_path(), listed);
         let key = Some(Key::Text(String::from_utf8_lossy(key).into_owned()));
         let named = self.resource.0.checked_sub(facts.resources.len() as u32);
-        let path = match named.map(|number| facts.named.get(number)) {
+        let mut name = String::new();
+        let path = match named.map(|number| facts.named.get(number, &mut name)) {
             Some(NamedResource::File { path, .. } | NamedResource::Member { name: path, .. }) => {
                 Path::new(path)
             }
@@ -183,13 +189,21 @@ pub(super) fn read_lists(
     let (mut utterances, mut defects, mut hash) = (Utterances::default(), Vec::new(), Xxh3::new());
     let mut numbers: HashMap<String, ResourceId> = HashMap::new();
     for list in 0..facts.resources.len() as u32 {
-        let (id, mut bytes) = (ResourceId(list), Vec::new());
-        fetch.read_whole(id, &mut bytes)?;
-        hash.update(&bytes);
-        hash.update(&(bytes.len() as u64).to_le_bytes());
+        let id = ResourceId(list);
+        let size = fetch.size(id)?;
         let paths = ListedPaths::new(&facts.resources[list as usize].to_string_lossy(), &options.root);
-        let mut offset = 0;
-        for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
+        let file = Arc::<Path>::from(facts.resources[list as usize].as_path());
+        let too_long = |found, offset| {
+            let kind = DataErrorKind::SequenceBeyondMemory { found, limit: fetch.largest() };
+            DataError::new(kind, Location { file: file.clone(), offset, line: None }).into()
+        };
+        let mut number = 0;
+        let reads = Reads { from: 0, end: size, bytes: READ_AT_ONCE };
+        lines(LineFile { file: id, first: 0 }, fetch, reads, too_long, |line| {
+            number += 1;
+            hash.update(line.bytes);
+            let offset = line.offset;
+            let line = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
             let parsed = script::parse(line).and_then(|line| {
                 line.as_ref().map_or(Ok(()), |line| check_key(line.key.as_bytes(), options.numeric_keys))?;
                 Ok(line)
@@ -210,8 +224,9 @@ pub(super) fn read_lists(
                     defects.push(DataError::new(fault, Location { file, offset, line: Some(number.into()) }));
                 }
             }
-            offset += line.len() as u64 + 1;
-        }
+            Ok(true)
+        })?;
+        hash.update(&size.to_le_bytes());
     }
     facts.fingerprint = Some(hash.digest());
     Ok((utterances, defects))

@@ -1,0 +1,89 @@
+//! The pictures of a map: where each lies, its class and its key, packed.
+
+use tesson_core::{CompactLengths, Keys, ResourceId};
+
+use super::labels::Label;
+use crate::pictures::{KeyColumn, KeyTable};
+
+/// The pictures of the lines so far.
+#[derive(Default)]
+pub(super) struct PictureColumn {
+    labels: Vec<Label>,
+    /// For each archive, the first picture that was listed after it.
+    archives: Vec<u32>,
+    keys: KeyColumn,
+}
+
+impl PictureColumn {
+    /// Says that an archive is added to the listed resources before the next picture.
+    pub(super) fn push_archive(&mut self) {
+        self.archives.push(self.labels.len() as u32);
+    }
+
+    /// Appends a picture, which is the next listed resource.
+    pub(super) fn push(&mut self, key: Option<&[u8]>, line: u64, label: Label) {
+        self.keys.push(key, line);
+        self.labels.push(label);
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn bytes(&self) -> usize {
+        self.keys.bytes() + (self.labels.capacity() + self.archives.capacity()) * size_of::<u32>()
+    }
+
+    /// The pictures, whose first listed resource is given; `numbers` are the classes of labels, if these have to be translated.
+    pub(super) fn finish(mut self, first: ResourceId, numbers: &[Label], numeric_keys: bool) -> Pictures {
+        if !numbers.is_empty() {
+            self.labels.iter_mut().for_each(|label| *label = numbers[*label as usize]);
+        }
+        self.archives.shrink_to_fit();
+        Pictures {
+            first,
+            labels: CompactLengths::new(&self.labels),
+            archives: self.archives,
+            keys: self.keys.finish(numeric_keys),
+        }
+    }
+}
+
+/// The pictures of a map, in its order.
+pub(super) struct Pictures {
+    /// The first listed resource.
+    first: ResourceId,
+    /// Their classes; 0 where no labels are wanted.
+    labels: CompactLengths,
+    /// For each archive, which is a resource in front of its first picture, the number of that picture.
+    archives: Vec<u32>,
+    keys: KeyTable,
+}
+
+impl Pictures {
+    pub(super) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The file or the member of an archive that a picture is.
+    pub(super) fn resource(&self, picture: u32) -> ResourceId {
+        let archives = self.archives.partition_point(|&next| next <= picture);
+        ResourceId(self.first.0 + picture + archives as u32)
+    }
+
+    /// Whether some lie in archives.
+    pub(super) fn has_archives(&self) -> bool {
+        !self.archives.is_empty()
+    }
+
+    pub(super) fn label(&self, picture: u32) -> Label {
+        self.labels.get(picture as usize)
+    }
+
+    /// A column of the key of a picture alone.
+    pub(super) fn key(&self, picture: u32) -> Keys {
+        self.keys.single(picture)
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn bytes(&self) -> usize {
+        self.labels.bytes() + self.archives.capacity() * size_of::<u32>() + self.keys.bytes()
+    }
+}
