@@ -154,3 +154,86 @@ fn snake_case(name: &str) -> String {
     }
     keyword
 }
+
+#[cfg(test)]
+mod tests {
+    use tesson_core::{ConfigError, Deserializer, Format, Options, ReaderDefaults, option_table};
+
+    use super::*;
+
+    static OPTIONS: OptionTable = option_table! {
+        "file": OptionKind::Path, required
+            => "The file.",
+        "input": OptionKind::Sections(&OptionTable(&[])), required
+            => "Streams.",
+        "rules": OptionKind::OneOf(&["strict", "lenient"]), "strict"
+            => "Which rows are faults.",
+        "ratioOfFaults": OptionKind::Real, "0.25"
+            => "The share of faults.",
+        "listFile": OptionKind::Path, optional
+            => "A list of `keys`.",
+    };
+    static FORMAT: Format = Format::new("RowsDeserializer", "Rows.", &OPTIONS, not_opened);
+
+    fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+        Err(ConfigError::new("", "not opened"))
+    }
+
+    const BEFORE: &str = r#"class Other:
+    pass
+
+
+class RowsDeserializer(Deserializer):
+    """Reads rows.
+
+    Parameters
+    ----------
+    filename : str
+        The file.
+    rules : {"cntk"}, optional
+        More than the table says. Default
+        ``"cntk"``.
+    ratio_of_faults : float, optional
+        The share of faults. Default 0.5. Not more.
+
+    Examples
+    --------
+    """
+
+    type = "RowsDeserializer"
+
+    def __init__(
+        self,
+        filename: AnyPath,
+        *,
+        rules: Literal["cntk"] | None = None,
+        ratio_of_faults: float | None = None,
+    ) -> None:
+        super().__init__({
+            "file": text_of(filename),
+            "rules": rules,
+            "ratio_of_faults": ratio_of_faults,
+        })
+"#;
+
+    #[test]
+    fn a_class_gets_the_options_words_and_defaults_of_its_table() {
+        let registry = Registry::new(&[&FORMAT]);
+        let after = python_keywords(BEFORE, &registry);
+        let expected = BEFORE
+            .replace("rules : {\"cntk\"}", "rules : {\"strict\", \"lenient\"}")
+            .replace("``\"cntk\"``", "``\"strict\"``")
+            .replace("Default 0.5. Not more.\n", "Default 0.25. Not more.\n    list_file : str or os.PathLike, optional\n        A list of ``keys``.\n")
+            .replace("Literal[\"cntk\"]", "Literal[\"strict\", \"lenient\"]")
+            .replace("    ) -> None:", "        list_file: AnyPath | None = None,\n    ) -> None:")
+            .replace("        })\n", "            \"list_file\": optional_text_of(list_file),\n        })\n");
+        assert_eq!(after, expected);
+        assert_eq!(python_keywords(&after, &registry), after);
+    }
+
+    #[test]
+    fn what_is_no_keyword_class_stays() {
+        let module = "import os\n\n\nclass A:\n    type = \"Unknown\"\n";
+        assert_eq!(python_keywords(module, &Registry::new(&[&FORMAT])), module);
+    }
+}

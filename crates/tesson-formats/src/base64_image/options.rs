@@ -1,6 +1,7 @@
 //! The options of files of pictures in Base64, and their meaning.
 
 use std::path::PathBuf;
+use std::slice;
 
 use tesson_core::identity::Identity;
 use tesson_core::{OptionKind, OptionSet, ReaderDefaults, options};
@@ -25,7 +26,7 @@ options! {
             => "Without effect: the file is indexed anew each time.";
         let version: u32 = 1 => [identity with |base64, text| text.word("base64").word(base64.version)];
         pub(super) let pictures: PictureOptions =
-            PictureOptions::new(&[file.clone()], &input, &pixels, &decoding);
+            PictureOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
         check |base64, options| base64.pictures.check_dim_is_given(options);
     }
 }

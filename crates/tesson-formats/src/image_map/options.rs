@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use tesson_core::identity::{Identity, Quoted};
 use tesson_core::{OptionKind, OptionSet, ReaderDefaults, Words, options};
@@ -118,7 +119,7 @@ options! {
         _ = VERBOSITY [describe never];
         let version: u32 = 1 => [identity after "numeric_keys" with |map, text| text.word("map").word(map.version)];
         pub(super) let pictures: PictureOptions =
-            PictureOptions::new(&[file.clone()], &input, &pixels, &decoding);
+            PictureOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options of label files, and what they mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
@@ -111,7 +111,7 @@ options! {
         /// The list of states.
         states: Option<PathBuf> = "labelMappingFile", optional
             => "Names of the classes, one on each line; without it labels are numbers in column 4."
-            [describe after "mlfFile" as |labels| labels.states.as_ref().map_or(Value::Text(String::new()), text)];
+            [describe after "mlfFile" as |labels| labels.states.as_deref().map_or(Value::Text(String::new()), text)];
         ..frames: LabelFrames;
         times: Times = "framePeriod": OptionKind::Whole, "100000"
             => "The shift of frames in units of 100 ns: what times are divided by; `auto` takes that of the features."
@@ -265,14 +265,14 @@ fn check_boundaries(labels: &LabelFrames, options: &Options<'_>) -> Result<(), C
     Err(ConfigError::new(options.path("phoneBoundaries"), what))
 }
 
-fn text(path: &PathBuf) -> Value {
+fn text(path: &Path) -> Value {
     Value::Text(path.to_string_lossy().into_owned())
 }
 
 impl LabelFiles {
     fn described(&self) -> Value {
         match self {
-            LabelFiles::Listed(files) => Value::List(files.iter().map(text).collect()),
+            LabelFiles::Listed(files) => Value::List(files.iter().map(|file| text(file)).collect()),
             LabelFiles::InFile(list) => Value::Section(Section::from_iter([("list", text(list))])),
         }
     }

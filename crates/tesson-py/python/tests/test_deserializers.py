@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 import re
 from pathlib import Path
@@ -11,23 +10,18 @@ import numpy as np
 import pytest
 
 from tesson import (
-    Base64ImageDeserializer,
     CBFDeserializer,
     ConfigError,
     CTFDeserializer,
-    Deserializer,
     HTKFeatureDeserializer,
     HTKMLFBinaryDeserializer,
     HTKMLFDeserializer,
-    ImageDeserializer,
     KaldiAlignmentDeserializer,
     KaldiFeatureDeserializer,
     StreamDef,
     StreamDefs,
     TFDSDeserializer,
-    _tesson,
 )
-from tesson.deserializers import camel_case
 
 
 def test_a_stream_has_its_cntk_spelling_in_the_dict_form() -> None:
@@ -52,45 +46,10 @@ def test_the_older_object_style_gives_the_same_configuration() -> None:
     assert old.config == CTFDeserializer("f.ctf", new).config
 
 
-CLASSES = [Base64ImageDeserializer, CBFDeserializer, CTFDeserializer, ImageDeserializer, TFDSDeserializer]
-
-
 @pytest.mark.parametrize("deserializer", [CBFDeserializer, CTFDeserializer])
 def test_several_files_are_a_list(deserializer: type[CBFDeserializer | CTFDeserializer]) -> None:
     assert deserializer([Path("d") / "a", "b-*"]).config["file"] == ["d/a", "b-*"]
     assert "['d/a', 'b-*']" in repr(deserializer([Path("d") / "a", "b-*"]))
-
-
-@pytest.mark.parametrize("deserializer", CLASSES)
-def test_every_option_of_the_table_is_a_keyword(deserializer: type[Deserializer]) -> None:
-    table = {row["name"] for row in _tesson.option_table(deserializer.type)}
-    # What is skipped is written in `input`, and the layout as a transform there.
-    keywords = set(inspect.signature(deserializer).parameters) - {"filename", "streams", "skip", "layout"}
-    assert {camel_case(name) for name in keywords} == table - {"file", "input"}
-
-
-@pytest.mark.parametrize("deserializer", CLASSES)
-def test_every_option_is_in_the_documentation(deserializer: type[Deserializer]) -> None:
-    for name in inspect.signature(deserializer).parameters:
-        assert f"\n{name} : " in (inspect.getdoc(deserializer) or ""), name
-
-
-@pytest.mark.parametrize("deserializer", CLASSES)
-def test_documented_words_and_defaults_are_those_of_the_table(deserializer: type[Deserializer]) -> None:
-    parameters = inspect.signature(deserializer).parameters
-    for row in _tesson.option_table(deserializer.type):
-        keyword = re.sub("([A-Z])", r"_\1", row["name"]).lower()
-        if keyword not in parameters:
-            continue
-        entry = re.search(rf"\n{keyword} : (.*)\n((?:    .*\n)+)", inspect.getdoc(deserializer) or "")
-        assert entry is not None, keyword
-        words = set(re.findall(r'"(\w+)"', str(parameters[keyword].annotation).replace("'", '"')))
-        assert set(re.findall(r'"(\w+)"', entry[1])) == words, keyword
-        if "Literal" in str(parameters[keyword].annotation) and words:
-            assert words <= set(row["kind"].split(" | ")), keyword
-        default = re.search(r'Default (?:``)?"?([\w.]+?)"?(?:``)?\.\s', entry[2] + " ")
-        if default is not None and row["default"]:
-            assert default[1].lower() == row["default"], keyword
 
 
 def test_options_that_are_not_given_are_not_in_the_configuration() -> None:
