@@ -1,4 +1,5 @@
-//! The shape of declarations: structs that are too wide to be understood at once, and parameters without a name.
+//! The shape of declarations: structs that are too wide to be understood at once, methods far from their type, and parameters
+//! without a name.
 
 use crate::source_text::File;
 
@@ -32,6 +33,77 @@ const WITHOUT_TUPLES: &[&str] = &[
     "tesson",
     "tesson-cli",
 ];
+
+/// The crates in which all methods of a type are in its module or in modules of that.
+const METHODS_WITH_THEIR_TYPE: &[&str] = &[
+    "tesson-memory",
+    "tesson-formats",
+    "tesson-image",
+    "tesson-audio",
+    "tesson-engine",
+    "tesson-convert",
+    "tesson",
+];
+
+/// Methods of a type outside its module: what may change the type's fields would have to be looked for everywhere.
+pub(crate) fn foreign_methods(files: &[File]) -> Vec<String> {
+    let is_bound =
+        |file: &&File| file.is_rust() && file.member().is_some_and(|m| METHODS_WITH_THEIR_TYPE.contains(&m));
+    let bound: Vec<&File> = files.iter().filter(is_bound).collect();
+    let mut types = Vec::new();
+    for &file in &bound {
+        types.extend(declared_types(file).map(|name| (file.member(), name, module(file))));
+    }
+    let mut found = Vec::new();
+    for file in bound {
+        for (number, line) in file.shipped_lines() {
+            let Some(name) = implemented_type(line) else { continue };
+            let homes = types.iter().filter(|(member, known, _)| *member == file.member() && *known == name);
+            let (mut is_known, mut is_home) = (false, false);
+            for (_, _, home) in homes {
+                is_known = true;
+                is_home |= module(file).starts_with(home);
+            }
+            if is_known && !is_home {
+                found.push(format!(
+                    "{}:{number}: methods of `{name}`, which is declared elsewhere",
+                    file.path
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// The module that a file is, as the parts of its path.
+fn module(file: &File) -> Vec<&str> {
+    let path =
+        file.path.strip_suffix(".rs").and_then(|path| path.split_once("/src/")).map_or("", |(_, path)| path);
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop_if(|last| ["mod", "lib", "main"].contains(last));
+    parts
+}
+
+/// Structs and enums that a file declares.
+fn declared_types(file: &File) -> impl Iterator<Item = &str> {
+    file.shipped_lines().into_iter().filter_map(|(_, line)| {
+        let line = line.trim_start();
+        let line =
+            line.strip_prefix("pub").map_or(line, |rest| rest.split_once(' ').map_or("", |(_, rest)| rest));
+        let rest = line.strip_prefix("struct ").or(line.strip_prefix("enum "))?;
+        rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+    })
+}
+
+/// The type whose methods begin on a line: `impl Name {`, with or without generic parameters.
+fn implemented_type(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("impl").filter(|rest| !rest.contains(" for "))?;
+    let rest = match rest.strip_prefix('<') {
+        Some(parameters) => parameters.split_once("> ")?.1,
+        None => rest.strip_prefix(' ')?,
+    };
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
 
 /// Structs with more fields than [`MOST_FIELDS`].
 pub(crate) fn wide_structs(files: &[File]) -> Vec<String> {
@@ -168,6 +240,22 @@ mod tests {
             format!("pub struct Wide<'a> {{\n{}}}\n\nstruct Narrow {{\n{}}}\n", fields(16), fields(15));
         let expected = "crates/tesson-plan/src/a.rs:1: `Wide` has 16 fields, 15 at most are expected";
         assert_eq!(wide_structs(&[file(&text)]), [expected]);
+    }
+
+    #[test]
+    fn methods_belong_to_their_type_or_below_it() {
+        let at = |path: &str, text: &str| File {
+            path: format!("crates/tesson-engine/src/{path}"),
+            text: text.into(),
+        };
+        let files = [
+            at("source.rs", "pub(crate) struct Source<'a> {\n}\n"),
+            at("source/open.rs", "impl<'a> Source<'a> {\n}\n"),
+            at("report.rs", "impl Source<'_> {\n}\nimpl Drop for Source<'_> {\n}\n"),
+        ];
+        let expected =
+            "crates/tesson-engine/src/report.rs:1: methods of `Source`, which is declared elsewhere";
+        assert_eq!(foreign_methods(&files), [expected]);
     }
 
     #[test]

@@ -26,6 +26,7 @@ const RULES: &[Rule] = &[
     ("crates depend on each other as the table of layers says", layers),
     ("crates that need no unsafe code forbid it", unsafe_code),
     ("no struct has more than 15 fields", shapes::wide_structs),
+    ("methods are in the module of their type", shapes::foreign_methods),
     ("no parameter is a tuple", shapes::tuple_parameters),
     ("links between documents lead somewhere", links::broken),
     ("references to specifications name a page and a section that exist", references::broken),

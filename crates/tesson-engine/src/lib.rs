@@ -34,6 +34,7 @@ pub mod record_index;
 mod refusal;
 mod report;
 mod sample_room;
+mod sample_values;
 mod samples;
 mod source;
 mod stats;
@@ -51,7 +52,8 @@ pub use open_files::OpenFiles;
 pub use refusal::EngineRefusal;
 pub use report::fault_facts;
 pub use sample_room::SampleRoom;
-pub use samples::{SampleValues, Samples, StreamBatch};
+pub use sample_values::SampleValues;
+pub use samples::{Samples, StreamBatch};
 pub use source::{
     DEFAULT_MEMORY_LIMIT, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source, SourceSpec,
     StatsReader, StepSequence, SweepSequence, TruncatedPlan,

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use tesson_core::{Chunk, StreamInfo};
+use tesson_core::{Chunk, StreamInfo, did_you_mean};
 use tesson_plan::{BatchShare, ResumeState};
 
 use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
 use crate::pack::{self, Item, Pools, Source};
-use crate::samples::StreamBatch;
+use crate::pairing::{PairingError, check_lengths, check_single_entries};
+use crate::samples::{Samples, StreamBatch};
 
 /// One minibatch: its streams, and the state to continue after it.
 #[derive(Debug)]
@@ -83,5 +84,43 @@ impl Minibatch {
     pub fn into_parts(self) -> (Vec<StreamBatch>, BatchKeys, bool, ResumeState) {
         let (streams, keys) = self.arrays.into_parts();
         (streams, keys, self.sweep_end, self.resume)
+    }
+
+    /// Streams whose samples pair: sample `i` of each belongs to the same sequence, and to the same place in it.
+    ///
+    /// # Errors
+    /// The first sequence that has more samples of one of them than of another; and a name of no stream.
+    pub fn paired<const N: usize>(&self, names: [&str; N]) -> Result<[&StreamBatch; N], PairingError> {
+        let found: Vec<&StreamBatch> =
+            names.iter().map(|name| self.expect_stream(name)).collect::<Result<_, _>>()?;
+        let lengths: Vec<(&str, &[u32])> = found.iter().map(|s| (&*s.info().name, s.lengths())).collect();
+        check_lengths(self.keys(), &lengths)?;
+        Ok(std::array::from_fn(|i| found[i]))
+    }
+
+    /// The classes of a sparse stream of one-hot samples: the column of each sample's only entry.
+    ///
+    /// # Errors
+    /// The first sample that has not exactly one entry; and a name of no sparse stream.
+    pub fn class_indices(&self, name: &str) -> Result<&[i32], PairingError> {
+        let stream = self.expect_stream(name)?;
+        match stream.samples() {
+            Samples::Sparse { indptr, indices, .. } => {
+                check_single_entries(self.keys(), name, stream.lengths(), indptr)?;
+                Ok(indices)
+            }
+            Samples::Dense { .. } | Samples::Ragged { .. } => Err(PairingError::Stream {
+                what: format!("stream `{name}` is dense, expected a sparse one, whose entries have columns"),
+            }),
+        }
+    }
+
+    fn expect_stream(&self, name: &str) -> Result<&StreamBatch, PairingError> {
+        self.stream(name).ok_or_else(|| {
+            let names: Vec<&str> = self.streams().iter().map(|s| &*s.info().name).collect();
+            let hint = did_you_mean(name, names.iter().copied());
+            let what = format!("no stream `{name}`, there are {}{hint}", names.join(", "));
+            PairingError::Stream { what }
+        })
     }
 }

@@ -6,11 +6,9 @@
 
 use std::fmt;
 
-use tesson_core::{Key, did_you_mean};
+use tesson_core::Key;
 
 use crate::batch_keys::BatchKeys;
-use crate::minibatch::Minibatch;
-use crate::samples::{Samples, StreamBatch};
 
 /// Why streams of a minibatch cannot be paired sample by sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,46 +125,6 @@ pub fn check_single_entries(
         sample: (at - begin) as u32,
         entries: (indptr[at + 1] - indptr[at]) as u32,
     })
-}
-
-impl Minibatch {
-    /// Streams whose samples pair: sample `i` of each belongs to the same sequence, and to the same place in it.
-    ///
-    /// # Errors
-    /// The first sequence that has more samples of one of them than of another; and a name of no stream.
-    pub fn paired<const N: usize>(&self, names: [&str; N]) -> Result<[&StreamBatch; N], PairingError> {
-        let found: Vec<&StreamBatch> =
-            names.iter().map(|name| self.expect_stream(name)).collect::<Result<_, _>>()?;
-        let lengths: Vec<(&str, &[u32])> = found.iter().map(|s| (&*s.info().name, s.lengths())).collect();
-        check_lengths(self.keys(), &lengths)?;
-        Ok(std::array::from_fn(|i| found[i]))
-    }
-
-    /// The classes of a sparse stream of one-hot samples: the column of each sample's only entry.
-    ///
-    /// # Errors
-    /// The first sample that has not exactly one entry; and a name of no sparse stream.
-    pub fn class_indices(&self, name: &str) -> Result<&[i32], PairingError> {
-        let stream = self.expect_stream(name)?;
-        match stream.samples() {
-            Samples::Sparse { indptr, indices, .. } => {
-                check_single_entries(self.keys(), name, stream.lengths(), indptr)?;
-                Ok(indices)
-            }
-            Samples::Dense { .. } | Samples::Ragged { .. } => Err(PairingError::Stream {
-                what: format!("stream `{name}` is dense, expected a sparse one, whose entries have columns"),
-            }),
-        }
-    }
-
-    fn expect_stream(&self, name: &str) -> Result<&StreamBatch, PairingError> {
-        self.stream(name).ok_or_else(|| {
-            let names: Vec<&str> = self.streams().iter().map(|s| &*s.info().name).collect();
-            let hint = did_you_mean(name, names.iter().copied());
-            let what = format!("no stream `{name}`, there are {}{hint}", names.join(", "));
-            PairingError::Stream { what }
-        })
-    }
 }
 
 #[cfg(test)]

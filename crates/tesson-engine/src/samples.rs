@@ -6,77 +6,7 @@ use tesson_core::StreamInfo;
 use tesson_memory::pool::Buffer;
 
 use crate::layout::Layout;
-
-/// Values of a stream in its element type.
-#[derive(Debug)]
-pub enum SampleValues {
-    /// 32-bit floats.
-    F32(Buffer<f32>),
-    /// 64-bit floats.
-    F64(Buffer<f64>),
-    /// Whole numbers from 0 to 255, of pictures.
-    U8(Buffer<u8>),
-}
-
-impl SampleValues {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            SampleValues::F32(v) => v.len(),
-            SampleValues::F64(v) => v.len(),
-            SampleValues::U8(v) => v.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Value `i`, widened.
-    pub fn get(&self, i: usize) -> f64 {
-        match self {
-            SampleValues::F32(v) => v[i].into(),
-            SampleValues::F64(v) => v[i],
-            SampleValues::U8(v) => v[i].into(),
-        }
-    }
-
-    pub(crate) fn truncate(&mut self, n: usize) {
-        match self {
-            SampleValues::F32(v) => v.items().truncate(n),
-            SampleValues::F64(v) => v.items().truncate(n),
-            SampleValues::U8(v) => v.items().truncate(n),
-        }
-    }
-
-    /// Frees [unused memory](Buffer::trim).
-    pub(crate) fn trim(&mut self) {
-        match self {
-            SampleValues::F32(v) => v.trim(),
-            SampleValues::F64(v) => v.trim(),
-            SampleValues::U8(v) => v.trim(),
-        }
-    }
-
-    /// Bytes of memory held.
-    fn memory(&self) -> usize {
-        match self {
-            SampleValues::F32(v) => v.memory(),
-            SampleValues::F64(v) => v.memory(),
-            SampleValues::U8(v) => v.memory(),
-        }
-    }
-
-    /// Bytes of the values.
-    pub fn bytes(&self) -> usize {
-        match self {
-            SampleValues::F32(v) => v.len() * 4,
-            SampleValues::F64(v) => v.len() * 8,
-            SampleValues::U8(v) => v.len(),
-        }
-    }
-}
+use crate::sample_values::SampleValues;
 
 /// The samples of a stream in a minibatch, one after the other, without padding.
 #[derive(Debug)]

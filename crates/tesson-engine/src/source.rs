@@ -2,7 +2,6 @@
 
 mod budget;
 mod corpus;
-mod equal_steps;
 mod faults;
 mod keys;
 mod open;

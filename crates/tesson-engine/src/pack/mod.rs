@@ -14,7 +14,8 @@ use tesson_memory::packed::{KERNEL_ROOM, PackedRows};
 use tesson_memory::pool::{KEPT_SHARE, Pool};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
-use crate::samples::{SampleValues, Samples};
+use crate::sample_values::SampleValues;
+use crate::samples::Samples;
 
 pub(crate) use sequence::{Packing, pack, packed_streams};
 pub(crate) use truncated::{
@@ -59,9 +60,9 @@ const MOST_SPARE: usize = 1 << 16;
 
 /// Where packed values go.
 pub(crate) struct Pools {
-    f32s: Arc<Pool<f32>>,
-    f64s: Arc<Pool<f64>>,
-    u8s: Arc<Pool<u8>>,
+    pub(crate) f32s: Arc<Pool<f32>>,
+    pub(crate) f64s: Arc<Pool<f64>>,
+    pub(crate) u8s: Arc<Pool<u8>>,
     pub(crate) i32s: Arc<Pool<i32>>,
     /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
     sizes: Vec<(AtomicUsize, AtomicUsize)>,

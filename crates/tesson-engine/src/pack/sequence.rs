@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
-use tesson_memory::packed::{Best, Kernel, PackedRows, PackedStream, StreamToPack};
-use tesson_memory::pool::Buffer;
+use tesson_core::{Chunk, Data, Offsets, Storage, StreamColumn, StreamInfo};
+use tesson_memory::packed::{Best, Kernel, PackedRows, StreamToPack};
 
 use super::{BatchSize, Item, Pools, Source, empty};
-use crate::samples::{SampleValues, Samples, StreamBatch};
+use crate::samples::{Samples, StreamBatch};
 
 /// Consecutive rows of one block that stand together in the minibatch.
 struct ItemRun {
@@ -273,67 +272,11 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl SampleValues {
-    pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> SampleValues {
-        match element {
-            Element::F32 => SampleValues::F32(pools.f32s.take(n)),
-            Element::F64 => SampleValues::F64(pools.f64s.take(n)),
-            Element::U8 => SampleValues::U8(pools.u8s.take(n)),
-        }
-    }
-
-    /// Removes the values, and makes room for `n`.
-    fn empty(&mut self, element: Element, n: usize, pools: &Pools) {
-        match (&mut *self, element) {
-            (SampleValues::F32(v), Element::F32) => pools.f32s.refill(v, n),
-            (SampleValues::F64(v), Element::F64) => pools.f64s.refill(v, n),
-            (SampleValues::U8(v), Element::U8) => pools.u8s.refill(v, n),
-            _ => *self = SampleValues::with_capacity(element, n, pools),
-        }
-    }
-
-    /// Appends `range` of a column.
-    fn append(&mut self, values: &Values, range: Range<usize>) {
-        match (self, values) {
-            (SampleValues::F32(out), Values::F32(v)) => out.items().extend_from_slice(&v[range]),
-            (SampleValues::F64(out), Values::F64(v)) => out.items().extend_from_slice(&v[range]),
-            (SampleValues::F32(out), Values::Bytes(v)) => widen(out, &v[range]),
-            (SampleValues::F64(out), Values::Bytes(v)) => widen(out, &v[range]),
-            (SampleValues::F32(out), Values::Ones(_)) => fill(out, range.len()),
-            (SampleValues::F64(out), Values::Ones(_)) => fill(out, range.len()),
-            (SampleValues::F32(_), Values::F64(_))
-            | (SampleValues::F64(_), Values::F32(_))
-            | (SampleValues::U8(_), _) => {
-                unreachable!("deserializers keep to their stream's element type")
-            }
-        }
-    }
-
-    /// Appends the values of a packed sequence.
-    // Always: a function of its own is compiled without the instructions of the kernel, whose functions it could not inline then.
-    #[inline(always)]
-    fn append_packed(&mut self, stream: &PackedStream<'_, impl Kernel>) {
-        match self {
-            SampleValues::F32(out) => stream.f32s(out.items()),
-            SampleValues::F64(out) => stream.f64s(out.items()),
-            SampleValues::U8(_) => unreachable!("streams of 8-bit values are encoded"),
-        }
-    }
-}
-
-fn widen<T: From<u8>>(out: &mut Buffer<T>, bytes: &[u8]) {
-    out.items().extend(bytes.iter().map(|&b| T::from(b)));
-}
-
-fn fill<T: From<u8> + Clone>(out: &mut Buffer<T>, n: usize) {
-    let to = out.len() + n;
-    out.items().resize(to, T::from(1));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tesson_core::Shape;
+    use crate::sample_values::SampleValues;
+    use tesson_core::{Element, Shape, Values};
     use tesson_memory::packed::Packer;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {

@@ -10,8 +10,9 @@ use tesson_plan::Segment;
 use super::{Pools, empty};
 use crate::batch_keys::BatchKeys;
 use crate::layout::{Layout, RowSegment};
+use crate::sample_values::SampleValues;
 use crate::samples::dense_bytes;
-use crate::samples::{SampleValues, Samples, StreamBatch};
+use crate::samples::{Samples, StreamBatch};
 
 /// Bytes of a waiting sequence's entries in its row and in the states of the last minibatches.
 const IN_ROW: usize = 256;
@@ -156,45 +157,6 @@ pub(crate) fn append_dense(out: &mut SampleValues, from: &Samples, range: Range<
                     out.set(start + number * dim + indices[i] as usize, values, i);
                 }
             }
-        }
-    }
-}
-
-impl SampleValues {
-    /// Appends a range of values of the same type.
-    fn append_floats(&mut self, from: &SampleValues, range: Range<usize>) {
-        match (self, from) {
-            (SampleValues::F32(out), SampleValues::F32(v)) => out.items().extend_from_slice(&v[range]),
-            (SampleValues::F64(out), SampleValues::F64(v)) => out.items().extend_from_slice(&v[range]),
-            (SampleValues::U8(out), SampleValues::U8(v)) => out.items().extend_from_slice(&v[range]),
-            _ => unreachable!("a stream has one element type"),
-        }
-    }
-
-    fn append_zeros(&mut self, n: usize) {
-        match self {
-            SampleValues::F32(out) => {
-                let to = out.len() + n;
-                out.items().resize(to, 0.0);
-            }
-            SampleValues::F64(out) => {
-                let to = out.len() + n;
-                out.items().resize(to, 0.0);
-            }
-            SampleValues::U8(out) => {
-                let to = out.len() + n;
-                out.items().resize(to, 0);
-            }
-        }
-    }
-
-    /// Sets value `at` to value `i` of values of the same type.
-    fn set(&mut self, at: usize, from: &SampleValues, i: usize) {
-        match (self, from) {
-            (SampleValues::F32(out), SampleValues::F32(v)) => out[at] = v[i],
-            (SampleValues::F64(out), SampleValues::F64(v)) => out[at] = v[i],
-            (SampleValues::U8(out), SampleValues::U8(v)) => out[at] = v[i],
-            _ => unreachable!("a stream has one element type"),
         }
     }
 }

@@ -5,6 +5,8 @@
 //! out, in plan order. The sequences pending in slots are part of the state after a minibatch, by number and sweep; a
 //! restored source fetches them anew, transforms them as before and cuts them where the data end.
 
+mod equal_steps;
+
 use std::sync::Arc;
 
 use tesson_core::{Error, Index, StreamInfo, UsageError};
@@ -15,7 +17,6 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::equal_steps::{self, StepProgress, StepSlots};
 use super::position::Position;
 use crate::arrays::Arrays;
 use crate::deliver::{Packed, Taken};
@@ -24,6 +25,7 @@ use crate::minibatch::Minibatch;
 use crate::pack::{self, LayoutSize, Pools, Whole};
 use crate::refusal::EngineRefusal;
 use crate::samples::dense_bytes;
+use equal_steps::{StepProgress, StepSlots};
 
 /// Bytes that a slot takes in a state and in memory at least.
 const SLOT_BYTES: u64 = 256;
@@ -34,14 +36,14 @@ pub(super) struct Truncated {
     /// Whether minibatches at the end of the data are left out in which a slot is not full.
     drops_last: bool,
     /// The demand of the last call; `None` if the slots are to be filled anew.
-    pub(super) demand: Option<Demand>,
-    pub(super) slots: Slots<Arc<Whole>>,
+    demand: Option<Demand>,
+    slots: Slots<Arc<Whole>>,
     /// Under equal steps: the progress through them.
-    pub(super) progress: Option<StepProgress>,
+    progress: Option<StepProgress>,
     /// The plan has come to its end: nothing more is fetched.
     over: bool,
     /// The position after the sequences that have been fetched.
-    pub(super) fetched: Cursor,
+    fetched: Cursor,
     /// Faults charged so far, those of sequences fetched since the last minibatch included.
     faults: u64,
     /// Bytes of the sequences in the slots.

@@ -14,7 +14,7 @@ use tesson_memory::file_pages::EncodedBytes;
 use super::draws::SequenceDraws;
 use crate::fingerprint;
 use crate::sample_room::{BeyondRoom, Entered, SampleRoom};
-use crate::samples::SampleValues;
+use crate::sample_values::SampleValues;
 use crate::stats::Counters;
 
 /// One transform of a stream, and what is known before any data of what goes in and comes out.
@@ -490,40 +490,5 @@ fn part<'a>(values: InputValues<'a>, range: &Range<usize>, len: usize) -> InputV
         InputValues::F32(v) => InputValues::F32(&v[range]),
         InputValues::F64(v) => InputValues::F64(&v[range]),
         other => other,
-    }
-}
-
-impl SampleValues {
-    fn value_type(&self) -> ValueType {
-        match self {
-            SampleValues::F32(_) => ValueType::F32,
-            SampleValues::F64(_) => ValueType::F64,
-            SampleValues::U8(_) => ValueType::U8,
-        }
-    }
-
-    pub(super) fn slice(&self, range: Range<usize>) -> InputValues<'_> {
-        match self {
-            SampleValues::F32(v) => InputValues::F32(&v[range]),
-            SampleValues::F64(v) => InputValues::F64(&v[range]),
-            SampleValues::U8(v) => InputValues::U8(&v[range]),
-        }
-    }
-
-    /// Appends values of another type.
-    fn append_cast(&mut self, values: InputValues<'_>) {
-        match (self, values) {
-            (SampleValues::F32(out), InputValues::U8(v)) => {
-                out.items().extend(v.iter().map(|&x| f32::from(x)))
-            }
-            (SampleValues::F32(out), InputValues::F64(v)) => out.items().extend(v.iter().map(|&x| x as f32)),
-            (SampleValues::F64(out), InputValues::U8(v)) => {
-                out.items().extend(v.iter().map(|&x| f64::from(x)))
-            }
-            (SampleValues::F64(out), InputValues::F32(v)) => {
-                out.items().extend(v.iter().map(|&x| f64::from(x)))
-            }
-            _ => unreachable!("values of the same type are appended where they are made"),
-        }
     }
 }

@@ -13,7 +13,7 @@ use crate::fingerprint;
 use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
 use crate::sample_room::SampleRoom;
-use crate::samples::SampleValues;
+use crate::sample_values::SampleValues;
 
 /// The transforms of one feature of encoded samples, the first of which decodes.
 pub struct EncodedTransforms {

@@ -7,7 +7,8 @@ use tesson_plan::DrawKey;
 use super::chain::{ChainMemory, Step};
 use super::draws::BatchDraws;
 use crate::pack::Pools;
-use crate::samples::{SampleValues, Samples, StreamBatch};
+use crate::sample_values::SampleValues;
+use crate::samples::{Samples, StreamBatch};
 
 /// Sparse samples as they are made.
 struct Made {

@@ -17,7 +17,8 @@ use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::pack::{Item, Pools, Source};
-use crate::samples::{SampleValues, Samples, StreamBatch, ragged_len};
+use crate::sample_values::SampleValues;
+use crate::samples::{Samples, StreamBatch, ragged_len};
 
 /// The batches of the streams that are made before others are packed.
 pub(crate) struct StoredBatches {

@@ -12,7 +12,7 @@ use super::draws::StreamDraws;
 use super::{Chain, DrawnFor, EncodedTransforms, next_step};
 use crate::pack::Pools;
 use crate::sample_room::SampleRoom;
-use crate::samples::SampleValues;
+use crate::sample_values::SampleValues;
 use tesson_core::{Element, Shape};
 
 /// What a function makes of a sample, for tests.

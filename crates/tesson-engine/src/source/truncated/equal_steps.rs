@@ -10,8 +10,8 @@ use tesson_plan::{
     Steps,
 };
 
-use super::Source;
-use super::truncated::{SlotShare, SweepSequence, Truncated, TruncatedPlan, length_of};
+use super::super::Source;
+use super::{SlotShare, SweepSequence, Truncated, TruncatedPlan, length_of};
 
 /// Progress of a rank through the steps that all ranks count.
 #[derive(Default)]
