@@ -61,5 +61,5 @@ pub use source::{
 pub use stats::Stats;
 pub use tesson_memory::pool::Buffer;
 pub use transform::{
-    DrawnFor, EncodedScratch, EncodedTransforms, StreamTransforms, TransformFailure, TransformedSample,
+    EncodedScratch, EncodedTransforms, StreamTransforms, TransformFailure, TransformedSample,
 };

@@ -13,8 +13,6 @@
 
 use std::collections::VecDeque;
 
-use tesson_core::identity::Identity;
-
 /// Sequences cut into pieces of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
@@ -24,17 +22,6 @@ pub struct Truncation {
     pub right_splice: u64,
     /// Whether sparse streams stay sparse; otherwise they become dense, as in the reference.
     pub keep_sparse: bool,
-}
-
-impl Truncation {
-    /// Writes what changes values.
-    pub fn write(&self, identity: Identity) -> Identity {
-        let identity = match self.length {
-            SegmentLength::Samples(length) => identity.field("truncationLength", length),
-            SegmentLength::BySlots(slots) => identity.field("truncationSlots", slots),
-        };
-        identity.field("rightSplice", self.right_splice).field("keepSparse", self.keep_sparse)
-    }
 }
 
 /// A sequence in a slot that has not been delivered to its end.

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{ConfigError, ValueType};
 use tesson_engine::{
-    DrawnFor, EncodedScratch, EncodedTransforms, SampleRoom, SampleValues, TransformFailure,
-    TransformedSample,
+    EncodedScratch, EncodedTransforms, SampleRoom, SampleValues, TransformFailure, TransformedSample,
 };
 use tesson_plan::{StreamOp, StreamSpec};
 use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, FeatureFault, Schema};
@@ -194,11 +193,7 @@ impl Making<'_> {
                 let position = self.occasion.position(self.at + row);
                 write!(self.key, " {position}").expect("strings take everything");
             }
-            let made = self.of.apply(
-                &bytes[start..ends[row]],
-                DrawnFor { sweep: self.occasion.pass, key: self.key },
-                self.scratch,
-            );
+            let made = self.of.apply(&bytes[start..ends[row]], self.occasion.pass, self.key, self.scratch);
             let TransformedSample { values, shape } =
                 made.map_err(|TransformFailure { transform, error }| {
                     (row, FeatureFault::of_transform(transform, error))

@@ -14,7 +14,7 @@ use tesson_plan::{
 use super::faults::FaultLedger;
 use super::position::Position;
 use super::runtime::Runtime;
-use super::truncated::{Truncated, delivered};
+use super::truncated::{self, Truncated, delivered};
 use super::{Source, SourceCorpus, SourceStreams};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
@@ -215,7 +215,7 @@ impl SourceSpec {
             .field("element", self.element.name())
             .flag("outer", self.join.missing == MissingKeys::Empty);
         if let Some(truncation) = self.truncation {
-            options = truncation.write(options);
+            options = truncated::write(truncation, options);
         }
         if let Some(Bucketing { samples, sequences }) = self.plan.bucketing {
             options = options.field("bucketing", format_args!("{samples}/{sequences}"));

@@ -9,11 +9,12 @@ mod equal_steps;
 
 use std::sync::Arc;
 
+use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::{
-    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Segment, Sharing,
-    Slots, SlotsShape, SlotsState, Steps, Truncation,
+    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Segment,
+    SegmentLength, Sharing, Slots, SlotsShape, SlotsState, Steps, Truncation,
 };
 
 use super::Source;
@@ -55,6 +56,15 @@ pub(super) struct Truncated {
     /// Bytes that the pipeline leaves for all of these.
     reserved: u64,
     pools: Pools,
+}
+
+/// Writes what changes values.
+pub(super) fn write(truncation: Truncation, identity: Identity) -> Identity {
+    let identity = match truncation.length {
+        SegmentLength::Samples(length) => identity.field("truncationLength", length),
+        SegmentLength::BySlots(slots) => identity.field("truncationSlots", slots),
+    };
+    identity.field("rightSplice", truncation.right_splice).field("keepSparse", truncation.keep_sparse)
 }
 
 /// A stream as truncated minibatches have it.

@@ -31,15 +31,6 @@ pub struct TransformedSample<'a> {
     pub shape: &'a [usize],
 }
 
-/// What the random numbers of a sample depend on.
-#[derive(Clone, Copy, Debug)]
-pub struct DrawnFor<'a> {
-    /// The sweep.
-    pub sweep: u64,
-    /// The key of the record that the sample lies in.
-    pub key: &'a str,
-}
-
 /// Memory that is reused from one sample to the next; one for each thread and feature.
 pub struct EncodedScratch {
     memory: ChainMemory,
@@ -124,14 +115,15 @@ impl EncodedTransforms {
         }
     }
 
-    /// Transforms a sample that lies within another file.
+    /// Transforms a sample that lies within another file. Its random numbers depend on the sweep and the key.
     ///
     /// # Errors
     /// What a transform answers.
     pub fn apply<'a>(
         &self,
         sample: &[u8],
-        DrawnFor { sweep, key }: DrawnFor<'_>,
+        sweep: u64,
+        key: &str,
         scratch: &'a mut EncodedScratch,
     ) -> Result<TransformedSample<'a>, TransformFailure> {
         let EncodedScratch { memory, values, shapes } = scratch;

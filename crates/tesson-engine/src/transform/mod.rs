@@ -37,7 +37,7 @@ use crate::samples::{Samples, StreamBatch, dense_bytes};
 pub(crate) use chain::ChainMemory;
 use chain::{FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use draws::{BatchDraws, Draws};
-pub use encoded::{DrawnFor, EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
+pub use encoded::{EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
 pub(crate) use stored::{PlacedItem, StoredBatches};
 
 /// The transforms of a source's streams.

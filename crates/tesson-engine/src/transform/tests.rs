@@ -9,7 +9,7 @@ use tesson_plan::DrawKey;
 
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
-use super::{Chain, DrawnFor, EncodedTransforms, next_step};
+use super::{Chain, EncodedTransforms, next_step};
 use crate::pack::Pools;
 use crate::sample_room::SampleRoom;
 use crate::sample_values::SampleValues;
@@ -275,7 +275,7 @@ fn a_sample_that_takes_more_than_there_is_is_refused_before_it_is_decoded() {
     let room = Arc::new(SampleRoom::new(64_000_000, 2));
     let mut scratch = transforms.scratch(&room);
     let mut len = |file: &[u8]| {
-        let made = transforms.apply(file, DrawnFor { sweep: 0, key: "key" }, &mut scratch);
+        let made = transforms.apply(file, 0, "key", &mut scratch);
         made.map(|sample| sample.shape[0]).map_err(|failure| failure.error.to_string())
     };
     // Twice as many bytes to decode, and one for each value where they come out.
