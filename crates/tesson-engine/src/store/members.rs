@@ -27,7 +27,13 @@ const KEPT: usize = 8;
 pub(super) struct MemberStore {
     archives: Arc<dyn Store>,
     /// Those that were opened last, the very last one at the end.
-    open: Arc<Mutex<Vec<(PathBuf, Arc<Archive>)>>>,
+    open: Arc<Mutex<Vec<OpenArchive>>>,
+}
+
+/// An archive whose directory is kept.
+struct OpenArchive {
+    name: PathBuf,
+    archive: Arc<Archive>,
 }
 
 impl MemberStore {
@@ -37,14 +43,14 @@ impl MemberStore {
 
     fn archive(&self, path: &Path) -> io::Result<Arc<Archive>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, archive)) = open.iter().find(|(name, _)| name == path) {
-            return Ok(Arc::clone(archive));
+        if let Some(known) = open.iter().find(|known| known.name == path) {
+            return Ok(Arc::clone(&known.archive));
         }
         let archive = Arc::new(Archive::open(self.archives.open(path)?.into(), DIRECTORY)?);
         if open.len() == KEPT {
             open.remove(0);
         }
-        open.push((path.into(), Arc::clone(&archive)));
+        open.push(OpenArchive { name: path.into(), archive: Arc::clone(&archive) });
         Ok(archive)
     }
 }
