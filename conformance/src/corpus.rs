@@ -299,11 +299,13 @@ pub fn files(text: &str) -> [(&'static str, Vec<u8>); 5] {
     ]
 }
 
-/// A store with the [`files`] of a text, the [shards](prepared::shards) of a dataset, pictures, and features of speech.
+/// A store with the [`files`] of a text, the [shards](prepared::shards) of datasets and what [describes](prepared::descriptions)
+/// them, pictures, and features of speech.
 pub fn store(text: &str) -> Arc<dyn Store> {
     let files =
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
-    let others = prepared::shards(text).into_iter().chain(pictures::files()).chain(speech::files(&lengths()));
+    let datasets = prepared::descriptions().into_iter().chain(prepared::shards(text));
+    let others = datasets.chain(pictures::files()).chain(speech::files(&lengths()));
     Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 

@@ -9,6 +9,25 @@ pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/prepared");
 /// The folder with the description of the dataset in ArrayRecord files.
 pub const ARRAY_RECORD_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/prepared-array-record");
 
+/// The files that describe both datasets, with their paths.
+pub fn descriptions() -> Vec<(String, Vec<u8>)> {
+    let file = |folder: &str, name: &str, text: &str| (format!("{folder}/{name}"), text.as_bytes().to_vec());
+    vec![
+        file(FOLDER, "dataset_info.json", include_str!("../data/prepared/dataset_info.json")),
+        file(FOLDER, "features.json", include_str!("../data/prepared/features.json")),
+        file(
+            ARRAY_RECORD_FOLDER,
+            "dataset_info.json",
+            include_str!("../data/prepared-array-record/dataset_info.json"),
+        ),
+        file(
+            ARRAY_RECORD_FOLDER,
+            "features.json",
+            include_str!("../data/prepared-array-record/features.json"),
+        ),
+    ]
+}
+
 /// Shards of the split `train`, which both descriptions speak of; `whole` has one with the same examples.
 const SHARDS: usize = 12;
 
