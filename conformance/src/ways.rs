@@ -206,6 +206,9 @@ pub fn label(way: &str) -> String {
 /// Less than the decoded corpus takes, so that blocks are evicted and loaded again.
 pub const LITTLE_MEMORY: &str = r#""memoryLimit": 44000"#;
 
+/// The same for truncation, where sequences that wait in slots are charged beside blocks.
+const LITTLE_MEMORY_WITH_SLOTS: &str = r#""memoryLimit": 68000"#;
+
 /// The corpus in memory, made once.
 pub fn corpus_store() -> Arc<dyn Store> {
     static STORE: LazyLock<Arc<dyn Store>> =
@@ -234,7 +237,8 @@ pub fn plainly(order: &str, samples: u64, workers: u64, rank: u64) -> Vec<Delive
 
 /// A way until the data end, with so little memory that blocks are evicted and loaded again, and with more options.
 pub fn busy(order: &str, more: &str) -> String {
-    format!("{}, {LITTLE_MEMORY}, {more}", ending(order, 2))
+    let memory = if order.contains("truncationLength") { LITTLE_MEMORY_WITH_SLOTS } else { LITTLE_MEMORY };
+    format!("{}, {memory}, {more}", ending(order, 2))
 }
 
 /// All keys, in the order of delivery.

@@ -285,7 +285,9 @@ fn good_binary() -> Vec<u8> {
 
 /// Reads the only shard of a split of a prepared dataset in two orders, within the limit.
 fn check_prepared(folder: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
-    let store = MemoryStore::new().with(prepared::whole(folder), bytes.to_vec());
+    let described = prepared::descriptions().into_iter();
+    let described = described.fold(MemoryStore::new(), |store, (name, bytes)| store.with(&name, bytes));
+    let store = described.with(prepared::whole(folder), bytes.to_vec());
     let deserializer = format!(
         r#"{{"type": "TFDSDeserializer", "directory": "{folder}", "split": "whole",
             "input": {{"x": {{}}, "y": {{"format": "sparse"}}}}}}"#
