@@ -12,6 +12,9 @@ const FEW: usize = 4;
 /// Buffers that wait to be used again take this part of the memory limit at most.
 pub const KEPT_SHARE: usize = 8;
 
+/// Bytes that an allocator takes beside the memory it gives, and for rounding it up.
+const ALLOCATION: usize = 32;
+
 /// Buffers that are looked at for one that fits.
 const LOOKED_AT: usize = 16;
 
@@ -45,12 +48,18 @@ impl<T> Idle<T> {
 
     fn take(&mut self, at: usize) -> Vec<T> {
         let buffer = self.buffers.swap_remove(at);
-        self.bytes -= buffer.capacity() * size_of::<T>();
+        self.bytes -= Idle::cost(&buffer);
         buffer
     }
 
+    /// Bytes that keeping a buffer takes: its elements, its entry here, and what an allocator adds. Without the latter two, buffers
+    /// of a few bytes would be kept by the million, which take many times as much.
+    fn cost(buffer: &Vec<T>) -> usize {
+        buffer.capacity() * size_of::<T>() + size_of::<Vec<T>>() + ALLOCATION
+    }
+
     fn give(&mut self, buffer: Vec<T>) {
-        let bytes = buffer.capacity() * size_of::<T>();
+        let bytes = Idle::cost(&buffer);
         let is_few = self.buffers.len() < FEW;
         let most = if is_few { self.share } else { self.kept() };
         if self.bytes + bytes <= most || is_few && self.keeps_large {
@@ -203,6 +212,22 @@ mod tests {
         assert!(b.is_empty());
         assert_eq!(b.items.as_ptr(), at);
         assert_ne!(pool.take(900).items.as_ptr(), at);
+    }
+
+    #[test]
+    fn tiny_buffers_are_charged_for_more_than_their_elements() {
+        let limit = 8 << 20;
+        let pool = Pool::<f32>::new(limit);
+        let made = |_| {
+            let mut buffer = pool.take(1);
+            buffer.items().push(1.0);
+            buffer
+        };
+        let buffers: Vec<_> = (0..100_000).map(made).collect();
+        drop(buffers);
+        let kept = pool.idle.lock().expect("no test panics with it").buffers.len();
+        let each = size_of::<f32>() + size_of::<Vec<f32>>() + ALLOCATION;
+        assert!(kept > 1000 && kept * each <= limit / KEPT_SHARE, "{kept} buffers of {each} bytes");
     }
 
     #[test]
