@@ -1,6 +1,6 @@
 //! A picture on its way through a pipeline, and the memory that it uses.
 //!
-//! A picture stays in 8 bits until a step needs floating-point numbers. Cutting and mirroring copy nothing: a [`Frame`] says
+//! A picture stays in 8 bits until a step needs floating-point numbers. Cutting and mirroring copy nothing: a frame says
 //! which part is seen, and the next step that reads pixels reads only that. Whatever writes pixels leaves a whole frame.
 
 use super::axis::Interpolation;

@@ -12,8 +12,8 @@
 //! | dense, if zeros are left out: which values are others | a bit each, 64 bits for every 64 begun, little-endian |
 //! | values | 0, 1, 4 or 8 bytes each |
 //!
-//! The form lives in memory only and is never written anywhere. [`plain`] is the definition of what happens to the
-//! items; [`avx512`] does the same sixteen at a time, without a branch that depends on the data where a sequence has
+//! The form lives in memory only and is never written anywhere. `plain.rs` is the definition of what happens to the
+//! items; `avx512.rs` does the same sixteen at a time, without a branch that depends on the data where a sequence has
 //! no more than that.
 
 #[cfg(target_arch = "x86_64")]
@@ -71,7 +71,7 @@ pub trait Kernel: Copy {
     /// bytes they took.
     fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize);
 
-    /// Writes to `room` which bytes are not 0 ([`masks`]) and after that those that are not; says how many bytes that
+    /// Writes to `room` which bytes are not 0 (`masks`) and after that those that are not; says how many bytes that
     /// makes.
     fn spare_zeros(self, bytes: &[u8], room: &mut [u8]) -> usize;
 

@@ -7,7 +7,7 @@ pub enum MissingKeys {
     LeaveOut,
     /// It is delivered without samples in the streams of that corpus.
     Empty,
-    /// The corpus is refused. A [`Joiner`] leaves the sequence out, and the caller refuses because the report counts
+    /// The corpus is refused. A [`Joiner`](super::Joiner) leaves the sequence out, and the caller refuses because the report counts
     /// it.
     Refuse,
 }

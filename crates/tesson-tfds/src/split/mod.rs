@@ -40,7 +40,7 @@ impl Selection {
     /// Parses the text of a split.
     ///
     /// # Errors
-    /// [`ConfigError`](tesson_core::ConfigError) for a text that is not a split.
+    /// [`ConfigError`] for a text that is not a split.
     pub fn parse(text: &str) -> Result<Selection, ConfigError> {
         grammar::parse(text)
     }
