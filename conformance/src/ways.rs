@@ -206,7 +206,7 @@ pub fn label(way: &str) -> String {
 /// Less than the decoded corpus takes, so that blocks are evicted and loaded again.
 pub const LITTLE_MEMORY: &str = r#""memoryLimit": 44000"#;
 
-/// The same for truncation, where sequences that wait in slots are charged beside blocks.
+/// A memory limit for truncated ways, where sequences that wait in slots are charged beside blocks.
 const LITTLE_MEMORY_WITH_SLOTS: &str = r#""memoryLimit": 68000"#;
 
 /// The corpus in memory, made once.

@@ -151,7 +151,7 @@ fn row(number: u64, minibatch: &Minibatch) -> String {
     text
 }
 
-/// What was there when reading began.
+/// The state when reading began.
 struct Before {
     started: Instant,
     /// Bytes that opening had read.

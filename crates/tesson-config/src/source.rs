@@ -90,16 +90,16 @@ pub enum StoreKind {
     Mmap,
 }
 
-/// What the reader decides for its deserializers, where they say nothing else.
+/// The reader's defaults for deserializers that do not set these options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeserializerDefaults {
     /// Type of all values; by default 32-bit floats.
     pub precision: Element,
-    /// Whether every sequence is one sample, such as a frame of speech. Default false.
+    /// True: every sequence is one sample, such as a frame of speech. Default false.
     pub frame_mode: bool,
-    /// Whether keys are numbers. Default true.
+    /// True: keys are numbers; false: they are texts. Default true.
     pub numeric_keys: bool,
-    /// Whether indexes are cached. Default false.
+    /// True: indexes are cached. Default false.
     pub cache_index: bool,
 }
 
@@ -109,7 +109,7 @@ pub struct DeserializerDefaults {
 pub struct SourceConfig {
     /// What is read. The first one is the primary: it defines chunks and order.
     pub deserializers: Vec<DeserializerConfig>,
-    /// What the reader decides for them.
+    /// The reader's defaults for them.
     pub defaults: DeserializerDefaults,
     /// How several of them go together; by default sequences are left out that not all of them have.
     pub join: JoinRules,
@@ -133,7 +133,7 @@ pub struct SourceConfig {
     pub runtime: RuntimeSpec,
     /// How files are read; by default [`StoreKind::File`].
     pub store: StoreKind,
-    /// What is logged: 0 errors, 1 (the default) warnings, 2 information too.
+    /// The level of logging: 0 errors, 1 (the default) also warnings, 2 also information.
     pub trace_level: u8,
 }
 

@@ -7,7 +7,7 @@
 //! For the next editor: what the state knows is in parts that need no threads and have tests of their own ([`Tickets`],
 //! [`Residency`], [`BatchBudget`], [`RowAllowance`], [`Growth`], [`Planning`]); [`State`] has what concerns several of them, and
 //! `Shared` what takes the lock. `job.rs` decides what a worker does next, and `plan.rs`, `load.rs` and `make.rs` do it. A
-//! condition that somebody waits for is told where it becomes true, while the lock is held: `work` for workers, `done` for the
+//! condition with waiters is notified where it becomes true, while the lock is held: `work` for workers, `done` for the
 //! caller, `planner_free` for who moves the planner. Anything taken out of the state may come back after a restart, so
 //! [`Planning::generation`] is compared before it is used.
 //!

@@ -19,7 +19,7 @@ const BLOCKS: u64 = 16;
 /// Minibatches packed in advance take this much at most.
 const PREFETCH_BYTES: u64 = 8 << 20;
 
-/// What the allocator holds beside what it has given out: this part of the limit, and so many bytes at most.
+/// Bytes that the allocator may hold beyond those in use: this part of the limit, and at most this many.
 const ALLOCATOR_SHARE: u64 = 16;
 const ALLOCATOR_BYTES: u64 = 64 << 20;
 

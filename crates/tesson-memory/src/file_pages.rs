@@ -137,7 +137,7 @@ pub struct PagePool {
 }
 
 impl PagePool {
-    /// A pool that keeps so many bytes at most.
+    /// A pool that keeps at most this many bytes.
     pub fn new(limit: usize) -> PagePool {
         PagePool {
             large: Mutex::default(),

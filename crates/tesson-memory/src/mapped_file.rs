@@ -12,7 +12,7 @@ use memmap2::Mmap;
 pub struct MappedFile(Mmap);
 
 impl MappedFile {
-    /// Maps a file. Whoever has it opened promises that it stays as it is while this lives.
+    /// Maps a file. The caller promises that the file does not change while the mapping lives.
     ///
     /// # Errors
     /// The system's refusal.

@@ -24,7 +24,7 @@ const MANY_BYTES: u64 = 4 << 20;
 
 /// What a worker has taken on.
 pub(super) enum Job {
-    /// So many minibatches at most.
+    /// Plan at most `most` minibatches.
     Plan {
         planning: Box<PlanningContext>,
         most: usize,

@@ -29,7 +29,7 @@ impl RowAllowance {
         self.left <= 0
     }
 
-    /// So many sequences are fetched by themselves.
+    /// Charges sequences that are fetched by themselves.
     pub(super) fn spend(&mut self, sequences: usize) {
         self.left -= sequences as i64 * self.cost;
     }
