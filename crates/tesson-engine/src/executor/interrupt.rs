@@ -2,7 +2,7 @@
 //!
 //! A caller hands over a question, which the waiting thread asks every few hundredths of a second: so the answer may come from
 //! code that runs on that thread alone, such as Python's signal handlers. Everything that waits for long waits here, in one of
-//! three ways: for a condition ([`Interrupt::wait`]), for a call that is told to stop and waited for ([`Interrupt::attend`]), or
+//! three ways: for a condition ([`Interrupt::wait`]), for a call that is asked to stop and waited for ([`Interrupt::attend`]), or
 //! for one that is left to its fate ([`CallThread`]).
 
 use std::any::Any;
@@ -57,8 +57,8 @@ impl<'a> Interrupt<'a> {
     /// interrupted before it begins, and once more if it is interrupted later: `act` then ends as soon as it can.
     ///
     /// # Errors
-    /// Those of `act`; [`Error::Cancelled`] after an interruption, also where `act` was done before it noticed: whoever
-    /// interrupts waits for the call to say so.
+    /// Those of `act`; [`Error::Cancelled`] after an interruption, also where `act` was done before it noticed, because
+    /// the interrupting thread waits for that answer.
     ///
     /// # Panics
     /// With what `act` panics with.

@@ -1,8 +1,8 @@
 //! Going to minibatch number `n` from the start of the data, without returning those before it.
 //!
 //! `jump` computes by a division what `Planner::cut` would decide one minibatch at a time. It may do so only where
-//! every minibatch holds the same number of sequences; `sequences_of_each` lists the conditions. Whoever changes a
-//! rule of cutting changes that list. Everything else is planned step by step, which is always right.
+//! every minibatch holds the same number of sequences; `sequences_of_each` lists the conditions. A change of a
+//! rule of cutting changes that list, too. Everything else is planned step by step, which is always right.
 //! `tests/steps.rs` compares both.
 
 use tesson_core::Index;

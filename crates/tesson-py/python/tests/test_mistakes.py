@@ -339,7 +339,7 @@ def test_a_name_is_as_long_as_it_may_be_in_every_door(ctf: Write) -> None:
         with pytest.raises(ConfigError, match=stream) as caught:
             make()
         assert len(str(caught.value)) < 300
-    # What nobody asks for in a file is passed over, however it is called.
+    # A stream of the file that is not declared is passed over, whatever its name.
     with opened(file, StreamDefs(x=StreamDef("x", 1))) as source:
         assert source.next_minibatch(1)["x"].num_samples == 1
 
