@@ -162,7 +162,7 @@ fn unpack(
     unpacked.read_exact(into)
 }
 
-/// Whether the data begin with the name that the directory lists.
+/// Checks that the member's local header holds the name that the directory lists.
 fn check_name(entry: &ZipEntry<'_, Positioned>, name: &str) -> io::Result<()> {
     let mut buffer = vec![0; name.len() + (1 << 16)];
     let header = entry.local_header(&mut buffer).map_err(|e| invalid(&e.to_string()))?;

@@ -79,7 +79,7 @@ pub fn remove_unfinished() {
     std::mem::forget(unfinished);
 }
 
-/// What publishing does with a file that already has the target's name.
+/// How publishing treats an existing file of the target's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Replaces it.
@@ -100,7 +100,7 @@ pub struct AtomicFile {
     _locked: Arc<File>,
 }
 
-/// What is written to a new file.
+/// The writable side of a file that is not published yet.
 #[derive(Debug)]
 pub struct NewFile(Arc<File>);
 
@@ -257,7 +257,7 @@ pub fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     guard.commit(Existing::Replace)
 }
 
-/// What the temporary names of a target begin with.
+/// The part of a target's name that its temporary names begin with.
 fn stem(target: &Path) -> &OsStr {
     target.file_name().filter(|name| name.len() <= NAME_BYTES).unwrap_or(OsStr::new("tesson"))
 }
@@ -299,7 +299,7 @@ fn remove_stale(target: &Path) {
     }
 }
 
-/// Whether a name is one that [`temporary_name`] draws for this stem.
+/// True if [`temporary_name`] could have drawn this name for this stem.
 fn is_temporary_name(name: &OsStr, stem: &OsStr) -> bool {
     let rest = name.as_encoded_bytes().strip_prefix(stem.as_encoded_bytes());
     let digits = rest.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(b".tmp"));

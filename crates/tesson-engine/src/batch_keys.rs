@@ -34,7 +34,7 @@ impl BatchKeys {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -73,7 +73,7 @@ impl TextKeys {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no texts.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -65,7 +65,7 @@ struct Division {
     bytes: u64,
 }
 
-/// What a corpus is divided by, in bytes.
+/// The sizes that divide a corpus into blocks, in bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockSizes {
     /// Storage of a block, about.
@@ -83,7 +83,7 @@ pub(crate) struct BlockSizes {
 pub(crate) struct WholeChunks {
     /// Storage of the largest one, in bytes.
     pub(crate) most: u64,
-    /// What one takes while it is loaded, in eighths of its storage.
+    /// Memory that a chunk takes while it is loaded, in eighths of its storage.
     pub(crate) loading: u64,
 }
 
@@ -178,7 +178,7 @@ impl BlockTable {
         BlockSpan { chunk, sequences: start..start.saturating_add(of_block).min(n_sequences) }
     }
 
-    /// Whether a block is a large chunk that is better read at once: fetching a few of its rows reads as much.
+    /// True if a block is a large chunk that is better read at once: fetching a few of its sequences reads as much.
     pub(crate) fn has_large_whole(&self) -> bool {
         self.has_large_whole
     }
@@ -238,8 +238,8 @@ impl Division {
 /// Decoded blocks' memory, waiting to be decoded into again.
 pub(crate) struct ChunkPool {
     idle: Mutex<Idle>,
-    /// Whether it is for blocks that stay in memory. These should take no more than they need, so only small chunks are kept,
-    /// without their samples.
+    /// True if the pool serves blocks that stay in memory. These should take no more than they need, so only small
+    /// chunks are kept, without their samples.
     keeps_small: bool,
     /// Where files lie that stay.
     pages: PagePool,
@@ -283,7 +283,7 @@ impl ChunkPool {
         self.pages.set_limit(limit);
     }
 
-    /// Whether blocks of so many sequences have their files in pages.
+    /// True if blocks of this many sequences keep their files in pages.
     pub(crate) fn has_pages(&self, n_sequences: usize) -> bool {
         self.keeps_small && n_sequences <= FEW as usize
     }
@@ -408,7 +408,7 @@ impl Resident {
         Resident(Some(shell))
     }
 
-    /// What it is for packing, if its lines count from `line_base`.
+    /// The block as a source for packing, if its lines count from `line_base`.
     pub(crate) fn source(&self, line_base: u64) -> Source<'_> {
         let Counted { block, .. } = &**self.0.as_ref().expect("only dropping takes it");
         let pages = Some(&block.pages).filter(|pages| !pages.is_empty());

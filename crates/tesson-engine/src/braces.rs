@@ -60,7 +60,8 @@ fn append(names: &mut Vec<String>, choices: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands between commas, up to the brace that closes, and what follows it. `None` where none closes.
+/// Splits at the commas up to the closing brace, and returns the parts and the rest after the brace. `None` where none
+/// closes.
 fn parts(from: &str) -> Option<(Vec<&str>, &str)> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0);
     for (at, byte) in from.bytes().enumerate() {

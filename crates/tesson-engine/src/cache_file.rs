@@ -23,7 +23,7 @@ const PAYLOAD: u8 = 2;
 /// Bytes that a cache may have beside its payload.
 const BESIDE_PAYLOAD: u64 = 64 << 10;
 
-/// What a cache is, and what it belongs to.
+/// The kind of a cache, and the data that it belongs to.
 pub(crate) struct Binding {
     pub(crate) kind: &'static [u8; 8],
     pub(crate) belongs_to: Vec<u8>,

@@ -27,11 +27,11 @@ pub enum Severity {
     Note,
     /// A fault, which `maxErrors` may forgive.
     Fault,
-    /// What it concerns cannot be delivered, whatever `maxErrors` is.
+    /// The data concerned cannot be delivered, whatever `maxErrors` is.
     Fatal,
 }
 
-/// What a check has seen.
+/// The counts of a finished check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
@@ -49,7 +49,7 @@ pub struct Checked {
     pub left_out: u64,
 }
 
-/// What is checked, and how it is read.
+/// The data to be checked, and everything needed to read them.
 pub(crate) struct Subject<'a> {
     pub(crate) indexed: &'a Indexed,
     pub(crate) table: &'a BlockTable,
@@ -68,7 +68,7 @@ struct WorkerScratch {
     chains: ChainMemory,
 }
 
-/// What is found of the samples of a block that it keeps encoded.
+/// The findings about the samples that a block keeps encoded.
 #[derive(Default)]
 struct EncodedSamples {
     /// Those that cannot be decoded.

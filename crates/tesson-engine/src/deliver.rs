@@ -95,7 +95,7 @@ pub(crate) enum Taken {
     Made(Packed),
     /// Nothing is left that was planned.
     End,
-    /// What is read for the next minibatch fills the memory before its end is found: only an index tells what it holds.
+    /// The data read for the next minibatch fill the memory before its end is found: an index is needed to continue.
     Outgrown,
 }
 

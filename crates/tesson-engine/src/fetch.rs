@@ -24,7 +24,7 @@ pub(crate) struct Resources {
     named: Vec<NamedFiles>,
     counters: Arc<Counters>,
     canceller: Canceller,
-    /// Whether what is being read is called off, though the source is not.
+    /// True while the read in progress is cancelled, though the source is not.
     interrupted: AtomicBool,
     /// Bytes of the largest sequence. Formats read what they look at in small parts, and a sequence as a whole: a longer
     /// one, decoded and packed, would not fit into the source's memory.
@@ -70,7 +70,7 @@ impl Resources {
         self.named.push(named);
     }
 
-    /// Whether some are listed: then their sizes are not known.
+    /// True if files are listed by the data: then their sizes are not known.
     pub(crate) fn are_named(&self) -> bool {
         !self.named.is_empty()
     }

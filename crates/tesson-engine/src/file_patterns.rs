@@ -9,7 +9,7 @@ use tesson_core::{ConfigError, Listing, OptionKind, OptionTable, Section, Value}
 use crate::braces;
 use crate::store::{Store, file_glob};
 
-/// Whether a name may be a pattern: it has a character of one.
+/// True if a name may be a pattern: it contains a pattern character.
 pub fn is_pattern(name: &str) -> bool {
     name.contains(['{', '*', '?', '['])
 }
@@ -99,7 +99,7 @@ pub fn expand(
     Ok(())
 }
 
-/// The same for one option.
+/// Expands the patterns in the value of one option.
 fn expand_files(store: &dyn Store, value: &mut Value, path: &str) -> Result<(), ConfigError> {
     let given = match &mut *value {
         Value::List(files) => std::mem::take(files),

@@ -1,4 +1,4 @@
-//! What identifies a corpus, whatever its path and times are.
+//! The fingerprint of a corpus, independent of its path and times.
 
 use std::io::Write as _;
 
@@ -38,7 +38,7 @@ pub(crate) fn text(text: &str) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
-/// The same of a number in decimal, without making a text of it.
+/// The hash of a number's decimal text, without allocating that text.
 pub(crate) fn decimal(number: u64) -> u64 {
     let mut digits = [0; 20];
     let mut rest = &mut digits[..];

@@ -39,7 +39,7 @@ fn place(deserializer: &dyn Deserializer, files: &[File]) -> Option<PathBuf> {
     }
 }
 
-/// What a cache of this corpus belongs to.
+/// The binding of a cache to this corpus.
 fn binding(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Binding {
     let modified = files.iter().filter_map(|(_, f)| f.modified_ns()).max().unwrap_or(0);
     let mut belongs_to = corpus.to_le_bytes().to_vec();

@@ -1,8 +1,8 @@
 //! How a memory limit is divided.
 //!
-//! What index and plan leave of the limit goes to blocks, to what threads work in, and to minibatches that wait for their caller
-//! ([`Budget`]). How large a single minibatch, sample or sequence may be follows from the limit alone, so that no schedule of
-//! threads decides whether data can be read.
+//! The memory that index and plan leave goes to blocks, to the threads' work, and to minibatches that wait for their
+//! caller ([`Budget`]). How large a single minibatch, sample or sequence may be follows from the limit alone, so that
+//! no schedule of threads decides whether data can be read.
 
 use tesson_core::{DecodeRoom, SEQUENCES_IN_MEMORY};
 
@@ -83,13 +83,13 @@ pub(crate) fn limit_for(bytes: u64) -> u64 {
     if bytes <= SMALL_LIMIT as u64 { bytes } else { u64::try_from(share).unwrap_or(u64::MAX) }
 }
 
-/// What may be decoded of one sequence under a memory limit.
+/// The memory for decoding one sequence under a memory limit.
 pub(crate) fn decode_room(memory_limit: usize) -> DecodeRoom {
     let share = memory_limit / SEQUENCES_IN_MEMORY as usize;
     DecodeRoom { sequence: share.max(SEQUENCE_AT_LEAST), ..DecodeRoom::default() }
 }
 
-/// What may be decoded of a byte run: as much as is made of the largest numbers of which none is missing.
+/// The memory for decoding a byte run: as much as the shortest text of numbers can turn into.
 pub(crate) fn run_room(bytes: u64) -> usize {
     4 * bytes as usize
 }

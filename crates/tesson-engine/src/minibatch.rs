@@ -1,4 +1,4 @@
-//! What is delivered: minibatches.
+//! Minibatches, as they are delivered.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Minibatch {
         &self.arrays.keys
     }
 
-    /// Whether a sweep ends in or with this minibatch.
+    /// True if a sweep ends in or with this minibatch.
     pub fn sweep_end(&self) -> bool {
         self.sweep_end
     }

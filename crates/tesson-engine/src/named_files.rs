@@ -62,7 +62,7 @@ thread_local! {
     static NAME: Cell<String> = const { Cell::new(String::new()) };
 }
 
-/// Whether there is no file where one was looked for: nothing, or a directory.
+/// True if no file was found: nothing has the name, or a directory has it.
 fn is_no_file(error: &StoreError) -> bool {
     error.kind() == StoreErrorKind::NotFound || error.source.kind() == io::ErrorKind::IsADirectory
 }
@@ -108,7 +108,7 @@ impl NamedFiles {
         })
     }
 
-    /// Whether a resource is listed as a member of an archive: not yet that there is such an archive.
+    /// True if a resource is listed as a member of an archive. Such an archive need not exist.
     pub(crate) fn is_member(&self, number: u32) -> bool {
         self.with_name(number, |named| matches!(named, NamedResource::Member { .. }))
     }
@@ -206,7 +206,7 @@ impl NamedFiles {
         StoreError::new(path, offset, error).with_remedy(Some(self.line(at)))
     }
 
-    /// What to do about a file that is not where its list names it, but beside the list.
+    /// The remedy for a file that is not where its list names it, but beside the list.
     fn beside_list(&self, path: &Path, at: ListedAt, error: &io::Error) -> Option<String> {
         if error.kind() != io::ErrorKind::NotFound || path.is_absolute() || at.line == ListedAt::IN_FOLDER {
             return None;

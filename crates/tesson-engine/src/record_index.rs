@@ -18,7 +18,7 @@ use crate::store::local_name;
 
 const KIND: &[u8; 8] = b"TESSREC\0";
 
-/// What a file of records looked like when it was indexed.
+/// The size and time of a file of records when it was indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Its size in bytes.

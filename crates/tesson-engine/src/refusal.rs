@@ -1,16 +1,16 @@
-//! What the engine refuses: configurations, calls and states that it cannot read with.
+//! Refusals of the engine: configurations, calls and states that it cannot read with.
 
 use tesson_core::{Error, UsageError};
 
 tesson_core::error_kinds! {
-    /// What the engine refuses.
+    /// Reasons why the engine refuses a configuration, a call or a state.
     pub enum EngineRefusal {
         /// The index and the plan take the memory limit alone.
         IndexBeyondMemory { index: u64 = 60_000, plan: u64 = 40_000, limit: u64 = 65_536 }
             = "engine.index-beyond-memory": ("the index takes {index} bytes and the plan up to {plan}, the limit is \
                 {limit}; at least {} are needed", index.saturating_add(*plan).saturating_add(1))
             => "Raise `memoryLimit` to the value that the message names, or read in an order that needs less.",
-        /// What is kept of a list of files, and the order of these, take the memory limit alone.
+        /// The data kept of a list of files, and the order of these, take the memory limit alone.
         ListBeyondMemory {
             list: String = "map.txt".into(),
             n: u64 = 3_000_000,

@@ -8,8 +8,8 @@ use tesson_core::{DataError, Key, StoreError};
 
 use crate::atomic_file::GrowingFile;
 
-/// What is known of a fault: `fault` in words, its stable `code`, `file`, `line` (from 1), `offset` (bytes), `stream` and `key`; null where
-/// there is none.
+/// Data about a fault, for programs: `fault` in words, its stable `code`, `file`, `line` (from 1), `offset` (bytes),
+/// `stream` and `key`; null where there is none.
 pub fn fault_facts(error: &DataError) -> Map<String, Value> {
     let key = error.key().map(|key| match key {
         Key::Number(n) => Value::from(*n),

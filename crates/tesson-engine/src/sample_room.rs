@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::memory_budget::{largest_batch, limit_for};
 
-/// What all threads together may decode without waiting for each other: this part of the limit.
+/// The share of the limit, one part of this many, that all threads together may decode without waiting for each other.
 const FREE_SHARE: u64 = 8;
 
 /// Memory for samples that several threads decode.
@@ -64,7 +64,7 @@ impl Default for SampleRoom {
     }
 }
 
-/// What is set aside for a sequence, until this is dropped.
+/// A reservation of memory for one sequence, returned when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Entered<'a> {
     room: &'a SampleRoom,
@@ -97,7 +97,7 @@ impl Entered<'_> {
         Ok(())
     }
 
-    /// Whether more is set aside than a thread keeps.
+    /// True if the sequence reserves more than a thread keeps.
     pub(crate) fn is_large(&self) -> bool {
         self.counted > 0
     }

@@ -29,7 +29,7 @@ impl SampleValues {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

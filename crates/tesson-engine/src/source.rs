@@ -62,7 +62,7 @@ pub struct Source {
     process: ProcessGuard,
 }
 
-/// What a source reads.
+/// The data that a source reads, and the rules for joining them.
 struct SourceCorpus {
     parts: Parts,
     join: JoinRules,
@@ -92,7 +92,7 @@ impl Drop for Source {
 pub struct StatsReader(Arc<Counters>);
 
 impl StatsReader {
-    /// What has been done so far.
+    /// The counters at this moment.
     pub fn read(&self) -> Stats {
         self.0.read()
     }
@@ -109,7 +109,8 @@ impl Source {
         self.resources.files().iter().map(|(name, _)| &**name)
     }
 
-    /// Whether all ranks count on one timeline: each on its own where the only deserializer is not composable.
+    /// True if all ranks count on one timeline. They do not if the only deserializer is not composable: then each
+    /// counts on its own.
     pub fn shares_a_timeline(&self) -> bool {
         !self.plan.order.is_local()
     }
@@ -120,7 +121,7 @@ impl Source {
         self.corpus.parts.primary().facts().frame_period
     }
 
-    /// What has been done so far.
+    /// The counters at this moment.
     pub fn stats(&self) -> Stats {
         self.counters.read()
     }
@@ -157,8 +158,8 @@ impl Source {
         self.next_interruptible(demand, &mut || false)
     }
 
-    /// The same, ending with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths
-    /// of a second. Nothing is lost: the next call waits for the same minibatch.
+    /// Like [`Source::next`], but ends with [`Error::Cancelled`] when `interrupted`, which is called every few
+    /// hundredths of a second, returns true. Nothing is lost: the next call waits for the same minibatch.
     ///
     /// # Errors
     /// As [`Source::next`]. Where random draws are CNTK's, an interrupted call has to be repeated before one of another size or
@@ -265,8 +266,8 @@ impl Source {
         self.restore_interruptible(state, &mut || false)
     }
 
-    /// The same, ending with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths of a
-    /// second while an index is made; the source is then as it was.
+    /// Like [`Source::restore`], but ends with [`Error::Cancelled`] when `interrupted`, which is called every few
+    /// hundredths of a second while an index is made, returns true. The source is then as it was.
     ///
     /// # Errors
     /// As [`Source::restore`].
@@ -383,12 +384,12 @@ impl Source {
         Ok(())
     }
 
-    /// Whether the data never end.
+    /// True if the data never end.
     pub fn is_endless(&self) -> bool {
         self.plan.limit == Limit::Endless
     }
 
-    /// Whether minibatches hold pieces of sequences.
+    /// True if minibatches hold segments of sequences.
     pub fn is_truncated(&self) -> bool {
         self.truncated.is_some()
     }
@@ -421,7 +422,7 @@ impl Source {
         }
     }
 
-    /// Whether the rank gets nothing.
+    /// True if the rank gets no data.
     fn is_without_data(&self, demand: Demand) -> bool {
         self.plan.equal_steps.is_none() && demand.rank >= self.chunks_to_share()
     }

@@ -12,7 +12,7 @@ macro_rules! counters {
             $($(#[$doc])* pub(crate) $name: AtomicU64,)*
         }
 
-        /// What a source has done so far.
+        /// Counters of a source's work so far.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Stats {

@@ -12,7 +12,7 @@ const MOST_TICKETS: usize = 256;
 const MADE_AT_ONCE: usize = 32;
 const MADE_AT_ONCE_BYTES: usize = 256 << 10;
 
-/// What minibatches may take, in bytes.
+/// Limits on the memory of minibatches, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BatchLimits {
     /// Those that are made before their caller waits for them.
@@ -81,7 +81,7 @@ impl BatchBudget {
         self.taken = bytes;
     }
 
-    /// What was planned is discarded.
+    /// Forgets the minibatches that were planned or made, when their plans are discarded.
     pub(super) fn discard(&mut self) {
         (self.planned, self.made) = (0, 0);
     }
@@ -108,7 +108,7 @@ impl BatchBudget {
         self.held_back = true;
     }
 
-    /// Whether one waited for that, which it does no longer.
+    /// Returns true if a minibatch was held back for lack of memory, and clears the mark.
     pub(super) fn take_held_back(&mut self) -> bool {
         std::mem::take(&mut self.held_back)
     }
@@ -126,13 +126,14 @@ impl BatchBudget {
         (MADE_AT_ONCE_BYTES.checked_div(self.average).unwrap_or(1)).clamp(1, MADE_AT_ONCE)
     }
 
-    /// Whether all that is planned fits, as no minibatch costs more than twice its bytes: the rule for small ones.
+    /// True if everything planned fits even when each minibatch costs twice its bytes, the most it can take: the
+    /// quick answer for small minibatches.
     pub(super) fn all_fit(&self) -> bool {
         self.outside == 0 && self.taken + self.made + self.planned.saturating_mul(2) <= self.limits.ahead
     }
 
-    /// Whether there is memory for making a minibatch. There is for the one in front if its caller waits for it: then it
-    /// has most likely let the last one go.
+    /// True if there is memory for making a minibatch. The one in front may always be made while its caller waits for
+    /// it: the caller has most likely let the last one go.
     pub(super) fn fits(&mut self, candidate: Candidate) -> bool {
         let Candidate { is_front, is_awaited, cost, front_cost } = candidate;
         let left = self.limits.largest.saturating_sub(self.outside);

@@ -1,4 +1,4 @@
-//! What a pipeline is made for.
+//! The configuration of a pipeline.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const SMALL_SHARE: usize = 16;
 /// And this part for pages of files that stay, unless they may take more: the room of blocks that are not in memory.
 const PAGES_SHARE: usize = 2;
 
-/// What is asked of the lengths that sequences turn out to have.
+/// The rule that sequence lengths must satisfy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthRule {
     Any,
@@ -34,7 +34,7 @@ pub(crate) enum LengthRule {
     Equal,
 }
 
-/// What a pipeline needs to know and never changes.
+/// The configuration of a pipeline, fixed for its life.
 pub(crate) struct PipelineConfig {
     pub(crate) deserializer: Arc<dyn Deserializer>,
     pub(crate) spec: PlanSpec,
@@ -42,7 +42,7 @@ pub(crate) struct PipelineConfig {
     pub(crate) transforms: Arc<Transforms>,
     pub(crate) sample_bytes: SampleBytes,
     pub(crate) length_rule: LengthRule,
-    /// Whether faults of sequences that other workers deliver are looked at too.
+    /// True if faults in sequences that other workers deliver are charged too.
     pub(crate) charge_foreign: bool,
     pub(crate) resources: Arc<Resources>,
     pub(crate) counters: Arc<Counters>,
@@ -65,9 +65,9 @@ pub(crate) struct SampleBytes {
 pub(crate) struct PipelineMemory {
     /// Bytes that everything together may take.
     pub(crate) limit: usize,
-    /// What index and plan leave of it, divided.
+    /// The memory that index and plan leave, divided.
     pub(crate) budget: Budget,
-    /// What is set aside for encoded samples while they are decoded.
+    /// The memory set aside for encoded samples while they are decoded.
     pub(crate) sample_room: Arc<SampleRoom>,
     pub(crate) process: Arc<ProcessMemory>,
 }
@@ -75,11 +75,11 @@ pub(crate) struct PipelineMemory {
 /// When blocks and minibatches are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    /// Whether minibatches are made before they are asked for.
+    /// True if minibatches are made before they are asked for.
     pub(crate) prefetch: bool,
-    /// Whether blocks stay in memory after their sweep is done with them.
+    /// True if blocks stay in memory after their sweep has used them.
     pub(crate) retain: bool,
-    /// Whether sequences are always fetched by themselves: blocks are never loaded.
+    /// True if sequences are always fetched one by one and blocks are never loaded.
     pub(crate) by_row: bool,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct PoolLimits {
 }
 
 impl PipelineConfig {
-    /// What minibatches may take.
+    /// The limits on the memory of minibatches.
     pub(super) fn batch_limits(&self) -> BatchLimits {
         BatchLimits {
             ahead: self.memory.limit / BATCHES_SHARE,
@@ -103,12 +103,12 @@ impl PipelineConfig {
         }
     }
 
-    /// What blocks may take.
+    /// The limits on the memory of blocks.
     pub(super) fn residency_limits(&self) -> ResidencyLimits {
         ResidencyLimits { budget: self.memory.budget.blocks as usize, retain: self.reading.retain }
     }
 
-    /// Whether blocks are read in order and evicted at once: packing them would cost more than it saves.
+    /// True if blocks are read in order and evicted at once: packing them would cost more than it saves.
     pub(super) fn passes_by(&self) -> bool {
         let order = &self.spec.order;
         !order.is_shuffled() && !order.is_local() && !self.reading.retain

@@ -1,4 +1,4 @@
-//! What minibatches are read from: a corpus that is indexed, or one whose index grows while it is read in order.
+//! The two sources of minibatches: an indexed corpus, or one whose index grows while it is read in order.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub(crate) struct IndexedBlocks {
 }
 
 impl IndexedBlocks {
-    /// Whether fetching a few sequences reads less than loading their blocks.
+    /// True if fetching a few sequences reads less than loading their blocks.
     pub(super) fn reads_rows(&self) -> bool {
         self.corpus.facts().access != ChunkAccess::WholeOnly && !self.table.has_large_whole()
     }
 }
 
-/// What the corpus is read from.
+/// The index that the corpus is read by.
 #[derive(Clone)]
 pub(crate) enum CorpusIndex {
     /// An index is complete.

@@ -13,7 +13,7 @@ pub(super) struct Growth {
     runs: Vec<PlacedRun>,
     /// The end of the data has been seen: there are no more byte runs.
     ended: bool,
-    /// What decoded byte runs add to the index; taken in the order of the data.
+    /// Additions of decoded byte runs to the index; taken in the order of the data.
     decoded: Reorder<Grown>,
     /// The line that the next byte run begins at.
     line: u64,
@@ -27,7 +27,7 @@ pub(super) struct Growth {
     wanted: bool,
     /// The byte run the planner stands in.
     reached: u32,
-    /// What has been read for one minibatch leaves no memory for finding out where it ends.
+    /// The data read for one minibatch leave no memory for finding out where it ends.
     outgrown: bool,
     /// A byte run makes more than there is memory for: only by an index can it be divided.
     too_wide: bool,
@@ -51,7 +51,7 @@ pub(super) struct Cut {
     pub(super) after: Option<ByteRun>,
 }
 
-/// What a decoded byte run adds to the index.
+/// The addition of one decoded byte run to the index.
 pub(super) struct Grown {
     pub(super) lengths: CompactLengths,
     pub(super) bytes: u64,
@@ -82,12 +82,12 @@ impl Growth {
         }
     }
 
-    /// Whether all byte runs are known and decoded once.
+    /// True if all byte runs are known and have been decoded once.
     pub(super) fn is_sealed(&self) -> bool {
         self.ended && self.committed() == self.runs.len()
     }
 
-    /// Whether the planner would find something new.
+    /// True if the planner would find something new.
     pub(super) fn has_news(&self) -> bool {
         !self.fresh.is_empty() || self.is_sealed() || self.stopped().is_some()
     }
@@ -108,7 +108,8 @@ impl Growth {
         self.runs.last().map_or(0, |last| last.run.bytes as usize)
     }
 
-    /// Whether another byte run may be cut: the last one has been, and the planner is within so many byte runs per thread.
+    /// True if another byte run may be cut: no more than one per thread is being cut or decoded, and the planner is
+    /// near.
     pub(super) fn may_cut(&self, threads: usize) -> bool {
         let ahead = 1 + 2 * threads as u64;
         let near = self.runs.len() as u64 <= u64::from(self.reached) + ahead;
@@ -196,7 +197,7 @@ impl Growth {
         self.reached = run;
     }
 
-    /// Whether the planner has asked for more than the index holds.
+    /// True if the planner has asked for more than the index holds.
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted
     }
@@ -205,17 +206,17 @@ impl Growth {
         self.wanted = wanted;
     }
 
-    /// Whether the planner has asked for more, and there is nothing yet.
+    /// True if the planner has asked for more and nothing has arrived yet.
     pub(super) fn waits(&self) -> bool {
         self.wanted && !self.has_news()
     }
 
-    /// Whether a worker would find something to cut or decode for the planner.
+    /// True if a worker would find something to cut or decode for the planner.
     pub(super) fn is_behind(&self) -> bool {
         self.wanted && !self.is_sealed()
     }
 
-    /// What has been read for one minibatch fills the memory.
+    /// Records that the data read for one minibatch fill the memory.
     pub(super) fn outgrow(&mut self) {
         self.outgrown = true;
     }
@@ -225,7 +226,7 @@ impl Growth {
         (self.outgrown, self.too_wide) = (true, true);
     }
 
-    /// Whether only an index leads on, once all has been delivered that could be planned before.
+    /// True if reading on needs an index, once everything planned before has been delivered.
     pub(super) fn is_outgrown(&self) -> bool {
         self.outgrown
     }

@@ -1,4 +1,4 @@
-//! What worker threads do, and what they do first.
+//! The main loop of worker threads, and the order in which they choose jobs.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -22,7 +22,7 @@ use crate::transform::ChainMemory;
 const MANY_BLOCKS: usize = 8;
 const MANY_BYTES: u64 = 4 << 20;
 
-/// What a worker has taken on.
+/// A job that a worker has taken.
 pub(super) enum Job {
     /// Plan at most `most` minibatches.
     Plan {
@@ -43,7 +43,7 @@ pub(super) struct Load {
     pub(super) reserved: usize,
 }
 
-/// What a block is loaded from.
+/// The data that a block is loaded from.
 pub(super) enum BlockSource {
     Rows(BlockSpan),
     ByteRun(ByteRun),
@@ -53,11 +53,11 @@ pub(super) enum BlockSource {
 pub(super) struct WorkerScratch {
     pub(super) scratch: Scratch,
     pub(super) bytes: Vec<u8>,
-    /// What files are read into that stay in pages, one for each stream of them.
+    /// Buffers into which files are read before they are kept in pages, one for each stream of files.
     pub(super) files: Vec<Vec<u8>>,
     pub(super) chunk: Chunk,
     pub(super) chains: ChainMemory,
-    /// What the next minibatches are packed into.
+    /// Arrays for the next minibatches to be packed into.
     pub(super) arrays: Vec<Arrays>,
 }
 
@@ -76,7 +76,7 @@ impl WorkerScratch {
 }
 
 impl Shared {
-    /// What a worker does until its era ends.
+    /// Runs a worker's jobs until its era ends.
     pub(super) fn work(&self, era: u64) {
         let _alarm = Alarm(self);
         let mut worker = WorkerScratch::new(&self.setup);
@@ -110,7 +110,7 @@ impl Shared {
         }
     }
 
-    /// Whether another worker would probably find something to do.
+    /// True if another worker would probably find something to do.
     fn has_more(&self, state: &State) -> bool {
         let plans = state.planning.is_free() && state.planning.is_wanted();
         state.tickets.ready().is_some()

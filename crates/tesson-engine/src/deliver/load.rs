@@ -168,7 +168,7 @@ impl Shared {
         }
     }
 
-    /// What a block is loaded from, and the bytes to reserve for it.
+    /// The data that a block is loaded from, and the bytes to reserve for it.
     pub(super) fn source(&self, state: &State, block: BlockId) -> (BlockSource, usize) {
         match &self.corpus_index {
             CorpusIndex::Indexed(blocks) => {

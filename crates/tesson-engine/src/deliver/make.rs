@@ -140,7 +140,7 @@ impl Shared {
         (places, keeps_last)
     }
 
-    /// Whether something is asked of the places in the plan of a minibatch's sequences.
+    /// True if the positions of a minibatch's sequences in the plan are needed.
     fn needs_places(&self) -> bool {
         !self.setup.transforms.is_empty() || self.setup.length_rule != LengthRule::Any
     }
@@ -327,7 +327,7 @@ impl Shared {
         numbered
     }
 
-    /// Whether a fault of this sequence has not been met before, had its worker read from the start.
+    /// True if a fault of this sequence would be met here for the first time by a worker that reads from the start.
     pub(super) fn is_first_visit(&self, work: &Work, planned: Planned, sweep: u64) -> bool {
         match &self.corpus_index {
             CorpusIndex::Indexed(blocks) => {
@@ -365,7 +365,7 @@ impl Shared {
     }
 }
 
-/// What the items of a minibatch name: the blocks in memory, and what was fetched beside them.
+/// The sources that the items of a minibatch refer to: blocks in memory first, then the chunks fetched beside them.
 fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>> {
     static NOTHING: Chunk = Chunk::empty();
     let held = held.iter().map(|held| match held {

@@ -19,7 +19,7 @@ pub(super) struct Planning {
     context: Option<Box<PlanningContext>>,
     /// Changes whenever what was planned is discarded.
     generation: u64,
-    /// Whether there is something to plan: a demand is known.
+    /// True if there is something to plan: a demand is known.
     running: bool,
     /// The plan has come to its end, or to an error.
     over: bool,
@@ -42,22 +42,22 @@ impl Planning {
         }
     }
 
-    /// What was planned before this number changed has been discarded.
+    /// The number of times that plans were discarded; a plan of an earlier generation is void.
     pub(super) fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether no thread is planning.
+    /// True if no thread is planning.
     pub(super) fn is_free(&self) -> bool {
         self.context.is_some()
     }
 
-    /// Whether nothing more will be planned.
+    /// True if nothing more will be planned.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether a thread that plans would find something to do.
+    /// True if a thread that plans would find something to do.
     pub(super) fn is_wanted(&self) -> bool {
         self.running && !self.over
     }
@@ -72,7 +72,7 @@ impl Planning {
         Some(context)
     }
 
-    /// The same to plan on from what has been delivered.
+    /// Takes the planner like [`take`](Planning::take), after releasing in it what has been delivered.
     pub(super) fn take_to_plan(&mut self, growth: Option<&mut Growth>) -> Option<Box<PlanningContext>> {
         let mut context = self.take(growth)?;
         context.planner.released(self.delivered);
@@ -91,7 +91,7 @@ impl Planning {
         self.running = has_demand;
     }
 
-    /// What was planned is discarded.
+    /// Discards the plans that were made, and stops planning until there is a new demand.
     pub(super) fn discard(&mut self) {
         self.generation += 1;
         self.running = false;
@@ -148,7 +148,7 @@ impl PlanningContext {
         }
     }
 
-    /// What it plans on.
+    /// The index that it plans on.
     pub(super) fn corpus_index(&self) -> &CorpusIndex {
         &self.corpus_index
     }

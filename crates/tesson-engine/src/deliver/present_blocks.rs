@@ -33,7 +33,7 @@ impl PresentBlocks {
         self.present[self.place(id)?].as_ref()
     }
 
-    /// The same, to be changed.
+    /// The block of this number, mutable, if it is present.
     pub(super) fn get_mut(&mut self, id: BlockId) -> Option<&mut Block> {
         let place = self.place(id)?;
         self.present[place].as_mut()

@@ -63,7 +63,7 @@ pub(super) struct Waiter {
 pub(super) struct ResidencyLimits {
     /// Bytes of blocks in memory, with what is reserved beside them.
     pub(super) budget: usize,
-    /// Whether blocks stay in memory after their sweep is done with them.
+    /// True if blocks stay in memory after their sweep has used them.
     pub(super) retain: bool,
 }
 
@@ -147,12 +147,12 @@ impl Residency {
         self.idle_waiters.push(waiters);
     }
 
-    /// Whether blocks wait to be loaded.
+    /// True if blocks wait to be loaded.
     pub(super) fn has_queued(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Whether blocks are being loaded or cut.
+    /// True if blocks are being loaded or cut.
     pub(super) fn is_loading(&self) -> bool {
         self.loading > 0
     }
@@ -252,7 +252,7 @@ impl Residency {
         }
     }
 
-    /// Whether a ticket from the one in front on needs a block.
+    /// True if a block is needed by the ticket in front or a later one.
     fn is_needed(&self, id: BlockId, front: TicketId) -> bool {
         let last_ticket = self.blocks.get(id).and_then(|block| block.last_ticket);
         last_ticket.is_some_and(|last| last >= front)
@@ -284,12 +284,12 @@ impl Residency {
         self.limits.budget.saturating_sub(self.used.saturating_add(reserved))
     }
 
-    /// Whether blocks may have so many more bytes as they are.
+    /// True if this many more bytes of blocks fit without evicting any.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.used.saturating_add(bytes) <= self.limits.budget
     }
 
-    /// Whether there is room for so many more bytes; idle blocks make way.
+    /// Makes room for this many more bytes by evicting idle blocks; returns false if these are not enough.
     pub(super) fn make_room(&mut self, bytes: usize) -> bool {
         while !self.has_room(bytes) {
             let Some(id) = self.idle.pop_front() else { return false };

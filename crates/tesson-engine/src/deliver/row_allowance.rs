@@ -1,5 +1,5 @@
-//! What may be spent on fetching sequences by themselves, ahead of their blocks: the first minibatches of a random order need
-//! not wait for all blocks they touch.
+//! The budget for fetching sequences one by one, in advance of their blocks: the first minibatches of a random order
+//! need not wait for all blocks they touch.
 
 use super::corpus_index::CorpusSize;
 
@@ -7,7 +7,7 @@ use super::corpus_index::CorpusSize;
 const MOST: u64 = 32 << 20;
 const SHARE: u64 = 64;
 
-/// What fetching a sequence by itself is taken to cost at least, in bytes of reading.
+/// The least that fetching a single sequence is assumed to cost, in bytes of reading.
 const COST: u64 = 2048;
 
 /// An allowance, in bytes of reading. A minibatch is made as long as anything is left of it, so it may become less than nothing.
@@ -15,7 +15,7 @@ const COST: u64 = 2048;
 pub(super) struct RowAllowance {
     left: i64,
     most: i64,
-    /// What a sequence costs.
+    /// The cost of fetching one sequence.
     cost: i64,
 }
 

@@ -12,7 +12,7 @@ use crate::block::BlockRow;
 use crate::pack::Item;
 
 impl Pipeline {
-    /// Whether the index still grows, so that no sequence can be looked up.
+    /// True while the index still grows, so that no sequence can be looked up.
     pub(crate) fn is_growing(&self) -> bool {
         matches!(self.shared.corpus_index, CorpusIndex::Growing)
     }

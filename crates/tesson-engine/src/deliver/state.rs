@@ -1,4 +1,5 @@
-//! What all threads of a pipeline share, under one lock. Each part has its own rules; here is what needs several of them.
+//! The state that all threads of a pipeline share, under one lock. Each part has its own rules; here is what needs
+//! several of them.
 
 use tesson_core::Error;
 
@@ -13,7 +14,7 @@ use super::tickets::Tickets;
 use super::{PipelineConfig, Taken};
 use crate::block::BlockId;
 
-/// What all threads share.
+/// The state shared by all threads.
 pub(super) struct State {
     pub(super) planning: Planning,
     pub(super) tickets: Tickets,
@@ -96,7 +97,8 @@ impl State {
         }
     }
 
-    /// Whether a corpus has outgrown memory and all has been delivered that could be planned before: only an index leads on.
+    /// True if a corpus has outgrown memory and everything planned before has been delivered: reading on needs an
+    /// index.
     pub(super) fn is_stuck(&self) -> bool {
         self.growth.as_ref().is_some_and(|growth| growth.is_outgrown() && growth.waits())
             && self.tickets.is_empty()
@@ -104,22 +106,22 @@ impl State {
             && self.planning.is_free()
     }
 
-    /// Whether a caller waits and so many tickets in front are done.
+    /// True if a caller waits and this many tickets in front are done.
     pub(super) fn is_served(&self, n: usize) -> bool {
         self.awaited > 0 && self.tickets.are_done(n)
     }
 
-    /// Whether there is something to cut or decode of a corpus that grows.
+    /// True if a growing corpus has something to cut or decode.
     pub(super) fn is_growth_behind(&self) -> bool {
         self.growth.as_ref().is_some_and(Growth::is_behind)
     }
 
-    /// Whether a planner that has asked for more than the index holds would find it now.
+    /// True unless the planner waits for an addition to the index that has not arrived.
     pub(super) fn has_news(&self) -> bool {
         !self.growth.as_ref().is_some_and(Growth::waits)
     }
 
-    /// Whether there is memory for making a minibatch.
+    /// True if there is memory for making a minibatch.
     pub(super) fn fits(&mut self, id: TicketId, setup: &PipelineConfig) -> bool {
         let (is_front, is_awaited) = (id <= self.tickets.front_id(), self.awaited > 0);
         // What is drawn for one that its caller never takes would be lost, so none is made ahead.
@@ -231,8 +233,8 @@ impl State {
         self.batches.reserved(front, beside.idle) + beside.decoding
     }
 
-    /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks
-    /// make way.
+    /// Makes room for this many more bytes of blocks, beside the [reserved](Self::reserved) ones, by evicting idle
+    /// blocks; returns false if these are not enough.
     pub(super) fn make_room(&mut self, bytes: usize, beside: Beside, setup: &PipelineConfig) -> bool {
         let reserved = self.reserved(beside, setup);
         self.residency.make_room(bytes.saturating_add(reserved))

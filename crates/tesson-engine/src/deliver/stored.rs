@@ -13,7 +13,7 @@ use crate::transform::{ChainMemory, PlacedItem, StoredBatches};
 /// These streams of a minibatch that is being gathered.
 pub(super) struct StoredStreams {
     batches: StoredBatches,
-    /// What is made of other workers' sequences, to see their faults.
+    /// The batches of other workers' sequences, made only to see their faults.
     dropped: StoredBatches,
     /// The places of the own sequences in the plan, then of those of others.
     slots: Vec<BatchSlot>,
@@ -135,7 +135,7 @@ impl Shared {
     }
 }
 
-/// Whether an item is the row after another one in the same block.
+/// True if an item directly follows another one in the same block.
 fn follows(item: Item, next: Item) -> bool {
     item.held == next.held && item.row + 1 == next.row
 }
@@ -155,12 +155,12 @@ impl StoredStreams {
 }
 
 impl Undecodable {
-    /// Whether there is none.
+    /// True if there is no undecodable item.
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Whether an own item of the minibatch is one of these, by number.
+    /// True if the minibatch's own item of this number is undecodable.
     pub(super) fn contains(&self, number: usize) -> bool {
         !self.items.is_empty() && self.items.binary_search(&number).is_ok()
     }

@@ -26,7 +26,7 @@ impl TicketId {
     }
 }
 
-/// What a planned minibatch needs.
+/// A planned minibatch and the data it needs.
 pub(super) struct Work {
     pub(super) plan: BatchPlan,
     /// Whose share it is.
@@ -112,7 +112,7 @@ struct FailedBlock {
     error: Error,
 }
 
-/// What keeps a ticket from being made.
+/// The reason why a ticket cannot be made yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
     pub(super) sequences: usize,
@@ -199,7 +199,7 @@ impl Ticket {
         }
     }
 
-    /// What it waits for, while it does.
+    /// The data that a waiting ticket lacks; `None` in later stages.
     pub(super) fn wait(&self) -> Option<Wait> {
         let Stage::Waiting { work, missing, .. } = &self.stage else { return None };
         Some(Wait { sequences: work.items.len(), missing_blocks: *missing })
@@ -238,8 +238,8 @@ pub(crate) struct Packed {
     pub(crate) share: Option<BatchShare>,
     pub(crate) sweep_end: bool,
     pub(crate) data_end: bool,
-    /// Whether no rank has a sequence in it, as far as one can tell without the others' data, and none has to take it as
-    /// a step.
+    /// True if no rank has a sequence in it, as far as can be known without the others' data, and none has to take it
+    /// as a step.
     pub(crate) is_empty: bool,
     /// Where the plan stands after it.
     pub(crate) after: Cursor,
@@ -250,7 +250,7 @@ pub(crate) struct Packed {
     pub(crate) refused: Option<Error>,
 }
 
-/// What became of a ticket: the minibatch lies with its work.
+/// The result of making a ticket; the minibatch is stored with its work.
 pub(super) enum Outcome {
     Made(Box<Work>),
     Failed(Error),

@@ -63,7 +63,7 @@ impl Tickets {
         self.queue.iter().position(Ticket::is_waiting).map(|at| self.front.after(at))
     }
 
-    /// Whether so many tickets in front are done.
+    /// True if the first `n` tickets are done.
     pub(super) fn are_done(&self, n: usize) -> bool {
         self.queue.len() >= n && self.queue.iter().take(n).all(Ticket::is_done)
     }

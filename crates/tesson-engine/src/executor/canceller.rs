@@ -20,7 +20,7 @@ impl Canceller {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it has been cancelled.
+    /// True if the call has been cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }

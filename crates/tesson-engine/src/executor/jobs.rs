@@ -95,8 +95,8 @@ impl<J, R> OrderedJobs<J, R> {
         self.work.notify_all();
     }
 
-    /// What a thread does until the jobs are [closed](OrderedJobs::close): `between` jobs, and each job. A panic of either
-    /// ends the thread, and is passed on to the caller that takes results.
+    /// Serves jobs on the calling thread until they are [closed](OrderedJobs::close), and runs `between` before each. A
+    /// panic of either ends the thread, and is passed on to the caller that takes results.
     pub fn serve(&self, mut between: impl FnMut(), mut run: impl FnMut(J) -> R) {
         let served = catch_unwind(AssertUnwindSafe(|| {
             loop {

@@ -1,4 +1,4 @@
-//! What reading ahead is made of: minibatches, one pass over everything, examples of prepared datasets.
+//! The building blocks of reading ahead, for minibatches, passes over everything and examples of prepared datasets.
 //!
 //! | file | subject |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `process` | the process that has the threads: they do not survive a fork |
 //! | `retry` | reads that are put together and tried again |
 //!
-//! What is read when is decided by those who use these parts: see decision 24.
+//! The users of these parts decide what is read when: see decision 24.
 
 mod canceller;
 mod interrupt;

@@ -15,7 +15,7 @@ impl ProcessGuard {
         ProcessGuard(std::process::id())
     }
 
-    /// Whether this is another process: a copy made by a fork.
+    /// True if the code runs in another process: a copy made by a fork.
     pub fn is_forked(self) -> bool {
         self != ProcessGuard::here()
     }

@@ -51,7 +51,7 @@ impl Workers {
         self.threads.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no workers.
     pub fn is_empty(&self) -> bool {
         self.threads.is_empty()
     }

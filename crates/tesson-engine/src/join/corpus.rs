@@ -51,15 +51,15 @@ pub(super) struct JoinedPart {
     pub(super) first_resource: u32,
     /// Number of its first stream among those of all parts.
     pub(super) first_stream: u16,
-    /// Whether it forgives no fault, whatever others do.
+    /// True if this part tolerates no fault, whatever the other parts do.
     pub(super) strict: bool,
-    /// What the samples of each of its streams are like.
+    /// The shapes of the columns of its streams.
     pub(super) streams: Vec<ColumnShape>,
     /// Of each of its streams whether its one sample is repeated to the length of the first part's sequence.
     pub(super) repeated: Vec<bool>,
     /// Samples by which its sequences may differ in length from those of the first part and be given that length.
     pub(super) tolerance: Option<u32>,
-    /// Whether its samples join the frames of the first part; a single one joins all of an utterance's.
+    /// True if its samples join the frames of the first part; if not, a single sample joins all frames of an utterance.
     pub(super) splits: bool,
 }
 
@@ -69,7 +69,7 @@ type Row = (u32, u32);
 /// Rows with gaps of up to this many times their number are loaded in one go, with what lies between them.
 const DENSE: usize = 2;
 
-/// What one worker keeps for joined corpora.
+/// The memory that one worker keeps for joined corpora.
 #[derive(Default)]
 struct WorkerScratch {
     /// One a part.
@@ -77,7 +77,7 @@ struct WorkerScratch {
     chunks: Vec<Vec<Chunk>>,
 }
 
-/// What was loaded of one part, and where in it each wanted sequence is.
+/// The chunks loaded of one part, and where in them each wanted sequence is.
 struct Loaded<'a> {
     chunks: &'a mut [Chunk],
     /// `None`: the first chunk holds the wanted sequences, in order.
@@ -217,7 +217,7 @@ impl JoinedPart {
     }
 }
 
-/// What was loaded of one chunk: all from a sequence on, or these.
+/// A request to one chunk: all sequences from the first one on, or the listed ones.
 struct Group {
     chunk: u32,
     first: u32,
@@ -241,7 +241,7 @@ impl Group {
 struct Asked<'a> {
     /// The joined sequences.
     rows: &'a [Row],
-    /// What the part has for each.
+    /// The part's sequence for each joined one, if it has one.
     wanted: &'a [Option<Row>],
 }
 
@@ -371,7 +371,7 @@ impl JoinedCorpus {
         }
     }
 
-    /// What a part has for a joined sequence.
+    /// The location of a joined sequence's data in one part, if that part has it.
     fn row(&self, part: usize, (chunk, i): Row) -> Option<Row> {
         let joined = &self.chunks[chunk as usize];
         match part {
@@ -514,7 +514,7 @@ fn too_much() -> Error {
     EngineRefusal::JoinBeyondMemory.into()
 }
 
-/// What the worker has kept, for this many parts.
+/// Takes the memory that the worker has kept, sized for this many parts.
 fn take_worker_scratch(scratch: &mut Scratch, n_parts: usize) -> Box<WorkerScratch> {
     let kept = scratch.format.take().and_then(|any| any.downcast::<WorkerScratch>().ok());
     let mut worker = kept.unwrap_or_default();

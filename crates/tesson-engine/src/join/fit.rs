@@ -2,8 +2,8 @@
 
 use tesson_core::{Data, Offsets, StreamColumn, Values};
 
-/// The same column with sequences of these lengths: cut at their end, or with their last sample repeated. Sequences without
-/// samples stay so. Columns that are kept as they were read stay as they are.
+/// Changes a column's sequences to these lengths: cut at their end, or with their last sample repeated. Sequences
+/// without samples stay so. Columns that are kept as they were read stay as they are.
 pub(super) fn fit(column: StreamColumn, lengths: &[u32], dim: usize) -> StreamColumn {
     let mut ends = vec![0];
     let mut picked = Vec::new();

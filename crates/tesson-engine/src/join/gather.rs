@@ -7,7 +7,7 @@ use tesson_core::{Chunk, Data, EncodedColumn, FrameColumn, Offsets, RecordingCol
 /// A sequence of one of several chunks, or none: that has no samples.
 pub(super) type Pick = Option<(u32, u32)>;
 
-/// What the samples of a stream are like.
+/// The dimension and kind of a stream's samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnShape {
     /// Values in a dense sample.

@@ -41,14 +41,14 @@ pub(crate) use part::{Parts, files};
 /// Most sequences of a part: its numbers are kept in 32 bits.
 const MOST_SEQUENCES: u64 = u32::MAX as u64 - 1;
 
-/// What indexing and joining gives.
+/// The result of indexing and joining.
 #[derive(Clone)]
 pub(crate) struct IndexedSource {
     /// The corpus that is read.
     pub(crate) indexed: Indexed,
     /// The corpora that it is made of.
     pub(crate) parts: Vec<Indexed>,
-    /// What could not be joined; `None` for a single part.
+    /// The sequences that could not be joined; `None` for a single part.
     pub(crate) report: Option<JoinReport>,
 }
 

@@ -171,20 +171,20 @@ impl Parts {
         }
     }
 
-    /// Whether a part forgives no fault though others do.
+    /// True if a part tolerates no fault though others do.
     pub(crate) fn is_strict(&self, part: &Part) -> bool {
         self.budget_of(part) == 0 && self.max_errors() > 0
     }
 
-    /// Whether a part's samples join the frames of the first one, which are sequences of their own: it is not read by frames
-    /// itself, and its samples are values that can be told apart.
+    /// True if a part's samples join the frames of the first one, which are separate sequences: the part is not read by
+    /// frames itself, and its samples are values that can be told apart.
     pub(crate) fn splits(&self, part: &Part) -> bool {
         let by_frame = |part: &Part| part.facts().repeated_keys == RepeatedKeys::InTurn;
         let streams = &part.facts().streams;
         by_frame(&self.list[0]) && !by_frame(part) && streams.iter().all(|s| s.storage == Storage::Values)
     }
 
-    /// The same of the deserializer of each stream.
+    /// For each stream, true if its deserializer tolerates no fault though others do.
     pub(crate) fn strict_streams(&self) -> Vec<bool> {
         let of_part = |part: &Part| vec![self.is_strict(part); part.facts().streams.len()];
         self.list.iter().flat_map(of_part).collect()

@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What is known of a minibatch before it is packed.
+/// The size of a minibatch, known before it is packed.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchSize {
     pub(crate) n_sequences: usize,

@@ -110,7 +110,7 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// Whether a block that stays in memory has the samples of a stream packed; others it keeps as they were read.
+/// True if a block that stays in memory packs the samples of a stream; other samples are kept as they were read.
 fn is_packed(stream: &StreamInfo) -> bool {
     stream.storage == Storage::Values
 }

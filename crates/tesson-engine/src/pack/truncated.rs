@@ -24,7 +24,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What was packed of a sequence, without the memory that its buffers have beyond it.
+    /// A packed sequence, trimmed of its buffers' unused memory.
     pub(crate) fn new(mut streams: Vec<StreamBatch>, mut keys: BatchKeys) -> Whole {
         streams.iter_mut().for_each(StreamBatch::trim);
         keys.trim();
@@ -144,7 +144,7 @@ fn append(out: &mut Samples, from: &Samples, range: Range<usize>, dim: usize) {
     }
 }
 
-/// The same, the samples becoming dense if they are not.
+/// Appends samples of one sequence to dense values, converting sparse ones.
 pub(crate) fn append_dense(out: &mut SampleValues, from: &Samples, range: Range<usize>, dim: usize) {
     match from {
         Samples::Ragged { .. } => unreachable!("ragged samples stay as they are"),

@@ -14,15 +14,15 @@ use crate::samples::dense_bytes;
 /// Memory for everything together where nothing else is asked for: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
-/// What is kept of a chunk whatever is in memory of it: the places of its block among those that are present, and among those of a
-/// minibatch.
+/// Memory kept for a chunk even while none of it is loaded: the entries of its block among the present ones and among
+/// those of a minibatch.
 const CHUNK_BYTES: u64 = 8;
 
 /// A chunk is small if it has at most this part of the limit.
 const SMALL_CHUNK: u64 = 32;
 
-/// What a chunk takes as columns of numbers like the stored ones, and packed, in eighths of its storage: some of what has been
-/// set aside for columns that grow stays unused, and so does the end of each page of packed sequences.
+/// Memory that a chunk takes as packed columns of numbers like the stored ones, in eighths of its storage: growing
+/// columns leave part of their allocation unused, and so does the end of each page of packed sequences.
 const COLUMNS: u64 = 9;
 const PACKED: u64 = 9;
 
@@ -65,14 +65,14 @@ impl Source {
         WholeChunks { most, loading }
     }
 
-    /// The same where each thread decodes a block that is then looked at and dropped.
+    /// The limit on whole chunks where each thread decodes a block, looks at it and drops it.
     pub(super) fn whole_chunks_of_threads(&self) -> WholeChunks {
         let columns = self.column_eighths();
         let most = 4 * self.runtime.memory_limit / (columns * self.runtime.threads as u64);
         WholeChunks { most, loading: columns }
     }
 
-    /// What the columns of a chunk take, in eighths of its storage.
+    /// Memory for the columns of a chunk, in eighths of its storage.
     fn column_eighths(&self) -> u64 {
         // Values may be stored as half as many bits.
         let are_wide = self.streams.stored.iter().any(|stream| stream.element == Element::F64);

@@ -1,4 +1,4 @@
-//! What is asked of a corpus as a whole: its index, how large it is, what is wrong with it.
+//! Questions about a corpus as a whole: its index, its size and its faults.
 
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ impl Source {
         Ok(seen)
     }
 
-    /// What could not be joined; `None` for a single deserializer.
+    /// The sequences that could not be joined; `None` for a single deserializer.
     ///
     /// # Errors
     /// As [`Source::indexed`].
@@ -96,7 +96,7 @@ impl Source {
         Ok(self.joint()?.report.as_ref())
     }
 
-    /// What each deserializer leaves out of its data, in their order.
+    /// The data that each deserializer leaves out, in the order of the deserializers.
     ///
     /// # Errors
     /// As [`Source::indexed`].

@@ -27,12 +27,12 @@ impl FaultLedger {
 }
 
 impl Source {
-    /// Whether a sequence's first visit by this rank is a question for the whole index.
+    /// True if only the whole index tells whether this rank visits a sequence for the first time.
     pub(super) fn counts_by_rank(&self, demand: Demand) -> bool {
         demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.forgives()
     }
 
-    /// Whether any fault is forgiven, so that they have to be counted.
+    /// True if any fault is tolerated, so that faults have to be counted.
     pub(super) fn forgives(&self) -> bool {
         self.corpus.parts.max_errors() > 0 || self.faults.share > 0.0
     }

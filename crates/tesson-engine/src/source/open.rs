@@ -26,12 +26,12 @@ use crate::stats::Counters;
 use crate::store::Store;
 use crate::transform::{StreamTransforms, Transforms};
 
-/// What formats may read at once under any limit, in bytes.
+/// The bytes that formats may read at once, however small the limit.
 const LARGEST_AT_LEAST: u64 = 256 << 10;
 
 /// Everything a source is made of.
 pub struct SourceSpec {
-    /// What understands the bytes. Several are joined by key; the first one gives chunks and order.
+    /// Deserializers, which turn bytes into sequences. Several are joined by key; the first one gives chunks and order.
     pub deserializers: Vec<Box<dyn Deserializer>>,
     /// How several deserializers go together.
     pub join: JoinRules,
@@ -39,7 +39,7 @@ pub struct SourceSpec {
     pub plan: PlanSpec,
     /// Sequences with these keys are left out, compared as texts.
     pub exclude_keys: Vec<String>,
-    /// What is done with the samples of each stream.
+    /// The transforms of each stream's samples.
     pub transforms: StreamTransforms,
     /// Every sequence must be one sample.
     pub frame_mode: bool,
@@ -51,11 +51,11 @@ pub struct SourceSpec {
     pub runtime: RuntimeSpec,
     /// How faults are handled beyond what deserializers say.
     pub faults: FaultRules,
-    /// What the source is opened for.
+    /// The purpose of opening the source.
     pub purpose: Purpose,
 }
 
-/// What a source is opened for.
+/// The purpose of opening a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// Minibatches.
@@ -140,7 +140,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Whether the data can be read in order before they are indexed.
+    /// True if the data can be read in order before they are indexed.
     pub(super) fn may_grow(&self) -> bool {
         self.plan.order.plans_while_indexing()
             && !self.frame_mode
@@ -191,7 +191,7 @@ impl SourceSpec {
         Ok(())
     }
 
-    /// What a state must have been saved with to be resumed from.
+    /// The identity that a state must share with this source to be resumed from.
     fn fingerprint(&self, corpus: u64, parts: &Parts, transforms: &Transforms) -> Fingerprint {
         Fingerprint {
             corpus,
@@ -202,7 +202,7 @@ impl SourceSpec {
         }
     }
 
-    /// The same hash of options in states of releases that drew random numbers otherwise, where any are drawn.
+    /// The hash of options in states of releases that drew random numbers otherwise; `None` if nothing is drawn.
     fn former_options(&self, parts: &Parts, transforms: &Transforms) -> Option<u64> {
         let former = || fingerprint::text(&transforms.write_with_former_draws(self.options(parts)).text());
         transforms.draw_by_key().then(former)

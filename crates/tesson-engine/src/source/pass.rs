@@ -1,7 +1,7 @@
 //! One pass over everything, in order, without minibatches: a caller that makes something of all data gets them as they are
 //! decoded, on the threads that decode, and gets what was made back in order.
 //!
-//! What comes is what minibatches would hold: the same sequences, the same faults charged, the same errors.
+//! A pass gives what minibatches would hold: equal sequences, the faults charged alike, and equal errors.
 
 use std::sync::atomic::Ordering;
 
@@ -25,8 +25,8 @@ const SMALLER: u64 = 8;
 const COPIES: u64 = 4;
 
 impl Source {
-    /// Whether all that minibatches would hold are the sequences of the corpus, once, as they are stored, and none has been
-    /// asked for yet: then there is [`Source::pass`].
+    /// True if minibatches would hold the sequences of the corpus once, as they are stored, and none has been asked for
+    /// yet: then [`Source::pass`] can be used.
     pub fn is_one_pass(&self) -> bool {
         self.may_grow()
             && self.streams.transforms.is_empty()
@@ -159,14 +159,14 @@ impl Lines {
     }
 }
 
-/// What was made of a byte run.
+/// The result for one byte run.
 struct Made<T> {
     made: T,
     run: ByteRun,
     n_lines: u64,
     n_sequences: u64,
     n_samples: u64,
-    /// What is known of its sequences beside their columns, if something is wrong with one.
+    /// The data about its sequences beside their columns, if something is wrong with one.
     faulty: Option<Box<Chunk>>,
 }
 
@@ -221,12 +221,12 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// What decoding a byte run needs.
+/// The inputs for decoding a byte run.
 struct Decoding<'a> {
     decoder: &'a dyn StreamingDecoder,
     resources: &'a Resources,
     counters: &'a Counters,
-    /// What may be decoded of one sequence.
+    /// The memory for decoding one sequence.
     room: DecodeRoom,
     /// Bytes of a byte run that has [room](run_room) for what is decoded of it at least.
     least_bytes: u64,

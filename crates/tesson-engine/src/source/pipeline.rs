@@ -26,7 +26,7 @@ const LONG: u64 = 1 << 10;
 /// memory than its text does, and less time than fetching that again.
 const NARROW: u64 = 4;
 
-/// What a sequence costs in a minibatch at least: its place in the plan, in the blocks and in the batch.
+/// The least memory that a sequence takes in a minibatch: its entries in the plan, in the blocks and in the batch.
 const SEQUENCE_BYTES: u64 = 64;
 
 impl Source {
@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Whether sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
+    /// True if sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
     fn is_long(&self, indexed: &Indexed, storage: u64) -> bool {
         let values: u64 =
             self.streams.delivered.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
@@ -78,7 +78,8 @@ impl Source {
         !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
     }
 
-    /// The same in the middle of a call, which `interrupted` can end: the source is then as it was.
+    /// Replaces the growing pipeline by one with an index in the middle of a call. `interrupted` can end it: the source
+    /// is then as it was.
     pub(super) fn stop_growing(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         self.pipeline = None;
         self.position.lose_aim();

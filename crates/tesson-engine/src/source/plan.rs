@@ -1,4 +1,4 @@
-//! What will come when, without reading data.
+//! The plan of what will come when, without reading data.
 
 use tesson_core::{Error, Index};
 use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planner, Progress};
@@ -74,7 +74,7 @@ impl Source {
         self.plan_with(|_| (), demand, each)
     }
 
-    /// The same for a plan that is changed first: what would come when.
+    /// Like [`Source::plan`], for a plan that `change` modifies first: what would come when.
     ///
     /// # Errors
     /// As [`Source::plan`].

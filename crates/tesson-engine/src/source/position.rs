@@ -10,7 +10,7 @@ use tesson_plan::{Cursor, Demand, Fingerprint, ResumeState, Share, Sharing, Slot
 /// The state is the one after the last minibatch handed out, whatever has been read ahead. It moves when a minibatch is handed
 /// out, when it is put back, and when a state is restored; a call that fails leaves it where it is.
 pub(super) struct Position {
-    /// What its states belong to.
+    /// The identity of its states.
     fingerprint: Arc<Fingerprint>,
     sharing: Sharing,
     /// The state after the last minibatch handed out.
@@ -19,9 +19,9 @@ pub(super) struct Position {
     before: Option<ResumeState>,
     /// The state that was restored, if nothing has been read since: the workers must be those it was saved for.
     restored: Option<Box<ResumeState>>,
-    /// What the last call asked for, if the pipeline works on it.
+    /// The demand of the last call, if the pipeline works on it.
     demand: Option<Demand>,
-    /// What an interrupted call asked for, where its minibatch may have drawn its random numbers already.
+    /// The demand of an interrupted call whose minibatch may have drawn its random numbers already.
     interrupted: Option<Demand>,
     ended: bool,
     failed: Option<Error>,
@@ -58,7 +58,7 @@ impl Position {
         self.state.faults
     }
 
-    /// What the last call asked for, if the pipeline works on it.
+    /// The demand of the last call, if the pipeline works on it.
     pub(super) fn demand(&self) -> Option<Demand> {
         self.demand
     }
@@ -68,12 +68,12 @@ impl Position {
         self.restored.as_deref().unwrap_or(&self.state)
     }
 
-    /// Whether nothing has been asked for yet.
+    /// True if nothing has been asked for yet.
     pub(super) fn is_untouched(&self) -> bool {
         self.demand.is_none() && self.cursor() == Cursor::default() && !self.ended && self.failed.is_none()
     }
 
-    /// Whether there may be another minibatch.
+    /// True if there may be another minibatch.
     ///
     /// # Errors
     /// What has [failed](Position::fail), again.
@@ -99,7 +99,7 @@ impl Position {
         self.ended = true;
     }
 
-    /// Whether a call for another demand than this one was interrupted.
+    /// True if a call for a different demand was interrupted.
     pub(super) fn was_interrupted_otherwise(&self, demand: Demand) -> bool {
         self.interrupted.is_some_and(|other| other != demand)
     }
@@ -195,7 +195,7 @@ impl Position {
         self.state.faults = faults;
     }
 
-    /// What states belong to.
+    /// The identity of its states.
     pub(super) fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }

@@ -1,4 +1,4 @@
-//! What a source takes of the machine.
+//! The resources of the machine that a source uses.
 
 use tesson_core::RuntimeSpec;
 
@@ -11,12 +11,12 @@ pub(super) struct Runtime {
     pub(super) memory_limit: u64,
     /// Worker threads, at least 1.
     pub(super) threads: usize,
-    /// Whether minibatches are made before they are asked for.
+    /// True if minibatches are made before they are asked for.
     pub(super) prefetch: bool,
 }
 
 impl Runtime {
-    /// What a specification means on this machine.
+    /// Resolves a specification for this machine.
     pub(super) fn new(spec: RuntimeSpec) -> Runtime {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Runtime {

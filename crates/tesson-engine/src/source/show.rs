@@ -29,7 +29,7 @@ pub struct Shown {
     pub place: Option<(Arc<Path>, u64)>,
     /// Its number in the sweep, and the position in samples at which it begins. None where ranks have timelines of their own.
     pub when: Option<(u64, u64)>,
-    /// What is wrong with it.
+    /// The faults of the sequence.
     pub faults: Vec<DataError>,
 }
 

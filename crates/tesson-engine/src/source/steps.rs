@@ -14,7 +14,7 @@ use super::Source;
 use super::truncated::TruncatedPlan;
 use crate::refusal::EngineRefusal;
 
-/// What the calls of a run ask for, from the start of the data on. Step 0 is the first of them.
+/// The demands of a run's calls, from the start of the data on. Step 0 is the first of them.
 #[derive(Copy, Clone)]
 pub struct RunCalls<'a> {
     /// Samples of a minibatch, over all workers.
@@ -30,7 +30,7 @@ pub struct RunCalls<'a> {
 pub struct PlannedStep {
     /// Its sequences, rank by rank, for each in the order of the minibatch. Those that turn out to be invalid are among them.
     pub sequences: Vec<StepSequence>,
-    /// Whether a sweep ends with it, for the first of the ranks that have it.
+    /// True if a sweep ends with it, for the first of the ranks that have it.
     pub sweep_end: bool,
 }
 
@@ -220,7 +220,7 @@ impl Source {
         Ok(rank.map_or(0..workers, |rank| rank..rank + 1).map(|rank| Share { workers, rank }).collect())
     }
 
-    /// Whether the minibatches of all ranks are those of a single worker, dealt out.
+    /// True if a single worker's minibatches, dealt out, are those of all ranks.
     fn is_dealt(&self) -> bool {
         self.plan.sharing == Sharing::Position && self.plan.equal_steps.is_none()
     }
@@ -299,7 +299,7 @@ impl Source {
         Ok(())
     }
 
-    /// The same as [`Source::whole_step`] of truncated minibatches.
+    /// Like [`Source::whole_step`], for truncated minibatches.
     fn truncated_step(
         &self,
         indexed: &Indexed,
@@ -339,7 +339,7 @@ impl Source {
         }
     }
 
-    /// The same as [`Source::visit_whole`] of truncated minibatches.
+    /// Like [`Source::visit_whole`], for truncated minibatches.
     fn visit_truncated(
         &self,
         indexed: &Indexed,

@@ -34,7 +34,7 @@ const SLOT_BYTES: u64 = 256;
 /// The slots of a source, and how they are filled.
 pub(super) struct Truncated {
     spec: Truncation,
-    /// Whether minibatches at the end of the data are left out in which a slot is not full.
+    /// True if minibatches at the end of the data are left out when a slot is not full.
     drops_last: bool,
     /// The demand of the last call; `None` if the slots are to be filled anew.
     demand: Option<Demand>,
@@ -95,13 +95,13 @@ impl Truncated {
         }
     }
 
-    /// Whether slots make no minibatch any more, if nothing is fetched for them.
+    /// True if the slots make no further minibatch unless something is fetched for them.
     fn ends_with<T: Clone>(&self, slots: &Slots<T>, share: &SlotShare) -> bool {
         let lacks = |workers: u64| !slots.serve(workers as usize);
         slots.is_empty() || self.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
     }
 
-    /// Whether there is no further minibatch, as far as is known.
+    /// True if no further minibatch is known to come.
     fn is_over(&self, share: &SlotShare) -> bool {
         self.progress.is_none() && self.over && self.ends_with(&self.slots, share)
     }
@@ -143,7 +143,7 @@ pub(super) struct SlotShare {
     length: u64,
     /// Slots that this worker fills.
     filled: u64,
-    /// What it fetches.
+    /// The demand with which it fetches sequences.
     pub(super) fetch: Demand,
     /// Of the filled slots it delivers every `workers`-th, from `rank` on.
     workers: u64,
@@ -180,7 +180,7 @@ pub struct SweepSequence {
 pub struct TruncatedPlan {
     /// The segments, slot by slot.
     pub segments: Vec<Segment<SweepSequence>>,
-    /// Whether a sweep ends with one of them.
+    /// True if a sweep ends with one of them.
     pub sweep_end: bool,
 }
 

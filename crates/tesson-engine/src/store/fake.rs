@@ -10,7 +10,7 @@ use tesson_core::Listing;
 
 use super::{Entry, FolderName, Resource, Store};
 
-/// What a read does instead of what was asked for.
+/// A fault that a read produces instead of the requested bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
     /// Nothing unusual.

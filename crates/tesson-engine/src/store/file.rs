@@ -89,7 +89,8 @@ pub(crate) fn entry(path: &Path) -> io::Result<Entry> {
 /// Files that the process keeps open, at most.
 const HELD: usize = 128;
 
-/// The same under the limit of the process, which its threads, sockets and libraries need handles of, too.
+/// The number of files kept open, reduced for a low limit of the process, whose threads, sockets and libraries need
+/// handles too.
 fn held() -> usize {
     static LIMITED: OnceLock<usize> = OnceLock::new();
     *LIMITED.get_or_init(|| {
@@ -201,11 +202,12 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, meta))
 }
 
-/// What Git LFS leaves in the place of a file that it has not fetched begins so, and has fewer bytes than this.
+/// The beginning of the pointer that Git LFS leaves instead of a file that it has not fetched. A pointer has fewer
+/// bytes than [`LFS_BYTES`].
 const LFS: &[u8] = b"version https://git-lfs.github.com/spec/";
 const LFS_BYTES: u64 = 1024;
 
-/// Whether a file is such a pointer. It stands at its beginning afterwards.
+/// True if a file is such a pointer. Its position afterwards is its beginning.
 fn is_lfs_pointer(file: &mut File, size: u64) -> io::Result<bool> {
     if !(LFS.len() as u64..LFS_BYTES).contains(&size) {
         return Ok(false);

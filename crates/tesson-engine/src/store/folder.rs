@@ -20,7 +20,7 @@ pub(super) fn names(folder: &Path) -> io::Result<Vec<FolderName>> {
     Ok(names)
 }
 
-/// What is in a folder and in those below it, each folder's names sorted by their bytes. Links are followed.
+/// The files in a folder and in those below it, each folder's names sorted by their bytes. Links are followed.
 pub(super) fn list(folder: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     let mut above = vec![fs::canonicalize(folder)?];

@@ -26,7 +26,7 @@ impl MemoryStore {
         self.0.keys().filter_map(inside)
     }
 
-    /// The same with one more resource.
+    /// Adds one more resource.
     #[must_use]
     pub fn with(mut self, path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> MemoryStore {
         self.0.insert(path.into(), bytes.into());

@@ -1,4 +1,4 @@
-//! What may help where a local file cannot be opened: the name that was meant, or what is in the way.
+//! Remedies for a local file that cannot be opened: the name that was meant, or the obstacle.
 
 use std::fs::read_dir;
 use std::io;
@@ -70,7 +70,7 @@ fn home(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// What a folder holds, the first few names.
+/// A sentence that lists the first few names in a folder.
 fn listed(folder: &Path) -> Option<String> {
     let names = names_in(folder);
     let first: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();

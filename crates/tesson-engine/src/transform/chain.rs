@@ -71,7 +71,7 @@ impl Step {
         })
     }
 
-    /// Whether samples are transformed one at a time, as they differ in size.
+    /// True if samples are transformed one at a time, because they differ in size.
     fn is_by_sample(&self) -> bool {
         self.input_shape.is_none() || self.output_len.is_none()
     }
@@ -98,7 +98,7 @@ pub(super) struct Failure {
     pub(super) cause: FailureCause,
 }
 
-/// What a [`Failure`] is.
+/// The cause of a [`Failure`].
 pub(super) enum FailureCause {
     /// The transform of this number refused the sample.
     Step(usize, UserError),
@@ -109,7 +109,7 @@ pub(super) enum FailureCause {
 }
 
 impl FailureCause {
-    /// The same, where `n` steps run before those that were counted.
+    /// Adds `n` steps that run before those that were counted.
     pub(super) fn after(self, n: usize) -> FailureCause {
         match self {
             FailureCause::Step(number, error) => FailureCause::Step(n + number, error),
@@ -150,10 +150,10 @@ impl Sink<'_> {
     }
 }
 
-/// What one worker keeps for all chains of a source.
+/// The memory that one worker keeps for all chains of a source.
 #[derive(Default)]
 pub(crate) struct ChainMemory {
-    /// What goes into a step, and what comes out of it.
+    /// The input and the output of a step.
     between: [Between; 2],
     /// Of each step that has been applied, by number among those of all streams.
     scratch: Vec<Scratch>,
@@ -166,7 +166,7 @@ pub(crate) struct ChainMemory {
 }
 
 impl ChainMemory {
-    /// What a worker keeps where encoded samples share this room.
+    /// The memory of a worker whose encoded samples share this room.
     pub(crate) fn new(room: Arc<SampleRoom>) -> ChainMemory {
         ChainMemory { room, ..ChainMemory::default() }
     }
@@ -295,7 +295,7 @@ pub(super) fn run(
     done
 }
 
-/// The same, with memory set aside for encoded samples as they come.
+/// Runs the steps, reserving memory for encoded samples as they come.
 fn run_within(
     steps: &[Step],
     first: Feed<'_>,
@@ -352,7 +352,7 @@ fn run_within(
     Ok(())
 }
 
-/// What encoded samples take on their way through steps.
+/// The memory accounts of encoded samples on their way through the steps.
 struct Costs<'a, 'r> {
     entered: &'a mut Entered<'r>,
     steps: &'a [Step],

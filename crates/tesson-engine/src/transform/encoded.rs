@@ -23,7 +23,7 @@ pub struct EncodedTransforms {
     seed: u64,
 }
 
-/// What a transform makes of one sample.
+/// The result of a transform for one sample.
 pub struct TransformedSample<'a> {
     /// The values, in the type of [`EncodedTransforms::output`].
     pub values: &'a SampleValues,
@@ -44,7 +44,7 @@ pub struct EncodedScratch {
 pub struct TransformFailure {
     /// The name of the transform.
     pub transform: String,
-    /// What it answered.
+    /// The transform's error.
     pub error: UserError,
 }
 
@@ -81,7 +81,7 @@ impl EncodedTransforms {
         &self.name
     }
 
-    /// What comes out: 8-bit values or floats, of a shape that may be open.
+    /// The type of the result: 8-bit values or floats, of a shape that may be open.
     pub fn output(&self) -> &SampleType {
         &self.output
     }

@@ -51,12 +51,12 @@ pub struct StreamTransforms {
     pub augmentation: Augmentation,
 }
 
-/// The same, matched with the streams there are.
+/// Transforms of streams, matched with the streams of a source.
 pub(crate) struct Transforms {
     chains: Vec<Chain>,
     seed: u64,
     draws: Draws,
-    /// What errors say where a sequence comes from.
+    /// The origin of a sequence that errors report.
     deserializer: &'static str,
 }
 
@@ -69,11 +69,11 @@ struct Chain {
     first: usize,
     stored: Arc<StreamInfo>,
     delivered: Arc<StreamInfo>,
-    /// Whether its deserializer forgives no fault, whatever others do.
+    /// True if its deserializer tolerates no fault, whatever the others do.
     is_strict: bool,
-    /// Whether a step may draw random numbers.
+    /// True if a step may draw random numbers.
     draws: bool,
-    /// Whether frames of several sequences that follow each other in a recording come out the same at once.
+    /// True if frames of consecutive sequences of a recording give the same result when transformed together.
     joins_frames: bool,
 }
 
@@ -132,12 +132,12 @@ impl Transforms {
         Ok(Transforms { chains, seed: given.seed, draws, deserializer })
     }
 
-    /// Whether nothing is transformed.
+    /// True if nothing is transformed.
     pub(crate) fn is_empty(&self) -> bool {
         self.chains.iter().all(|chain| chain.steps.is_empty())
     }
 
-    /// Whether random numbers depend on the minibatches before, so that these have to be made in order.
+    /// True if random numbers depend on earlier minibatches, which therefore have to be made in order.
     pub(crate) fn draw_in_order(&self) -> bool {
         matches!(self.draws, Draws::Cntk(_))
     }
@@ -172,12 +172,12 @@ impl Transforms {
         if self.draw_by_key() { draws_version(identity) } else { identity }
     }
 
-    /// Whether numbers are drawn that depend on the sequence: how they do is part of states.
+    /// True if random numbers depend on the sequence: the version of these draws is then part of states.
     pub(crate) fn draw_by_key(&self) -> bool {
         !self.draw_in_order() && self.chains.iter().any(|chain| chain.draws)
     }
 
-    /// The same as releases wrote it whose numbers depended on the place of a transform in its list.
+    /// Writes the identity as releases did whose random numbers depended on a transform's position in its list.
     pub(crate) fn write_with_former_draws(&self, identity: Identity) -> Identity {
         let steps = self.chains.iter().flat_map(|chain| chain.steps.iter().map(move |step| (chain, step)));
         let all = steps.fold(identity.field("transforms", ""), |text, (chain, step)| {
@@ -264,7 +264,7 @@ fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInf
     Ok(step)
 }
 
-/// The same where the first one takes samples of any type.
+/// Checks a transform as the next step, where the first step takes samples of any type.
 fn next_step_of(
     before: &[Step],
     transform: &Arc<dyn Transform>,
@@ -331,7 +331,7 @@ impl Chain {
         self.steps.last().and_then(|step| step.output.shape())
     }
 
-    /// Whether transforms take the samples from the blocks that keep them, before minibatches are packed.
+    /// True if transforms take the samples from the blocks that keep them, before minibatches are packed.
     fn is_stored(&self) -> bool {
         let storage = self.stored.storage;
         !self.steps.is_empty() && matches!(storage, Storage::Encoded | Storage::Frames | Storage::Recordings)
@@ -431,7 +431,7 @@ fn key_hash(key: &Key) -> u64 {
     }
 }
 
-/// The same of a key in a minibatch.
+/// The hash of a key in a minibatch.
 fn batch_key_hash(keys: &BatchKeys, i: usize) -> u64 {
     match keys {
         BatchKeys::Numbers(numbers) => fingerprint::decimal(numbers[i]),

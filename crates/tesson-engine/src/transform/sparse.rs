@@ -88,7 +88,7 @@ impl Made {
     }
 }
 
-/// Whether these are `n` samples with columns as they have to be; if not, what is wrong.
+/// Checks that these are `n` samples with valid columns; the error says what is wrong.
 fn check(step: &Step, n: u32, counts: &[u32], mut columns: &[i32]) -> Result<(), String> {
     let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     if counts.len() != n as usize || all != columns.len() as u64 {

@@ -23,7 +23,7 @@ use crate::samples::{Samples, StreamBatch, ragged_len};
 /// The batches of the streams that are made before others are packed.
 pub(crate) struct StoredBatches {
     streams: Vec<StoredBatch>,
-    /// Whether they are left out: what is drawn for them counts for no sequence.
+    /// True if the samples are dropped: their draws count for no sequence.
     are_dropped: bool,
 }
 
@@ -127,17 +127,17 @@ impl StoredBatches {
 }
 
 impl Transforms {
-    /// Whether any stream is made before others are packed.
+    /// True if any stream is made before others are packed.
     pub(crate) fn has_stored(&self) -> bool {
         self.chains.iter().any(Chain::is_stored)
     }
 
-    /// Whether blocks keep files of any stream.
+    /// True if blocks keep files of any stream.
     pub(crate) fn has_encoded(&self) -> bool {
         self.chains.iter().any(|chain| chain.stored.storage == Storage::Encoded)
     }
 
-    /// Whether this stream is.
+    /// True if this stream is made before others are packed.
     pub(crate) fn is_stored(&self, stream: usize) -> bool {
         self.chains[stream].is_stored()
     }
@@ -244,7 +244,7 @@ impl Transforms {
         Ok(None)
     }
 
-    /// Whether a row of a chunk and the next one come out together as they do one by one.
+    /// True if a sequence of a chunk and the next one give the same result together as one by one.
     pub(crate) fn joins(&self, source: &Source<'_>, row: usize) -> bool {
         let mut stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
         stored.all(|(stream, chain)| match &source.chunk.streams[stream].data {
@@ -287,7 +287,7 @@ impl Transforms {
         true
     }
 
-    /// What a step answered, with the place that the sample comes from.
+    /// The error of a step, with the location of the sample.
     fn stored_error(
         &self,
         stream: usize,
@@ -300,7 +300,7 @@ impl Transforms {
         Ok(self.located(kind, stream, at, source, resources))
     }
 
-    /// What is wrong with a sample, with the place that it comes from.
+    /// A fault of a sample, with its location.
     fn located(
         &self,
         kind: DataErrorKind,
@@ -320,7 +320,7 @@ impl Transforms {
         error.within(Some(self.chains[stream].stored.name.clone()), Some(key))
     }
 
-    /// What is worth knowing of the encoded samples of a sequence, although they can be decoded. Copies say nothing more.
+    /// Remarks about a sequence's encoded samples, which can be decoded all the same. Copies say nothing more.
     pub(crate) fn remarks(
         &self,
         PlacedItem { item, place }: PlacedItem,

@@ -15,7 +15,7 @@ use crate::sample_room::SampleRoom;
 use crate::sample_values::SampleValues;
 use tesson_core::{Element, Shape};
 
-/// What a function makes of a sample, for tests.
+/// A transform made of a function, for tests.
 struct Test<F> {
     name: &'static str,
     output: SampleType,
@@ -103,7 +103,7 @@ fn key(copy: u64) -> DrawKey {
     DrawKey { seed: 1, transform_seed: 0, transform: 0, copy, sweep: 0, sequence: 5 }
 }
 
-/// What comes out of a sequence as 32-bit floats, or the step, the sample and the sentence.
+/// Runs steps on a sequence and returns 32-bit floats, or the step, the sample and the sentence of a failure.
 fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> Result<Vec<f32>, String> {
     let pools = Pools::new(1, usize::MAX);
     let mut out = SampleValues::with_capacity(Element::F32, 0, &pools);

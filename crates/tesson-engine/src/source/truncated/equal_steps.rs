@@ -23,7 +23,7 @@ pub(super) struct StepProgress {
     replay: Option<Replay>,
 }
 
-/// What ends with a step.
+/// The ends that coincide with a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepEnds {
     pub(super) sweep_end: bool,
