@@ -213,7 +213,7 @@ fn parameters(text: &str) -> Vec<&str> {
     Vec::new()
 }
 
-/// Whether the type of a parameter is a tuple, or a reference to one.
+/// True if the type of a parameter is a tuple or a reference to one.
 fn is_tuple(parameter: &str) -> bool {
     let Some((_, of)) = parameter.rsplit_once("): ").or_else(|| parameter.split_once(": ")) else {
         return false;

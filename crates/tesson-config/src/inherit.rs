@@ -1,4 +1,4 @@
-//! What streams take from the sections around them.
+//! Options that streams inherit from the sections around them.
 
 use tesson_core::{OptionKind, OptionTable, Section, Value};
 

@@ -14,7 +14,7 @@ pub fn parse(text: &str) -> Result<Section, ConfigError> {
     from_object(serde_json::from_str(text).map_err(|e| syntax_error(&e))?)
 }
 
-/// The same; its names know their places in the text, which `file` names.
+/// Parses a configuration like [`parse`] and records where names stand in the text of `file`.
 ///
 /// # Errors
 /// As [`parse`].

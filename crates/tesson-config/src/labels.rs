@@ -8,8 +8,9 @@ use crate::source::{DeserializerConfig, DeserializerDefaults, SourceConfig};
 const BOUNDARIES: &str = "phoneBoundaries";
 
 impl SourceConfig {
-    /// The same with the only deserializer of labels that need others to be read, and with whole utterances, which have texts as
-    /// keys. The beginnings of phones are marked where its files have them; the second result says whether.
+    /// A copy with only the deserializer of labels that need others to be read, and with whole utterances, which have
+    /// texts as keys. The beginnings of phones are marked where its files have them; the second result is true if they
+    /// are.
     ///
     /// # Errors
     /// No such deserializer, or several; what their options are refused for.

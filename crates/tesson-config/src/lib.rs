@@ -1,9 +1,9 @@
 //! Configurations of Tesson: from text or dictionaries to a complete description of a source.
 //!
-//! What the user wrote is a tree ([`tesson_core::Section`], from JSON by [`json::parse`] or made by a front end),
-//! overrides are set in it, and [`lower`] makes of it what it means: a [`SourceConfig`]. Nothing here opens a file
-//! or reads the environment: [`load`] is given a [`ConfigAccess`]. Which formats there are is known only from the
-//! [`Registry`](tesson_core::Registry) that is given.
+//! A user's configuration is a tree ([`tesson_core::Section`], from JSON by [`json::parse`] or made by a front end),
+//! overrides are set in it, and [`lower`] resolves it to a [`SourceConfig`]. Nothing here opens a file or reads the
+//! environment: [`load`] is given a [`ConfigAccess`]. Formats are known only from the given
+//! [`Registry`](tesson_core::Registry).
 
 #![forbid(unsafe_code)]
 

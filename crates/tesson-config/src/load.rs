@@ -17,14 +17,14 @@ pub trait ConfigAccess {
     /// A file that cannot be read, or is not text.
     fn read_text(&self, path: &Path) -> Result<String, StoreError>;
 
-    /// Whether there is such a file.
+    /// True if the file exists.
     fn exists(&self, path: &Path) -> bool;
 
     /// The value of an environment variable, if it is set to text.
     fn variable(&self, name: &str) -> Option<String>;
 }
 
-/// What the caller gives beside the configuration itself.
+/// The caller's choices beside the configuration itself.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     /// Arguments after a BrainScript file, as on CNTK's command line: `name=value`, `configFile=…`, `currentDirectory=…`.
@@ -33,7 +33,7 @@ pub struct Choices {
     pub overrides: Vec<(String, Value)>,
     /// How the user gives overrides, for errors: the option of a command line, such as `--set`.
     pub override_option: Option<&'static str>,
-    /// Whether `$env:NAME$` and `$name|value$` are variables in BrainScript.
+    /// True if `$env:NAME$` and `$name|value$` are variables in BrainScript.
     pub extended_variables: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::{Resolved, SourceConfig, json, lower, reader_of};
 pub struct Loaded {
     /// The whole configuration, variables replaced.
     pub tree: Section,
-    /// Whether the tree is one of BrainScript, with readers in it, or a reader itself.
+    /// True if the tree is one of BrainScript, with readers in it; false if it is itself a reader.
     pub is_brainscript: bool,
     /// The folder of the file; `None` for a text.
     pub(crate) folder: Option<String>,
@@ -47,7 +47,7 @@ impl Loaded {
         }
     }
 
-    /// What the configuration means: `{"tree": …, "readers": {path: …}}`.
+    /// Resolves the configuration to `{"tree": …, "readers": {path: …}}`.
     ///
     /// # Errors
     /// The first reader that means nothing.
@@ -64,7 +64,7 @@ impl Loaded {
     }
 }
 
-/// What a JSON configuration means.
+/// Resolves a JSON configuration.
 ///
 /// # Errors
 /// Text that is no JSON, and options that mean nothing.

@@ -59,7 +59,7 @@ pub(crate) fn resolve(
     Ok(())
 }
 
-/// The same for a transform, whose table is that of its type.
+/// Resolves the paths of a transform, whose table is that of its type.
 pub(crate) fn resolve_transform(
     transform: &mut Section,
     base_dir: &Path,

@@ -132,7 +132,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// What all readers of a tree mean.
+    /// Resolves all readers of a tree.
     ///
     /// # Errors
     /// The first of them that means nothing.
@@ -141,7 +141,7 @@ impl Resolved {
         Ok(Resolved { tree, readers })
     }
 
-    /// The same as JSON: `{"tree": …, "readers": {path: …}}`.
+    /// The tree and its readers as JSON: `{"tree": …, "readers": {path: …}}`.
     ///
     /// # Errors
     /// Values that are not of their option's type.

@@ -1,4 +1,4 @@
-//! What a configuration means: the complete description of a source.
+//! The complete description of a source, which a configuration is resolved to.
 
 mod minibatch;
 mod order;
@@ -107,7 +107,7 @@ pub struct DeserializerDefaults {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct SourceConfig {
-    /// What is read. The first one is the primary: it defines chunks and order.
+    /// The deserializers. The first one is the primary: it defines chunks and order.
     pub deserializers: Vec<DeserializerConfig>,
     /// The reader's defaults for them.
     pub defaults: DeserializerDefaults,
@@ -151,7 +151,7 @@ impl SourceConfig {
         lower::resolve(&Options::new(&READER_OPTIONS, &nothing, "")?, deserializers, registry)
     }
 
-    /// What the reader decides for its deserializers.
+    /// The reader's defaults for its deserializers.
     pub fn reader_defaults(&self) -> ReaderDefaults {
         let DeserializerDefaults { precision, frame_mode, numeric_keys, cache_index } = self.defaults;
         ReaderDefaults {

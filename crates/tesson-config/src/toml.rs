@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Result<Section, ConfigError> {
     json::from_object(tree)
 }
 
-/// The same; its names know their places in the text, which `file` names.
+/// Parses a configuration like [`parse`] and records where names stand in the text of `file`.
 ///
 /// # Errors
 /// As [`parse`].

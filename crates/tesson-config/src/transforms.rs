@@ -12,7 +12,7 @@ use tesson_core::{
 use crate::SourceConfig;
 use crate::source::DeserializerConfig;
 
-/// What is done with the samples of streams: for each stream its transforms, in order.
+/// The transforms of each stream's samples, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Transforms(pub Vec<(String, Vec<TransformConfig>)>);
 

@@ -1,4 +1,4 @@
-//! What configurations mean, in one-line cases.
+//! Configurations and their meaning, in one-line cases.
 
 // Helpers of tests are no `#[test]` functions, which clippy excuses.
 #![allow(clippy::unwrap_used)]

@@ -14,7 +14,7 @@ pub struct FaultRules {
 }
 
 impl FaultRules {
-    /// Whether any fault is forgiven.
+    /// True if any fault is tolerated.
     pub fn forgive(&self) -> bool {
         self.max_errors > 0 || self.share > 0.0
     }

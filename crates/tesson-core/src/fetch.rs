@@ -167,7 +167,7 @@ impl Fetch for PartFetch<'_> {
     }
 }
 
-/// What resources hold, for [`InMemory`].
+/// The bytes of resources, for [`InMemory`].
 pub trait ResourceBytes: Sync {
     /// The bytes of a resource.
     ///

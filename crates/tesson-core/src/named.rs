@@ -42,7 +42,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// What follows from the entry before: its archive, and the next line of its list.
+    /// The entry expected after this one: in its archive, at the next line of its list.
     fn expected(self) -> Entry {
         Entry { line: self.line.wrapping_add(1), ..self }
     }

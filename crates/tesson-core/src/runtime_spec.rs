@@ -1,4 +1,4 @@
-//! What a source may take of the machine.
+//! The resources of the machine that a source may use.
 
 /// The memory and the threads that a source may take. No minibatch depends on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,6 +7,6 @@ pub struct RuntimeSpec {
     pub memory_limit: Option<u64>,
     /// Worker threads; 0 is one a core.
     pub threads: usize,
-    /// Whether minibatches are made before they are asked for.
+    /// True if minibatches are made before they are asked for.
     pub prefetch: bool,
 }

@@ -197,7 +197,7 @@ impl StreamInfo {
     }
 }
 
-/// What is wrong with the name of a stream, be it its own or that in a file, if it is longer than it may be.
+/// Checks the length of a stream's name, be it its own or that in a file.
 ///
 /// # Errors
 /// How long it is, how it begins, and the limit.

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
-/// What a WAV file says of its samples.
+/// The header of a WAV file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wave {
     /// Samples of each channel in a second.
@@ -94,7 +94,7 @@ impl Wave {
     }
 }
 
-/// What the chunk `fmt ` declares.
+/// The content of the chunk `fmt `.
 struct Form {
     rate: u32,
     channels: u16,

@@ -69,7 +69,7 @@ pub struct FilePages {
 }
 
 impl FilePages {
-    /// Whether it holds no bytes.
+    /// True if it holds no bytes.
     pub fn is_empty(&self) -> bool {
         self.large.n + self.small.n == 0
     }
@@ -172,7 +172,7 @@ impl PagePool {
         }
     }
 
-    /// What one file has left; nothing where none is kept.
+    /// Takes the idle pages of one file; an empty chain if none are kept.
     fn take<const ROOM: usize>(&self, idle: &Idle<ROOM>) -> Chain<ROOM> {
         let chain = idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         self.bytes.fetch_sub(chain.bytes(), Ordering::Relaxed);

@@ -28,13 +28,13 @@ pub struct Pool<T> {
 struct Idle<T> {
     buffers: Vec<Vec<T>>,
     bytes: usize,
-    /// What a few buffers may have together, unless [large ones](Pool::keep_large) are kept.
+    /// Bytes that a few buffers may take together, unless [large ones](Pool::keep_large) are kept.
     share: usize,
     keeps_large: bool,
 }
 
 impl<T> Idle<T> {
-    /// What many buffers may have.
+    /// Bytes that many buffers may take together.
     fn kept(&self) -> usize {
         KEPT_BYTES.min(self.share)
     }
@@ -134,7 +134,7 @@ pub fn trimmed_bytes(bytes: u64) -> u64 {
     bytes + bytes.div_ceil(7)
 }
 
-/// Whether a buffer would be wasted on so few elements.
+/// True if a buffer would be wasted on a request for so little capacity.
 fn is_too_large<T>(buffer: &Vec<T>, capacity: usize) -> bool {
     buffer.capacity() / 4 > capacity.max(256)
 }

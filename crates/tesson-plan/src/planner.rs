@@ -66,7 +66,7 @@ fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
     }
 }
 
-/// What a minibatch takes of the sequences: whose, and how many.
+/// A minibatch's part of the sequences: whose, and how many.
 #[derive(Clone, Copy)]
 struct Part {
     share: Share,

@@ -20,7 +20,7 @@ pub struct Truncation {
     pub length: SegmentLength,
     /// Samples that a slot with one sequence repeats (spec/engine.md §9.4), fewer than the length.
     pub right_splice: u64,
-    /// Whether sparse streams stay sparse; otherwise they become dense, as in the reference.
+    /// True if sparse streams stay sparse; otherwise they become dense, as in the reference.
     pub keep_sparse: bool,
 }
 

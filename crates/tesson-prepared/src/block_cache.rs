@@ -81,7 +81,7 @@ pub(super) struct BlockCache {
     shards: Arc<Shards>,
     /// For each file of the plan, which of the shards it is.
     files: Vec<usize>,
-    /// Whether there are threads that read ahead.
+    /// True if there are threads that read ahead.
     threads: bool,
     /// Blocks that are shared, bytes of all of them, and bytes of one that is read on; at most.
     kept: usize,
@@ -100,7 +100,7 @@ struct State {
     bytes: u64,
     /// Counts uses.
     clock: u64,
-    /// What is being read, and what should be read next.
+    /// Reads in progress, and the reads that should follow.
     under_way: Vec<BlockRead>,
     ahead: VecDeque<BlockRead>,
     /// Memory of evicted blocks, which counts, too.
@@ -189,7 +189,7 @@ impl BlockCache {
         self.own
     }
 
-    /// Whether a file is one of which threads read for themselves. One that cannot be read is not.
+    /// True if threads read this file for themselves, without the cache. A file that cannot be read is not such a file.
     pub(super) fn is_plain(&self, file: usize) -> bool {
         self.shards.file(self.files[file]).records.is_plain(&*self.shards).unwrap_or(false)
     }
@@ -218,7 +218,7 @@ impl BlockCache {
         true
     }
 
-    /// Whether a file is known to end in front of a record.
+    /// True if a file is known to end before this record.
     pub(super) fn ends_at(&self, id: RecordId) -> bool {
         self.lock().ending_at(id).is_some_and(|block| *block.records.end() == End::File)
     }
@@ -233,7 +233,7 @@ impl BlockCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What follows a block.
+    /// The read that follows a block.
     fn next_of(&self, block: &Block) -> BlockRead {
         let ahead = (block.ahead * 4).clamp(READ_ON.start, READ_ON.end).min(self.largest);
         let bytes = block.records.bytes().len() as u64;

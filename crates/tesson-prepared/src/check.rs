@@ -24,7 +24,7 @@ const BLOCK: u64 = 512 << 10;
 /// The one file of an [`OpenFiles`].
 const FILE: ResourceId = ResourceId(0);
 
-/// What a check of a dataset has seen.
+/// The counts of a finished check of a dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckedDataset {
     /// Shards, the missing ones included.
@@ -33,7 +33,7 @@ pub struct CheckedDataset {
     pub records: u64,
     /// Bytes of the undamaged ones.
     pub bytes: u64,
-    /// What is wrong, all of it.
+    /// Number of all faults.
     pub faults: u64,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Checker<'a> {
         self.tell(&DataError::new(RecordFault::of_example(record, None, error), at).within(feature, key));
     }
 
-    /// What is wrong with each feature of a record.
+    /// The faults of each feature of a record.
     fn each_feature(
         &mut self,
         block: &Records,

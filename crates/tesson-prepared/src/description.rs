@@ -1,4 +1,4 @@
-//! What the files beside the data say of a dataset: dataset_info.json, features.json, names of classes
+//! The description of a dataset in the files beside the data: dataset_info.json, features.json, names of classes
 //! (spec/tfds.md §1).
 
 use std::io;
@@ -175,7 +175,7 @@ pub fn labels_of(
     Ok(all.into_iter().filter(|(_, names)| !names.is_empty()).collect())
 }
 
-/// What a dataset is, for other programs: name, version, format, splits, features and names of classes.
+/// Describes a dataset for other programs: name, version, format, splits, features and names of classes.
 ///
 /// # Errors
 /// As [`features_of`] and [`labels_of`].

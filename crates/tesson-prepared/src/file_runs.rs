@@ -1,4 +1,4 @@
-//! What a stretch takes of each file, read by the thread that loads the stretch and used by no other.
+//! The runs of files that one stretch needs, read by the thread that loads the stretch and used by no other.
 //!
 //! Where files are read in turns a stretch takes some records of each, in many turns, but in one run. A thread that reads
 //! just those runs shares nothing with the threads that load the stretches before and after: none waits for a block that
@@ -27,9 +27,9 @@ const WORTH: usize = 8;
 struct Part {
     /// Their numbers.
     numbers: Range<u64>,
-    /// Whether the file should end with it, which is looked for.
+    /// True if the file should end with this part, which is then checked.
     to_the_end: bool,
-    /// What of it has been read and not yet used up, and the numbers of the records in that.
+    /// Records read and not yet used, and their numbers.
     block: Option<Arc<Block>>,
     held: Range<u64>,
     /// The part that followed it the last time.
@@ -157,7 +157,7 @@ impl Parts {
         }
     }
 
-    /// Whether a file was seen to end in front of a record.
+    /// True if a file was seen to end before this record.
     pub(super) fn ends_at(&self, id: RecordId) -> bool {
         let of_file = |part: &Part| RecordId::of(part.numbers.start).file == id.file;
         self.parts.iter().any(|part| of_file(part) && part.ended == Some(id.record))

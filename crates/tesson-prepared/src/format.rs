@@ -25,7 +25,7 @@ pub static FORMAT: Format = format_of::<SplitOptions>(
 )
 .with_decoder(decoders);
 
-/// Whether a feature is the number of a class, which becomes a sparse sample.
+/// True for sparse samples: a feature that is the number of a class becomes one.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
 
 static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);

@@ -17,7 +17,7 @@ pub struct InterruptibleReader {
     reader: Option<Reader>,
     /// At the beginning; abandoned readers are replaced by copies of it.
     template: Reader,
-    /// Whether the reader is such a copy, whose order has yet to be moved to where it stands.
+    /// True if the reader is such a copy, whose order has yet to be moved to its position.
     is_copy: bool,
     calls: CallThread,
 }

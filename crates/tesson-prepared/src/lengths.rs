@@ -21,7 +21,7 @@ use crate::loader::RecordId;
 /// Records beyond those that an order has taken that are looked for at once, so that it is not done for each stretch.
 const BEYOND: u64 = 1 << 10;
 
-/// What follows the last whole record of a file.
+/// The content after the last whole record of a file.
 #[derive(Clone, Debug)]
 enum Tail {
     Nothing,
@@ -30,7 +30,7 @@ enum Tail {
     Damage(Error),
 }
 
-/// What a file holds, as far as it has been looked at.
+/// The known content of a file, as far as it has been read.
 #[derive(Clone, Debug)]
 enum Holds {
     /// So many records, or more.
@@ -59,7 +59,7 @@ pub(super) struct ShardProbe<'a> {
 pub(super) struct Lengths {
     plan: Arc<Plan>,
     on_damage: OnDamage,
-    /// Whether every file is read to its end, whatever the dataset says that it holds (spec/tfds.md §8.2).
+    /// True if every file is read to its end, whatever the dataset declares (spec/tfds.md §8.2).
     to_the_end: bool,
     /// By place in the plan, where it has been seen; it may be another number than the dataset says.
     pub(super) known: BTreeMap<usize, u64>,
@@ -142,7 +142,7 @@ impl Lengths {
         Ok(())
     }
 
-    /// Whether it matters where exactly a file ends.
+    /// True if the exact end of a file matters.
     fn to_its_end(&self, probes_tail: bool, file: usize, taken: Taken) -> bool {
         let is_last = probes_tail && self.plan.files[file].skip + taken.records == self.of(file);
         self.to_the_end && (taken.ended || is_last)
@@ -232,7 +232,7 @@ impl Lengths {
         }
     }
 
-    /// What files hold that another number is said of, as far as a place in the traversal depends on it.
+    /// Files that hold another number of records than declared, as far as a position in the traversal depends on it.
     pub(super) fn found(&self, state: &StreamState) -> Vec<(usize, u64)> {
         let is_other = |(file, n): &(&usize, &u64)| self.plan.files[**file].examples_in_shard != **n;
         let is_needed =
@@ -261,7 +261,7 @@ impl Lengths {
         self.cuts.clear();
     }
 
-    /// What the first file ends with that the order has gone through and that ends with less than a record.
+    /// The error of the first file that the order has gone through and that ends inside a record.
     pub(super) fn cut(&self) -> Option<(&Error, RecordId)> {
         let (file, error) = self.cuts.first_key_value()?;
         let records = self.known.get(file).copied().or(match self.holds.get(file) {
@@ -289,7 +289,7 @@ impl Lengths {
     }
 }
 
-/// Whether a place depends on what is needed after so many examples: for another example, or for the end.
+/// True if a position depends on what is needed after `at` examples: for another example, or for the end.
 fn depends_on(state: &StreamState, at: u64) -> bool {
     state.delivered > at || (state.ended && state.delivered == at)
 }

@@ -48,7 +48,7 @@ pub(super) enum LoadStop {
     Full,
 }
 
-/// What follows the last declared record of a file.
+/// The content after the last declared record of a file.
 pub(super) enum TailProbe {
     Nothing,
     /// More records, so that these are all; damage after them counts as one.
@@ -86,7 +86,7 @@ pub(super) struct Loader {
     pictures: Option<PictureMaker>,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
-    /// Whether it reads parts of stretches for itself, and memory for that.
+    /// True if it reads parts of stretches for itself; it has memory for that.
     reads_parts: bool,
     pool: BlockPool,
 }
@@ -120,7 +120,7 @@ impl Loader {
         Loader { reads_parts: true, ..another }
     }
 
-    /// What is to be read for a stretch alone.
+    /// The parts to be read for a stretch alone.
     pub(super) fn parts(&self, stretch: &Stretch) -> Parts {
         if self.reads_parts { Parts::of(stretch) } else { Parts::default() }
     }
@@ -134,7 +134,7 @@ impl Loader {
         &self.cache
     }
 
-    /// What it delivers of each example.
+    /// The schema of delivered examples.
     pub(super) fn schema(&self) -> &Schema {
         match &self.pictures {
             Some(maker) => &maker.transforms().delivered,
@@ -224,7 +224,7 @@ impl Loader {
         decoded
     }
 
-    /// What a file has at `id`, where it should end.
+    /// Reads on in a file at `id`, where it should end.
     pub(super) fn probe_tail(&self, id: RecordId, parts: &Parts) -> Result<TailProbe, Error> {
         if parts.ends_at(id) || self.cache.ends_at(id) {
             return Ok(TailProbe::Nothing);
@@ -245,7 +245,7 @@ impl Loader {
         }
     }
 
-    /// Whether any record of a file is had without those before it.
+    /// True if any record of a file can be read without those before it.
     pub(super) fn random_access(&self, file: usize) -> Result<bool, Error> {
         self.shard(file).records.random_access(self.cache.shards())
     }

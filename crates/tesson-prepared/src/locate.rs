@@ -116,7 +116,7 @@ fn there_are(store: &dyn Store, name: &DatasetName, data_dirs: &[impl AsRef<Path
     })
 }
 
-/// What to do about a dataset that is not found.
+/// The remedy for a dataset that is not found.
 const NOT_PREPARED: &str = "; nothing is downloaded: prepare the dataset first, or name the data directory that holds it \
      (`data_dir`, or the environment variable TFDS_DATA_DIR)";
 

@@ -20,9 +20,9 @@ pub(super) struct Order {
     pub(super) on_damage: OnDamage,
     pub(super) stream: Stream,
     pub(super) lengths: Lengths,
-    /// Whether every file is read to its end, whatever the dataset says that it holds (spec/tfds.md §8.2).
+    /// True if every file is read to its end, whatever the dataset declares (spec/tfds.md §8.2).
     to_the_end: bool,
-    /// Whether it takes records that are never read, or not yet: then files are looked into before examples are given that
+    /// True if it takes records that are never read, or not yet: then files are checked before examples are given that
     /// depend on how many records they hold.
     checks: bool,
     /// Where the last state was saved with what buffers hold: the next one is not far from there.
@@ -47,7 +47,7 @@ impl<E: Into<Error>> From<E> for SeekError {
 pub(super) struct SeekTarget {
     pub(super) traversal: Option<u64>,
     pub(super) place: u64,
-    /// Whether the example at the place is wanted, too.
+    /// True if the example at the position is wanted, too.
     pub(super) with_next: bool,
 }
 
@@ -343,7 +343,7 @@ impl Order {
         Ok(self.with(&self.lengths.known)?.len())
     }
 
-    /// What the buffers hold at a place, of those that have been reached. It is drawn from the last place that was asked for.
+    /// The content of the buffers at a position that has been reached, drawn from the last position that was asked for.
     pub(super) fn buffers_at(&mut self, state: &StreamState) -> Result<Vec<u8>, Error> {
         let leads_there = |trail: &Stream| {
             !trail.has_ended() && trail.started() == state.started && trail.delivered() <= state.delivered
@@ -381,7 +381,7 @@ fn interrupted_at(traversal: u64) -> ResumeError {
     ResumeError::new("the way to the traversal", traversal, "interrupted on it")
 }
 
-/// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies after the damage
+/// True if a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies after the damage
 /// before that is found.
 fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
     match spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {

@@ -14,16 +14,16 @@ use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, Fe
 
 use crate::loader::RecordId;
 
-/// What is made of the pictures of some features.
+/// The transforms of the pictures of some features.
 pub(super) struct PictureTransforms {
     /// The schema of what is stored, whose pictures are not decoded, and that of what is delivered.
     pub(super) stored: Arc<Schema>,
     pub(super) delivered: Arc<Schema>,
     /// For each feature the number of its column.
     features: Vec<(usize, EncodedTransforms)>,
-    /// What ids begin with, for each file of the plan.
+    /// Prefixes of ids, one for each file of the plan.
     prefixes: Vec<String>,
-    /// Whether a traversal may hold an example several times.
+    /// True if a traversal may hold an example several times.
     repeats: bool,
     /// Memory for pictures that threads decode.
     room: Arc<SampleRoom>,
@@ -99,7 +99,7 @@ impl PictureTransforms {
         self.features.iter().map(|(_, of)| of.identity()).collect::<Vec<_>>().join("; ")
     }
 
-    /// What one thread needs.
+    /// The state that one thread needs to transform pictures.
     pub(super) fn maker(self: &Arc<Self>) -> PictureMaker {
         let scratch = Mutex::new(self.features.iter().map(|(_, of)| of.scratch(&self.room)).collect());
         PictureMaker {

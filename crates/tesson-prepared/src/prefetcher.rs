@@ -40,11 +40,11 @@ pub(super) struct Prefetcher {
     idle: Vec<Batch>,
 }
 
-/// What follows the examples that were loaded.
+/// The continuation after the loaded examples.
 pub(super) enum AfterBatch {
     /// More of them.
     More,
-    /// The same files, of which more is known now.
+    /// More is known of the files now: the rest is to be planned again.
     Again,
     Failed(Error),
     /// A record that could not be loaded.
@@ -68,7 +68,7 @@ pub(super) struct PendingExamples {
     stretch: Stretch,
     batch: Batch,
     tails: Vec<Result<TailProbe, Error>>,
-    /// What is to be learned of files when so many examples are given.
+    /// Ends of files to be recorded once a number of examples has been given.
     found: VecDeque<ShardEnd>,
     /// Examples that were given, and that may be.
     at: usize,
@@ -118,7 +118,7 @@ impl Prefetcher {
         n.max(worth.min(WORTH_BYTES / each)).min(self.batch_bytes() / each).clamp(1, MOST)
     }
 
-    /// What comes next in the order, where `n` examples are asked for at a time and `left` of them are not given yet.
+    /// The next examples of the order, where `n` are asked for at a time and `left` of them are not given yet.
     pub(super) fn next(
         &mut self,
         n: usize,
@@ -154,7 +154,7 @@ impl Prefetcher {
         stretch
     }
 
-    /// What looks into files for an order.
+    /// The probe that finds the lengths of files for an order.
     pub(super) fn probe<'a>(&self, loader: &'a Loader) -> ShardProbe<'a> {
         ShardProbe { cache: loader.cache(), threads: self.threads }
     }

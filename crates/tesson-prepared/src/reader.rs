@@ -72,12 +72,12 @@ impl Drop for Reader {
 pub struct Reader {
     dataset: Arc<Dataset>,
     schema: Arc<Schema>,
-    /// What ids begin with, for each file of the plan.
+    /// Prefixes of ids, one for each file of the plan.
     prefixes: Vec<String>,
     pub(super) order: Order,
     loader: Loader,
     prefetcher: Prefetcher,
-    /// What is made of pictures, if that is another thing than decoding them.
+    /// The transforms of pictures, if there are any beside decoding.
     pictures: Option<Arc<PictureTransforms>>,
     /// The stretch that was loaded last, while some of its examples are not delivered.
     taken: Option<PendingExamples>,
@@ -214,7 +214,7 @@ impl Reader {
         self.canceller.clone()
     }
 
-    /// What is read of each example.
+    /// The schema of examples as they are read.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -276,7 +276,7 @@ impl Reader {
         }
     }
 
-    /// Whether there is nothing more to read of the traversal.
+    /// True if the traversal has nothing more to read.
     pub(crate) fn is_over(&self) -> bool {
         self.ended || self.failed.is_some()
     }
@@ -467,7 +467,8 @@ impl Reader {
         self.skipped += 1;
     }
 
-    /// What the order depends on, a name and a text each: states belong to readers of which all are the same.
+    /// The properties that the order depends on, each with a name and a text: a state fits readers for which all are
+    /// equal.
     pub fn identity(&self) -> [(&'static str, String); 3] {
         let info = &self.dataset.info;
         let config = info.config.as_ref().map_or(String::new(), |config| format!("/{config}"));

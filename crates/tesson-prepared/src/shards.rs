@@ -85,7 +85,7 @@ impl Shards {
         }
     }
 
-    /// The same shards for another reader, which none of this one's reads blocks.
+    /// A copy of the shards for another reader, which no read of this one blocks.
     pub(super) fn reopened(&self) -> Shards {
         let (store, files) = (Arc::clone(&self.store), Arc::clone(&self.files));
         Shards { store, canceller: Canceller::new(), files, open: OpenResources::default() }
@@ -101,13 +101,14 @@ impl ShardFile {
         &self.path
     }
 
-    /// Whether the reference takes the file for ended there.
+    /// True if the reference treats the file as ended at this problem.
     pub(super) fn is_cut(&self, problem: &Problem) -> bool {
         records::is_cut(self.format, problem)
     }
 }
 
-/// What lies in the place of a missing shard: shards of another number, or none. `None` if others of the split are there.
+/// A sentence about the files that were found instead of a missing shard: shards of another number, or none. `None` if
+/// others of the split are there.
 fn instead_of(store: &dyn Store, missing: &Path, dataset: &Dataset) -> Option<String> {
     let name = missing.file_name()?.to_str()?;
     // What a shard's number follows.

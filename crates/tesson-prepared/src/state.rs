@@ -47,8 +47,8 @@ impl Reader {
         saved
     }
 
-    /// The same with what the buffers of shuffles hold there: going to it costs no draws then, however far it is
-    /// (spec/tfds.md §12.3). That takes a few bytes for each example in a buffer.
+    /// Like [`Reader::to_json`], with the content of shuffle buffers: restoring such a state costs no draws, however
+    /// far it is (spec/tfds.md §12.3). It takes a few bytes for each example in a buffer.
     ///
     /// The first one in a traversal costs a draw for each example before it, the next ones for those since the last.
     ///
@@ -80,7 +80,7 @@ impl Reader {
         self.restore_json_with(saved, Restoring { force: false, interrupted: &mut || false })
     }
 
-    /// The same, and how.
+    /// Like [`Reader::restore_json`], with choices.
     ///
     /// # Errors
     /// As [`Reader::restore_json`]; an interruption.
@@ -111,7 +111,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What buffers hold, out of a state; nothing if it was not kept.
+    /// The content of buffers in a state; empty if it was not saved.
     fn buffers(&self, state: &StreamState, saved: &Value) -> Result<Vec<u8>, ResumeError> {
         let Some((name, buffers)) =
             ["buffers", "rings"].into_iter().find_map(|name| Some((name, saved.get(name)?)))
@@ -181,7 +181,7 @@ pub struct Restoring<'a> {
     /// Files may have other names than those it was taken of (spec/tfds.md §12.4); their number and the dataset's name
     /// and version are compared, and that they hold the same is the caller's word.
     pub force: bool,
-    /// Whether to stop, asked every few milliseconds of a long way, past many examples of a shuffle.
+    /// Returns true to stop; called every few milliseconds while many examples of a shuffle are passed.
     pub interrupted: &'a mut dyn FnMut() -> bool,
 }
 
@@ -213,7 +213,7 @@ fn check_version(saved: &Value) -> Result<(), ResumeError> {
     }
 }
 
-/// What the section of buffers holds; `None` if there is none, or another that is not optional.
+/// The content of the buffers' section; `None` if it is missing, or if there is another that is not optional.
 fn untagged(mut bytes: &[u8]) -> Option<Vec<u8>> {
     let mut held = None;
     while !bytes.is_empty() {
@@ -245,7 +245,7 @@ fn malformed(what: &str, found: &Value, expected: &str) -> ResumeError {
     ResumeError::unreadable(what, found, expected)
 }
 
-/// What a member that the state is bound to stands for.
+/// The description of a property that the state is bound to.
 fn described(name: &str) -> String {
     match name {
         "files" => "what is read of the split (its files and a hash of their parts)".to_owned(),

@@ -11,7 +11,7 @@ use crate::block_cache::BlockCache;
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
 use crate::pictures::{Occasion, Positions};
 
-/// What follows the last number of a stretch.
+/// The continuation after the last number of a stretch.
 #[derive(Clone, Debug)]
 pub(super) enum StretchEnd {
     /// There are more.
@@ -44,7 +44,7 @@ impl Stretch {
         Stretch { numbers: Vec::new(), over, pass: 0, positions: Vec::new(), ends: Vec::new(), last }
     }
 
-    /// What is left of it after so many numbers.
+    /// The rest of the stretch after its first `n` numbers.
     pub(super) fn after(mut self, n: usize) -> Stretch {
         self.numbers.drain(..n);
         self.positions.drain(..n.min(self.positions.len()));
@@ -74,7 +74,7 @@ pub(super) struct LoadedStretch {
     pub(super) batch: Batch,
     /// Why there are not more examples than there are.
     pub(super) stop: Option<LoadStop>,
-    /// What stands where files should end, those that the examples reach.
+    /// The content at the ends of those files that the examples reach the end of.
     pub(super) tails: Vec<Result<TailProbe, Error>>,
 }
 

@@ -1,9 +1,9 @@
 //! Preparing a dataset from examples, so that a kill loses nothing that was written.
 //!
-//! What a dataset is made of depends on how many examples there are, which is known at the end. So examples are first kept
-//! in one TFRecord file a split, in a folder beside the dataset's own: `<version>.incomplete/.tesson/<split>`. Its checksums
-//! say after a kill which examples are whole. At the end shards are cut from it, the folder gets the dataset's name in one
-//! step, and what was kept is removed.
+//! The layout of a dataset depends on its number of examples, which is known only at the end. So examples are first
+//! kept in one TFRecord file a split, in a folder beside the dataset's own: `<version>.incomplete/.tesson/<split>`. Its
+//! checksums show after a kill which examples are whole. At the end shards are cut from it, the folder gets the
+//! dataset's name in one step, and the kept files are removed.
 
 mod new_dataset;
 mod unfinished_split;
@@ -52,7 +52,7 @@ pub enum Unwritable {
     Value {
         /// The split, the example's number in it, the feature, what was found and what was expected, and a remedy.
         what: String,
-        /// Whether values are of another kind than the feature's: text for numbers, fractions for whole numbers.
+        /// True if values are of another kind than the feature's: text for numbers, fractions for whole numbers.
         is_type: bool,
     },
     /// Anything else.
@@ -108,7 +108,7 @@ impl DatasetWriter {
         Ok(kept.before + kept.writer.records())
     }
 
-    /// What is stored of an example: its features, and the keys that hold them.
+    /// The schema of a stored example: its features, and the keys that hold them.
     pub fn schema(&self) -> &Schema {
         self.encoder.schema()
     }

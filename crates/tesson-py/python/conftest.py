@@ -1,4 +1,4 @@
-"""What tests and doctests share: small files in a folder of their own."""
+"""Fixtures shared by tests and doctests: small files in a folder of their own."""
 
 from __future__ import annotations
 

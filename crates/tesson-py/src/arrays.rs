@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 use tesson::{Buffer, Element, SampleValues, Samples};
 
-/// What arrays stand on: it goes back to the pool when the last view dies.
+/// The memory of arrays, which returns to the pool when the last view dies.
 #[pyclass(frozen, module = "tesson._tesson")]
 struct Memory {
     _held: Held,

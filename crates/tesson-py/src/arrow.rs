@@ -1,7 +1,8 @@
 //! Arrow's C data interface: minibatches for other libraries, which share the memory of their arrays.
 //!
-//! What columns there are is decided in Python (`arrow.py`), as a tree of [`Node`]s; here the tree becomes the structures of the
-//! interface and their callbacks, which are plain functions: they may be called while a Python exception is pending.
+//! Python (`arrow.py`) decides which columns there are and makes a tree of [`Node`]s; here the tree becomes the
+//! structures of the interface and their callbacks, which are plain functions: they may be called while a Python
+//! exception is pending.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
@@ -94,7 +95,7 @@ struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-/// What a schema or an array owns beside the node, until it is released.
+/// The memory that a schema or an array owns beside the node, until it is released.
 struct Owned<T> {
     _node: Arc<Node>,
     _children: Vec<Box<T>>,
@@ -183,7 +184,7 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
     }
 }
 
-/// What is left of a stream of one array.
+/// A stream of one array, before or after that array is given.
 struct Rest {
     node: Arc<Node>,
     is_given: bool,

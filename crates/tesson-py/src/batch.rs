@@ -47,7 +47,7 @@ impl Batch {
         self.keys.len()
     }
 
-    /// Whether a sweep ends in or with this minibatch.
+    /// True if a sweep ends in or with this minibatch.
     #[getter]
     fn sweep_end(&self) -> bool {
         self.sweep_end
@@ -73,7 +73,7 @@ impl Batch {
         tesson_engine::pairing::check_lengths(&self.keys, &streams).map_err(|e| errors::unpaired(py, &e))
     }
 
-    /// What the minibatch is made of, for pickles: streams, keys, whether a sweep ends, and the state after it.
+    /// The parts of the minibatch for pickles: streams, keys, whether a sweep ends, and the state after it.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<BatchParts<'py>> {
         let streams = self.streams.iter().map(|s| s.parts(py)).collect::<PyResult<_>>()?;
         let keys = match &self.keys {
@@ -113,7 +113,7 @@ impl Batch {
         state::to_dict(py, &self.resume)
     }
 
-    /// The same state, made when it is asked for: it costs nothing where it never is, and does not keep the minibatch.
+    /// The state after this minibatch, made only when it is asked for.
     fn state_later(&self) -> BatchState {
         BatchState { resume: self.resume.clone() }
     }

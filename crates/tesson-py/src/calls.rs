@@ -37,7 +37,7 @@ pub(crate) fn released<R: Send>(py: Python<'_>, act: impl FnOnce() -> R + Send) 
 
 /// An exception that a user's code has raised.
 pub(crate) struct Raised {
-    /// What was called, and the exception as Python prints it.
+    /// A message that names the call and shows the exception as Python prints it.
     message: String,
     pub(crate) exception: PyErr,
 }

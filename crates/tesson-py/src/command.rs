@@ -41,7 +41,7 @@ impl Extensions for Interpreter {
     }
 }
 
-/// What `tesson.plugins` makes of a section; `None` if its type is none of its own.
+/// The section that `tesson.plugins` makes of a section; `None` if its type is not registered there.
 fn made(
     py: Python<'_>,
     section: &Section,

@@ -17,7 +17,7 @@ pub(crate) fn section(object: &Bound<'_, PyAny>) -> PyResult<Section> {
     section_for(object, Owner::NONE)
 }
 
-/// The same, whose functions and deserializers a source is going to call.
+/// A mapping as a section, whose functions and deserializers a source is going to call.
 pub(crate) fn section_for(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Section> {
     match mapping::entries(object)? {
         Some(entries) => section_of(entries, owner, MOST_NESTED),
@@ -38,7 +38,7 @@ pub(crate) fn registry() -> Registry {
     tesson::registry().with(&tesson_formats::user::FORMAT)
 }
 
-/// Whether a user's code is part of a configuration.
+/// True if a configuration contains a user's code.
 pub(crate) fn has_user_code(section: &Section) -> bool {
     fn inside(value: &Value) -> bool {
         match value {
@@ -94,7 +94,7 @@ fn value(object: &Bound<'_, PyAny>, owner: Owner, levels: usize) -> PyResult<Val
     )))
 }
 
-/// What is said beside a configuration.
+/// The choices of a caller beside a configuration.
 fn choices(
     overrides: Option<&Bound<'_, PyAny>>,
     arguments: Vec<String>,
@@ -134,7 +134,7 @@ fn check_places(section: &Section) -> Result<(), ConfigError> {
     }
 }
 
-/// What a configuration, a path or a text, means: `{"tree": …, "readers": {path: …}}` in JSON.
+/// Resolves a configuration, given as a path or a text, to `{"tree": …, "readers": {path: …}}` in JSON.
 #[pyfunction]
 pub(crate) fn resolve_config(
     py: Python<'_>,
@@ -155,7 +155,8 @@ pub(crate) fn nearest_name(name: &str, among: Vec<String>) -> Option<String> {
     tesson_core::nearest(name, among.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Whether CNTK's configurations name this module beside types of its own: no Python module registers types under it.
+/// True if CNTK's configurations name this module beside types of its own: no Python module registers types under such
+/// a name.
 #[pyfunction]
 pub(crate) fn is_cntk_module(module: &str) -> bool {
     tesson_config::reader::is_cntk_module(module)

@@ -13,7 +13,7 @@ pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
     exception(py, &error.into()).unwrap_or_else(|e| e)
 }
 
-/// The same; `by_keywords` brings it into the spelling of keyword arguments.
+/// Like [`raise`]; `by_keywords` changes options into the spelling of keyword arguments.
 pub(crate) fn raise_spelt(py: Python<'_>, error: impl Into<Error>, by_keywords: bool) -> PyErr {
     let exception = raise(py, error);
     if by_keywords {

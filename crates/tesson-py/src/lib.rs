@@ -1,7 +1,7 @@
 //! The native half of the Python package `tesson`: it converts, releases the GIL and holds the memory of arrays.
 //!
-//! What users see is in `python/tesson`, and so is its documentation but for the members of `MinibatchData`; what is
-//! decided is decided in the façade.
+//! The items that users see, and their documentation, are in `python/tesson`, except for the members of
+//! `MinibatchData`; decisions are made in the façade.
 
 use pyo3::prelude::*;
 

@@ -50,7 +50,7 @@ impl Process {
     }
 }
 
-/// What is known of the spans of sources, which are all of one kind.
+/// The metadata of the spans of sources, which are all of one kind.
 static SPAN: OnceLock<&'static Metadata<'static>> = OnceLock::new();
 
 thread_local! {
@@ -253,7 +253,8 @@ pub(crate) fn flush(py: Python<'_>) {
     flush_source(py, &Span::none(), false);
 }
 
-/// The same, after what waits of a source; `by_keywords` brings options into the spelling of keyword arguments.
+/// Hands the waiting records of a source, then those from outside of sources, to `logging`; `by_keywords` changes
+/// options into the spelling of keyword arguments.
 pub(crate) fn flush_source(py: Python<'_>, source: &Span, by_keywords: bool) {
     if !WAITING.load(Ordering::Acquire) {
         return;

@@ -69,13 +69,13 @@ pub struct Source {
     shapes: Vec<SampleShape>,
     /// Sizes of minibatches for calls that give none.
     default_sizes: tesson::config::Schedule,
-    /// What it logs is known by this.
+    /// The span that marks its log records.
     span: Span,
-    /// Whether the configuration was made of keyword arguments, in whose spelling errors then are.
+    /// True if the configuration was made of keyword arguments, whose spelling its errors then use.
     by_keywords: bool,
-    /// Whether worker threads call a user's code, which cannot be cancelled.
+    /// True if worker threads call a user's code, which cannot be cancelled.
     user_code: bool,
-    /// What that code may not call.
+    /// The owner that this code may not call.
     owner: Owner,
     process: ProcessGuard,
 }
@@ -117,7 +117,7 @@ impl Source {
         Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
     }
 
-    /// The same for what takes long and asks for no signals: a signal closes the source.
+    /// Runs a long call that checks no signals: a signal closes the source.
     fn with_index<R: Send>(
         &self,
         py: Python<'_>,
@@ -239,7 +239,7 @@ fn or_call_off<R: Send>(
     })
 }
 
-/// What a call asks for: samples over all workers, and whose share.
+/// The demand of a call: samples over all workers, and whose share.
 fn demand(
     samples: &Bound<'_, PyAny>,
     workers: Option<&Bound<'_, PyAny>>,
@@ -252,11 +252,11 @@ fn demand(
     })
 }
 
-/// What the calls of a run ask for, as Python says it: sizes, samples after which the next of them holds, number of workers, and
-/// the rank unless all are meant.
+/// The calls of a run, as Python describes them: sizes, samples after which the next of them holds, number of workers,
+/// and the rank unless all are meant.
 type Calls<'py> = (PyRef<'py, Schedule>, u64, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
-/// What the calls of a run ask for.
+/// The calls of a run.
 struct Run {
     sizes: tesson::config::Schedule,
     epoch: u64,
@@ -465,7 +465,7 @@ impl Source {
         self.with(py, |source, _| source.steps_left(demand))
     }
 
-    /// Whether a sweep ends with a step, and its sequences.
+    /// Tells whether a sweep ends with a step, and its sequences.
     fn which(
         &self,
         py: Python<'_>,
@@ -535,12 +535,12 @@ impl Source {
         self.with(py, |source, _| source.check_share(workers, rank))
     }
 
-    /// Whether the data never end.
+    /// True if the data never end.
     fn is_endless(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |source, _| Ok(source.is_endless()))
     }
 
-    /// Whether minibatches hold pieces of sequences.
+    /// True if minibatches hold segments of sequences.
     fn is_truncated(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |source, _| Ok(source.is_truncated()))
     }

@@ -81,7 +81,7 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     from_python_within(object, MOST_NESTED)
 }
 
-/// The same within so many levels.
+/// Python's values as JSON, nested at most `levels` deep.
 fn from_python_within(object: &Bound<'_, PyAny>, levels: usize) -> PyResult<Value> {
     let Some(inside) = levels.checked_sub(1) else {
         let what = format!("found values nested more than {MOST_NESTED} deep, expected at most that");

@@ -117,7 +117,7 @@ impl StreamArrays {
         Ok((info.name.clone(), dims, shape, info.sparse, self.lengths.clone(), arrays, layout))
     }
 
-    /// The same stream again; the arrays are taken over, not copied.
+    /// Makes a stream of the parts of a pickled one; the arrays are taken over, not copied.
     pub(crate) fn of_parts(py: Python<'_>, parts: StreamParts<'_>) -> PyResult<StreamArrays> {
         let (name, dims, shape, sparse, lengths, arrays, layout) = parts;
         let n_samples = lengths.iter().map(|&n| n as usize).sum();
@@ -195,19 +195,19 @@ impl StreamData {
         self.stream().n_samples
     }
 
-    /// Whether a sweep ends in or with this minibatch.
+    /// True if a sweep ends in or with this minibatch.
     #[getter]
     fn end_of_sweep(&self) -> bool {
         self.batch.get().sweep_end
     }
 
-    /// Whether samples are lists of (column, value) pairs.
+    /// True if samples are lists of (column, value) pairs.
     #[getter]
     fn is_sparse(&self) -> bool {
         self.stream().info.sparse
     }
 
-    /// Whether each sample has a shape of its own (`ragged` of a stream of pictures).
+    /// True if each sample has a shape of its own (`ragged` of a stream of pictures).
     #[getter]
     fn is_ragged(&self) -> bool {
         self.stream().info.ragged
@@ -315,7 +315,7 @@ impl StreamData {
         Ok(arrays.indices.bind(py))
     }
 
-    /// The same as int64, the type of classes in PyTorch. A copy.
+    /// The class indices as int64, the type of classes in PyTorch. A copy.
     fn _classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let indices = self.class_indices(py)?.readonly();
         Ok(PyArray1::from_iter(py, indices.as_slice()?.iter().map(|&index| index.into())))

@@ -31,11 +31,11 @@ struct PythonTransform {
     shape: Option<Vec<usize>>,
     random: bool,
     seed: u64,
-    /// What it is to get of sparse streams.
+    /// The form in which it gets sparse streams.
     sparse: Option<Sparse>,
 }
 
-/// What a function gets of a sparse stream.
+/// The form in which a function gets a sparse stream.
 #[derive(Clone, Copy, PartialEq)]
 enum Sparse {
     /// Dense samples.
@@ -44,7 +44,7 @@ enum Sparse {
     Rows,
 }
 
-/// What a source never asks of one: streams of other types are refused when it is opened.
+/// The reason why a source never asks it for another type: streams of other types are refused when it is opened.
 const FLOATS: &str = "functions transform floats, of one type in and out";
 
 /// A user's transform as a value of a configuration.
@@ -98,7 +98,7 @@ impl PythonTransform {
         Ok(())
     }
 
-    /// What comes out of a sequence of sparse samples: values, columns, and the entries of each sample.
+    /// The result for a sequence of sparse samples: values, columns, and the entries of each sample.
     fn call_rows<'py, T: numpy::Element + Copy>(
         &self,
         py: Python<'py>,

@@ -93,7 +93,7 @@ impl<T> Turn<T> {
         back.1.as_mut().map(act)
     }
 
-    /// Whether a thread that this process does not have uses the thing: one of its parent, when it was forked.
+    /// True if the value is used by a thread that this process does not have: one of its parent, when it was forked.
     pub(crate) fn is_abandoned(&self) -> bool {
         matches!(*self.lock(), Place::InUse(since) if since != forks())
     }

@@ -31,7 +31,7 @@ struct PythonChunks {
     tells_keys: bool,
 }
 
-/// Whether an object is a deserializer of the user's own.
+/// True if an object is a custom deserializer.
 pub(crate) fn is_deserializer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.hasattr("get_chunk")
 }

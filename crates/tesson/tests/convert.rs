@@ -1,4 +1,4 @@
-//! What is written is what was read, whatever the sequences, the chunks and the threads are.
+//! Conversions: the written data equal the read ones, whatever the sequences, the chunks and the threads are.
 
 #![forbid(unsafe_code)]
 // What tests share is not known as a test to clippy.
@@ -182,7 +182,7 @@ fn a_folder_is_not_replaced_by_the_output() {
     assert_eq!(names(&folder), ["in.ctf", "out.cbf"]);
 }
 
-/// What lies in a folder.
+/// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

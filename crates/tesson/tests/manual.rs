@@ -69,7 +69,7 @@ fn options(table: &'static OptionTable, registry: &Registry) -> Vec<&'static Opt
     table.0.iter().flat_map(|option| std::iter::once(option).chain(within(option))).collect()
 }
 
-/// What is wrong with a word of a remedy: an option that there is not, or a value that it does not have.
+/// Objects to a word of a remedy: an unknown option, or a value that the option does not have.
 fn objection(word: &str, there: &[&OptionSpec]) -> Option<String> {
     let (name, value) = match word.split_once(" = ") {
         Some((name, value)) => (name, Some(value.trim_matches('"'))),
@@ -98,7 +98,7 @@ fn objection(word: &str, there: &[&OptionSpec]) -> Option<String> {
     }
 }
 
-/// What is wrong with a name of Python's spelling, such as `merge_states`: no function and no parameter has it.
+/// Objects to a name in Python's spelling, such as `merge_states`, that no function and no parameter has.
 fn unknown_in_python(word: &str, package: &str) -> Option<String> {
     let name = word.split(['=', '(']).next().unwrap_or_default().trim();
     let is_name = name.contains('_') && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
@@ -164,7 +164,7 @@ fn sources(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) {
 const ASKING: [&str; 8] =
     ["set `", "give `", "raise `", "choose `", "leave out `", "leave `", "lower `", "as with `"];
 
-/// What a text asks for: the words in backticks that follow one of [`ASKING`], a line break within a text being a blank.
+/// The words of a text in backticks that follow one of [`ASKING`]; a line break within a text is a blank.
 fn asked(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));

@@ -390,7 +390,8 @@ fn say(dataset: &Dataset, lengths: [usize; SHARDS]) {
     fs::write(path, info.to_string()).unwrap();
 }
 
-/// What reading says, and how many examples came before. Minibatches of one example: nothing is lost with another one.
+/// The error of reading, and the number of examples before it. Minibatches hold one example: nothing is lost with
+/// another one.
 fn until_an_error(dataset: &Dataset, deserializer: &str, order: &str) -> (usize, String) {
     let mut source =
         dataset.source(deserializer, &format!(r#""randomize": {order}, "maxSweeps": 1"#)).unwrap();

@@ -106,7 +106,7 @@ impl Deserializer for RawFloats {
     }
 }
 
-/// What loading needs to know.
+/// The data that loading needs.
 #[derive(Clone)]
 struct Records {
     dim: u64,

@@ -1,4 +1,4 @@
-//! What of a line is a comment (spec/brainscript.md §3).
+//! Finds the comment in a line (spec/brainscript.md §3).
 
 /// The line without its comment: `#` or `//` first on the line, `#` behind a blank, `//` behind a blank and before a
 /// blank or the line's end, all of them outside of quotes.

@@ -30,7 +30,7 @@ struct Parser<'s> {
     lex: Lexer<'s>,
     levels: usize,
     within_reader: bool,
-    /// What is wrong with the first section that cannot be parsed and in which no reader lies.
+    /// The error of the first section that cannot be parsed and contains no reader.
     broken: Option<ConfigError>,
     readers: usize,
 }
@@ -88,7 +88,7 @@ impl<'s> Parser<'s> {
         self.lex.text(start, self.lex.at).trim()
     }
 
-    /// What follows the equals sign.
+    /// Parses the value after an equals sign.
     fn given_value(&mut self, at: usize, name: &str, record: &mut Record) -> Result<Node> {
         self.lex.at += 1;
         self.lex.skip(BLANKS);
@@ -192,7 +192,7 @@ impl<'s> Parser<'s> {
         Ok(node)
     }
 
-    /// Whether the group it stands at is a record. The content says so, not the bracket, unless there is none.
+    /// True if the group at the cursor is a record. Its content decides, not its bracket, unless it is empty.
     fn is_record(&self) -> bool {
         let mut ahead = self.lex.clone();
         let open = ahead.peek();
@@ -245,7 +245,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Whether a text has an entry that looks like a reader.
+/// True if a text has an entry that looks like a reader.
 fn holds_reader(text: &str) -> bool {
     let in_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
     text.split('"').step_by(2).any(|mut unquoted| {

@@ -26,7 +26,7 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) enum Node {
     Text(Range<usize>),
-    /// What a name without a value has.
+    /// The value of a name without a value.
     True,
     /// Items, each with the number of times it stands there.
     List(Vec<(Node, u64)>),

@@ -13,11 +13,10 @@ use crate::Result;
 /// A variable of the environment by its name.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What variables may be, beside names of the configuration.
+/// The kinds of variables that are replaced, beside names of the configuration.
 #[derive(Clone, Copy, Default)]
 pub struct Variables<'a> {
-    /// Whether `$name|value$` gives a default, and `$env:NAME$` asks for a variable of the environment. In CNTK both
-    /// are plain text.
+    /// True if `$name|value$` gives a default and `$env:NAME$` an environment variable. In CNTK both are plain text.
     pub extended: bool,
     /// The environment; without one every `$env:NAME$` is undefined.
     pub environment: Option<Environment<'a>>,
@@ -37,7 +36,7 @@ const MOST_LINKS: usize = 50;
 /// it takes when it is printed, at least, and the same however it came about: so what is accepted is accepted again as print.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What an entry, an item, a text or a word, and a section or a list cost, beside their texts.
+/// The memory that an entry, an item, a text or word, and a section or list take, beside their texts.
 const ENTRY: usize = 96;
 const ITEM: usize = 32;
 const WORD: usize = 32;

@@ -162,7 +162,7 @@ fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<Dese
     Ok(DeserializerConfig { format, options, path })
 }
 
-/// The same, saying who knows more if the section names a module: which types that registers only Python can tell.
+/// Adds to the error that only Python can tell which types a module registers, if the section names a module.
 fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
     if let Some(Value::Text(module)) = section.get("module")
         && !is_cntk_module(module)
@@ -199,7 +199,7 @@ fn element(options: &Options<'_>, name: &str) -> Result<Element> {
     Ok(word.and_then(|word| PRECISIONS.meaning(&word)).unwrap_or(Element::F32))
 }
 
-/// Whether keys are numbers.
+/// True if keys are numbers.
 pub(super) fn numeric_keys(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<bool> {
     match options.given("useNumericSequenceKeys") {
         Some(_) => options.bool("useNumericSequenceKeys"),

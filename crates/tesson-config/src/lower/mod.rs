@@ -18,7 +18,7 @@ use crate::source::{
 };
 use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule, transforms};
 
-/// What the configuration of a reader means. Options that are left out have their defaults.
+/// Resolves the configuration of a reader. Options that are left out have their defaults.
 ///
 /// Options of deserializers are matched by name against their format's table; their values are looked at when the
 /// format makes the deserializer.
@@ -31,7 +31,7 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
     Ok(config)
 }
 
-/// The same without [`SourceConfig::check`]: for what is described and not opened.
+/// Resolves the configuration of a reader without [`SourceConfig::check`], to describe it rather than open it.
 pub(crate) fn lower_unchecked(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
     if let (None, Some((name, _))) = (tree.get("deserializers"), tree.entry("type")) {
         let what = "found the options of a deserializer, expected those of a reader; write `{\"deserializers\": [ … ]}` around them";

@@ -69,11 +69,11 @@ pub(super) const NOT_COPIED: &[&str] = &[
     "maxEpochs",
 ];
 
-/// What the deserializers decide over the reader.
+/// The properties of the deserializers on which the reader's defaults depend.
 pub(super) struct Facts {
     pub(super) rule: Rule,
     pub(super) pictures: bool,
-    /// Whether keys are texts where nothing is said.
+    /// True if keys are texts by default.
     pub(super) text_keys: bool,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn finish(scope: &Scope<'_>, facts: &Facts, section: &mut Section) ->
     Ok(())
 }
 
-/// Whether the section of the reader is one that writes: then whole sequences come as they are stored.
+/// True if the reader's section belongs to an action that writes: then whole sequences come as they are stored.
 pub(super) fn writes(scope: &Scope<'_>) -> bool {
     scope.find_text("action").is_some_and(|action| action.eq_ignore_ascii_case("write"))
 }

@@ -1,4 +1,4 @@
-//! What a reader means, typed and with every default, as JSON (spec/brainscript.md §14).
+//! The complete description of a reader, typed and with every default, as JSON (spec/brainscript.md §14).
 
 use serde_json::{Map, Value as Json, json};
 use tesson_core::{
@@ -63,7 +63,7 @@ fn stand_in() -> Value {
 }
 
 impl Reader {
-    /// What the reader means: every option of it and of its deserializers, typed, and the unused options.
+    /// Describes the reader: every option of it and of its deserializers, typed, and the unused options.
     ///
     /// # Errors
     /// Values that are not of their option's type, and options that exclude each other.

@@ -14,7 +14,7 @@ pub struct Found<'t> {
 }
 
 impl Found<'_> {
-    /// Whether it is a trainer's second reader.
+    /// True if it is a trainer's second reader.
     pub(super) fn validates(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.eq_ignore_ascii_case("cvReader")
@@ -44,7 +44,7 @@ fn within<'t>(section: &'t Section, path: &str, outer: &mut Vec<&'t Section>, fo
     outer.pop();
 }
 
-/// What to say of a tree without a reader: which section was probably meant to be one, with its place.
+/// The error of a tree without a reader: the section that was probably meant to be one, with its span.
 pub(crate) fn without_reader(tree: &Section) -> (Option<ConfigSpan>, String) {
     let expected = "found no section `reader`";
     if tree.0.is_empty() {
@@ -104,7 +104,7 @@ fn in_list<'t>(items: &'t [Value], path: &str, outer: &mut Vec<&'t Section>, fou
     }
 }
 
-/// Whether a section of this name is a reader.
+/// True if a section of this name is a reader.
 pub(crate) fn is_reader(name: &str) -> bool {
     ["reader", "cvReader"].iter().any(|n| n.eq_ignore_ascii_case(name))
 }

@@ -44,11 +44,11 @@ pub struct Reader {
     pub path: String,
     /// Which reader it is.
     pub kind: ReaderType,
-    /// The same as the options of a source, in the form of dictionaries.
+    /// The reader's options as those of a source, in the form of dictionaries.
     pub section: Section,
     /// Unused options.
     pub ignored: Vec<Ignored>,
-    /// What is passed over although the reference knew it.
+    /// Options that are ignored although the reference knew them.
     pub warnings: Vec<String>,
     /// How many sequences the reference packs side by side, by epoch: older readers of speech only.
     pub parallel_sequences: Option<Vec<u64>>,
@@ -64,7 +64,7 @@ pub struct Ignored {
 }
 
 impl Reader {
-    /// What a section that was found means.
+    /// Reads a section that was found.
     ///
     /// # Errors
     /// What no reader of its kind accepts, with the place and the option's path.
@@ -138,7 +138,7 @@ impl Reader {
         lower(&section, registry).map_err(|e| self.located(e))
     }
 
-    /// What to warn of: unused options, and what is passed over.
+    /// The warnings: unused options, and options that are ignored.
     pub fn complaints(&self) -> Vec<String> {
         let near = |i: &Ignored| i.near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
         let ignored = self.ignored.iter().map(|i| format!("unused option `{}`{}", i.path, near(i)));

@@ -48,8 +48,8 @@ const UNSUPPORTED: &[&str] = &[
     "DSSMReader",
 ];
 
-/// Whether CNTK reads a deserializer with the program of this name, which its configurations write beside each `type`: it is no
-/// Python module that registers types.
+/// True if CNTK reads a deserializer with the program of this name, which its configurations write beside each `type`.
+/// Such a name is no Python module that registers types.
 pub fn is_cntk_module(module: &str) -> bool {
     TYPES
         .iter()
@@ -83,7 +83,7 @@ impl ReaderType {
         Err(ConfigError::new("readerType", what))
     }
 
-    /// What descriptions call it.
+    /// The reader's name in descriptions.
     pub fn name(self) -> &'static str {
         match self {
             ReaderType::Composite => "composite",

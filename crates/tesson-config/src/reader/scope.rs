@@ -33,7 +33,7 @@ impl<'t> Scope<'t> {
         self.outer.iter().copied()
     }
 
-    /// What an option was given, here or around; `default` and the empty text mean that nothing was.
+    /// The value of an option, given here or around; `default` and the empty text count as not given.
     pub(super) fn find(&self, spec: &OptionSpec) -> Option<(&'t Name, &'t Value)> {
         spec.names().for_each(|name| self.know(name));
         let levels = std::iter::once(self.own).chain(self.outer.iter().copied());
@@ -41,7 +41,7 @@ impl<'t> Scope<'t> {
         given.find(|(_, value)| is_given(value, spec.kind == OptionKind::Bool))
     }
 
-    /// The same for a name that no table holds.
+    /// The text given for a name that no table holds.
     pub(super) fn find_text(&self, name: &str) -> Option<&'t str> {
         self.know(name);
         let mut levels = std::iter::once(self.own).chain(self.outer.iter().copied());
@@ -69,7 +69,7 @@ impl<'t> Scope<'t> {
         unread.filter(|name| !read.contains(&name.to_ascii_lowercase())).collect::<Vec<_>>().into_iter()
     }
 
-    /// What is given for the options of a table, under their first names.
+    /// The given options of a table, under their first names.
     pub(super) fn given(&self, table: &OptionTable, wanted: impl Fn(&str) -> bool) -> Section {
         let mut given = Section::default();
         self.copy(table, wanted, &mut given);

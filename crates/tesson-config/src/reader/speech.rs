@@ -20,7 +20,7 @@ const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "ve
 struct StreamKind {
     /// The format that reads it.
     format: &'static str,
-    /// What a stream's section may say that it is, and the options that may say so.
+    /// The type that a stream's section may declare, and the options that may declare it.
     word: &'static str,
     options: &'static [&'static str],
 }
@@ -172,7 +172,7 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<()> {
     Ok(())
 }
 
-/// Whether it is a reader of the older of two programs with the same options.
+/// True if it is a reader of the older of two programs with the same options.
 fn is_older(scope: &Scope<'_>) -> bool {
     let name = scope.find_text("readerType").unwrap_or_default();
     ["HTKMLFReader", "Cntk.Reader.HTKMLF"].iter().any(|older| older.eq_ignore_ascii_case(name))

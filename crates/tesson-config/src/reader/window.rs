@@ -9,7 +9,7 @@ use crate::Result;
 use crate::lower::{WHOLE_SET, randomize};
 use crate::source::Randomize;
 
-/// What decides over the defaults.
+/// The property of the deserializers that decides the default window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Text is among the deserializers: windows are in chunks.

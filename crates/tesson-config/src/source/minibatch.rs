@@ -21,7 +21,7 @@ pub struct MinibatchConfig {
     pub size: Option<Schedule>,
     /// Sequences that a minibatch of all workers may hold, at least 1; by default any number.
     pub size_in_sequences: Option<u64>,
-    /// Whether a minibatch may hold the end of one sweep and the beginning of the next. Default true.
+    /// True if a minibatch may hold the end of one sweep and the beginning of the next. Default true. Default true.
     pub cross_sweep_ends: bool,
     /// Samples of an epoch over all workers, whose end ends a minibatch, too; `None` (the default): one sweep.
     pub epoch_size: Option<u64>,

@@ -31,12 +31,13 @@ pub struct OrderConfig {
     /// How workers share the data; `None` (the default): by position under [`Randomize::Global`] and in buckets, else by
     /// chunk.
     pub sharing: Option<Sharing>,
-    /// Whether each worker cuts its share by itself. Default true.
+    /// True if each worker fills its own share, false if a minibatch ends when all workers together have enough
+    /// samples. Default true.
     pub local_timeline: bool,
     /// Samples of a bucket of sequences of similar length; by default there are no buckets.
     pub bucketing: Option<u64>,
-    /// Whether all workers give the same number of minibatches, and how; by default they do not. Under sharing by chunk
-    /// minibatches must not cross the ends of sweeps.
+    /// How all workers give equally many minibatches; by default they do not. Under sharing by chunk minibatches must
+    /// not cross the ends of sweeps.
     pub equal_steps: Option<EqualSteps>,
 }
 

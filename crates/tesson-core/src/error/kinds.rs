@@ -41,7 +41,7 @@ crate::error_kinds! {
         UnknownType { name: String = "Crop2".into(), hint: String = ", did you mean `Crop`?".into() }
             = "config.unknown-type": "unknown type `{name}`{hint}"
             => "Correct the name of the type.",
-        /// What the options describe needs a feature that was left out of this build.
+        /// The options need a feature that was left out of this build.
         NotAvailable { name: &'static str = "AudioDeserializer", feature: &'static str = "audio" }
             = "config.not-available": "`{name}` needs the feature `{feature}`, which this build does not have"
             => "Build with the feature, which is on by default.",

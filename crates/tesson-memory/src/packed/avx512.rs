@@ -290,7 +290,7 @@ fn pack_many_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     }
 }
 
-/// As [`pack_many_f32s`], where there is one that is neither 1 nor a small whole number.
+/// Like [`pack_many_f32s`], for values of which one is neither 1 nor a small whole number.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_wide(values: &[f32], room: &mut [u8]) -> (u8, usize) {

@@ -1,12 +1,13 @@
 //! Where packed sequences lie.
 //!
-//! What a random order costs is the cache lines it touches. A sequence of at most one line is given a line of its own
-//! where that takes little more memory: it is found without a table and comes whole.
+//! The cost of a random order is the number of cache lines it touches. A sequence of at most one line is given a line
+//! of its own where that takes little more memory: it is found without a table and comes whole.
 
 use super::pages::Pages;
 use super::{CACHE_LINE, Items, SLACK, prefetch};
 
-/// What a line begins with whose sequence lies elsewhere; no sequence begins with it. Where it begins and ends follows.
+/// The first byte of a line whose sequence lies elsewhere; no sequence begins with it. The sequence's begin and end
+/// follow.
 const ELSEWHERE: u8 = 0xff;
 
 /// Of this many sequences one may lie elsewhere, and lines may take so much of what the sequences do after each other.

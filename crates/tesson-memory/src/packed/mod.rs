@@ -55,7 +55,7 @@ const SPARED: u8 = 64;
 /// Fewest values whose zeros are looked for.
 const MANY: usize = 64;
 
-/// What works on many items of a stream.
+/// The operations on many items of a stream, which have versions for different processors.
 pub trait Kernel: Copy {
     /// Does some work for which the methods of this kernel are inlined.
     #[inline]
@@ -335,7 +335,7 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// What lies after the first `n` bytes.
+    /// The items after the first `n` bytes.
     #[inline]
     fn after(self, n: usize) -> Items<'a> {
         Items { bytes: &self.bytes[n..], line: self.line }
@@ -499,7 +499,7 @@ impl<K: Kernel> PackedStream<'_, K> {
         }
     }
 
-    /// As [`Self::pairs`], sample by sample.
+    /// Like [`Self::pairs`], sample by sample.
     fn samples(&self, mut count: impl FnMut(usize) -> usize, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
         let width = width(self.head);
         let mut rest = self.columns;

@@ -44,7 +44,7 @@ impl Kernel for Plain {
     }
 }
 
-/// As [`Kernel::pack_columns`].
+/// Implements [`Kernel::pack_columns`].
 fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
     let Some(&first) = columns.first() else { return (0, 0) };
     let width = width_of(distances(columns, chained).fold(first, |all, d| all | d));
@@ -116,7 +116,7 @@ fn items<const N: usize>(items: impl Iterator<Item = [u8; N]>, room: &mut [u8]) 
     n
 }
 
-/// As [`Kernel::pack_values`].
+/// Implements [`Kernel::pack_values`].
 pub(super) fn pack_values(values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
     let form = form_of(values, range.clone());
     let bytes = match (values, form) {
@@ -158,7 +158,7 @@ fn form_of(values: &Values, range: Range<usize>) -> u8 {
     }
 }
 
-/// As [`Kernel::columns`].
+/// Implements [`Kernel::columns`].
 fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
     match width {
         0 => columns_of(bytes, n, chained, out, |[d]| d.into()),

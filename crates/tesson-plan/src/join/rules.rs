@@ -1,4 +1,4 @@
-//! What is asked of the keys of several deserializers.
+//! The rules for the keys of several deserializers.
 
 /// The treatment of a sequence that has no partner in some corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub struct JoinRules {
     pub missing: MissingKeys,
     /// The share of the first deserializer's sequences that another one may lack.
     pub max_missing: f64,
-    /// Whether a key may be repeated, in the only part or in another one than the first; which of its sequences is joined is
-    /// the part's to say ([`DeserializerFacts::repeated_keys`]).
+    /// True if a key may be repeated, in the only part or in another one than the first; the part decides which of its
+    /// sequences is joined ([`DeserializerFacts::repeated_keys`]).
     ///
     /// [`DeserializerFacts::repeated_keys`]: tesson_core::DeserializerFacts::repeated_keys
     pub repeated: bool,
-    /// Whether text keys are kept as 64-bit hashes.
+    /// True if text keys are kept as 64-bit hashes.
     pub hash_keys: bool,
 }

@@ -29,7 +29,7 @@ pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
     chunks
 }
 
-/// The same, in the memory of another list.
+/// Writes the chunks by place in a sweep to a list, whose memory is reused.
 pub(super) fn place_chunks(n: usize, seed: u64, chunks: &mut Vec<u32>) {
     chunks.clear();
     chunks.extend(0..n as u32);

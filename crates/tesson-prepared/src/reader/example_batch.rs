@@ -22,7 +22,7 @@ impl ExampleBatch {
         self.numbers.len()
     }
 
-    /// Whether there is none.
+    /// True if the batch has no examples.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }

@@ -118,7 +118,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The same where files have these lengths, with the stream already there.
+    /// Moves to a stream that already stands at its position, where files have these lengths.
     pub(crate) fn adopt_stream(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
         self.prefetcher.discard();
         self.taken = None;

@@ -47,13 +47,13 @@ pub struct NewDataset {
     pub config: Option<String>,
     /// The version.
     pub version: Version,
-    /// What the files are: TFRecord or ArrayRecord.
+    /// The format of the files: TFRecord or ArrayRecord.
     pub file_format: FileFormat,
     /// Says that the order in which examples are written means something.
     pub disable_shuffling: bool,
-    /// What `as_supervised` hands out.
+    /// The keys that `as_supervised` hands out.
     pub supervised_keys: Option<Nest>,
-    /// What the dataset is, for people.
+    /// The description of the dataset, for people.
     pub description: String,
     /// The content of features.json.
     pub features: Value,
@@ -87,7 +87,8 @@ impl NewDataset {
         encoder(self).map_err(|e| e.within("features"))
     }
 
-    /// What must be the same when writing a dataset is resumed: what examples mean, and where they go.
+    /// The properties that must not change when writing a dataset is resumed: how examples are stored, and in which
+    /// splits.
     pub(super) fn identity(&self) -> Value {
         let splits: Vec<&str> = self.splits.iter().map(|split| split.name.as_str()).collect();
         json!({

@@ -1,5 +1,5 @@
-//! What must hold for readers of prepared datasets: threads, memory, the sizes of requests and where a reader goes on
-//! change nothing; damage is met at its place.
+//! Properties of readers of prepared datasets: threads, memory, the sizes of requests and the position of a resumed
+//! reader change nothing; damage is met at its position.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -128,7 +128,7 @@ fn chains() -> Vec<Vec<Json>> {
     ]
 }
 
-/// What the files hold, and what is said of them.
+/// Files with their true and their declared numbers of records.
 const CASES: [(&str, &[u64], &[u64]); 6] = [
     ("longer", &[4, 3], &[3, 3]),
     ("shorter", &[2, 5, 4], &[6, 5, 4]),
@@ -211,7 +211,7 @@ fn workers_deal_out_the_examples_of_the_files() {
     }
 }
 
-/// What the reference gives, and then the error of its count.
+/// Checks that the error of a count comes after the examples that the reference gives.
 #[test]
 fn a_count_that_is_checked_fails_where_the_reference_does() {
     let case = Miscounted::new("checked", &[4, 3], &[3, 3]);

@@ -1,4 +1,4 @@
-//! What the files beside the data say, and what of it is refused.
+//! Readable and refused descriptions of datasets.
 
 use std::fs;
 

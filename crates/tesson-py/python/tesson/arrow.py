@@ -57,7 +57,7 @@ def _sparse(data: MinibatchData) -> Level:
 
 
 def _dense(data: MinibatchData) -> Level:
-    """As many values for each sample as its shape has, which is an extension where it has several dimensions."""
+    """The level of dense samples: a list of values, marked as a tensor extension if a sample has several dimensions."""
     size = int(np.prod(data.sample_shape, dtype=np.int64))
     metadata = None
     if len(data.sample_shape) > 1:

@@ -18,7 +18,7 @@ __all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializ
 
 
 class Deserializer:
-    """What all deserializers have in common: a part of a configuration, written in Python."""
+    """The base of all deserializers: a part of a configuration, written in Python."""
 
     #: The type in configurations.
     type: str
@@ -69,16 +69,16 @@ class Deserializer:
         return {name: list(transforms) for name, transforms in listed.items() if transforms}
 
     def _has_type(self, stream: StreamDef) -> bool:
-        """Whether a stream may be of another type than the source's, as pictures may."""
+        """True if a stream may be of another type than the source's, as pictures may."""
         return False
 
     def _transforms_itself(self, stream: StreamDef) -> bool:
-        """Whether the transforms of a stream are in its section, where those of pictures run as one."""
+        """True if the transforms of a stream are in its section, where those of pictures run as one."""
         return False
 
     @property
     def config(self) -> dict[str, Any]:
-        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        """The deserializer in the dict form of a configuration, with the options' names as the file formats spell them."""
         config: dict[str, Any] = {"type": self.type}
         config.update((camel_case(name), value) for name, value in self._options.items() if value is not None)
         for name, stream in self._streams.items():
@@ -290,7 +290,7 @@ class CBFDeserializer(Deserializer):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        """The deserializer in the dict form of a configuration, with the options' names as the file formats spell them."""
         config = super().config
         config["input"].update({name: {"skip": True} for name in self._skip})
         return config

@@ -87,7 +87,7 @@ class HTKFeatureDeserializer(Deserializer):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The same in the dict form of a configuration; several streams have one for each (:attr:`parts`)."""
+        """The deserializer in the dict form of a configuration; several streams have one for each (:attr:`parts`)."""
         if len(self._streams) != 1:
             what = f"{len(self._streams)} streams are as many deserializers: take the configurations of `parts`"
             raise ConfigError(f"streams: {what}", path="streams")
@@ -95,7 +95,7 @@ class HTKFeatureDeserializer(Deserializer):
 
     @property
     def parts(self) -> list[Deserializer]:
-        """The same as deserializers of one stream each."""
+        """Deserializers of one stream each, which are this one together."""
         parts: list[Deserializer] = []
         for name, stream in self._streams.items():
             part = HTKFeatureDeserializer(StreamDefs({name: stream}))
@@ -197,7 +197,7 @@ class KaldiFeatureDeserializer(Deserializer):
 
 
 def _definition(stream: StreamDef) -> str:
-    """What would define the stream again; its own ``repr`` leaves out what is of speech alone."""
+    """The expression that defines the stream; its own ``repr`` leaves out the options of speech."""
     names = ("shape", "scp", "context", "broadcast", "defines_mb_size", "max_sequence_length")
     default = StreamDef()
     values = {name: getattr(stream, name) for name in names}

@@ -19,7 +19,7 @@ _Maker: TypeAlias = Callable[..., dict[str, Any]]
 
 
 class _Images(Deserializer):
-    """What deserializers of pictures have in common: a stream of pictures, and perhaps one of their classes."""
+    """A base of deserializers of pictures: a stream of pictures, and perhaps one of their classes."""
 
     crop: ClassVar[_Maker] = staticmethod(transforms.crop)
     scale: ClassVar[_Maker] = staticmethod(transforms.scale)
@@ -83,7 +83,7 @@ class _Images(Deserializer):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        """The deserializer in the dict form of a configuration, with the options' names as the file formats spell them."""
         self._check_pictures()
         return super().config
 

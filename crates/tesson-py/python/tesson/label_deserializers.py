@@ -15,7 +15,7 @@ __all__ = ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDese
 
 
 class _Labels(Deserializer):
-    """What deserializers of labels have in common: one stream of classes."""
+    """A base of deserializers of labels: one stream of classes."""
 
     def __init__(self, streams: Mapping[str, StreamDef], options: Mapping[str, object], section: Mapping[str, Any]) -> None:
         super().__init__(options)

@@ -425,7 +425,7 @@ def _pair(name: str, given: Any) -> Any:
 
 
 def _range(name: str, given: Any) -> Any:
-    """The same of a smallest and a largest ratio."""
+    """One number or two, of which the first one, the smallest ratio, is not above the largest."""
     pair = _pair(name, given)
     if isinstance(pair, list) and not pair[0] <= pair[1]:
         raise ConfigError(f"{name}: found {given!r}, expected the smaller ratio first", path=name)

@@ -107,7 +107,7 @@ class Case:
 
     @property
     def is_random(self) -> bool:
-        """Whether random numbers were drawn for what was recorded."""
+        """True if random numbers were drawn for the recorded lines."""
         # "Random draws: Tesson's own engine differs by design …; only an engine compatible with the reference, if built, must
         # reproduce these draws. …"
         return "Random draws" in (self.json.get("deviation") or "")
@@ -120,7 +120,7 @@ class Case:
         return np.float64 if "double" in given else np.float32
 
     def needs(self) -> str | None:
-        """What Tesson has not yet but would need; None if it must answer."""
+        """Names the missing feature that the case needs; None if Tesson must answer."""
         source = self.json["source"]
         types = [d["type"] for d in source["deserializers"]]
         if unknown := [t for t in types if t not in KNOWN]:
@@ -170,7 +170,7 @@ def lines(file: Path) -> list[Line]:
 def deviate(
     case: Case, sentence: str, recorded: list[Line], answer: Callable[[Line, list[Line]], list[Line]]
 ) -> list[Line]:
-    """What a deviation's sentence makes of the recorded lines."""
+    """The recorded lines, changed as a deviation's sentence says."""
     # "Tesson restores exactly: the four minibatches after the restore are the four recorded right after the checkpoint."
     exact = re.search(r"restores exactly: the (\w+) minibatches after the restore are the \w+ recorded", sentence)
     if exact:
@@ -379,7 +379,7 @@ def compare(expected: list[Line], found: list[Line], element: type[np.floating[A
 
 
 def plain(line: Line, expected: Line, element: type[np.floating[Any]]) -> Any:
-    """What is compared of a line: of states what is recorded, of errors nothing, of layouts what is asked for."""
+    """The compared part of a line: of states the recorded fields, of errors nothing, of layouts what is asked for."""
     if "error" in line:
         return "error"
     result = {n: line.get(n) for n in ("sweepEnd", "end", "checkpoint", "restore", "reopen")}
@@ -394,14 +394,14 @@ def recorded(expected: Line, name: str) -> Line:
 
 
 def stream(data: Line, with_layout: bool, element: type[np.floating[Any]]) -> tuple[Any, ...]:
-    """What is compared of a stream."""
+    """The compared part of a stream."""
     sequences = [[sample(s, element) for s in sequence] for sequence in data["sequences"]]
     layout = data["layout"] if with_layout else None
     return data["numberOfSequences"], data["numberOfSamples"], sequences, layout
 
 
 def sample(values: list[Any], element: type[np.floating[Any]]) -> Any:
-    """What is compared of a sample: bits, with one zero and one NaN; pairs added up and without zeros."""
+    """The compared form of a sample: bits, with one zero and one NaN; pairs added up and without zeros."""
     if not any(isinstance(v, list) for v in values):
         return [bits(element(v)) for v in values]
     sums: dict[int, np.floating[Any]] = {}

@@ -21,7 +21,7 @@ def damaged(state: Any) -> Iterator[Any]:
 
 
 def is_refused(load: Callable[[Any], None], state: Any) -> bool:
-    """Whether loading a state is an error of resuming; any other error is one of the test."""
+    """True if loading a state is an error of resuming; any other error is one of the test."""
     try:
         load(state)
     except ResumeError:

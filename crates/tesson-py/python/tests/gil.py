@@ -1,4 +1,4 @@
-"""Whether a call lets other threads run."""
+"""Checks that a call lets other threads run."""
 
 from __future__ import annotations
 

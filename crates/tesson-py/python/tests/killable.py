@@ -29,7 +29,7 @@ def load(example: Path) -> Any:
 
 
 def checksums(features: Any) -> list[int]:
-    """What tells one sample from another."""
+    """A checksum of each sample, which tells it from others."""
     return [zlib.crc32(row.tobytes()) for row in np.asarray(features)]
 
 
@@ -67,7 +67,7 @@ def watched_torch(run: type[Any], report: Callable[[str], object]) -> type[Any]:
 
 
 def watched_jax(run: type[Any], report: Callable[[str], object]) -> type[Any]:
-    """The same for an example with JAX."""
+    """A watched class like :func:`watched_torch`, for an example with JAX."""
     from jax.experimental.multihost_utils import process_allgather
 
     class Watched(run):  # type: ignore[misc]

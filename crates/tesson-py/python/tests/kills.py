@@ -41,7 +41,7 @@ def spawned(command: Sequence[str], **variables: object) -> Start:
 
 
 def forked(example: str, *arguments: object, **variables: object) -> Start:
-    """The same without the time that imports take."""
+    """Starts an example in a fork of this process, which saves the time of imports."""
 
     def start(output: int) -> int:
         with warnings.catch_warnings():

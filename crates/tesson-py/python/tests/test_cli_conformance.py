@@ -77,7 +77,7 @@ class Program:
         return [line for _ in range(step.get("repeat", 1)) for line in self.read(*options, "--take", "1")]
 
     def read(self, *options: str) -> list[Line]:
-        """What a process prints."""
+        """Runs the command in a process and returns the lines that it prints."""
         command = [sys.executable, "-m", "tesson", "read", str(self.config), "--json", "--layout"]
         command += ["--base-dir", str(self.base_dir), "--save-state", str(self.state), *options]
         if self.state.exists():

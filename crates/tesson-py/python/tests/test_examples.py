@@ -20,7 +20,7 @@ TRAIN_FRAMES = EXAMPLES / "train_frames.py"
 
 
 def output(script, *arguments):
-    """What a script prints, run by itself from a folder that is not its own."""
+    """The output of a script, run by itself from a folder that is not its own."""
     command = [sys.executable, str(script), *map(str, arguments)]
     run = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parent, timeout=120)
     assert run.returncode == 0, run.stderr

@@ -66,7 +66,7 @@ def ppm(picture: NDArray[np.uint8]) -> bytes:
 
 
 def bmp(picture: NDArray[np.uint8]) -> bytes:
-    """The same of a kind that prepared datasets have: rows from below, each of multiples of four bytes."""
+    """A picture as a BMP file of a kind that prepared datasets have: rows from below, each of multiples of four bytes."""
     height, width, _ = picture.shape
     rows = b"".join(row.tobytes() + bytes(-3 * width % 4) for row in picture[::-1])
     header = (b"BM", 54 + len(rows), 0, 54, 40, width, height, 1, 24, 0, len(rows), 0, 0, 0, 0)

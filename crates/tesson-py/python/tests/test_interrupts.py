@@ -144,7 +144,7 @@ class Door:
         self.open, self.loop, self.shown = open, loop, shown
 
     def take(self, reader: Any, alarm: Alarm) -> list[Any]:
-        """What is taken until the alarm rings, or the loop ends."""
+        """Takes batches until the alarm rings or the loop ends, and returns them."""
         taken: list[Any] = []
         one = None
         try:

@@ -33,12 +33,12 @@ def parameters() -> list[Any]:
 
 
 def recorded(folder: Path, file: str = "expected.jsonl") -> list[Line]:
-    """What the reference answered."""
+    """The recorded answers of the reference."""
     return [json.loads(line) for line in (folder / file).read_text().splitlines() if line]
 
 
 def expected(case: Line, folder: Path, found: list[Line]) -> list[Line]:
-    """What Tesson has to answer: what the reference did, unless a sentence in the case says otherwise."""
+    """The answers expected of Tesson: those of the reference, unless a sentence in the case says otherwise."""
     if (folder / "tesson.jsonl").exists():
         return recorded(folder, "tesson.jsonl")
     says = case.get("deviation") or ""
@@ -300,7 +300,7 @@ def compare_examples(case: Line, expected: list[Line], found: list[Line]) -> Non
 
 
 def same_node(node: Line, value: Any, where: str) -> None:
-    """What is handed out is what a node says: bit for bit, but for floats that NumPy has no type for."""
+    """Checks that a value equals its recorded node: bit for bit, but for floats that NumPy has no type for."""
     if "fields" in node:
         assert value.keys() == node["fields"].keys(), where
         for name, of in node["fields"].items():

@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
 
 
 def shards_of_one(folder: Path, n: int) -> tfds.Builder:
-    """As many shards as examples."""
+    """A dataset with as many shards as examples."""
     write_dataset(folder / "many" / "1.0.0", {"n": tensor("int64")}, {"train": [[{"n": i}] for i in range(n)]})
     return tfds.builder_from_directory(folder / "many" / "1.0.0")
 

@@ -144,7 +144,7 @@ def test_a_dataset_goes_to_a_spawned_process(numbers: tfds.Builder) -> None:
 
 
 def in_a_fork(act: Callable[[], Any]) -> Any:
-    """What something says in the child of a fork, by JSON."""
+    """Calls `act` in the child of a fork and returns its result, by JSON."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:

@@ -539,7 +539,7 @@ def test_a_prepared_dataset_is_map_style_by_the_epoch_that_is_set(prepared: Any,
 
 @pytest.fixture
 def pins(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was pinned. Memory is pinned by a driver that a machine without a GPU does not have."""
+    """The pinned tensors. Memory is pinned by a driver that a machine without a GPU does not have."""
     pinned: list[Any] = []
 
     def pin_memory(tensor: Any, device: Any = None) -> Any:

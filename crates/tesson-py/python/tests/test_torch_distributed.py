@@ -39,7 +39,7 @@ def fork_ranks(path: Path, kills: int, ranks: int) -> Sequence[Start]:
 
 
 def train_straight(path: Path, kills: int) -> dict[str, Any]:
-    """What a run of one process ends with that is not killed."""
+    """The results of a run of one process that is not killed."""
     train_killed(lambda _: fork_ranks(path, kills, 1), lambda _: 1, 0, seed=0)
     return contents(path)
 

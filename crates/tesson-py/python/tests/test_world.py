@@ -38,7 +38,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture(autouse=True)
 def no_launcher(launched: Callable[[str], None]) -> None:
-    """Whatever has started the tests."""
+    """Removes the variables of a launcher that may have started the tests."""
 
 
 TORCHRUN = "RANK=5 WORLD_SIZE=8"
@@ -164,7 +164,7 @@ def refusing() -> Context:
 
 
 def warning() -> Context:
-    """As the older implementation."""
+    """Behaves like the older implementation, which warns."""
     context = Context(0, 1)
 
     def guessed() -> int:

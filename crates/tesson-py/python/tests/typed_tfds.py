@@ -1,4 +1,4 @@
-"""What a user's script does with prepared datasets: checked by type checkers, not run."""
+"""A user's script with prepared datasets: checked by type checkers, not run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! What is known of a dataset without reading its shards: its description, and any order of it.
+//! Facts about a dataset that need no reading of its shards: its description, and any order of it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,13 +35,13 @@ pub(crate) fn list_datasets(py: Python<'_>, data_dirs: Option<Vec<PathBuf>>) -> 
     py.detach(|| tesson_prepared::list(&Stores::local(), &dirs)).map_err(|e| raise(py, e))
 }
 
-/// Whether a split means something, whatever the dataset.
+/// Checks that a split is valid for some dataset.
 #[pyfunction]
 pub(crate) fn check_split(split: &Bound<'_, PyAny>) -> PyResult<()> {
     Selection::from_json(&from_python(split)?).map(drop).map_err(|e| raise(split.py(), e))
 }
 
-/// What a string stands for, as dictionaries and lists.
+/// Parses the text of a split into dictionaries and lists.
 #[pyfunction]
 pub(crate) fn parse_split<'py>(py: Python<'py>, split: &str) -> PyResult<Bound<'py, PyAny>> {
     let selection = Selection::parse(split).map_err(|e| raise(py, e))?;
@@ -94,7 +94,7 @@ impl PreparedDataset {
         opened.map_err(|e| raise(py, e))
     }
 
-    /// What the dataset says of itself, as dictionaries and lists.
+    /// The dataset's description, as dictionaries and lists.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let described = || {
             let labels = tesson_prepared::labels_of(&Stores::local(), &self.dataset, &self.features)?;
@@ -106,7 +106,7 @@ impl PreparedDataset {
         to_python(py, &described().map_err(|e| raise(py, e))?)
     }
 
-    /// What is read of which files for a split: name, skip, take, examples in the shard.
+    /// The instructions of a split, one for each file: name, skip, take, examples in the shard.
     fn file_instructions(&self, split: &Bound<'_, PyAny>) -> PyResult<Vec<(String, u64, u64, u64)>> {
         let py = split.py();
         let planned = || {
@@ -185,7 +185,7 @@ fn described(dataset: &Dataset, labels: Vec<(String, Vec<String>)>) -> Value {
     })
 }
 
-/// What a dataset says for people.
+/// The texts of a dataset's description that are for people.
 fn about(of: &About) -> Value {
     let notes = of.release_notes.iter().map(|(version, note)| (version.clone(), json!(note)));
     json!({
@@ -249,12 +249,12 @@ impl Stream {
         self.stream.len()
     }
 
-    /// Whether traversals differ in their order.
+    /// True if traversals differ in their order.
     fn reshuffles(&self) -> bool {
         self.stream.reshuffles()
     }
 
-    /// Whether reading fails where the files hold another number of examples than the dataset says.
+    /// True if reading fails where the files hold another number of examples than the dataset declares.
     #[getter]
     fn is_checked(&self) -> bool {
         self.is_checked

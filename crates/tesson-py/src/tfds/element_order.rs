@@ -12,7 +12,7 @@ use super::until_signal;
 use crate::errors::raise;
 use crate::state::{from_python, to_python};
 
-/// Whether an operation changes nothing, and is left out.
+/// True if an operation changes nothing, and is left out.
 #[pyfunction]
 pub(crate) fn is_idle(py: Python<'_>, op: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(operation(py, &from_python(op)?, None)?.is_idle())
@@ -27,7 +27,7 @@ fn operation(py: Python<'_>, op: &Value, global_seed: Option<i64>) -> PyResult<S
 #[pyclass(frozen, module = "tesson._tesson")]
 pub(crate) struct ElementOrder(Mutex<tesson_plan::ElementOrder>);
 
-/// What a caller does next: a word, and the number that belongs to it.
+/// The next step of a caller: a word, and the number that belongs to it.
 type Step = (&'static str, u64);
 
 fn step(step: ElementStep) -> Step {

@@ -18,7 +18,7 @@ pub(super) struct Maker {
     schema: Arc<Schema>,
     array_maker: Arc<ArrayMaker>,
     root: Part,
-    /// Whether absent optional features are `None`, rather than the value that stands in their place.
+    /// True if absent optional features are `None`, rather than the value stored for them.
     marks_absent: bool,
 }
 
@@ -59,7 +59,7 @@ impl Maker {
         Maker { schema: Arc::clone(schema), array_maker, root, marks_absent }
     }
 
-    /// What examples are made of.
+    /// The schema of the examples.
     pub(super) fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }

@@ -40,7 +40,7 @@ pub(crate) struct NestedElements {
 }
 
 impl Examples {
-    /// What stands at a place.
+    /// The value at a place.
     pub(super) fn value<'py>(
         self: &Arc<Self>,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What is read, and how it is delivered: the request of `tesson.tfds`, opened.
+//! A request of `tesson.tfds`, opened: the data to be read, and the form in which they are delivered.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Request<'_> {
         opened.map_err(|e| raise(py, e))
     }
 
-    /// What is done to pictures.
+    /// The transforms of pictures.
     fn transforms(&self, py: Python<'_>, prepared: &PreparedDataset) -> PyResult<Vec<EncodedTransforms>> {
         let Some(given) = &self.transforms else { return Ok(Vec::new()) };
         let given = config::section(given)?;
@@ -83,7 +83,7 @@ impl Request<'_> {
             .map_err(|e| raise(py, e))
     }
 
-    /// What the reader may use.
+    /// The limits of the reader.
     fn means(&self, py: Python<'_>) -> PyResult<ReaderLimits> {
         let means = ReaderLimits { threads: self.threads, ..ReaderLimits::default() };
         let Some(limit) = &self.memory_limit else { return Ok(means) };
@@ -103,7 +103,7 @@ impl Request<'_> {
     }
 }
 
-/// What the user is given of an example: all of it, or what `as_supervised` names.
+/// The form of an example as the user gets it: all of it, or the features that `as_supervised` names.
 pub(super) enum Shaped {
     Whole,
     Feature(Py<PyString>),
@@ -158,12 +158,12 @@ impl Origin {
         Origin { process: ProcessGuard::here(), forks: forks() }
     }
 
-    /// Whether Python knows of a fork since.
+    /// True if Python has seen a fork since.
     pub(super) fn was_forked(&self) -> bool {
         self.forks != forks()
     }
 
-    /// Whether this is another process.
+    /// True if this is another process.
     pub(super) fn is_foreign(&self) -> bool {
         self.process.is_forked()
     }

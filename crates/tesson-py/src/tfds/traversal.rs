@@ -21,7 +21,7 @@ use crate::turn::Turn;
 const MOST: usize = 512;
 const BYTES: usize = 4 << 20;
 
-/// What [`ExampleIterator`](super::ExampleIterator) and [`ExampleReader`](super::ExampleReader) have in common.
+/// The state that [`ExampleIterator`](super::ExampleIterator) and [`ExampleReader`](super::ExampleReader) share.
 #[pyclass(frozen, subclass, module = "tesson._tesson")]
 pub(crate) struct Traversal {
     pub(super) turn: Turn<Box<Walk>>,

@@ -220,7 +220,7 @@ fn new_split(name: String, shards: &Bound<'_, PyAny>) -> PyResult<NewSplit> {
     }
 }
 
-/// What is to be written, from its JSON form: the fields of [`NewDataset`] but for the splits.
+/// The dataset to be written, from its JSON form: the fields of [`NewDataset`] but for the splits.
 fn new_dataset(json: &Value, splits: Vec<NewSplit>) -> Result<NewDataset, ConfigError> {
     let text = |name: &str| json[name].as_str().map(str::to_owned);
     let wrong = |name: &str| {

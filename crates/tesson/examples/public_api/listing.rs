@@ -115,7 +115,7 @@ impl Api<'_> {
         }
     }
 
-    /// What a macro is given: the call itself, or the calls of a definition.
+    /// The input of a macro: the call itself, or the calls of a definition.
     fn input(&self, module: &ModulePath, item: &ItemMacro) -> String {
         let Some(name) = &item.ident else { return without_texts(&item.mac.tokens) };
         let calls = self.modules[module].iter().filter_map(|item| match item {
@@ -227,7 +227,7 @@ fn is_shown(vis: &Visibility, attributes: &[Attribute]) -> bool {
     matches!(vis, Visibility::Public(_)) && !attributes.iter().any(is_hidden)
 }
 
-/// What stands before a type: that more may be added to it, and what is derived.
+/// The attributes in front of a type: that more may be added to it, and what is derived.
 fn marks(attributes: &[Attribute]) -> String {
     let of = |a: &Attribute| match () {
         () if a.path().is_ident("non_exhaustive") => Some("#[non_exhaustive] ".to_owned()),

@@ -105,7 +105,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What a name stands for in a module; `last` where it ends a path.
+    /// Resolves a name in a module; `last` if it ends a path.
     fn named(&self, module: &[String], name: &str, last: bool, seen: &mut Vec<(Id, bool)>) -> Option<Id> {
         let here = (module.to_vec(), name.to_owned());
         if seen.contains(&(here.clone(), last)) {

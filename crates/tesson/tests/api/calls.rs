@@ -1,4 +1,4 @@
-//! What calls do besides reading: cancelling, closing, stores that fail, demands that make no sense.
+//! Calls that do something besides reading: cancelling, closing, stores that fail, demands that make no sense.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -414,7 +414,7 @@ fn a_restore_that_is_called_off_changes_nothing() {
     assert_eq!(rest(&mut source, 1000), rest(&mut far, 1000));
 }
 
-/// What a sequence of [`wide`] takes in a minibatch: 1,000 values; two lengths, one row, one pair and a key.
+/// Bytes of a sequence of [`wide`] in a minibatch: 1,000 values; two lengths, one row, one pair and a key.
 const WIDE_BYTES: u64 = 1000 * 4 + 2 * 4 + 4 + 8 + 8;
 
 /// `n` sequences of one sample of 1,000 values.

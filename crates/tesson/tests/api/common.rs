@@ -1,4 +1,4 @@
-//! What the tests of the façade share: small corpora in files of their own.
+//! Helpers shared by the tests of the façade: small corpora in files of their own.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

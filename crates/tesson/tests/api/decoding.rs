@@ -95,7 +95,7 @@ fn padding_has_a_value_for_each_channel() {
     }
 }
 
-/// What a check of these pictures says, and how bad it is.
+/// The findings of a check of these pictures, and their severity.
 fn found(names: &[&str], transforms: &str, store: &MemoryStore) -> Vec<(Severity, String)> {
     let mut found = Vec::new();
     let (config, store) = map(names, "", transforms, store).expect("the options are right");

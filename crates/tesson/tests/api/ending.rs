@@ -3,7 +3,7 @@
 use crate::common::{rest, rows, source, values};
 use tesson::Demand;
 
-/// What is left of `x` after so many samples; sequences of 1, 2, 3, 4, 1, … samples.
+/// The values of `x` in each minibatch of `size` samples, from sequences of 1, 2, 3, 4, 1, … samples.
 fn read(test: &str, options: &str, size: u64) -> Vec<Vec<f64>> {
     let (_, config) = source(test, &rows(8), &format!(r#", "randomize": false, {options}"#), "");
     rest(&mut tesson::open(&config).expect("the file is right"), size)

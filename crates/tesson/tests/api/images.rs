@@ -364,7 +364,7 @@ fn open_base64(text: &str, options: &str) -> Result<Source, Error> {
     open_base64_in(text, options, "")
 }
 
-/// The same with options of the reader.
+/// The source of [`open_base64`] with options of the reader.
 fn open_base64_in(text: &str, options: &str, reader: &str) -> Result<Source, Error> {
     let config = format!(
         r#"{{"deserializers": [{{"type": "Base64ImageDeserializer", "file": "pictures.txt", {options}
@@ -584,7 +584,7 @@ fn open_random_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
     OpenOptions::in_store(store).open(&from_json(&text)?)
 }
 
-/// The same where nothing fails.
+/// A source of [`ramps`] in a store that never fails, cut at random.
 fn open_random(reader: &str) -> Result<Source, Error> {
     open_random_in(&ramps(), reader)
 }

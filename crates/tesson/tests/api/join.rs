@@ -8,7 +8,7 @@ fn open(files: &[(&str, &str)], options: &str) -> Result<Source, Error> {
     open_with(files, options, "")
 }
 
-/// The same with options of every deserializer.
+/// A source over files in memory, with options of every deserializer.
 fn open_with(files: &[(&str, &str)], options: &str, ctf: &str) -> Result<Source, Error> {
     let section = |(name, _): &(&str, &str)| {
         format!(

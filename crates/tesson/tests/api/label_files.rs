@@ -241,7 +241,7 @@ fn alignments(utterances: &[(&str, &[i32])], is_binary: bool) -> Vec<u8> {
     archive
 }
 
-/// What is read of archives beside features, whose names are `a` and `b`.
+/// The labels read of archives beside features, whose names are `a` and `b`.
 fn aligned(archives: [Vec<u8>; 2], stream: &str, options: &str) -> Result<Labels, Error> {
     let [a, b] = archives;
     let store = MemoryStore::new().with("f", FEATURES.as_bytes().to_vec()).with("a", a).with("b", b);

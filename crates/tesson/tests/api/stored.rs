@@ -16,7 +16,7 @@ use tesson_formats::user::UserError;
 
 use crate::scans;
 
-/// What the transforms of these tests do.
+/// The kinds of transforms in these tests.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Digits to numbers: a picture of open shape.

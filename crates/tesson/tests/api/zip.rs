@@ -66,7 +66,7 @@ impl Writer {
 }
 
 impl Entry {
-    /// What the header in front of the data and the directory have in common.
+    /// The fields that the header in front of the data and the directory have in common.
     fn common(&self) -> Vec<u8> {
         let mut bytes = 20_u16.to_le_bytes().to_vec();
         bytes.extend([0; 2]);

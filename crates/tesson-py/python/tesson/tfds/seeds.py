@@ -33,7 +33,7 @@ def global_seed() -> int | None:
 
 
 def narrow(seed: int | None) -> int | None:
-    """As :func:`narrow_given`, of a seed that may be missing."""
+    """A seed narrowed by :func:`narrow_given`; None stays None."""
     return None if seed is None else narrow_given(seed)
 
 
