@@ -15,7 +15,7 @@ use tesson_core::{
 };
 
 tesson_core::error_kinds! {
-    /// What is wrong with files that are to be one corpus.
+    /// A fault of files that are to be one corpus.
     pub enum FilesFault {
         /// Two of the files have different streams.
         OtherStreams {
@@ -60,7 +60,7 @@ pub(crate) trait DataFile: Send + Sync + 'static {
 pub(crate) struct Files<F> {
     facts: DeserializerFacts,
     files: Vec<F>,
-    /// Whether all can be read without an index, which is asked for each run of bytes.
+    /// True if all can be read without an index, which is asked for each run of bytes.
     streaming: bool,
 }
 
@@ -81,13 +81,13 @@ impl<F: DataFile> Files<F> {
         Files { facts, files, streaming: false }
     }
 
-    /// The same with facts that the options decide.
+    /// Sets facts that the options decide.
     pub(crate) fn with_facts(mut self, set: impl FnOnce(&mut DeserializerFacts)) -> Files<F> {
         set(&mut self.facts);
         self
     }
 
-    /// Whether all files have the streams of the first.
+    /// Checks that all files have the streams of the first.
     fn check_streams(&self) -> Result<(), Error> {
         let first = self.files[0].streams();
         let Some(file) = self.files.iter().position(|file| file.streams() != first) else { return Ok(()) };

@@ -4,7 +4,7 @@ use tesson_core::{Error, Fetch, LOOKAHEAD, ResourceId};
 
 use crate::ctf::Feeds;
 
-/// What to read: lines that begin at `from` or behind it and before `end`.
+/// The reads for lines that begin at or after `from` and before `end`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reads {
     pub(crate) from: u64,

@@ -1,4 +1,4 @@
-//! What the option tables of several formats have in common.
+//! The parts that option tables of several formats share.
 
 use tesson_core::{
     ConfigError, Element, OptionField, OptionKind, OptionSpec, OptionType, Options, Registry, Section, Value,

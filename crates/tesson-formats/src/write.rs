@@ -11,7 +11,7 @@ use tesson_core::{Element, Key, repeated_name};
 pub struct StreamSpec {
     /// Its name in the file.
     pub name: String,
-    /// Whether samples are lists of (column, value) pairs.
+    /// True if samples are lists of (column, value) pairs.
     pub sparse: bool,
     /// Values in a dense sample, columns of a sparse one. `None` for a sparse stream whose largest column is yet to be
     /// found.
@@ -62,7 +62,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are no numbers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -157,9 +157,9 @@ pub struct Batch<'a> {
     pub n_sequences: usize,
     /// Their streams.
     pub columns: Vec<Column<'a>>,
-    /// Whether the columns of each sparse sample are known to ascend and to be below the stream's dimension.
+    /// True if the columns of each sparse sample are known to ascend and to be below the stream's dimension.
     pub ordered: bool,
-    /// Whether keys that are numbers may be those of lines, which mean nothing in another file.
+    /// True if numeric keys may be those of lines, which mean nothing in another file.
     pub numbers_are_lines: bool,
     /// The key of each.
     pub key: &'a dyn Fn(usize) -> Key,
@@ -233,7 +233,7 @@ pub enum WriteError {
     Refused {
         /// The sequence, counted from 0, if it is one that is at fault.
         sequence: Option<u64>,
-        /// What is wrong, and the repair.
+        /// The fault, and the repair.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What the parts of a chunk are compressed by. Each compressed part begins with the size it decompresses to.
+//! The compression of the parts of a chunk. Each compressed part begins with the size it decompresses to.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::codecs::Decoders;
 /// Bytes that one compressed byte of zstd can stand for, at most: a block of 128 KiB takes three and the repeated one.
 const ZSTD_RATIO: u64 = 1 << 15;
 
-/// The same for snappy: a copy of 64 bytes takes two or more.
+/// Bytes that one compressed byte of snappy can stand for, at most: a copy of 64 bytes takes two or more.
 const SNAPPY_RATIO: u64 = 32;
 
 /// Decompressors that keep their memory.

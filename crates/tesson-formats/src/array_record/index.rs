@@ -9,7 +9,7 @@ use super::SIGNATURE;
 use super::block::{BLOCK, advance};
 use super::chunk::{self, ChunkScratch, HEADER, Raw};
 
-/// What the postscript's records say beside the footer's place.
+/// The magic number in the postscript's records, beside the footer's offset.
 pub(super) const MAGIC: u64 = 0x7193_0E70_4FDA_E05E;
 
 /// Chunks from one whole offset to the next; between them distances are kept.

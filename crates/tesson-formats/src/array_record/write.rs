@@ -12,7 +12,7 @@ use super::index::MAGIC;
 use crate::codecs::ZstdEncoder;
 use crate::record::message::{put_bytes, put_number};
 
-/// What chunks are compressed by.
+/// The compression of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// By nothing.
@@ -32,12 +32,12 @@ pub enum Compression {
 pub struct Options {
     /// Records in a chunk. With more than one, a single record costs decompressing all of them.
     pub group_size: u32,
-    /// What chunks are compressed by.
+    /// The compression of chunks.
     pub compression: Compression,
 }
 
 impl Compression {
-    /// What chunks begin with.
+    /// The byte that names the compression at the beginning of a chunk.
     fn byte(self) -> u8 {
         match self {
             Compression::None => 0,

@@ -1,9 +1,9 @@
-//! What can be wrong with a file of pictures in Base64.
+//! Faults of files of pictures in Base64.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What is wrong with a line of a file of pictures in Base64.
+    /// A fault of a line in a file of pictures in Base64.
     pub enum Base64ImageFault {
         /// A line has fewer columns than the file's first line.
         MissingColumn { expected: &'static str = "a label, a tab and a picture in Base64" }
@@ -40,7 +40,7 @@ tesson_core::error_kinds! {
 impl FormatFaults for Base64ImageFault {}
 
 impl Base64ImageFault {
-    /// Whether a label is at fault.
+    /// True if a label is at fault.
     pub(super) fn is_of_label(&self) -> bool {
         matches!(self, Base64ImageFault::BadLabel { .. } | Base64ImageFault::LabelOutOfRange { .. })
     }

@@ -3,7 +3,7 @@
 use super::fault::Base64ImageFault;
 use crate::pictures::{lossy, parse_label};
 
-/// What a line says, but for the picture.
+/// The fields of a line; the picture is only located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) key: Option<&'a [u8]>,
@@ -13,7 +13,7 @@ pub(super) struct Line<'a> {
     pub(super) picture: usize,
 }
 
-/// Whether the lines of a file have keys, by its first one: whether it has three columns.
+/// True if the lines of a file have keys: its first line has three columns.
 pub(super) fn has_keys(first_line: &[u8]) -> bool {
     first_line.splitn(3, |&byte| byte == b'\t').nth(2).is_some_and(|third| !third.is_empty())
 }
@@ -55,7 +55,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What is no character of Base64.
+/// Marks a byte that is no character of Base64.
 const NONE: u8 = 0xff;
 
 /// The value of each character of Base64.

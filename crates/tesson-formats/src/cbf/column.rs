@@ -55,16 +55,16 @@ pub(super) struct Stopped {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Taken {
     pub(super) records: u32,
-    /// What they take.
+    /// Bytes that they take.
     pub(super) bytes: usize,
-    /// What is needed to go on, if that was not all.
+    /// Bytes needed to continue, if that was not all.
     pub(super) next: u64,
 }
 
 /// Records that have been copied.
 struct Copied {
     records: u32,
-    /// What they take.
+    /// Bytes that they take.
     bytes: usize,
     /// The entries of the samples are as many as those of the sequences.
     add_up: bool,
@@ -180,7 +180,7 @@ impl<E: Real> Column<E> {
         }
     }
 
-    /// What has been decoded, if the next of `n` records can be where it is.
+    /// The decoded part, after checking that the next of `n` records fits into the bytes left.
     fn taken(&self, bytes: &[u8], left: u64, n: u32, records: u32, taken: usize) -> Result<Taken, Stopped> {
         let (rest, left) = (&bytes[taken..], left - taken as u64);
         let head_bytes = self.form.head_bytes() as u64;
@@ -266,7 +266,7 @@ impl<E: Real> Column<E> {
         (columns, columns + 4 * head.entries as usize)
     }
 
-    /// Whether all columns since the mark are below the dimension and ascend within their sample.
+    /// True if all columns since the mark are below the dimension and ascend within their sample.
     fn are_fine(&self, since: Mark) -> bool {
         let first = since.values;
         let columns = &self.columns.used()[first..];

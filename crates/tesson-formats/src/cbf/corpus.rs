@@ -24,8 +24,8 @@ struct CbfCorpus {
     facts: CorpusFacts,
 }
 
-/// What is known of a chunk's inside. A walk reads all of the chunk, so that only one thread walks over it, and others that
-/// need its directory wait.
+/// The directory of a chunk, once it is known. A walk reads all of the chunk, so that only one thread walks over it,
+/// and others that need its directory wait.
 #[derive(Default)]
 struct ChunkDirectory {
     known: OnceLock<Directory>,
@@ -161,7 +161,7 @@ impl CbfCorpus {
         }
     }
 
-    /// Whether a run is a whole chunk that is read from its beginning to its end: that needs no directory.
+    /// True if a run is a whole chunk that is read from its beginning to its end: that needs no directory.
     fn whole(&self, run: &Run) -> bool {
         run.sequences == (0..self.rules.chunks[run.chunk as usize].n_sequences) && !self.rules.skips()
     }
@@ -241,7 +241,7 @@ impl CbfCorpus {
         Ok(())
     }
 
-    /// What is known of a chunk's inside; found out if nothing is.
+    /// The directory of a chunk; found by a walk if it is not known.
     fn directory(&self, chunk: u32, fetch: &dyn Fetch, buffer: &mut Vec<u8>) -> Result<&Directory, Error> {
         let ChunkDirectory { known, walk } = &self.directories[chunk as usize];
         if let Some(directory) = known.get() {

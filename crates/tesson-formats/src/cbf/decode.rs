@@ -33,7 +33,7 @@ pub(super) struct Decoder<'r, E> {
     /// How many lengths are not those of their streams, and where the first is written.
     other_lengths: u64,
     first_other: u64,
-    /// What columns find wrong, before it becomes faults.
+    /// Columns that were found to be wrong, before they become faults.
     wrong: Vec<Wrong>,
     /// How far columns had come before the present chunk.
     marks: Vec<Mark>,

@@ -1,11 +1,11 @@
-//! What can be wrong with a binary file, beside what can be wrong with any data.
+//! Faults of binary files, beside those of any data.
 
 use tesson_core::FormatFaults;
 
 use super::layout::{MOST_STREAMS, PREAMBLE, VERSION};
 
 tesson_core::error_kinds! {
-    /// What is wrong with a file in CNTK's binary format.
+    /// A fault of a file in CNTK's binary format.
     pub enum CbfFault {
         /// The file does not begin with the format's magic number.
         NoMagic { text: bool = true }

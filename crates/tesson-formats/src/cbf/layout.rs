@@ -1,4 +1,4 @@
-//! What a file says of itself: header and chunk table (spec/cbf.md §1), and whether that can be.
+//! The header and the chunk table of a file (spec/cbf.md §1), checked against the file's size.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -99,7 +99,7 @@ struct Stream {
     skip: bool,
 }
 
-/// What decoding needs to know, settled by [`Deserializer::prepare`].
+/// The rules for decoding, settled by [`Deserializer::prepare`].
 #[derive(Clone, Debug)]
 struct Rules {
     file: Arc<Path>,
@@ -127,7 +127,7 @@ impl Rules {
         &self.streams[..n]
     }
 
-    /// Whether a stream is left out.
+    /// True if a stream is left out.
     fn skips(&self) -> bool {
         self.streams.iter().any(|stream| stream.skip)
     }

@@ -1,7 +1,7 @@
-//! Whether entries are in order within their samples, without a branch an entry.
+//! A check that entries are in order within their samples, without a branch for each entry.
 
-/// Whether nothing in `columns` falls but from a sample to the next. `ends` say where samples end, counted in `columns`;
-/// `falls`, whether an entry may not be followed by another one.
+/// True if nothing in `columns` falls except from a sample to the next. `ends` are the ends of samples, counted in
+/// `columns`; `falls` is true for two entries of which the second may not follow the first.
 pub(super) fn ascend<T: Copy>(
     columns: &[T],
     ends: impl Iterator<Item = usize>,

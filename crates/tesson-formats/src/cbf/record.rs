@@ -13,7 +13,7 @@ pub(super) struct Form {
     pub(super) dim: u32,
 }
 
-/// What a record begins with.
+/// The head of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) samples: u32,

@@ -20,14 +20,14 @@ struct Column {
     records: Arc<Records>,
     /// `None` for the lengths, of four bytes each.
     form: Option<Form>,
-    /// What has been taken ends here.
+    /// End of the part that has been taken.
     taken: usize,
     /// The next sequence begins here, and has so many bytes.
     at: usize,
     size: usize,
 }
 
-/// What a sequence adds to a chunk.
+/// The size that a sequence adds to a chunk.
 pub(super) struct Size {
     /// Its counted length.
     pub(super) length: u64,
@@ -55,8 +55,7 @@ impl Walk {
         Some(Size { length: length?.into(), bytes })
     }
 
-    /// What lies between what has been taken so far and the sequence gone over last, which is not taken yet; a part a
-    /// column.
+    /// Takes the part after what has been taken so far and before the sequence gone over last; one part a column.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Part> {
         self.columns.iter_mut().map(|column| {
             let bytes = column.taken..column.at;

@@ -43,7 +43,8 @@ impl<'a> Window<'a> {
         self.look_by(at, least, READ.max((8 * least).min(MOST)))
     }
 
-    /// As [`Window::look`]; where something has to be read, `most` bytes are, or fewer where there is little memory.
+    /// Like [`Window::look`]; where something has to be read, it reads `most` bytes, or fewer where there is little
+    /// memory.
     pub(super) fn look_by(&mut self, at: u64, least: u64, most: u64) -> Result<&[u8], Error> {
         let end = self.end.min(at + least);
         if at < self.start || end > self.start + self.bytes.len() as u64 {

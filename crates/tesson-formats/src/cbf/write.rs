@@ -61,7 +61,7 @@ impl Open {
     }
 }
 
-/// What some sequences come to.
+/// The size of some sequences.
 #[derive(Clone, Copy, Default)]
 struct Held {
     sequences: u64,
@@ -71,7 +71,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether a chunk's counts hold it (spec/cbf.md §6).
+    /// True if the size fits into a chunk's counts (spec/cbf.md §6).
     fn can_be_counted(self) -> bool {
         self.sequences.max(self.samples) <= u32::MAX.into()
     }
@@ -173,7 +173,7 @@ impl<W: Write> Writer<W> {
         if self.is_enough(self.open.held) { self.end_chunk() } else { Ok(()) }
     }
 
-    /// Whether so much closes a chunk.
+    /// True if sequences of this size close a chunk.
     fn is_enough(&self, held: Held) -> bool {
         held.sequences > 0 && held.bytes >= self.chunk_bytes
     }

@@ -76,7 +76,7 @@ impl Inflater {
         }
     }
 
-    /// What is decompressed so far and was not taken.
+    /// The decompressed bytes that were not taken yet.
     pub(crate) fn out(&self) -> &Vec<u8> {
         match self {
             Inflater::Gzip(d) => d.get_ref(),

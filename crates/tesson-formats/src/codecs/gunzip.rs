@@ -87,7 +87,7 @@ impl Gunzip {
         (self.points.len() + 1) * (size_of::<Point>() + size_of::<InflateState>())
     }
 
-    /// What the file unpacks to, as a resource. An error names `file`.
+    /// The unpacked file, as a resource. An error names `file`.
     pub(crate) fn unpacked<'a>(&'a self, file: &'a Path, fetch: &'a dyn Fetch) -> Unpacked<'a> {
         Unpacked { gunzip: self, file, fetch, unpacker: Mutex::new(None) }
     }
@@ -101,7 +101,7 @@ impl Gunzip {
     }
 }
 
-/// What a gzip file unpacks to. Reads that follow each other are unpacked in one go.
+/// An unpacked gzip file as a resource. Reads that follow each other are unpacked in one go.
 pub(crate) struct Unpacked<'a> {
     gunzip: &'a Gunzip,
     file: &'a Path,

@@ -1,4 +1,4 @@
-//! What files of records and archives may be compressed by, in one place: the only code here that knows other people's codecs.
+//! The codecs of files of records and archives, in one place: the only code here that knows other people's codecs.
 //!
 //! Without the feature `codecs` there are none, for builds that read no such files. Everything else stays: what needs a
 //! codec then fails with an error that names the feature.
@@ -32,7 +32,7 @@ impl From<Error> for GunzipError {
     }
 }
 
-/// What a file is compressed by as a whole.
+/// The compression of a whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrapping {
     Gzip,

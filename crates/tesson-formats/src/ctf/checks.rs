@@ -1,4 +1,4 @@
-//! What is checked when a sequence has been read: its streams against its rows.
+//! The checks of a sequence that has been read: its streams against its rows.
 
 use super::decimal::Real;
 use super::fault::CtfFault;

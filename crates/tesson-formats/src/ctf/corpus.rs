@@ -140,7 +140,7 @@ struct Part<'a> {
     corpus: &'a CtfCorpus,
     table: &'a ChunkTable,
     lengths: &'a CompactLengths,
-    /// What the decoder is to call the chunk's first line.
+    /// The number that the decoder gives the chunk's first line.
     line: u64,
 }
 

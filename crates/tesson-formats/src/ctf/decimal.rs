@@ -11,7 +11,7 @@ pub(crate) trait Real: Float + Send + std::fmt::Debug + 'static {
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<Self>;
     /// A whole number below 2^24, which every element type holds exactly.
     fn from_small(n: u32) -> Self;
-    /// The same values, if the type is `f32`.
+    /// The values as `f32`, if they are of that type.
     fn singles(values: &mut [Self]) -> Option<&mut [f32]>;
 }
 
@@ -112,7 +112,7 @@ impl Grammar {
 
 /// The number that starts at `from`: its value, and where it ends. `None` if none starts there.
 ///
-/// What may follow a number is the caller's business.
+/// The caller checks the bytes that follow a number.
 pub(crate) fn read<E: Real>(bytes: &[u8], from: usize, grammar: Grammar) -> Option<(E, usize)> {
     let negative = bytes.get(from) == Some(&b'-');
     let whole = from + usize::from(negative || bytes.get(from) == Some(&b'+'));

@@ -1,9 +1,9 @@
-//! What can be wrong with a text file, beside what can be wrong with any data.
+//! Faults of text files, beside those of any data.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What is wrong with a file in the CNTK text format.
+    /// A fault of a file in the CNTK text format.
     pub enum CtfFault {
         /// The file is UTF-16: it starts with the byte order mark.
         Utf16

@@ -164,7 +164,7 @@ struct Begun {
     size: u32,
 }
 
-/// What a range holds.
+/// The rows and sequences found in a range of bytes.
 #[derive(Default)]
 struct Part {
     /// Counted rows before the first sequence that begins here.
@@ -174,7 +174,7 @@ struct Part {
     /// where the first one begins.
     sizes: Vec<u32>,
     start: u64,
-    /// Whether a row is no sequence.
+    /// True if a row is no sequence.
     is_broken: bool,
     first_id: Option<Id>,
     last_id: Option<Id>,
@@ -239,7 +239,7 @@ impl Part {
         self.other_id_row(rules, row)
     }
 
-    /// As [`Self::id_row`], where the row does not obviously begin with the digits of the one before.
+    /// Like [`Self::id_row`], for a row that does not obviously begin with the digits of the one before.
     #[inline(never)]
     fn other_id_row(&mut self, rules: &Rules, row: scan::Row<'_>) -> bool {
         let (id, skip) = rules.rows.id(row.bytes);
@@ -397,7 +397,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// As [`Self::push`], for rows that follow each other and are a sequence each.
+    /// Like [`Self::push`], for rows that follow each other and are a sequence each.
     fn push_rows(&mut self, mut start: u64, mut line: u64, mut sizes: &[u32]) -> Result<(), DataErrorKind> {
         while let Some((&first, rest)) = sizes.split_first() {
             self.push(start, start + u64::from(first), 1, line)?;

@@ -76,11 +76,11 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     })))
 }
 
-/// What decoding needs to know, settled by [`Deserializer::prepare`].
+/// The rules for decoding, settled by [`Deserializer::prepare`].
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     file: Arc<Path>,
-    /// What the files of a corpus have in common is shared: there may be a hundred thousand of them.
+    /// Shared by all files of a corpus, like the names: there may be a hundred thousand of them.
     inputs: Arc<[Input]>,
     names: Arc<[Name]>,
     main: Option<usize>,
@@ -133,7 +133,7 @@ impl Name {
 }
 
 impl Rules {
-    /// What the options say; all else is the file's.
+    /// The rules that follow from the options; the others depend on the file.
     fn new(options: &CtfOptions) -> Rules {
         Rules {
             file: Path::new("").into(),

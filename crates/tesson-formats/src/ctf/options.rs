@@ -12,10 +12,10 @@ use tesson_core::{
 use super::decimal::Grammar;
 use crate::options::{ALIAS, CACHE_INDEX, FILE, GivenTransforms, PRECISIONS, TRACE_LEVEL, TRANSFORMS};
 
-/// Whether samples of a stream are sparse.
+/// True if samples of a stream are sparse.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
 
-/// Whether CNTK 2.7 is followed in what it takes for a fault, too.
+/// True for the lenient rules; false if exactly the rows that CNTK 2.7 refuses are faults.
 static LENIENT: Words<bool, 2> = Words::new([("lenient", true), ("cntk", false)]);
 
 static EMPTY_INPUTS: Words<EmptyInputs, 4> = Words::new([
@@ -27,8 +27,8 @@ static EMPTY_INPUTS: Words<EmptyInputs, 4> = Words::new([
 
 static NUMBERS: Words<Grammar, 2> = Words::new([("cntk", Grammar::Cntk), ("extended", Grammar::Extended)]);
 
-/// What the lenient rules do with a sequence that lacks one of its streams. What a stream lacks because its samples were
-/// faulty is not their matter: such a sequence is always left out.
+/// The handling of a sequence without samples of a stream, under the lenient rules. A sequence that lacks samples
+/// because they were faulty is always left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyInputs {
     /// Deliver it, without samples in that stream.
@@ -155,7 +155,7 @@ options! {
 const MAX_DIM: u64 = i32::MAX as u64;
 
 impl CtfOptions {
-    /// Whether dimensions are still to be taken from the data.
+    /// True if dimensions are still to be taken from the data.
     pub(crate) fn has_open_dims(&self) -> bool {
         self.inputs.iter().any(|i| i.dim == 0)
     }

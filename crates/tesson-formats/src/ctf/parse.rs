@@ -40,7 +40,7 @@ pub(crate) struct Column<E> {
     columns: Vec<u32>,
     values: Vec<E>,
     n_samples: u32,
-    /// Whether a sample of the sequence that is not closed yet was refused.
+    /// True if a sample of the sequence that is not closed yet was refused.
     pub(super) is_faulty: bool,
     /// The line of its last sample, where notes are wanted.
     last_line: Option<u64>,
@@ -112,7 +112,7 @@ struct Open {
     n_notes: usize,
 }
 
-/// What is out of the ordinary in a row or sequence, and no fault.
+/// An irregularity of a row or sequence that is no fault.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Odd {
     /// A dense sample with fewer values than its stream has.
@@ -137,7 +137,7 @@ impl Odd {
     }
 }
 
-/// What a decoder keeps from one chunk to the next beside the chunk's own memory.
+/// Memory that a decoder keeps from one chunk to the next beside the chunk's own.
 #[derive(Default)]
 struct Spare {
     offsets: Vec<Vec<u32>>,
@@ -154,7 +154,7 @@ pub(crate) struct Decoder<'r, E> {
     texts: (Vec<u8>, Vec<u32>),
     faults: Vec<Fault>,
     left_out: Vec<u32>,
-    /// What a check is to list beside faults; `None` where nothing is checked.
+    /// Findings of a check beside faults; `None` where nothing is checked.
     notes: Option<Vec<Fault>>,
     /// Things worth a line in a log that are no faults: how many, and the first with its offset in the file.
     odd: (u64, Option<(Odd, u64)>),
@@ -166,11 +166,11 @@ pub(crate) struct Decoder<'r, E> {
     line: u64,
     /// The stream that comes next if rows are alike.
     expected: usize,
-    /// What opens each stream's sample in the rows that are read whole; none if no row is.
+    /// The openings of each stream's sample in the rows that are read whole; none if no row is.
     openings: Vec<Opening>,
     /// Faults of the sequence that is open are the ones from here on.
     open: Option<Open>,
-    /// What dense values may take.
+    /// The memory for dense values.
     room: DecodeRoom,
     /// Why decoding ends.
     end: Option<NoSequences>,
@@ -660,7 +660,7 @@ impl<'r, E: Real> Decoder<'r, E> {
 /// Faults may take so many times the bytes that dense values may: rows of two bytes can have several each.
 const FAULT_SHARE: usize = 2;
 
-/// Whether there is room for another dense sample of `dim` values.
+/// True if there is room for another dense sample of `dim` values.
 #[inline]
 fn fits<E: Real>(column: &Column<E>, dim: u32, room: DecodeRoom) -> bool {
     let sample = (dim as usize).saturating_mul(size_of::<E>());
@@ -672,7 +672,8 @@ fn fits<E: Real>(column: &Column<E>, dim: u32, room: DecodeRoom) -> bool {
 /// Rows that are read whole before their pairs go to the columns.
 const BATCH: usize = 32;
 
-/// What opens the samples of rows that can be read whole; none if a stream is dense, its name long, or rows may not count.
+/// The openings of samples in rows that can be read whole; none if a stream is dense, its name long, or rows may not
+/// count.
 fn openings(rules: &Rules) -> Vec<Opening> {
     if rules.rows.keying != Keying::Numbers || !rules.rows.all_rows_count() {
         return Vec::new();
@@ -685,7 +686,8 @@ fn openings(rules: &Rules) -> Vec<Opening> {
     rules.inputs.iter().zip(&*rules.names).map(opening).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// What a sample's values end with: the place, and whether values were left out; or what is wrong, and where.
+/// The result of reading a sample's values: where they end, and true if values were left out; or a fault and its
+/// offset.
 type Read = Result<(usize, bool), (DataErrorKind, usize)>;
 
 /// Reads the values of a dense sample, and fills up with zeros what the file left out.
@@ -816,7 +818,7 @@ impl<'r> AnyDecoder<'r> {
         }
     }
 
-    /// As [`Decoder::slice`].
+    /// Like [`Decoder::slice`].
     pub(crate) fn slice(&mut self, bytes: &[u8], offset: u64, line: u64) -> Result<(), NoSequences> {
         match self {
             AnyDecoder::Single(d) => d.slice(bytes, offset, line),
@@ -855,12 +857,13 @@ pub(crate) fn count_values(bytes: &[u8], at: usize, grammar: Grammar) -> Option<
     }
 }
 
-/// Whether the numbers ascend by one.
+/// True if the numbers ascend by one.
 fn is_consecutive(numbers: &[u64]) -> bool {
     numbers.first().is_none_or(|&first| are_all(numbers, |i| first.wrapping_add(i as u64)))
 }
 
-/// Whether each element is what its index gives. Elements are compared in groups, which the compiler makes vector code of.
+/// True if each element is the value of `of` at its index. Elements are compared in groups, which the compiler makes
+/// vector code of.
 fn are_all<T: PartialEq>(elements: &[T], of: impl Fn(usize) -> T) -> bool {
     const GROUP: usize = 64;
     let agree = |(group, first): (&[T], usize)| {
@@ -879,7 +882,7 @@ fn offsets(positions: Vec<u32>, spare: &mut Spare) -> Offsets {
     Offsets::At(positions)
 }
 
-/// What the last decoder of this thread left, or nothing.
+/// The memory that the last decoder of this thread left; empty if there was none.
 fn take_spare(scratch: &mut Scratch) -> Spare {
     scratch.format.take().and_then(|any| any.downcast::<Spare>().ok()).map_or_else(Spare::default, |b| *b)
 }

@@ -1,4 +1,4 @@
-//! What comes before the first row: byte order mark, white space, and the choice between the two modes.
+//! The bytes before the first row: byte order mark, white space, and the choice between the two modes.
 
 use tesson_core::{ConfigError, DataErrorKind, Error, Fetch, ResourceId};
 
@@ -45,10 +45,10 @@ impl Window<'_> {
     }
 }
 
-/// What files in CNTK's binary format begin with.
+/// The first bytes of files in CNTK's binary format.
 const BINARY: &[u8] = b"nib_ktnc";
 
-/// What compressed files begin with, what compresses them, and what undoes it.
+/// The first bytes of compressed files, the program that compresses them, and the command that decompresses them.
 const COMPRESSED: &[(&[u8], &str, &str)] = &[
     (b"\x1f\x8b", "gzip", "gunzip --keep"),
     (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),

@@ -104,12 +104,12 @@ impl RowRules {
         value.map_or(RowId::Overflow(digits), RowId::Number)
     }
 
-    /// Whether every row counts, whatever stands in it.
+    /// True if every row counts, whatever its content.
     pub(crate) fn all_rows_count(&self) -> bool {
         self.main.is_none() && !(self.lenient && self.keying == Keying::Lines)
     }
 
-    /// Whether the row that begins `row` counts for the length of its sequence.
+    /// True if the row that begins `row` counts for the length of its sequence.
     ///
     /// `row` may reach beyond the row, whose first line feed ends it.
     #[inline]
@@ -123,7 +123,7 @@ impl RowRules {
     }
 }
 
-/// Whether a `|` that `#` does not follow stands in the row.
+/// True if the row contains a `|` that is not followed by `#`.
 #[inline]
 pub(crate) fn has_input(row: &[u8]) -> bool {
     let mut bytes = row.iter();
@@ -137,7 +137,7 @@ pub(crate) fn has_input(row: &[u8]) -> bool {
     false
 }
 
-/// Whether anything but blanks stands in the row before its first `|`. Unprintable bytes are skipped like blanks between
+/// True if the row contains anything but blanks before its first `|`. Unprintable bytes are skipped like blanks between
 /// inputs, so they count as such here.
 #[cold]
 fn has_text(row: &[u8]) -> bool {
@@ -145,7 +145,8 @@ fn has_text(row: &[u8]) -> bool {
     before.copied().any(|b| !is_blank(b) && !is_unprintable(b))
 }
 
-/// Whether `|name` stands in the row, comments included, ended by white space, `|`, an unprintable byte or the row.
+/// True if the row contains `|name`, comments included, followed by white space, `|`, an unprintable byte or the end of
+/// the row.
 fn names(row: &[u8], name: &[u8]) -> bool {
     let row = &row[..row.iter().position(|&b| b == b'\n').unwrap_or(row.len())];
     let ends = |b: u8| b <= 0x20 || b == b'|' || b >= 0x80;

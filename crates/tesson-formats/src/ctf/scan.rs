@@ -7,7 +7,7 @@ use crate::lines::{LineFile, lines};
 
 use super::{FILE, Rules, located};
 
-/// What is wrong with a sequence of more bytes than [`most_read`].
+/// The fault of a sequence of more bytes than [`most_read`].
 pub(crate) fn too_large(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
     let limit = fetch.largest();
     match limit >= LIMIT {
@@ -16,7 +16,7 @@ pub(crate) fn too_large(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
     }
 }
 
-/// What is wrong with a sequence that takes so many bytes of memory.
+/// The fault of a sequence that takes this many bytes of memory.
 pub(crate) fn beyond_memory(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
     DataErrorKind::SequenceBeyondMemory { found, limit: fetch.largest() }
 }

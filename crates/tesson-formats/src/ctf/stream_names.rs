@@ -10,7 +10,8 @@ use super::bytes::is_end;
 /// Number of unused inputs that are listed.
 pub(super) const LISTED: usize = 8;
 
-/// What is odd about the names of streams beside the rows that begin `rows`, if anything is; the last row may be cut off.
+/// A warning about names of streams that do not fit the rows that begin `rows`; `None` if they fit. The last row may be
+/// cut off.
 pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]) -> Option<String> {
     let known: Vec<&[u8]> = aliases.collect();
     let mut absent = known.clone();

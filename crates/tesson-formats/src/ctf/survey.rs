@@ -14,11 +14,11 @@ use super::{FILE, Rules};
 /// Bytes of rows in which samples are measured.
 const MEASURED: u64 = 64 << 10;
 
-/// What is known of a stream so far.
+/// The findings about a stream so far.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     occurs: bool,
-    /// Whether a sample is of the declared size, or two samples are of different ones.
+    /// True if a sample is of the declared size, or two samples are of different ones.
     fits: bool,
     /// The size of its samples.
     size: Option<u64>,

@@ -1,4 +1,5 @@
-//! What messages become: a flat list of values for each wanted key, and where each message's values end.
+//! The columns that messages are parsed into: a flat list of values for each wanted key, and where each message's
+//! values end.
 
 use std::ops::Range;
 
@@ -69,7 +70,7 @@ impl List {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -108,7 +109,7 @@ impl Column {
         if row == 0 { 0 } else { self.ends[row - 1] }
     }
 
-    /// Whether a row lacks the key.
+    /// True if a row lacks the key.
     pub fn is_absent(&self, row: usize) -> bool {
         !self.absent.is_empty() && self.absent.binary_search(&row).is_ok()
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a message.
+//! Faults of messages.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use tesson_core::{ErrorCodes, ErrorInfo, FormatFaults};
 use super::Kind;
 
 tesson_core::error_kinds! {
-    /// What is wrong with a message.
+    /// A fault of a message.
     pub enum Fault {
         /// The bytes end inside a field, or a length goes beyond the field around it.
         Cut
@@ -37,7 +37,7 @@ tesson_core::error_kinds! {
 pub struct ExampleError {
     /// Bytes from the start of the record, from 0.
     pub offset: usize,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
 }
 

@@ -1,9 +1,9 @@
 //! Messages that are laid out as one before: the same keys in the same order, values that take as many bytes.
 //!
-//! What a writer puts around values is the same in all messages of a size, as a rule. A [`Layout`] is made of one message
-//! that was parsed: which of its bytes are not values, and where the values are. Another message that has the same bytes
-//! there means the same, so it is compared word by word and its values are taken out. Whatever does not fit is parsed:
-//! what is read never depends on layouts.
+//! As a rule a writer puts the same bytes around the values of all messages of one size. A [`Layout`] is made of one
+//! message that was parsed: which of its bytes are not values, and where the values are. Another message that has the
+//! same bytes there means the same, so it is compared word by word and its values are taken out. Whatever does not fit
+//! is parsed: what is read never depends on layouts.
 
 use super::columns::{Columns, List};
 use super::wire::Wire;
@@ -83,7 +83,7 @@ impl LayoutCache {
     }
 }
 
-/// What messages of a size have in common.
+/// The bytes and places that messages of one size have in common.
 #[derive(Clone, Debug)]
 struct Layout {
     size: usize,
@@ -105,7 +105,7 @@ struct Part {
     column: usize,
     at: usize,
     len: usize,
-    /// Whether the column's row ends with it.
+    /// True if the column's row ends with it.
     ends: bool,
 }
 
@@ -251,7 +251,7 @@ fn field<'a>(from: &mut Wire<'a>, tag: u8) -> Option<Wire<'a>> {
     if from.take(tag) { from.field().ok() } else { None }
 }
 
-/// The same, if nothing follows it.
+/// The next field, if it has this tag and nothing follows it.
 fn only<'a>(from: &mut Wire<'a>, tag: u8) -> Option<Wire<'a>> {
     field(from, tag).filter(|_| from.is_empty())
 }

@@ -21,7 +21,7 @@ pub struct FeatureSpec {
 /// record holds must not decide what a reader keeps.
 const REMEMBERED: usize = 1024;
 
-/// What stood at some place among the entries of the message before.
+/// The entry that stood at some place in the message before.
 ///
 /// Writers put keys in the same order into every message, as a rule, so that looking a key up is comparing it once.
 #[derive(Clone, Debug, Default)]

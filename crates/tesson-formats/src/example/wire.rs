@@ -41,7 +41,7 @@ impl<'a> Wire<'a> {
         self.at == self.end
     }
 
-    /// What is left.
+    /// The bytes that are left.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
@@ -58,7 +58,7 @@ impl<'a> Wire<'a> {
         Err(ExampleError { offset: self.at, fault })
     }
 
-    /// Whether the next byte is this one; it is taken then.
+    /// Takes the next byte and returns true if it is this one.
     #[inline]
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is = self.bytes.get(self.at) == Some(&byte);

@@ -28,20 +28,20 @@ pub(super) struct HtkCorpus {
     pub(super) source: DeserializerFacts,
     /// How each file stores its values, as far as that is known.
     encodings: Vec<AtomicU8>,
-    /// Whether the files of a chunk have been looked at.
+    /// True for each chunk whose files have been checked.
     verified: Vec<AtomicBool>,
     facts: CorpusFacts,
 }
 
-/// What sequences are made of frames.
+/// The rules by which frames become sequences.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) kind: FileKind,
     pub(super) rules: HeaderRules,
     pub(super) window: Window,
-    /// Whether each frame is a sequence.
+    /// True if each frame is a sequence.
     pub(super) by_frame: bool,
-    /// Whether an utterance is one frame that is repeated.
+    /// True if an utterance is one frame that is repeated.
     pub(super) is_expanded: bool,
     pub(super) element: Element,
 }
@@ -56,10 +56,10 @@ struct Piece {
     own: Vec<u32>,
 }
 
-/// What is called with a piece that has been read, its encoding, the bytes that scale its values, and its frames.
+/// A callback for a piece that has been read, with its encoding, the bytes that scale its values, and its frames.
 type EachPiece<'a> = dyn FnMut(&Piece, Encoding, &[u8], &[u8]) + 'a;
 
-/// What a worker keeps.
+/// Memory that a worker keeps.
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,

@@ -26,15 +26,15 @@ pub(super) struct Htk {
     utterances: Arc<Utterances>,
     /// How many the lists have.
     n_listed: u64,
-    /// Whether some are whole files, whose headers say how long they are.
+    /// True if some are whole files, whose lengths are in their headers.
     has_whole_files: bool,
-    /// What is left out of them, where that is known without headers.
+    /// The utterances that are left out, where that is known without headers.
     left_out: Vec<LeftOut>,
-    /// What is wrong with the lists.
+    /// The faults of the lists.
     defects: Vec<DataError>,
-    /// What is wrong with the file of the first utterance.
+    /// The error of the file of the first utterance.
     first_error: Option<Error>,
-    /// What the files have in common, and the window over them, when one has been looked at.
+    /// The kind shared by all files and the window over them, once a file has been read.
     found: Option<(FileKind, Window)>,
     is_listed: bool,
 }

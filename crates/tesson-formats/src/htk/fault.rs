@@ -1,9 +1,9 @@
-//! What can be wrong with script files and the files that they list.
+//! Faults of script files and the files that they list.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What can be wrong with features of speech.
+    /// A fault of features of speech.
     pub enum HtkFault {
         /// A line of a script file has a range of frames and no name in front of the file.
         NoName { found: String = "a.htk[0,99]".into() }

@@ -113,7 +113,7 @@ impl Recorded for Recording<'_> {
 }
 
 impl Recording<'_> {
-    /// As [`Recording::append`], with an instruction that turns the bytes of eight values around at once.
+    /// Like [`Recording::append`], with an instruction that turns the bytes of eight values around at once.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn append_avx2<T: FrameValue>(&self, bytes: &[u8], into: &mut Vec<T>) {

@@ -63,7 +63,7 @@ impl HeaderRules {
         KINDS.iter().position(|kind| kind.eq_ignore_ascii_case(name)).map(|base| 1 << base)
     }
 
-    /// The same with these kinds, too.
+    /// Rules that accept these kinds beside the features.
     pub(super) fn new(order: Option<ByteOrder>, allowed: u16) -> HeaderRules {
         HeaderRules { order, kinds: FEATURES | allowed }
     }
@@ -94,12 +94,12 @@ impl Encoding {
         self.0 & Encoding::BIG != 0
     }
 
-    /// Whether values have 16 bits.
+    /// True if values have 16 bits.
     pub(super) fn has_halves(self) -> bool {
         self.0 & Encoding::HALVES != 0
     }
 
-    /// Whether two vectors say how 16-bit numbers become values.
+    /// True if two vectors scale 16-bit numbers to values.
     pub(super) fn is_scaled(self) -> bool {
         self.0 & Encoding::SCALED != 0
     }
@@ -121,7 +121,7 @@ impl Encoding {
     }
 }
 
-/// What all files of a deserializer have in common.
+/// The properties that all files of a deserializer share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileKind {
     /// Base kind and those qualifiers that say what values are.
@@ -135,7 +135,7 @@ pub(super) struct FileKind {
 }
 
 impl FileKind {
-    /// What is taken for the kind where no file could be read.
+    /// The kind that is assumed where no file could be read.
     pub(super) fn unknown(values: u32) -> FileKind {
         FileKind { kind: 9, id: None, values, period: 0 }
     }
@@ -175,7 +175,7 @@ impl Header {
         }
     }
 
-    /// Whether the file has room for as many frames as are declared.
+    /// True if the file has room for as many frames as are declared.
     fn fits(&self, size: u64) -> bool {
         u64::from(self.frames) <= self.room(size)
     }

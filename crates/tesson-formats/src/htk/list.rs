@@ -193,7 +193,7 @@ impl Utterances {
     }
 }
 
-/// What is left of a list, and why the rest is not.
+/// The utterances of a list that are read, and those that are left out and why.
 pub(super) struct Selection {
     /// The utterances that are read, ascending.
     pub(super) kept: Vec<u32>,
@@ -256,10 +256,10 @@ pub(super) struct ListReader<'a> {
     defects: Vec<DataError>,
 }
 
-/// What script files list.
+/// The content of script files.
 pub(super) struct Listed {
     pub(super) utterances: Utterances,
-    /// What is wrong with their lines.
+    /// The faults of their lines.
     pub(super) defects: Vec<DataError>,
     /// A hash of all bytes.
     pub(super) fingerprint: u64,

@@ -30,7 +30,7 @@ pub(super) enum OnDuplicate {
 static ON_DUPLICATE: Words<OnDuplicate, 3> =
     Words::new([("drop", OnDuplicate::Drop), ("first", OnDuplicate::First), ("error", OnDuplicate::Error)]);
 
-/// What is checked when a source is opened.
+/// The checks when a source is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verify {
     /// The first file.
@@ -177,7 +177,7 @@ fn allowed_kinds(stream: &Options<'_>) -> Result<u16, ConfigError> {
     Ok(kinds)
 }
 
-/// What `contextWindow` is (spec/speech.md §5.3).
+/// Reads the option `contextWindow` (spec/speech.md §5.3).
 fn context_window(options: &Options<'_>) -> Result<GivenWindow, ConfigError> {
     let Some(given) = options.given("contextWindow") else { return Ok(GivenWindow::None) };
     let wrong = || {

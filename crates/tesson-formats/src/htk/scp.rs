@@ -7,7 +7,7 @@ use tesson_core::ListedPaths;
 use super::fault::HtkFault;
 use crate::pictures::lossy;
 
-/// What a line lists.
+/// The fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// The name up to its last `.`.
@@ -38,7 +38,7 @@ impl LineRules {
         LineRules { prefix, paths: ListedPaths::new(scp, root) }
     }
 
-    /// What a line without its line feed lists; `None` for a blank one.
+    /// Parses a line without its line feed; `None` for a blank one.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -9,7 +9,7 @@ use super::header::{FileKind, Header, HeaderRules, LONGEST};
 use super::list::{Utterance, Utterances};
 use super::options::Verify;
 
-/// What is wrong with a file or a range.
+/// The failure of checking a file or a range.
 pub(super) enum Trouble {
     /// The data, at a byte of the file.
     Fault(u64, HtkFault),
@@ -18,7 +18,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// The same, where a file that cannot be read is one fault among others.
+    /// Converts to a fault, which a file that cannot be read is here, too.
     ///
     /// # Errors
     /// Errors that are not about the file.
@@ -119,7 +119,7 @@ pub(super) fn each_file(
 /// Utterances that are looked at by one job.
 const AT_ONCE: usize = 256;
 
-/// What is wrong with an utterance, or how many frames it has.
+/// The number of frames of an utterance, or the failure of checking it.
 pub(super) type Outcome = Result<u32, Trouble>;
 
 /// Looks at the files of utterances on all cores: at all of them, or at those whose number of frames is open. Gives each of

@@ -143,7 +143,7 @@ enum Quotes {
 }
 
 impl Quotes {
-    /// The same after more bytes of the record.
+    /// The state after more bytes of the record.
     fn after(self, bytes: &[u8]) -> Quotes {
         if self != Quotes::Inside && !bytes.contains(&b'"') {
             return Quotes::Without;

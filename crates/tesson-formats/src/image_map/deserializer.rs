@@ -37,7 +37,7 @@ const FAULT_BYTES: usize = 256;
 /// Members that archives lack and that an error names.
 const NAMED_MEMBERS: usize = 10;
 
-/// What a picture is assumed to take in storage: its size is not known before it is opened.
+/// Bytes that a picture is assumed to take in storage: its size is not known before it is opened.
 const BYTES_OF_A_PICTURE: u64 = 64 << 10;
 
 /// Pictures that a map lists.
@@ -46,7 +46,7 @@ pub(super) struct ImageMap {
     facts: DeserializerFacts,
     /// Bytes of each read of the map.
     piece: u64,
-    /// What `prepare` has found.
+    /// True if the map is a folder; like the next fields, found by `prepare`.
     is_folder: bool,
     pictures: Arc<Pictures>,
     defects: Vec<DataError>,
@@ -71,13 +71,13 @@ impl ImageMap {
         at(&self.facts, offset, line)
     }
 
-    /// The same, where the map is read in pieces of so many bytes.
+    /// A deserializer that reads the map in pieces of this many bytes.
     #[cfg(test)]
     pub(super) fn with_pieces(self, piece: u64) -> ImageMap {
         ImageMap { piece, ..self }
     }
 
-    /// What `prepare` has found.
+    /// The pictures and defects that `prepare` found.
     #[cfg(test)]
     pub(super) fn found(&self) -> (&Pictures, &[DataError]) {
         (&self.pictures, &self.defects)
@@ -306,7 +306,7 @@ impl Deserializer for ImageMap {
     }
 }
 
-/// What is wrong with a line, and the key of its picture.
+/// The beginning of a faulty line, the key of its picture, and the fault.
 type Defect = (LineStart, Option<Key>, ImageMapFault);
 
 /// A place in the map.

@@ -1,9 +1,9 @@
-//! What can be wrong with a map file, and with a picture that it lists.
+//! Faults of map files and of the pictures that they list.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What is wrong with a line of a map file, or with the file that it lists.
+    /// A fault of a line in a map file, or of the file that it lists.
     pub enum ImageMapFault {
         /// A line has only one column, but labels are wanted.
         OneColumn
@@ -121,7 +121,7 @@ tesson_core::error_kinds! {
 impl FormatFaults for ImageMapFault {}
 
 impl ImageMapFault {
-    /// Whether a label is at fault.
+    /// True if a label is at fault.
     pub(super) fn is_of_label(&self) -> bool {
         use ImageMapFault::*;
         matches!(

@@ -4,7 +4,7 @@ use super::fault::ImageMapFault;
 use super::line::Line;
 use crate::pictures::has_picture_extension;
 
-/// What is in a listing beside its pictures.
+/// The content of a listing beside its pictures.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Rest {
     /// The classes, by name.

@@ -28,7 +28,7 @@ pub(super) fn parse(
     Line { key: key.map(bytes), path: bytes(path), label: label.map(bytes) }.complete()
 }
 
-/// What is wrong with a line, and its column: the line is known better from outside.
+/// The message of an error with its column: the caller knows the line better.
 fn without_line(e: &serde_json::Error) -> String {
     let what = e.to_string();
     let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::fault::ImageMapFault;
 use crate::pictures::{lossy, parse_label};
 
-/// What labels may be.
+/// The labels that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LabelKind {
     /// Numbers, as CNTK reads them: those that a text begins with, unless it is to be a number alone.
@@ -33,7 +33,7 @@ pub(super) struct Labels {
     listed: Option<Vec<String>>,
     /// The line of the first name.
     first_name: Option<u32>,
-    /// Whether a label with more than a number has been logged.
+    /// True if a label with more than a number has been logged.
     warned: bool,
 }
 
@@ -51,7 +51,7 @@ impl Labels {
         }
     }
 
-    /// The same, where these are all classes, in this order.
+    /// Labels that are limited to these classes, in this order.
     pub(super) fn with_listed(mut self, classes: Vec<String>) -> Labels {
         if self.dim == 0 {
             self.dim = classes.len() as u64;

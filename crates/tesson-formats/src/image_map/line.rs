@@ -31,7 +31,7 @@ pub(super) struct LineStart {
 /// Takes the lines of a map, in their order.
 pub(super) type OnLine<'a> = dyn FnMut(LineStart, Result<Line<'_>, ImageMapFault>) + 'a;
 
-/// What all forms of text have in common.
+/// The rules that all forms of text share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextRules {
     pub(super) with_labels: bool,
@@ -85,7 +85,7 @@ impl<'a> Line<'a> {
         .complete()
     }
 
-    /// The same, unless its key or its path is empty.
+    /// Returns the line, unless its key or its path is empty.
     pub(super) fn complete(self) -> Result<Line<'a>, ImageMapFault> {
         match &self {
             Line { key: Some(key), .. } if key.is_empty() => Err(ImageMapFault::EmptyKey),

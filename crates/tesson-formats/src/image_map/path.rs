@@ -15,7 +15,7 @@ pub(super) enum PicturePath {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PathRules {
     paths: ListedPaths,
-    /// Whether paths are names in `root` as they are: neither `...` nor `@` has a meaning.
+    /// True if paths are names in `root` as they are: neither `...` nor `@` has a meaning.
     plain: bool,
 }
 

@@ -68,7 +68,7 @@ impl Pictures {
         ResourceId(self.first.0 + picture + archives as u32)
     }
 
-    /// Whether some lie in archives.
+    /// True if some lie in archives.
     pub(super) fn has_archives(&self) -> bool {
         !self.archives.is_empty()
     }

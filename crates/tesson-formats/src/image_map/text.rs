@@ -23,10 +23,10 @@ pub(super) struct MapText<'a> {
     path: &'a Path,
     /// Bytes of each read.
     piece: u64,
-    /// What is in front of the first line.
+    /// The bytes before the first line.
     prologue: &'static [u8],
     pub(super) size: u64,
-    /// Whether the names in a folder are in the place of a map.
+    /// True if the names in a folder stand for the lines of a map.
     pub(super) is_folder: bool,
 }
 

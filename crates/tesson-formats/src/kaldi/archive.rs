@@ -4,7 +4,7 @@ use tesson_core::{DataErrorKind, Error, Fetch, ResourceId};
 
 use super::fault::KaldiFault;
 
-/// What begins a binary object.
+/// The first bytes of a binary object.
 pub(crate) const BINARY: &[u8] = b"\0B";
 
 /// Bytes that are read at once where all of an archive is gone through.
@@ -56,7 +56,7 @@ impl<'a> Archive<'a> {
         Ok(Archive { fetch, file, size, at: 0, bytes: Vec::new(), start: 0, read: READ })
     }
 
-    /// The same, where so many bytes are read at once.
+    /// An archive of which this many bytes are read at once.
     pub(crate) fn reading(self, read: u64) -> Archive<'a> {
         Archive { read, ..self }
     }

@@ -1,9 +1,9 @@
-//! What can be wrong with an archive.
+//! Faults of archives.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What is wrong with an archive of Kaldi.
+    /// A fault of an archive of Kaldi.
     pub enum KaldiFault {
         /// An entry does not begin with a key.
         NoKey { found: String = "\\0B\\x04".into() }
@@ -21,7 +21,7 @@ tesson_core::error_kinds! {
         CutOff
             = "kaldi.cut-off": "the archive ends within an entry"
             => "Write the archive anew; it may have been cut off.",
-        /// What should be a whole number is none.
+        /// A whole number was expected, another text was found.
         NotANumber { found: String = "x".into() }
             = "kaldi.not-a-number": "found `{found}`, expected a whole number of 32 bits"
             => "Mend the entry.",

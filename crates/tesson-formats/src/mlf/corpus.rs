@@ -24,7 +24,7 @@ struct LabelCorpus {
     facts: CorpusFacts,
 }
 
-/// What loading needs beside the chunks.
+/// The data that loading needs beside the chunks.
 pub(super) struct CorpusParts {
     pub(super) rules: LabelRules,
     pub(super) files: Vec<ResourceId>,
@@ -130,7 +130,7 @@ impl Corpus for LabelCorpus {
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}
 }
 
-/// What is wrong with an entry, and where in it.
+/// The fault of an entry, and its location.
 struct EntryProblem {
     kind: DataErrorKind,
     offset: u64,
@@ -144,7 +144,7 @@ impl From<Problem> for EntryProblem {
     }
 }
 
-/// What is wrong with an entry that takes more memory than a sequence may.
+/// The fault of an entry that takes more memory than a sequence may.
 fn beyond_memory(entry: Entry, fetch: &dyn Fetch) -> Option<DataErrorKind> {
     let found = (u64::from(entry.frames) * FRAME_BYTES).max(entry.size.into());
     let limit = fetch.largest();

@@ -60,7 +60,7 @@ impl Labels {
         Labels { options, facts, files: Vec::new(), states: None, cut: Cut::default() }
     }
 
-    /// The same with another division of files into ranges.
+    /// Sets another division of files into ranges.
     #[cfg(test)]
     pub(super) fn with_cut(self, cut: Cut) -> Labels {
         Labels { cut, ..self }

@@ -1,9 +1,9 @@
-//! What can be wrong with a master label file.
+//! Faults of master label files.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What is wrong with a master label file, or with the list of its states.
+    /// A fault of a master label file, or of the list of its states.
     pub enum MlfFault {
         /// The file begins with something else than a header.
         NoHeader { found: String = "x.lab".into() }

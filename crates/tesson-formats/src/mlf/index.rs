@@ -34,7 +34,7 @@ impl Default for Cut {
     }
 }
 
-/// What is indexed, and how.
+/// The input of indexing and its rules.
 pub(super) struct Subject<'a> {
     /// The label files, each with its resource.
     pub(super) files: &'a [(PathBuf, ResourceId)],
@@ -56,11 +56,11 @@ struct Range {
     is_last: bool,
 }
 
-/// What was found in a range.
+/// The findings in a range.
 struct Part {
     /// Where the lines end that have to be read again.
     prefix_end: u64,
-    /// What follows them.
+    /// The scanner that read the lines after them.
     scanner: Option<Scanner>,
 }
 

@@ -4,7 +4,7 @@ use super::fault::MlfFault;
 use super::states::States;
 use crate::pictures::lossy;
 
-/// What the first two columns of a line are.
+/// The unit of the first two columns of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeUnit {
     /// Times if they lie at least a frame apart, else numbers of frames: decided for each line.

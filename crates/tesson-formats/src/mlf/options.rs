@@ -122,7 +122,7 @@ options! {
          that last for a frame or more."
             [describe if given];
         ..old: OldOptions;
-        /// Whether the shift of frames is that of the features.
+        /// True if the shift of frames is that of the features.
         let period_of_features: bool = takes_period(options);
     }
 }
@@ -218,10 +218,10 @@ pub(crate) struct LabelOptions {
     pub(super) dim: u32,
     pub(super) phone_boundaries: bool,
     pub(super) defines_size: bool,
-    /// Whether `definesMBSize` is set without effect.
+    /// True if `definesMBSize` is set without effect.
     pub(super) ignores_size: bool,
     pub(super) times: Times,
-    /// Whether the shift of frames is that of the features.
+    /// True if the shift of frames is that of the features.
     pub(super) period_of_features: bool,
     pub(super) table: TableRules,
     pub(super) element: Element,
@@ -364,7 +364,7 @@ const DEFAULT_PERIOD: f64 = 100_000.0;
 /// Binary files have numbers of frames.
 const FRAMES: Times = Times { unit: TimeUnit::Frames, period: DEFAULT_PERIOD };
 
-/// Whether the shift of frames is `auto`.
+/// True if the shift of frames is `auto`.
 fn takes_period(stream: &Options<'_>) -> bool {
     matches!(stream.given("framePeriod"), Some(Value::Text(text)) if text.eq_ignore_ascii_case("auto"))
 }

@@ -9,7 +9,7 @@ use super::options::Encoding;
 use super::states::States;
 use crate::kaldi::{KaldiFault, alignments};
 
-/// What decoding labels needs to know.
+/// The rules for decoding labels.
 #[derive(Clone, Debug)]
 pub(super) struct LabelRules {
     pub(super) encoding: Encoding,
@@ -28,7 +28,7 @@ pub(super) struct Run {
     pub(super) class: u32,
 }
 
-/// What is wrong with the labels of an utterance.
+/// A fault of an utterance's labels, with its location.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
     pub(super) fault: DataErrorKind,

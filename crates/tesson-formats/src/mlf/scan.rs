@@ -124,7 +124,7 @@ pub(super) fn content(line: &[u8], offset: u64) -> Option<&[u8]> {
     (!line.iter().all(is_blank)).then_some(line)
 }
 
-/// Whether a line means the same wherever a scanner stands: after it, labels follow.
+/// True if a line leaves a scanner in the same state wherever it stood before: labels follow.
 pub(super) fn is_ordinary(content: &[u8]) -> bool {
     content != DOT && content != HEADER
 }

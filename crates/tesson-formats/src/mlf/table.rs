@@ -27,7 +27,7 @@ pub(super) struct TableRules {
     /// Bytes of a chunk, at most, unless one entry has more.
     pub(super) chunk_bytes: u64,
     pub(super) numeric_keys: bool,
-    /// Whether each frame is a sequence.
+    /// True if each frame is a sequence.
     pub(super) frame_mode: bool,
 }
 
@@ -201,7 +201,7 @@ impl Table {
     }
 }
 
-/// The same keys without unused memory.
+/// Frees the unused memory of keys.
 fn shrunk(mut keys: Keys) -> Keys {
     match &mut keys {
         Keys::Texts { bytes, ends } => {

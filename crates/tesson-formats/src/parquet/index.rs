@@ -6,7 +6,7 @@ use tesson_core::{Error, Fetch, ResourceId};
 
 use crate::record::{Fault, Problem};
 
-/// What a file begins and ends with.
+/// The first and last bytes of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Rows that a group may declare: memory is allocated for them before they are read.

@@ -90,7 +90,7 @@ impl TableBuilder {
 pub(crate) struct Form {
     /// Appends the file of a picture, made of its bytes.
     pub(crate) unpack: fn(&[u8], &mut Vec<u8>) -> Result<(), DataErrorKind>,
-    /// Whether each is a line.
+    /// True if each picture is a line.
     pub(crate) has_lines: bool,
 }
 

@@ -8,7 +8,7 @@ use super::parse_numeric_key;
 pub(crate) struct KeyColumn {
     n: u32,
     written: Written,
-    /// Whether one has no digit to begin with.
+    /// True if a key has no digit to begin with.
     has_name: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What all formats of pictures have in common: options, labels, keys.
+//! The parts that all formats of pictures share: options, labels, keys.
 
 mod columns;
 pub(crate) mod embedded;
@@ -16,7 +16,7 @@ pub(crate) use options::{
 const EXTENSIONS: &[&str] =
     &["jpg", "jpeg", "jpe", "png", "bmp", "dib", "ppm", "pgm", "pbm", "pnm", "gif", "tif", "tiff", "webp"];
 
-/// Whether a path is that of a picture by its extension.
+/// True if the extension of a path is that of a picture.
 pub(crate) fn has_picture_extension(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let extension =
@@ -24,7 +24,7 @@ pub(crate) fn has_picture_extension(path: &str) -> bool {
     extension.is_some_and(is_picture_extension)
 }
 
-/// Whether an extension is one of pictures, in any case.
+/// True if an extension is one of pictures, in any case.
 pub(crate) fn is_picture_extension(extension: &str) -> bool {
     EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }

@@ -98,7 +98,7 @@ options! {
             => [identity with |decoding, text| text.word("numeric").word(decoding.numeric_keys)];
         /// The type of the labels' values.
         let element: Element = reader.element;
-        /// Whether the reader forgives faults.
+        /// True if the reader tolerates faults.
         let forgives: bool = reader.forgives;
     }
 }
@@ -106,7 +106,7 @@ options! {
 /// The largest number of classes.
 pub(crate) const MAX_DIM: u64 = i32::MAX as u64;
 
-/// What happens to pictures that cannot be read or decoded.
+/// The handling of pictures that cannot be read or decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnCorruptImage {
     /// The minibatch that needs one fails.
@@ -176,10 +176,10 @@ pub(crate) struct PictureOptions {
     pub(crate) element: Element,
     /// The type of the pictures' values.
     picture_element: Element,
-    /// Whether each picture has a shape of its own.
+    /// True if each picture has a shape of its own.
     ragged: bool,
     pub(crate) numeric_keys: bool,
-    /// Whether the reader forgives faults.
+    /// True if the reader tolerates faults.
     pub(crate) forgives: bool,
 }
 
@@ -251,7 +251,7 @@ fn picture_element(options: &Options<'_>, inputs: &[PictureSection]) -> Result<O
     Ok(given.element)
 }
 
-/// Whether the stream of pictures asks for shapes of their own.
+/// True if the stream of pictures asks for shapes of their own.
 fn ragged(options: &Options<'_>, inputs: &[PictureSection]) -> Result<bool, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.ragged.is_some()) else { return Ok(false) };
     if !given.has_transforms {
@@ -261,7 +261,7 @@ fn ragged(options: &Options<'_>, inputs: &[PictureSection]) -> Result<bool, Conf
     Ok(given.ragged == Some(true))
 }
 
-/// Whether a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
+/// True if a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
 fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
     let is = |section: &Section, name: &str, word: &str| matches!(section.get(name), Some(Value::Text(text)) if text.eq_ignore_ascii_case(word));
     let cuts = |value: &Value| match value {

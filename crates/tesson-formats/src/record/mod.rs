@@ -73,8 +73,8 @@ pub trait RecordFile: Send + Sync {
     /// As [`RecordFile::read`].
     fn count(&self, fetch: &dyn Fetch) -> Result<(u64, Option<Fault>), Error>;
 
-    /// Whether there are so many records, found without reading on to the end of the file; `None` where [`RecordFile::count`]
-    /// costs no more than that.
+    /// Tells if there are at least this many records, without reading on to the end of the file; `None` where
+    /// [`RecordFile::count`] costs no more than that.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
@@ -83,14 +83,14 @@ pub trait RecordFile: Send + Sync {
         Ok(None)
     }
 
-    /// Whether a record is found without reading all that stand before it.
+    /// True if a record can be found without reading all records before it.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
     fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error>;
 
-    /// Whether records stand in the file as they are, so that a run of them costs what its own bytes cost, wherever it
-    /// begins and ends. Not where chunks or the whole file are compressed.
+    /// True if records are stored as they are, so that a run of them costs what its own bytes cost, wherever it begins
+    /// and ends. False if chunks or the whole file are compressed.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
@@ -102,8 +102,8 @@ pub trait RecordFile: Send + Sync {
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 
-    /// What is known of where records lie, once [`RecordFile::count`] has been asked for and found nothing wrong; `None` if
-    /// that is not worth keeping, because the file says so itself.
+    /// The known places of records, once [`RecordFile::count`] has been called and found no fault; `None` if they are
+    /// not worth keeping, because the file itself lists them.
     fn save(&self) -> Option<Vec<u8>> {
         None
     }

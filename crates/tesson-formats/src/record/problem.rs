@@ -1,4 +1,4 @@
-//! What can be wrong with a record.
+//! Faults of records.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ pub struct Fault {
     pub record: u64,
     /// Where in the file the damage was found, in bytes; in a compressed file, in what it decompresses to.
     pub offset: u64,
-    /// What is wrong.
+    /// The fault.
     pub problem: Problem,
 }
 
 tesson_core::error_kinds! {
-    /// What is wrong with a record, or with the file that should hold it.
+    /// A fault of a record, or of the file that should hold it.
     pub enum Problem {
         /// The length of a TFRecord has another checksum: no record after it can be found.
         LengthChecksum { found: u32 = 0x3ade_68b1, expected: u32 = 0xe393_7c1d, first: bool = true }

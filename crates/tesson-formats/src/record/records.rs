@@ -68,7 +68,7 @@ impl Records {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no records.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -114,7 +114,7 @@ impl Records {
         &self.faults
     }
 
-    /// What is wrong with record `i` of the block.
+    /// The fault of record `i` of the block.
     pub fn fault(&self, i: usize) -> Option<&Fault> {
         let at = self.faults.binary_search_by_key(&i, |(index, _)| *index).ok()?;
         Some(&self.faults[at].1)

@@ -46,7 +46,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("truncated-header", "truncated"),
 ];
 
-/// What is out of the ordinary with a shard that should have so many records.
+/// The class of a shard's fault, if it has one; it should have `n` records.
 fn odd(path: &Path, n: u64) -> Option<&'static str> {
     let (found, end) = read(path);
     let ending = if let End::Damaged(fault) = end { Some(fault) } else { None };

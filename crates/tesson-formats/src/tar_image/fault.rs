@@ -1,9 +1,9 @@
-//! What can be wrong with a tar archive of pictures.
+//! Faults of tar archives of pictures.
 
 use tesson_core::FormatFaults;
 
 tesson_core::error_kinds! {
-    /// What is wrong with a tar archive of pictures.
+    /// A fault of a tar archive of pictures.
     pub enum TarImageFault {
         /// The file is no tar archive, or one that is damaged here.
         BadHeader { why: String = "archive header checksum mismatch".into() }
@@ -56,7 +56,7 @@ tesson_core::error_kinds! {
 impl FormatFaults for TarImageFault {}
 
 impl TarImageFault {
-    /// Whether a label is at fault.
+    /// True if a label is at fault.
     pub(super) fn is_of_label(&self) -> bool {
         use TarImageFault::{BadLabel, LabelOutOfRange, NoLabel};
         matches!(self, BadLabel { .. } | LabelOutOfRange { .. } | NoLabel { .. })

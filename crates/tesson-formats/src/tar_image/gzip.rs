@@ -13,7 +13,7 @@ use super::fault::TarImageFault;
 use crate::codecs::{Gunzip, GunzipError};
 use crate::pictures::embedded::FILE;
 
-/// Whether a file begins as gzip does.
+/// True if a file begins as gzip does.
 pub(super) fn is_compressed(fetch: &dyn Fetch) -> Result<bool, Error> {
     let mut begin = Vec::new();
     fetch.read(FILE, 0..fetch.size(FILE)?.min(2), &mut begin)?;

@@ -35,7 +35,7 @@ pub(super) struct Member {
     pub(super) is_sparse: bool,
 }
 
-/// What ends a walk before the archive does: a fault and the byte it is at, or an error of storage.
+/// The reason why a walk ends before the archive does: a fault and its byte, or an error of storage.
 pub(super) enum Stop {
     Fault(u64, TarImageFault),
     Error(Error),
@@ -70,7 +70,7 @@ impl<'a> Input<'a> {
         near.get(range.clone(), [range.end, ahead].into_iter(), self.fetch).map(use_bytes)
     }
 
-    /// What an error of the crate is: one of storage that it passed on, or a fault of what was read last.
+    /// Converts an error of the crate: to one of storage that it passed on, or to a fault of what was read last.
     fn stop(&self, error: io::Error) -> Stop {
         match error.downcast::<Error>() {
             Ok(error) => Stop::Error(error),
@@ -177,7 +177,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// What the attributes of a member (POSIX) say beyond what the crate reads in them.
+/// The attributes of a member (POSIX) that the crate does not read.
 #[derive(Default)]
 struct Attributes {
     is_sparse: bool,

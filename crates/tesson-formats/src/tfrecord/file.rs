@@ -140,7 +140,7 @@ impl TfRecordFile {
     }
 }
 
-/// What there is where a record is looked for.
+/// The result of looking for a record.
 enum Found {
     /// Its first byte.
     Begins(u64),
@@ -148,7 +148,7 @@ enum Found {
     Ends { records: u64, fault: Option<Fault> },
 }
 
-/// What stands at the end of the last whole record.
+/// Tells what follows the last whole record.
 fn finish(at: Anchor, stop: Stop, size: u64) -> Finish {
     let left = size - at.offset;
     let problem = match stop {
@@ -170,7 +170,8 @@ struct Run<'a> {
     want: Want,
     fetch: &'a dyn Fetch,
     into: &'a mut Records,
-    /// What the first bytes of a block are read over: memory that holds something need not be cleared first.
+    /// Spare memory, over which the first bytes of a block are read: memory that holds something need not be cleared
+    /// first.
     memory: Vec<u8>,
     /// Where the run begins in the block, and in the file.
     base: usize,
@@ -291,7 +292,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What comes next is no whole record.
+    /// Ends the run before something that is no whole record.
     fn ends(self, stop: Stop, size: u64) -> Result<(), Error> {
         let here = self.here();
         let finish = finish(here, stop, size);

@@ -190,7 +190,7 @@ impl Stream {
         }
     }
 
-    /// What comes instead of a record that takes so many bytes, if the stream has fewer.
+    /// The end found instead of a record that takes `needed` bytes, if the stream has fewer.
     fn end(&self, needed: u64) -> End {
         match &self.problem {
             Some(what) => self.damaged(Problem::Decompression { taken: self.taken, what: what.to_string() }),
@@ -208,7 +208,7 @@ impl Stream {
         self.given_up + self.at as u64
     }
 
-    /// What is decompressed already from the next record on.
+    /// The bytes that are already decompressed, from the next record on.
     fn ahead(&self) -> &[u8] {
         &self.inflater.out()[self.at..]
     }

@@ -30,7 +30,7 @@ pub(super) enum Finish {
 }
 
 impl Finish {
-    /// What is wrong there.
+    /// The fault at the end of the file.
     pub(super) fn into_fault(self) -> Option<Fault> {
         match self {
             Finish::Whole => None,
@@ -39,14 +39,14 @@ impl Finish {
     }
 }
 
-/// What is known of a file so far. All lengths up to the frontier have been checked.
+/// The known places of a file's records. All lengths up to the frontier have been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Places {
     /// Ascending; the first is the file's first record.
     anchors: Vec<Anchor>,
     /// The first record that nothing is known of.
     frontier: Anchor,
-    /// What stands at the frontier, where that is no record.
+    /// The fault or the end of file at the frontier, once it was reached.
     finish: Option<Finish>,
 }
 
@@ -109,7 +109,7 @@ impl Places {
         next.offset.saturating_sub(before.offset)
     }
 
-    /// The same for the records of a block that stands at `shift` in the file.
+    /// Learns the records of a block that stands at `shift` in the file.
     pub(super) fn learn_block(&mut self, first: u64, places: &[RecordSpan], shift: i64, next: Anchor) {
         let offset = |place: &RecordSpan| (shift + i64::from(place.start)) as u64 - HEAD as u64;
         self.learn(first, places.iter().map(offset), next);
@@ -143,7 +143,7 @@ impl Places {
         Some(saved)
     }
 
-    /// What [`Places::save`] gave for a file of `size` bytes; `None` if it cannot be that.
+    /// Restores what [`Places::save`] gave for a file of `size` bytes; `None` if it cannot be that.
     pub(super) fn restore(mut saved: &[u8], size: u64) -> Option<Places> {
         let frontier = Anchor { record: take(&mut saved)?, offset: take(&mut saved)? };
         if frontier.offset != size {

@@ -166,7 +166,7 @@ fn head<K: Kernel>(kernel: K, bytes: &[u8], at: usize) -> Result<u64, Stop> {
     if found == expected { Ok(size) } else { Err(Stop::Length { found, expected }) }
 }
 
-/// Whether a file that begins with these bytes may be a TFRecord file: it is empty, or its first length is right.
+/// True if a file that begins with these bytes may be a TFRecord file: it is empty, or its first length is right.
 pub(super) fn begins_well(bytes: &[u8]) -> bool {
     bytes.is_empty() || head(Plain, bytes, 0).is_ok()
 }

@@ -45,7 +45,7 @@ impl<W: Write> Writer<W> {
         self.bytes
     }
 
-    /// What is written to.
+    /// The output that is written to.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }

@@ -1,4 +1,4 @@
-//! What a user's code returns, checked and converted to a [`Chunk`].
+//! The result of a user's code, checked and converted to a [`Chunk`].
 
 use std::ops::Range;
 

@@ -57,7 +57,7 @@ impl UserDeserializer {
         Ok(UserDeserializer { facts, calls: Arc::new(calls) })
     }
 
-    /// The same, ordered and shared as the reference does with a user-defined deserializer: each worker reads on a
+    /// Orders and shares the data as the reference does with a user-defined deserializer: each worker reads on a
     /// timeline of its own.
     #[must_use]
     pub fn on_local_timelines(mut self) -> UserDeserializer {
@@ -137,7 +137,7 @@ impl Deserializer for UserDeserializer {
     }
 }
 
-/// What is known of a chunk without its data.
+/// The facts about a chunk that are known without its data.
 pub(super) struct Entry {
     lengths: Vec<u32>,
     keys: Option<Keys>,

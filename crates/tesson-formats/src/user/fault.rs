@@ -1,11 +1,11 @@
-//! What can be wrong with what a user's code returns.
+//! Faults of what a user's code returns.
 
 use std::fmt;
 
 use tesson_core::{DataErrorKind, FormatFaults};
 
 tesson_core::error_kinds! {
-    /// What is wrong with what a user-defined deserializer returns.
+    /// A fault of what a user-defined deserializer returns.
     pub enum UserFault {
         /// A chunk has another number of columns than there are streams.
         ColumnCount { found: usize = 1, streams: usize = 2 }
@@ -89,7 +89,7 @@ impl FormatFaults for UserFault {}
 pub struct ChunkError {
     /// The stream at fault, if it is one.
     pub stream: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub kind: DataErrorKind,
 }
 

@@ -1,4 +1,4 @@
-//! What a user implements.
+//! The interface that a user implements.
 
 use tesson_core::{Keys, StreamColumn, StreamInfo, UserError};
 
@@ -8,7 +8,7 @@ use tesson_core::{Keys, StreamColumn, StreamInfo, UserError};
 /// evicted, in later sweeps, and after a state was restored, perhaps in another process. Calls
 /// come from worker threads, one at a time unless [`ChunkSource::is_thread_safe`] says otherwise.
 pub trait ChunkSource: Send + Sync {
-    /// What errors call it, usually the name of its type.
+    /// The name in errors, usually that of its type.
     fn name(&self) -> &str;
 
     /// The streams. Their [`element`](StreamInfo::element) is ignored: the reader decides it (`precision`).
@@ -53,13 +53,13 @@ pub trait ChunkSource: Send + Sync {
         Ok(None)
     }
 
-    /// Whatever changes what the chunks hold, such as file names or options, in a stable text form. A saved state is
+    /// A stable text of everything that changes what the chunks hold, such as file names or options. A saved state is
     /// refused where this text, the name, the streams or the number of chunks differ.
     fn identity(&self) -> String {
         String::new()
     }
 
-    /// Whether several threads may call at the same time.
+    /// True if several threads may call at the same time.
     fn is_thread_safe(&self) -> bool {
         false
     }

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use tesson_core::{CompactLengths, ConfigError, Index, Options, SequenceSelection};
 
-/// What an utterance adds to a chunk.
+/// The size that an utterance adds to a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) frames: u32,
     pub(crate) bytes: u64,
 }
 
-/// What a chunk has before the utterance that goes beyond, at most.
+/// The size that a chunk may have before the utterance that goes beyond it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Most {
     frames: u64,

@@ -1,4 +1,4 @@
-//! What formats of speech have in common, whose sequences are utterances or the frames of utterances.
+//! The parts that formats of speech share, whose sequences are utterances or the frames of utterances.
 //!
 //! | file | subject |
 //! |---|---|

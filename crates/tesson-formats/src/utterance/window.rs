@@ -131,7 +131,7 @@ impl FrameValue for f64 {
     }
 }
 
-/// What a thread keeps: decoded frames.
+/// Decoded frames that a thread keeps.
 struct Decoded<T>(Vec<T>);
 
 impl Window {

@@ -1,4 +1,4 @@
-//! What the format says, rule by rule.
+//! The rules of the format, one by one.
 
 use super::super::record::Form;
 use super::harness::{File, Memory, by_index, by_pieces, dense, opened, put_header, rows, sparse};
@@ -22,7 +22,7 @@ fn example() -> File {
     }
 }
 
-/// What is read with these options, in pieces and by the index, which must agree.
+/// Reads a file with these options, in pieces and by the index, which must agree.
 fn read(options: &str, bytes: Vec<u8>) -> Result<Vec<String>, String> {
     let file = Memory::new(bytes);
     let cbf = opened(options, &file)?;

@@ -1,4 +1,4 @@
-//! What the writer writes, against the layout put down plainly.
+//! Written files, compared with the layout put down plainly.
 
 use std::io::{self, Write};
 

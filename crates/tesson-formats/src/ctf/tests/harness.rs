@@ -75,13 +75,13 @@ pub(super) fn opened(options: &str, streams: &str, file: &Memory<Vec<u8>>) -> Re
     Ok(ctf)
 }
 
-/// The same with another kernel.
+/// A deserializer that uses another kernel.
 pub(super) fn with_kernel(mut ctf: Ctf, kernel: Kernel) -> Ctf {
     std::sync::Arc::make_mut(&mut ctf.rules).kernel = kernel;
     ctf
 }
 
-/// The same, indexing in ranges and reads of these sizes.
+/// A deserializer that indexes in ranges and reads of these sizes.
 pub(super) fn with_cut(mut ctf: Ctf, range: u64, read: u64) -> Ctf {
     ctf.cut = Cut { range, read };
     ctf

@@ -391,7 +391,7 @@ fn a_file_that_has_changed_is_told_from_bad_data() {
     assert!(error.contains("has changed since it was indexed"), "{error}");
 }
 
-/// What is odd about the `n` sequences of an input, and how many faults they have.
+/// The warnings about the `n` sequences of an input, and the number of their faults.
 fn warnings(options: &str, streams: &str, input: &str, n: u32) -> (tesson_core::DecodeWarnings, usize) {
     let file = Memory::new(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file).unwrap();

@@ -8,7 +8,7 @@ use crate::files::DataFile;
 use super::super::tokens::Kernel;
 use super::harness::{Cores, Memory, all_chunks, by_index, by_pieces, opened, render, with_cut, with_kernel};
 
-/// What files are made of: ordinary words, and every kind of odd one.
+/// The words that files are made of: ordinary ones, and every kind of odd one.
 fn word() -> impl Strategy<Value = Vec<u8>> {
     let odd: Vec<&'static [u8]> = vec![
         b"|",

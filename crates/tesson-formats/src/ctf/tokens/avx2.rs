@@ -16,7 +16,7 @@ impl Avx2 {
         (Kernels::in_use() >= Kernels::Avx2).then_some(Avx2(()))
     }
 
-    /// As [`super::Kernel::dense`].
+    /// Like [`super::Kernel::dense`].
     #[inline]
     pub(super) fn dense<E: Real>(
         self,

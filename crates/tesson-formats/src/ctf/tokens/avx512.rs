@@ -20,7 +20,7 @@ impl Avx512 {
         (Kernels::in_use() >= Kernels::Avx512).then_some(Avx512(()))
     }
 
-    /// As [`super::Kernel::dense`].
+    /// Like [`super::Kernel::dense`].
     #[inline]
     pub(super) fn dense<E: Real>(
         self,

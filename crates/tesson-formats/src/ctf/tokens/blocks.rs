@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use super::super::bytes::is_end;
 use super::super::decimal::{Grammar, Real, read};
 
-/// What a block of 64 bytes looks like, a bit a byte.
+/// The classes of a block's 64 bytes, a bit for each byte.
 pub(super) struct Masks {
     /// Bytes that end a value.
     pub(super) ends: u64,
@@ -17,13 +17,13 @@ pub(super) struct Masks {
     pub(super) stops: u64,
 }
 
-/// What the instruction sets do differently. Everything is to be inlined where its features are enabled.
+/// The operations that instruction sets do differently. Everything is to be inlined where its features are enabled.
 pub(super) trait Block {
     /// # Safety
     /// The instruction set is there.
     unsafe fn masks(block: &[u8; 64]) -> Masks;
 
-    /// Whether the block is `0 0 0 …`.
+    /// True if the block is `0 0 0 …`.
     ///
     /// # Safety
     /// The instruction set is there.
@@ -175,7 +175,7 @@ unsafe fn value<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Gramma
     odd(bytes, start, end, grammar)
 }
 
-/// The same by the plain parser.
+/// Reads an unusual value with the plain parser.
 #[cold]
 #[inline(never)]
 fn odd<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {

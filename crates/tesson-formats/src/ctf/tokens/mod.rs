@@ -106,6 +106,6 @@ struct Pairs {
     at: usize,
     /// One more than the last column; 0 before the first.
     next: u32,
-    /// Whether columns have ascended so far.
+    /// True if columns have ascended so far.
     sorted: bool,
 }

@@ -51,7 +51,7 @@ pub(super) fn sparse<E: Real>(
     *pairs = Pairs { at, next, sorted };
 }
 
-/// What opens a stream's sample in rows that are read whole.
+/// The text that opens a stream's sample in rows that are read whole, and the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     /// ` |name `.

@@ -147,7 +147,7 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes, a row is added or none is; places lie within the record.
+    /// Checks that any bytes add one row or none, and that places lie within the record.
     #[test]
     fn damaged_messages_add_a_row_or_none(message in a_message(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut record = message.written();

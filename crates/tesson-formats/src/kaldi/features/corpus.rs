@@ -16,7 +16,7 @@ pub(super) struct KaldiCorpus {
     keys: Keys,
     /// The number of each chunk's first utterance, and of all.
     chunks: Vec<u32>,
-    /// Whether each frame is a sequence.
+    /// True if each frame is a sequence.
     by_frame: bool,
     facts: CorpusFacts,
 }

@@ -25,7 +25,7 @@ pub(super) struct Features {
     facts: DeserializerFacts,
     /// Of script files; those of archives are found when they are indexed.
     listed: Utterances,
-    /// What is wrong with script files.
+    /// The faults of script files.
     defects: Vec<DataError>,
 }
 
@@ -166,12 +166,12 @@ impl Features {
     }
 }
 
-/// What is found in an archive.
+/// The findings of going over an archive.
 #[derive(Default)]
 struct Gone {
     utterances: Utterances,
     found: Vec<Found>,
-    /// What ended it before its end, and the byte.
+    /// The fault that stopped the reading before the archive's end, and its offset.
     ended: Option<(DataErrorKind, u64)>,
 }
 

@@ -30,7 +30,7 @@ enum Form {
     Text,
 }
 
-/// What the beginning of a matrix says.
+/// The header of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     form: Form,
@@ -55,7 +55,7 @@ const NAMES: [(&[u8], Form, bool); 7] = [
 ];
 
 impl Header {
-    /// What a binary matrix begins with; `None` where the bytes end early.
+    /// Parses the header of a binary matrix; `None` where the bytes end early.
     ///
     /// # Errors
     /// Another object, and sizes that are negative.
@@ -121,7 +121,7 @@ pub(super) fn look(archive: &mut Archive<'_>) -> Result<Found, ArchiveError> {
     Ok(Found { rows: header.rows, columns: header.columns, size })
 }
 
-/// The same of a matrix in text.
+/// Looks at a matrix in text.
 fn look_at_text(archive: &mut Archive<'_>) -> Result<Found, ArchiveError> {
     let start = archive.at();
     let (mut rows, mut columns) = (0, None);

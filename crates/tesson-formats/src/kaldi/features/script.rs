@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::kaldi::fault::KaldiFault;
 use crate::pictures::lossy;
 
-/// What a line lists.
+/// The fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) key: &'a str,
@@ -18,7 +18,7 @@ pub(super) struct Line<'a> {
     pub(super) columns: Option<RangeInclusive<u32>>,
 }
 
-/// What a line lists; `None` for a blank one.
+/// Parses a line; `None` for a blank one.
 ///
 /// # Errors
 /// What is wrong with it.

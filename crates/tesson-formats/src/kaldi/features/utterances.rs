@@ -1,4 +1,4 @@
-//! What script files and archives list, and what is wrong with it.
+//! The utterances that script files and archives list, and their faults.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -172,7 +172,7 @@ impl Utterances {
     }
 }
 
-/// What is wrong with a key.
+/// Checks a key.
 pub(super) fn check_key(key: &[u8], are_numbers: bool) -> Result<(), KaldiFault> {
     match are_numbers && numeric_key(key).is_none() {
         true => Err(KaldiFault::NotNumericKey { key: lossy(key) }),
@@ -180,7 +180,7 @@ pub(super) fn check_key(key: &[u8], are_numbers: bool) -> Result<(), KaldiFault>
     }
 }
 
-/// What script files list, what is wrong with their lines, and a hash of all of them.
+/// Reads script files: what they list, the faults of their lines, and a hash of all of them.
 pub(super) fn read_lists(
     facts: &mut DeserializerFacts,
     options: &FeatureOptions,
