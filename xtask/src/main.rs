@@ -8,6 +8,7 @@
 
 mod decisions;
 mod demo;
+mod doc_starts;
 mod fuzz;
 mod jobs;
 mod licences;

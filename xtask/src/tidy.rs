@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::decisions;
+use crate::doc_starts;
 use crate::links;
 use crate::manifest::dependencies;
 use crate::references;
@@ -38,6 +39,7 @@ const RULES: &[Rule] = &[
         words::unknown_words,
     ),
     ("prose is plain where it has been roundabout", words::replaced_phrases),
+    ("documentation begins with what an item is or does", doc_starts::roundabout),
 ];
 
 /// Runs all rules.
