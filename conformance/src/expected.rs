@@ -75,11 +75,10 @@ pub fn with_allowed_pictures(
                 None => {
                     let (expected, mut values) = (scaled_values(case), Vec::new());
                     flatten(&found[0]["streams"]["features"]["sequences"][0], &mut values);
-                    match expected == Some(values.len()) {
-                        true => Ok(found.to_vec()),
-                        false => {
-                            Err(format!("a picture has {} values, {expected:?} are expected", values.len()))
-                        }
+                    if expected == Some(values.len()) {
+                        Ok(found.to_vec())
+                    } else {
+                        Err(format!("a picture has {} values, {expected:?} are expected", values.len()))
                     }
                 }
             };

@@ -116,10 +116,7 @@ enum Form {
 fn archive(frames: &[[f32; 2]], form: Form) -> Vec<u8> {
     let is_little = matches!(form, Form::Little);
     let mut bytes = Vec::new();
-    let mut put = |big: &[u8]| match is_little {
-        true => bytes.extend(big.iter().rev()),
-        false => bytes.extend(big),
-    };
+    let mut put = |big: &[u8]| if is_little { bytes.extend(big.iter().rev()) } else { bytes.extend(big) };
     let (count, size, kind) = match form {
         Form::Compressed => (frames.len() as u32 + 4, 4u16, 9u16 | 0o2000),
         _ => (frames.len() as u32, 8, 9),

@@ -223,10 +223,7 @@ pub fn open(options: &str, store: &dyn Store) -> Source {
 
 /// An order with an end of the data: after `sweeps` sweeps, unless it has its own.
 pub fn ending(order: &str, sweeps: u32) -> String {
-    match order.contains("maxSamples") {
-        true => order.into(),
-        false => format!(r#"{order}, "maxSweeps": {sweeps}"#),
-    }
+    if order.contains("maxSamples") { order.into() } else { format!(r#"{order}, "maxSweeps": {sweeps}"#) }
 }
 
 /// All minibatches until the data end, read plainly: one thread, nothing ahead, all in memory.

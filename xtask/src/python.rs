@@ -52,9 +52,10 @@ pub(crate) fn jax() -> Tally {
 
 /// Runs the tests of `tesson.torch` if PyTorch is installed.
 pub(crate) fn torch() -> Tally {
-    with_python(|python| match has_torch(python) {
-        true => pytest(python, &[&tests_of("torch")[..], &[FEW_KILLS.into()]].concat()),
-        false => {
+    with_python(|python| {
+        if has_torch(python) {
+            pytest(python, &[&tests_of("torch")[..], &[FEW_KILLS.into()]].concat())
+        } else {
             println!("skipped: {}", no_torch(python));
             Tally { skipped: tests_of("torch").len() as u64, ..Tally::default() }
         }
@@ -63,9 +64,10 @@ pub(crate) fn torch() -> Tally {
 
 /// Runs all that `tesson.torch` is tested with; without PyTorch that is a failure.
 pub(crate) fn all_of_torch() -> Tally {
-    with_python(|python| match has_torch(python) {
-        true => pytest(python, &tests_of("torch")),
-        false => {
+    with_python(|python| {
+        if has_torch(python) {
+            pytest(python, &tests_of("torch"))
+        } else {
             println!("{}", no_torch(python));
             Tally::one(false)
         }

@@ -55,9 +55,10 @@ fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers,
     if deviation.contains("refuses a slice whose start lies beyond its end") {
         let refused = |line: Value| {
             let negative = |file: &Value| file["take"].as_i64() < Some(0);
-            match line["file_instructions"].as_array().is_some_and(|files| files.iter().any(negative)) {
-                true => json!({"split": line["split"], "error": deviation}),
-                false => line,
+            if line["file_instructions"].as_array().is_some_and(|files| files.iter().any(negative)) {
+                json!({"split": line["split"], "error": deviation})
+            } else {
+                line
             }
         };
         return Ok(recorded.into_iter().map(refused).collect());

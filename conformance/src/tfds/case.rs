@@ -194,9 +194,10 @@ pub(super) fn copied(folder: &Path, mut memory: MemoryStore) -> std::io::Result<
     }
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        memory = match path.is_dir() {
-            true => copied(&path, memory)?,
-            false => memory.with(in_memory(&path), std::fs::read(&path)?),
+        memory = if path.is_dir() {
+            copied(&path, memory)?
+        } else {
+            memory.with(in_memory(&path), std::fs::read(&path)?)
         };
     }
     Ok(memory)

@@ -44,13 +44,12 @@ pub fn check_deserializer(folder: &Path, is_in_memory: bool) -> Result<usize, St
         Err(tesson::Error::Data(_)) => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };
-    let (name, options) = match is_in_memory {
-        true => {
-            let memory = copied(folder, MemoryStore::new()).map_err(|e| e.to_string())?;
-            let stores = Stores::local().with("memory", Arc::new(memory));
-            (in_memory(folder), OpenOptions::in_store(&stores))
-        }
-        false => (folder.to_path_buf(), OpenOptions::default()),
+    let (name, options) = if is_in_memory {
+        let memory = copied(folder, MemoryStore::new()).map_err(|e| e.to_string())?;
+        let stores = Stores::local().with("memory", Arc::new(memory));
+        (in_memory(folder), OpenOptions::in_store(&stores))
+    } else {
+        (folder.to_path_buf(), OpenOptions::default())
     };
     let data = Tfds::new(name.to_string_lossy()).split("train");
     let mut config = tesson::config::of(data).map_err(|e| e.to_string())?;

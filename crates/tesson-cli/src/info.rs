@@ -254,9 +254,10 @@ impl Paddings {
         let may_be = config.order.randomize != Randomize::Off
             && config.truncation.is_none()
             && source.shares_a_timeline();
-        let with = match may_be {
-            true => Some((bucketing.samples, Padding::of(source, index, samples, Some(bucketing))?)),
-            false => None,
+        let with = if may_be {
+            Some((bucketing.samples, Padding::of(source, index, samples, Some(bucketing))?))
+        } else {
+            None
         };
         Ok(Paddings {
             samples,

@@ -112,9 +112,10 @@ fn absent(stream: &str, name: &str, declared: &[String], others: &[String], inpu
     let near = nearest(name, others.iter().map(String::as_str));
     let meant = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     let other = near.or(others.first().map(String::as_str)).unwrap_or("NAME");
-    let remedy = match input.streams.is_empty() {
-        true => format!("the stream's `alias = {other}`"),
-        false => format!("`--alias {stream}={other}`"),
+    let remedy = if input.streams.is_empty() {
+        format!("the stream's `alias = {other}`")
+    } else {
+        format!("`--alias {stream}={other}`")
     };
     format!(
         "stream `{stream}`: no row has `|{name}`, there are {there}{meant}; give its name in the file by {remedy}, or \

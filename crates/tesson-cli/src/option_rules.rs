@@ -299,9 +299,10 @@ pub(crate) fn check(
         };
         let remedy = INSTEAD.iter().find(|(option, of, _)| *option == id && of.has(kind));
         let remedy = remedy.map_or("leave it out", |(_, _, remedy)| remedy);
-        let expected = match kinds == Kinds::NONE {
-            true => format!("`tesson {command}` does not use it"),
-            false => format!("the option is for {}", kinds.describe()),
+        let expected = if kinds == Kinds::NONE {
+            format!("`tesson {command}` does not use it")
+        } else {
+            format!("the option is for {}", kinds.describe())
         };
         return Err(Failure::Usage(format!("{name}: {found}, {expected}; {remedy}")));
     }

@@ -50,9 +50,10 @@ impl Output {
 
     /// Writes an answer: one line of JSON for programs, pairs for people.
     pub(crate) fn answer(&mut self, json: &serde_json::Value, pairs: &[(&str, String)]) -> io::Result<()> {
-        match self.json {
-            true => self.json(json),
-            false => pairs.iter().try_for_each(|(name, value)| self.pair(name, value)),
+        if self.json {
+            self.json(json)
+        } else {
+            pairs.iter().try_for_each(|(name, value)| self.pair(name, value))
         }
     }
 

@@ -127,9 +127,10 @@ impl<'a> Pictures<'a> {
                 _ if self.is_bgr => 2 - color,
                 _ => color,
             };
-            let within = match self.is_transposed {
-                true => (channel * height + y) * width + x,
-                false => (y * width + x) * self.channels + channel,
+            let within = if self.is_transposed {
+                (channel * height + y) * width + x
+            } else {
+                (y * width + x) * self.channels + channel
             };
             let value = self.values.get(first + within);
             let (black, white) = self.range;

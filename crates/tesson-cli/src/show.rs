@@ -18,9 +18,10 @@ pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output
         return Err(Failure::Usage(unknown(&args.key, &mut source)?));
     }
     for (number, shown) in (1..).zip(&found.sequences) {
-        match out.is_json() {
-            true => json(args, shown, found.occurrences, out)?,
-            false => text(args, shown, number, found.occurrences, out)?,
+        if out.is_json() {
+            json(args, shown, found.occurrences, out)?
+        } else {
+            text(args, shown, number, found.occurrences, out)?
         }
     }
     let unshown = found.occurrences - found.sequences.len() as u64;

@@ -47,14 +47,15 @@ pub(crate) fn key(
     let found = asked(args, extensions, |source, calls| source.where_is(key, sweep, calls))?;
     for &KeyDelivery { step, rank, sweep, planned } in &found {
         let place = (planned.chunk, planned.sequence);
-        match out.is_json() {
-            true => out.json(&serde_json::json!({
+        if out.is_json() {
+            out.json(&serde_json::json!({
                 "key": key, "step": step, "rank": rank, "sweep": sweep, "chunk": place.0, "sequence": place.1,
-            }))?,
-            false => out.line(&format!(
+            }))?
+        } else {
+            out.line(&format!(
                 "step {step:<9} rank {rank:<4} sweep {sweep:<6} {}.{}  {key}",
                 place.0, place.1
-            ))?,
+            ))?
         }
     }
     if found.is_empty() && !out.is_json() {

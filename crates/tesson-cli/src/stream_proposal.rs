@@ -54,17 +54,15 @@ pub(crate) fn missing_streams(path: &Path) -> String {
             )
         });
     }
-    let (options, doubt) = match rows.is_text {
-        true => (rows.inputs.iter().map(option).collect::<Vec<_>>().join(" "), rows.doubt()),
-        false => (
+    let (options, doubt) = if rows.is_text {
+        (rows.inputs.iter().map(option).collect::<Vec<_>>().join(" "), rows.doubt())
+    } else {
+        (
             "--stream features:784 --stream labels:10:sparse".to_owned(),
             " (is this a text file? its first bytes do not look like one)",
-        ),
+        )
     };
-    let source = match rows.is_text {
-        true => rows.describe(),
-        false => "such as".to_owned(),
-    };
+    let source = if rows.is_text { rows.describe() } else { "such as".to_owned() };
     format!("{path_shown}: the streams of the file are missing; give them, {source}: {options}{doubt}")
 }
 

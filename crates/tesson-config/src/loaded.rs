@@ -107,9 +107,10 @@ fn inner<'t>(section: &'t Section, name: &str, path: &str) -> Result<&'t Section
         _ => None,
     };
     let there: Vec<String> = section.0.iter().filter_map(is_section).collect();
-    let remedy = match there.is_empty() {
-        true => ", the reader's options are not in a section; leave the section out".to_owned(),
-        false => format!(" (sections here: {})", there.join(", ")),
+    let remedy = if there.is_empty() {
+        ", the reader's options are not in a section; leave the section out".to_owned()
+    } else {
+        format!(" (sections here: {})", there.join(", "))
     };
     Err(ConfigError::new("", format!("section `{path}`: there is no section `{name}`{remedy}")))
 }

@@ -63,9 +63,10 @@ fn add(lines: &mut Vec<String>, option: &OptionSpec, keyword: &str) {
     let default = default(option).map(|value| format!(" Default {value}.")).unwrap_or_default();
     for word in (help + &default).split(' ') {
         let last = entry.len() - 1;
-        match last > 0 && entry[last].len() + 1 + word.len() <= COLUMNS {
-            true => write!(entry[last], " {word}").expect("strings take everything"),
-            false => entry.push(format!("        {word}")),
+        if last > 0 && entry[last].len() + 1 + word.len() <= COLUMNS {
+            write!(entry[last], " {word}").expect("strings take everything")
+        } else {
+            entry.push(format!("        {word}"))
         }
     }
     lines.splice(at..at, entry);

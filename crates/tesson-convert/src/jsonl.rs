@@ -85,11 +85,12 @@ impl JsonLines {
         if let Some(label) =
             lines.label.as_ref().filter(|label| chosen.iter().all(|(_, field)| field != *label))
         {
-            return Err(match first.contains_key(label) {
-                true => row.error(format!(
+            return Err(if first.contains_key(label) {
+                row.error(format!(
                     "no stream has the label `{label}`; add it to the streams, such as `--streams {label}={label}`"
-                )),
-                false => missing(&row, label, first),
+                ))
+            } else {
+                missing(&row, label, first)
             });
         }
         if let Some(key) = &options.key {

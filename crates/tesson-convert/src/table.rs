@@ -375,9 +375,10 @@ impl Stream {
             Values::F32(v) => Numbers::F32(v),
             Values::F64(v) => Numbers::F64(v),
         };
-        match self.spec.sparse {
-            true => SequenceData::Sparse { bounds: &self.bounds, columns: &self.columns, values },
-            false => SequenceData::Dense { n_samples: self.n_samples, values },
+        if self.spec.sparse {
+            SequenceData::Sparse { bounds: &self.bounds, columns: &self.columns, values }
+        } else {
+            SequenceData::Dense { n_samples: self.n_samples, values }
         }
     }
 }

@@ -206,12 +206,13 @@ const SMALL_BYTES: u64 = 64 << 20;
 /// Errors of the store; a resource of more than 64 MiB, before it is read.
 pub fn read_small(store: &dyn Store, path: &Path) -> io::Result<Vec<u8>> {
     let resource = store.open(path)?;
-    let check = |bytes: u64| match bytes > SMALL_BYTES {
-        true => {
+    let check = |bytes: u64| {
+        if bytes > SMALL_BYTES {
             let what = format!("has {bytes} bytes, expected at most {SMALL_BYTES} in a file of this kind");
             Err(io::Error::new(io::ErrorKind::FileTooLarge, what))
+        } else {
+            Ok(())
         }
-        false => Ok(()),
     };
     check(resource.size())?;
     // It may have grown since.

@@ -133,10 +133,7 @@ impl EncodedColumn {
                 && from.spans[i] == from.spans[i - 1]
                 && self.origins.last() == Some(&origin)
                 && self.get(self.len() - 1) == from.get(i);
-            match is_copy {
-                true => self.repeat_last(),
-                false => self.push(from.get(i), origin),
-            }
+            if is_copy { self.repeat_last() } else { self.push(from.get(i), origin) }
         }
     }
 
@@ -301,9 +298,10 @@ impl RecordingColumn {
 
     /// Appends a sequence of another column. `is_last`: it belongs to the recording of the sequence appended last.
     pub fn push(&mut self, from: &RecordingColumn, sequence: usize, is_last: bool) {
-        match is_last {
-            true => self.push_sequence(from.sequences[sequence].1.clone()),
-            false => self.append(from, sequence..sequence + 1),
+        if is_last {
+            self.push_sequence(from.sequences[sequence].1.clone())
+        } else {
+            self.append(from, sequence..sequence + 1)
         }
     }
 

@@ -230,12 +230,13 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     if !text.split_whitespace().any(is_long) {
         return Cow::Borrowed(text);
     }
-    let shown = |word: &str| match is_long(word) {
-        false => word.to_string(),
-        true => {
+    let shown = |word: &str| {
+        if is_long(word) {
             let beginning: String = word.chars().take(80).collect();
             let end: String = word.chars().skip(word.chars().count() - 20).collect();
             format!("{beginning}… ({} bytes) …{end}", word.len())
+        } else {
+            word.to_string()
         }
     };
     text.split_inclusive(char::is_whitespace).map(shown).collect()

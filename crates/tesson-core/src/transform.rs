@@ -43,9 +43,10 @@ use crate::{Draw, SampleType, Scratch, UserError, ValueType};
 ///         let (InputValues::F32(values), OutputValues::F32(out)) = (input.values, output.values) else {
 ///             return Err("it takes 32-bit floats".into());
 ///         };
-///         match draw.coin() {
-///             true => out.extend(values.iter().rev()),
-///             false => out.extend(values),
+///         if draw.coin() {
+///             out.extend(values.iter().rev());
+///         } else {
+///             out.extend(values);
 ///         }
 ///         Ok(())
 ///     }

@@ -166,9 +166,10 @@ fn unpack(
 fn check_name(entry: &ZipEntry<'_, Positioned>, name: &str) -> io::Result<()> {
     let mut buffer = vec![0; name.len() + (1 << 16)];
     let header = entry.local_header(&mut buffer).map_err(|e| invalid(&e.to_string()))?;
-    match header.file_path().as_ref() == name.as_bytes() {
-        true => Ok(()),
-        false => Err(invalid("has another name in front of its data than in the archive's directory")),
+    if header.file_path().as_ref() == name.as_bytes() {
+        Ok(())
+    } else {
+        Err(invalid("has another name in front of its data than in the archive's directory"))
     }
 }
 

@@ -9,12 +9,12 @@ const DEEPEST: usize = 16;
 
 /// The names that a pattern stands for, the last braces varying first. Braces with neither `,` nor `..` are part of the name.
 pub(crate) fn expanded(pattern: &str) -> Result<Vec<String>, String> {
-    match pattern.contains('{') {
-        true if pattern.len() > LONGEST => {
-            Err(format!("expected at most {LONGEST} bytes, found {}", pattern.len()))
-        }
-        true => expanded_at(pattern, 0),
-        false => Ok(vec![pattern.to_owned()]),
+    if !pattern.contains('{') {
+        Ok(vec![pattern.to_owned()])
+    } else if pattern.len() > LONGEST {
+        Err(format!("expected at most {LONGEST} bytes, found {}", pattern.len()))
+    } else {
+        expanded_at(pattern, 0)
     }
 }
 
@@ -101,10 +101,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
 }
 
 fn check_number(n: u64) -> Result<(), String> {
-    match n > MOST_NAMES as u64 {
-        true => Err(format!("it stands for more than {MOST_NAMES} names")),
-        false => Ok(()),
-    }
+    if n > MOST_NAMES as u64 { Err(format!("it stands for more than {MOST_NAMES} names")) } else { Ok(()) }
 }
 
 #[cfg(test)]

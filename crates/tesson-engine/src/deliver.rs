@@ -115,9 +115,10 @@ impl Pipeline {
         let is_indexed = corpus_index.blocks().is_some();
         let PoolLimits { used_once, small, pages } = setup.pool_limits(0);
         let chunk_pool = Arc::new(ChunkPool::new(used_once));
-        let block_pool = match is_indexed && !setup.passes_by() {
-            true => Arc::new(ChunkPool::of_small(small, pages)),
-            false => chunk_pool.clone(),
+        let block_pool = if is_indexed && !setup.passes_by() {
+            Arc::new(ChunkPool::of_small(small, pages))
+        } else {
+            chunk_pool.clone()
         };
         let packed_streams = packed_streams(&setup.streams);
         let pools = Pools::new(setup.streams.len(), memory_limit);

@@ -139,9 +139,10 @@ impl Resources {
         run: ByteRun,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        match decoder.reads_itself() {
-            true => Ok(()),
-            false => self.read_after(run.resource, run.offset..run.offset + run.bytes, 0, into),
+        if decoder.reads_itself() {
+            Ok(())
+        } else {
+            self.read_after(run.resource, run.offset..run.offset + run.bytes, 0, into)
         }
     }
 

@@ -298,9 +298,10 @@ impl Source {
     }
 
     fn check_draws(&self, what: &'static str) -> Result<(), Error> {
-        match self.streams.transforms.draw_in_order() {
-            true => Err(EngineRefusal::DrawsOfHistory { what }.into()),
-            false => Ok(()),
+        if self.streams.transforms.draw_in_order() {
+            Err(EngineRefusal::DrawsOfHistory { what }.into())
+        } else {
+            Ok(())
         }
     }
 
@@ -324,9 +325,8 @@ impl Source {
         // If the demand is refused nothing is under way, and the next call retargets again.
         self.position.lose_aim();
         let started = self.counters.read().minibatches > 0 || from.cursor != Cursor::default();
-        let cursor = self.seek(Some(demand), interrupted, |planner, index| match started {
-            true => planner.restore(index, &from, Some(demand)),
-            false => planner.start(index, demand),
+        let cursor = self.seek(Some(demand), interrupted, |planner, index| {
+            if started { planner.restore(index, &from, Some(demand)) } else { planner.start(index, demand) }
         })?;
         self.warn_if_without_data(demand);
         self.warn_of_other_buckets(demand);
@@ -410,9 +410,10 @@ impl Source {
         let n_chunks = self.chunks_to_share();
         if demand.workers > n_chunks {
             let last = demand.workers - 1;
-            let ranks = match last == n_chunks {
-                true => format!("rank {last} of {} gets no data", demand.workers),
-                false => format!("ranks {n_chunks} to {last} of {} get no data", demand.workers),
+            let ranks = if last == n_chunks {
+                format!("rank {last} of {} gets no data", demand.workers)
+            } else {
+                format!("ranks {n_chunks} to {last} of {} get no data", demand.workers)
             };
             let smaller = self.corpus.parts.primary().facts().smaller_chunks;
             let or_smaller = smaller.map(|remedy| format!(", or {remedy}")).unwrap_or_default();

@@ -56,10 +56,7 @@ options! {
             => "Whether pictures are decoded to one channel.";
         color: Color = "channelOrder" in ORDERS, "bgr"
             => "The order of a pixel's three channels."
-            [read match grayscale {
-                true => Color::Gray,
-                false => options.word("channelOrder", &ORDERS)?,
-            }]
+            [read if grayscale { Color::Gray } else { options.word("channelOrder", &ORDERS)? }]
             [identity with |decoder, text| text.word(ORDERS.word(decoder.color).unwrap_or("gray"))];
         orientation: Orientation = "exifOrientation" in ORIENTATIONS, "auto"
             => "Whether JPEGs are turned as their EXIF data say: `auto` turns those in files of their own alone."
@@ -156,13 +153,12 @@ impl Transform for Decoder {
             return Err("it takes encoded bytes".into());
         };
         note_jpeg(file, &mut scratch.warnings);
-        let size = match out.is_empty() {
-            true => imdecode(file, &options, out)?,
-            false => {
-                let size = imdecode(file, &options, &mut scratch.bytes)?;
-                out.extend_from_slice(&scratch.bytes);
-                size
-            }
+        let size = if out.is_empty() {
+            imdecode(file, &options, out)?
+        } else {
+            let size = imdecode(file, &options, &mut scratch.bytes)?;
+            out.extend_from_slice(&scratch.bytes);
+            size
         };
         output.set_shape(&[size.height, size.width, size.channels]);
         Ok(())

@@ -123,12 +123,11 @@ fn map(folder: &Path, deserializer: &Value) -> Vec<Picture> {
         if columns.len() > 2 && (!is_base64 || keyed) {
             columns.remove(0);
         }
-        let (label, file) = match is_base64 {
-            true => (columns[0], Some(base64(columns[1]))),
-            false => {
-                let path = columns[0].replacen("...", directory, usize::from(columns[0].starts_with("...")));
-                (columns[1], std::fs::read(folder.join(path)).ok())
-            }
+        let (label, file) = if is_base64 {
+            (columns[0], Some(base64(columns[1])))
+        } else {
+            let path = columns[0].replacen("...", directory, usize::from(columns[0].starts_with("...")));
+            (columns[1], std::fs::read(folder.join(path)).ok())
         };
         let digits: String =
             label.trim_start().trim_start_matches('+').chars().take_while(char::is_ascii_digit).collect();
@@ -177,9 +176,10 @@ fn run(folder: &Path) -> Tally {
             |name: &str| line["streams"][name]["sequences"].as_array().cloned().unwrap_or_default();
         for (index, (sample, label)) in sequences(stream).iter().zip(sequences(labels)).enumerate() {
             let label = label[0][0][0].as_u64().expect("a label");
-            let (i, copy) = match in_order {
-                true => (next / copies % pictures.len(), next % copies),
-                false => (pictures.iter().position(|p| p.label == label).expect("a line of the label"), 0),
+            let (i, copy) = if in_order {
+                (next / copies % pictures.len(), next % copies)
+            } else {
+                (pictures.iter().position(|p| p.label == label).expect("a line of the label"), 0)
             };
             next += 1;
             assert_eq!(pictures[i].label, label);

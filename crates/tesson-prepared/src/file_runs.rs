@@ -60,9 +60,10 @@ impl Parts {
             rest = &rest[len..];
             let continues = |run: &Range<u64>| run.end == *first;
             // As a rule it is the turn of the run after the last one.
-            let at = match runs.get(turn).is_some_and(continues) {
-                true => Some(turn),
-                false => runs.iter().position(continues),
+            let at = if runs.get(turn).is_some_and(continues) {
+                Some(turn)
+            } else {
+                runs.iter().position(continues)
             };
             match at {
                 Some(at) => {

@@ -181,9 +181,10 @@ impl Lengths {
     pub(super) fn trust(&mut self, order: &mut Stream) {
         for (place, taken) in order.taken() {
             let file = self.plan.own[place];
-            let holds = match taken.ended && self.to_the_end {
-                true => Holds::Ends { records: self.of(file), tail: Tail::Nothing },
-                false => Holds::AtLeast(self.plan.files[file].skip + taken.records),
+            let holds = if taken.ended && self.to_the_end {
+                Holds::Ends { records: self.of(file), tail: Tail::Nothing }
+            } else {
+                Holds::AtLeast(self.plan.files[file].skip + taken.records)
             };
             self.see(file, holds);
         }

@@ -295,9 +295,10 @@ impl Loader {
         match block.records.end() {
             End::Damaged(fault) => {
                 let error = self.record_error(id.file, fault);
-                match self.shard(id.file).is_cut(&fault.problem) {
-                    true => Err(LoadStop::Cut(error)),
-                    false => Err(LoadStop::Failed(error)),
+                if self.shard(id.file).is_cut(&fault.problem) {
+                    Err(LoadStop::Cut(error))
+                } else {
+                    Err(LoadStop::Failed(error))
                 }
             }
             End::File | End::More => {
@@ -342,8 +343,9 @@ fn few_bytes(block: &Block, from: usize, to: usize) -> usize {
     let within = |place: &tesson_formats::record::RecordSpan| {
         (place.start as usize + place.size as usize).saturating_sub(begin) <= AT_ONCE
     };
-    match places[from..to].last().is_some_and(within) {
-        true => to,
-        false => from + places[from..to].iter().take_while(|place| within(place)).count().max(1),
+    if places[from..to].last().is_some_and(within) {
+        to
+    } else {
+        from + places[from..to].iter().take_while(|place| within(place)).count().max(1)
     }
 }

@@ -299,10 +299,11 @@ impl Order {
                 return Ok((stream, gone.map(|()| None)?));
             }
             let next = if gone.is_ok() && goal.with_next { stream.next() } else { Ok(None) };
-            let unexpected = match checks {
+            let unexpected = if checks {
                 // A reader that resumes there does not see the end of a file whose last record is before it.
-                true => self.lengths.check(!self.checks, &mut stream, probe).err(),
-                false => None,
+                self.lengths.check(!self.checks, &mut stream, probe).err()
+            } else {
+                None
             };
             match (unexpected, gone, next) {
                 (Some(LengthMismatch::Lengths(lengths)), ..) => self.lengths.learn(lengths, None),
@@ -384,12 +385,11 @@ fn interrupted_at(traversal: u64) -> ResumeError {
 /// True if a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies after the damage
 /// before that is found.
 fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
-    match spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {
-        true => {
-            let what = "`stop_shard` and a shuffle of examples exclude each other; `skip` leaves out damaged records alone";
-            Err(ConfigError::new("on_damage", what))
-        }
-        false => Ok(()),
+    if spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {
+        let what = "`stop_shard` and a shuffle of examples exclude each other; `skip` leaves out damaged records alone";
+        Err(ConfigError::new("on_damage", what))
+    } else {
+        Ok(())
     }
 }
 

@@ -92,9 +92,10 @@ impl Batch {
         state: &Bound<'_, PyAny>,
     ) -> PyResult<Batch> {
         let is_text = all_keys.len()? > 0 && all_keys.get_item(0)?.is_instance_of::<PyString>();
-        let keys = match is_text {
-            true => BatchKeys::Texts(all_keys.extract::<Vec<String>>()?.iter().collect()),
-            false => BatchKeys::Numbers(all_keys.extract()?),
+        let keys = if is_text {
+            BatchKeys::Texts(all_keys.extract::<Vec<String>>()?.iter().collect())
+        } else {
+            BatchKeys::Numbers(all_keys.extract()?)
         };
         let streams = streams
             .into_iter()

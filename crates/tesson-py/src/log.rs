@@ -281,9 +281,10 @@ pub(crate) fn flush_source(py: Python<'_>, source: &Span, by_keywords: bool) {
 
 /// Lets Ctrl-C that came while a handler ran come again once the caller is back in Python.
 fn postpone_interrupt(py: Python<'_>, e: PyErr) -> PyResult<()> {
-    match e.is_instance_of::<PyKeyboardInterrupt>(py) {
-        true => py.import("_thread")?.call_method0("interrupt_main").map(drop),
-        false => Err(e),
+    if e.is_instance_of::<PyKeyboardInterrupt>(py) {
+        py.import("_thread")?.call_method0("interrupt_main").map(drop)
+    } else {
+        Err(e)
     }
 }
 

@@ -64,12 +64,13 @@ pub(crate) fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'p
 
 /// A state of any kind as JSON. One that is nested too deep is none.
 pub(crate) fn saved(state: &Bound<'_, PyAny>) -> PyResult<Value> {
-    from_python(state).map_err(|e| match e.is_instance_of::<PyRecursionError>(state.py()) {
-        true => {
+    from_python(state).map_err(|e| {
+        if e.is_instance_of::<PyRecursionError>(state.py()) {
             let (found, most) = (format!("more than {MOST_NESTED} deep"), format!("at most {MOST_NESTED}"));
             errors::raise(state.py(), ResumeError::unreadable("the nesting of its values", found, most))
+        } else {
+            e
         }
-        false => e,
     })
 }
 

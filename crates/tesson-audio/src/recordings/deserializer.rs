@@ -183,9 +183,10 @@ impl Deserializer for Recordings {
                 Err(fault) => faults.push((at, fault)),
             }
         });
-        self.keys = Arc::new(match self.options.numeric_keys {
-            true => Keys::Numbers(numbers),
-            false => Keys::Texts { bytes: texts, ends },
+        self.keys = Arc::new(if self.options.numeric_keys {
+            Keys::Numbers(numbers)
+        } else {
+            Keys::Texts { bytes: texts, ends }
         });
         let error = |(at, fault): (LineStart, _)| self.list_error(fault, at.offset, Some(at.number.into()));
         self.defects = faults.into_iter().map(error).collect();

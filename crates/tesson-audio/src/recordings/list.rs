@@ -37,9 +37,10 @@ fn parse(line: &[u8]) -> Result<Line<'_>, AudioFault> {
         return Err(AudioFault::NoPath { found: shown(line.as_bytes()) });
     };
     let path = path.trim_start();
-    match path.ends_with('|') {
-        true => Err(AudioFault::Command { found: shown(path.as_bytes()) }),
-        false => Ok(Line { key, path }),
+    if path.ends_with('|') {
+        Err(AudioFault::Command { found: shown(path.as_bytes()) })
+    } else {
+        Ok(Line { key, path })
     }
 }
 

@@ -27,9 +27,10 @@ fn text(dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
     let config = info.config.as_ref().map_or(String::new(), |config| format!("/{config}"));
     out.pair("dataset", &format!("{}{config} {}", info.name, info.version))?;
     out.pair("format", dataset.file_format.suffix())?;
-    let order = match info.disable_shuffling {
-        true => "as it was written, which means something",
-        false => "shuffled when it was written",
+    let order = if info.disable_shuffling {
+        "as it was written, which means something"
+    } else {
+        "shuffled when it was written"
     };
     out.pair("order", order)?;
     for (i, directory) in dataset.directories.iter().enumerate() {

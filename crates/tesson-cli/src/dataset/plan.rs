@@ -26,10 +26,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
         ));
     }
     let ids = Ids::new(&dataset, &plan.files);
-    let name = |record| match args.numbers {
-        true => json!(number(&dataset, record)),
-        false => json!(ids.id(record)),
-    };
+    let name = |record| if args.numbers { json!(number(&dataset, record)) } else { json!(ids.id(record)) };
     for epoch in 0..args.epochs.or(args.common.order.sweeps).unwrap_or(1) {
         if epoch > 0 {
             stream.begin();

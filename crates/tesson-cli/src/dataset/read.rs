@@ -27,9 +27,8 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
         let how = Restoring { force: args.force, interrupted: &mut || false };
-        let saved = state_file::load(path, |json| match json["tfds"].is_null() {
-            true => Err("`tfds` is missing".to_owned()),
-            false => Ok(json),
+        let saved = state_file::load(path, |json| {
+            if json["tfds"].is_null() { Err("`tfds` is missing".to_owned()) } else { Ok(json) }
         })?;
         reader.restore_json_with(&saved, how).map_err(|e| Failure::of_state(path, e.into()))?;
     }

@@ -68,15 +68,16 @@ pub(crate) fn without_reader(tree: &Section) -> (Option<ConfigSpan>, String) {
                 name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) && name.len() <= 64
             };
             let names: Vec<&str> = tree.0.iter().take(5).map(|(name, _)| name.as_str()).collect();
-            let what = match names.iter().all(|name| is_name(name)) {
-                true => format!(
+            let what = if names.iter().all(|name| is_name(name)) {
+                format!(
                     "{expected} among the sections (found at the top: {}); add `reader = [ … ]`",
                     names.join(", ")
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "{expected}, and no configuration at all; if this is a file of data, expected the configuration that names it, or a \
                      deserializer such as CNTKTextFormatDeserializer"
-                ),
+                )
             };
             (None, what)
         }

@@ -138,10 +138,11 @@ impl BatchBudget {
         let Candidate { is_front, is_awaited, cost, front_cost } = candidate;
         let left = self.limits.largest.saturating_sub(self.outside);
         let room = self.limits.ahead.min(left / (BATCHES_SHARE - 1));
-        let fits = match is_front {
+        let fits = if is_front {
             // Memory of a large one that was taken is of no use for a small one, and its caller may still hold it.
-            true => is_awaited || cost.max(self.taken) <= room,
-            false => self.taken + self.made + front_cost + cost <= room,
+            is_awaited || cost.max(self.taken) <= room
+        } else {
+            self.taken + self.made + front_cost + cost <= room
         };
         self.held_back |= !fits;
         fits

@@ -125,12 +125,11 @@ impl Shared {
         let stays = |number: usize, i: &Item| {
             all_stay || !sources[i.held as usize].chunk.is_left_out(i.row) && !undecodable.contains(number)
         };
-        let places = match self.needs_places() {
-            true => {
-                let own = work.items.iter().zip(work.plan.own_slots()).enumerate();
-                own.filter(|(number, (item, _))| stays(*number, item)).map(|(_, (_, place))| place).collect()
-            }
-            false => Vec::new(),
+        let places = if self.needs_places() {
+            let own = work.items.iter().zip(work.plan.own_slots()).enumerate();
+            own.filter(|(number, (item, _))| stays(*number, item)).map(|(_, (_, place))| place).collect()
+        } else {
+            Vec::new()
         };
         let keeps_last = work.items.last().is_some_and(|last| stays(work.items.len() - 1, last));
         if !all_stay {

@@ -232,12 +232,11 @@ impl PlanningContext {
         let made = setup.sample_bytes.made;
         let most = work.demand.samples.saturating_mul(made);
         let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
-        let (samples, dense) = match most <= SMALL_BATCH {
-            true => (u64::MAX, most),
-            false => {
-                let samples = own.iter().map(length).sum::<u64>();
-                (samples, samples.saturating_mul(made))
-            }
+        let (samples, dense) = if most <= SMALL_BATCH {
+            (u64::MAX, most)
+        } else {
+            let samples = own.iter().map(length).sum::<u64>();
+            (samples, samples.saturating_mul(made))
         };
         work.samples = usize::try_from(samples).unwrap_or(usize::MAX);
         work.bytes = dense;

@@ -213,10 +213,7 @@ impl State {
             if !ticket.answer(at, answer()) {
                 continue;
             }
-            match ticket.is_done() {
-                true => failed = true,
-                false => self.tickets.make_ready(id),
-            }
+            if ticket.is_done() { failed = true } else { self.tickets.make_ready(id) }
         }
         self.residency.recycle(waiters);
         failed

@@ -102,9 +102,12 @@ pub(crate) fn keys(segments: &[Segment<Arc<Whole>>]) -> BatchKeys {
 pub(crate) fn batch_bytes(streams: &[Arc<StreamInfo>], segments: &[Segment<Arc<Whole>>]) -> u64 {
     let n_samples: u64 =
         segments.iter().map(|segment| u64::from(segment.samples.1 - segment.samples.0)).sum();
-    let bytes = |(number, info): (usize, &Arc<StreamInfo>)| match info.sparse {
-        true => n_samples * 4 + (entries(segments, number) * (4 + info.element.size())) as u64,
-        false => n_samples.saturating_mul(dense_bytes(info)),
+    let bytes = |(number, info): (usize, &Arc<StreamInfo>)| {
+        if info.sparse {
+            n_samples * 4 + (entries(segments, number) * (4 + info.element.size())) as u64
+        } else {
+            n_samples.saturating_mul(dense_bytes(info))
+        }
     };
     streams.iter().enumerate().map(bytes).fold(0, u64::saturating_add)
 }

@@ -51,15 +51,15 @@ impl Source {
         let columns = self.column_eighths();
         let in_use = self.plan.order.storage_in_use(index);
         let of = |eighths: u64, storage: u64| WholeChunks { most: 0, loading: eighths }.bytes(storage);
-        let (needed, loading) = match pass_by {
+        let (needed, loading) = if pass_by {
             // They stay as they are decoded, each for a short time.
-            true => (of(columns, in_use), columns),
+            (of(columns, in_use), columns)
+        } else {
             // While one is decoded the others are there, packed.
-            false => {
-                let largest = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).max();
-                let decoded = of(columns, largest.unwrap_or(0));
-                (of(PACKED, in_use).saturating_add(decoded), columns + PACKED)
-            }
+
+            let largest = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).max();
+            let decoded = of(columns, largest.unwrap_or(0));
+            (of(PACKED, in_use).saturating_add(decoded), columns + PACKED)
         };
         let most = if needed <= room { u64::MAX } else { self.runtime.memory_limit / SMALL_CHUNK };
         WholeChunks { most, loading }

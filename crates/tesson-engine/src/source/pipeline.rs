@@ -64,10 +64,7 @@ impl Source {
     fn storage(&self, indexed: &Indexed) -> u64 {
         let index = &indexed.index;
         let listed = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).fold(0, u64::saturating_add);
-        match self.resources.are_named() {
-            true => listed,
-            false => self.resources.bytes().max(listed),
-        }
+        if self.resources.are_named() { listed } else { self.resources.bytes().max(listed) }
     }
 
     /// True if sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).

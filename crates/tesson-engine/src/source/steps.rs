@@ -87,9 +87,10 @@ impl Source {
         let indexed = self.indexed()?.clone();
         let (mut found, mut sweep_end, mut most) = (Vec::new(), None, 0);
         for share in self.shares(&calls)? {
-            let (steps, end) = match self.truncated.is_some() {
-                true => self.truncated_step(&indexed, step, &calls, share, &mut found)?,
-                false => self.whole_step(&indexed, step, &calls, share, &mut found)?,
+            let (steps, end) = if self.truncated.is_some() {
+                self.truncated_step(&indexed, step, &calls, share, &mut found)?
+            } else {
+                self.whole_step(&indexed, step, &calls, share, &mut found)?
             };
             most = most.max(steps);
             sweep_end = sweep_end.or(end);
@@ -131,9 +132,10 @@ impl Source {
                     deliveries.push(KeyDelivery { step, rank, sweep, planned });
                 }
             };
-            match self.truncated.is_some() {
-                true => self.visit_truncated(&indexed, sweep, &calls, share, &mut visit)?,
-                false => self.visit_whole(&indexed, sweep, &calls, share, &mut visit)?,
+            if self.truncated.is_some() {
+                self.visit_truncated(&indexed, sweep, &calls, share, &mut visit)?
+            } else {
+                self.visit_whole(&indexed, sweep, &calls, share, &mut visit)?
             }
         }
         deliveries.retain(|delivery| calls.rank.is_none_or(|rank| delivery.rank == rank));

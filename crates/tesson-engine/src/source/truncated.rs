@@ -69,9 +69,10 @@ pub(super) fn write(truncation: Truncation, identity: Identity) -> Identity {
 
 /// A stream as truncated minibatches have it.
 pub(super) fn delivered(truncation: Truncation, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
-    match stream.sparse && !truncation.keep_sparse {
-        true => Arc::new(StreamInfo::clone(stream).with_sparse(false)),
-        false => stream.clone(),
+    if stream.sparse && !truncation.keep_sparse {
+        Arc::new(StreamInfo::clone(stream).with_sparse(false))
+    } else {
+        stream.clone()
     }
 }
 
@@ -500,13 +501,12 @@ impl Truncated {
         let keys = pack::segment_keys(&segments);
         self.last_bytes = bytes;
         self.held_bytes = self.slots.held().map(|whole| whole.bytes()).sum();
-        let is_over = match self.progress.is_some() {
-            true => {
-                let given = self.step_is_given(share);
-                sweep_end = given.sweep_end;
-                given.data_end
-            }
-            false => self.is_over(share),
+        let is_over = if self.progress.is_some() {
+            let given = self.step_is_given(share);
+            sweep_end = given.sweep_end;
+            given.data_end
+        } else {
+            self.is_over(share)
         };
         if is_over {
             source.position.end();

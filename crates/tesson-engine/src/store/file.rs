@@ -183,9 +183,10 @@ impl Resource for LocalFile {
 pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let meta = std::fs::metadata(path)?;
     if !meta.is_file() {
-        let (kind, found) = match meta.is_dir() {
-            true => (io::ErrorKind::IsADirectory, "a directory"),
-            false => (io::ErrorKind::InvalidInput, "no regular file"),
+        let (kind, found) = if meta.is_dir() {
+            (io::ErrorKind::IsADirectory, "a directory")
+        } else {
+            (io::ErrorKind::InvalidInput, "no regular file")
         };
         return Err(io::Error::new(
             kind,

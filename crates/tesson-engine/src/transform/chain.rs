@@ -143,9 +143,10 @@ impl Sink<'_> {
             }
         };
         let expected = same.get_or_insert_with(|| found.to_vec());
-        match expected == found {
-            true => Ok(()),
-            false => Err(FailureCause::Shape { found: found.to_vec(), expected: expected.clone() }),
+        if expected == found {
+            Ok(())
+        } else {
+            Err(FailureCause::Shape { found: found.to_vec(), expected: expected.clone() })
         }
     }
 }
@@ -322,9 +323,10 @@ fn run_within(
         });
         to.clear();
         let delivered = sink.values.value_type();
-        let target = match number + 1 == steps.len() && step.output.values == delivered {
-            true => Target::Sink(&mut sink),
-            false => Target::Between(to),
+        let target = if number + 1 == steps.len() && step.output.values == delivered {
+            Target::Sink(&mut sink)
+        } else {
+            Target::Between(to)
         };
         let copy = passage.draws.copy();
         let mut words = passage.draws.begin(step);

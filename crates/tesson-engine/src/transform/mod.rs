@@ -272,11 +272,8 @@ fn next_step_of(
 ) -> Result<Step, String> {
     let name = transform.name();
     let input = before.last().map_or_else(first, |step| step.output.clone());
-    let step =
-        Step::new(transform, input, before).map_err(|e| match e.starts_with(&format!("`{name}`")) {
-            true => e,
-            false => format!("`{name}`: {e}"),
-        })?;
+    let step = Step::new(transform, input, before)
+        .map_err(|e| if e.starts_with(&format!("`{name}`")) { e } else { format!("`{name}`: {e}") })?;
     if step.output.sparse && !transform.takes_sparse() {
         return Err(format!("`{name}` transforms dense streams, this one is sparse"));
     }

@@ -159,9 +159,10 @@ impl Transforms {
                 values,
                 sample_len,
                 rank: chain.delivered.shape.dims().len(),
-                shapes: match chain.delivered.ragged {
-                    true => SampleShapes::Each(Vec::new()),
-                    false => SampleShapes::Same(None),
+                shapes: if chain.delivered.ragged {
+                    SampleShapes::Each(Vec::new())
+                } else {
+                    SampleShapes::Same(None)
                 },
             }
         };
@@ -236,9 +237,10 @@ impl Transforms {
             let key = fault::key(item.row, source);
             let error =
                 self.stored_error(stream, failure, SamplePlace { origin, place, key }, source, resources)?;
-            return match decodes {
-                true => Ok(Some(Charge { error, fatal: self.chains[stream].is_strict })),
-                false => Err(error.into()),
+            return if decodes {
+                Ok(Some(Charge { error, fatal: self.chains[stream].is_strict }))
+            } else {
+                Err(error.into())
             };
         }
         Ok(None)

@@ -25,9 +25,10 @@ impl<'a> Line<'a> {
         with_key: bool,
         dim: Option<u64>,
     ) -> Result<Line<'a>, Base64ImageFault> {
-        let expected = match with_key {
-            true => "a key, a label and a picture in Base64, separated by tabs",
-            false => "a label, a tab and a picture in Base64",
+        let expected = if with_key {
+            "a key, a label and a picture in Base64, separated by tabs"
+        } else {
+            "a label, a tab and a picture in Base64"
         };
         let tab = |from: usize| {
             let found = line[from..].iter().position(|&byte| byte == b'\t');

@@ -171,12 +171,11 @@ impl<E: Real> Column<E> {
     /// bytes, so that only gigabytes at once are refused here.
     fn check_counts(&self, bytes: &[u8], left: u64) -> Result<(), Stopped> {
         let most = (self.end() as usize).max(self.values.used * usize::from(self.form.sparse));
-        match most + bytes.len() / 4 > u32::MAX as usize {
-            true => {
-                let why = Broken::TooLong { needed: bytes.len() as u64, left };
-                Err(Stopped { sequence: 0, at: 0, why })
-            }
-            false => Ok(()),
+        if most + bytes.len() / 4 > u32::MAX as usize {
+            let why = Broken::TooLong { needed: bytes.len() as u64, left };
+            Err(Stopped { sequence: 0, at: 0, why })
+        } else {
+            Ok(())
         }
     }
 
@@ -205,9 +204,10 @@ impl<E: Real> Column<E> {
             && let Some(head) = self.form.whole(&bytes[at..])
         {
             let end = at + head.bytes as usize;
-            match long {
-                true => self.values.extend(&bytes[at + 4..end], &value),
-                false => self.values.copy(&bytes[at + 4..], (end - at - 4) / N, &value),
+            if long {
+                self.values.extend(&bytes[at + 4..end], &value)
+            } else {
+                self.values.copy(&bytes[at + 4..], (end - at - 4) / N, &value)
             }
             self.samples.push(self.end() + head.samples);
             (at, records) = (end, records + 1);

@@ -141,9 +141,12 @@ impl CbfCorpus {
     ) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
         let mut decoder = Decoder::<E>::new(&self.rules, scratch, out);
-        let done = runs.iter().try_for_each(|run| match self.whole(run) {
-            true => self.load_whole(run, fetch, &mut bytes, &mut decoder),
-            false => self.load_part(run, fetch, &mut bytes, &mut decoder),
+        let done = runs.iter().try_for_each(|run| {
+            if self.whole(run) {
+                self.load_whole(run, fetch, &mut bytes, &mut decoder)
+            } else {
+                self.load_part(run, fetch, &mut bytes, &mut decoder)
+            }
         });
         scratch.bytes = bytes;
         decoder.finish(self.keys_of(runs), scratch, out);

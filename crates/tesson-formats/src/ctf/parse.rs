@@ -485,12 +485,10 @@ impl<'r, E: Real> Decoder<'r, E> {
         // Under the lenient rules, rows of a longer sequence may go without.
         let may_be_bare = self.rules.lenient && self.rules.rows.keying != Keying::Lines;
         if !good {
-            match may_be_bare {
-                true if self.faults.len() == n_faults => {
-                    self.note_fault(CtfFault::RowWithoutSample, None, start);
-                }
-                true => {}
-                false => self.bare_row(start),
+            if !may_be_bare {
+                self.bare_row(start);
+            } else if self.faults.len() == n_faults {
+                self.note_fault(CtfFault::RowWithoutSample, None, start);
             }
         }
         self.line += 1;
@@ -502,9 +500,10 @@ impl<'r, E: Real> Decoder<'r, E> {
     fn stray_text(&mut self, bytes: &[u8], start: usize, at: usize) -> usize {
         let found = quote(bytes, at);
         let is_sequence = self.rules.lenient && self.rules.rows.keying == Keying::Lines;
-        let kind = match is_sequence && !has_input(&bytes[start..]) {
-            true => CtfFault::RowWithoutInput { found },
-            false => CtfFault::StrayText { found },
+        let kind = if is_sequence && !has_input(&bytes[start..]) {
+            CtfFault::RowWithoutInput { found }
+        } else {
+            CtfFault::StrayText { found }
         };
         self.fault(kind, None, at);
         skip_to_input(bytes, at)
@@ -569,11 +568,10 @@ impl<'r, E: Real> Decoder<'r, E> {
     fn stop(&mut self, stream: usize) {
         let sample = u64::from(self.rules.inputs[stream].dim) * size_of::<E>() as u64;
         let found = (u64::from(self.columns[stream].n_open()) + 1).saturating_mul(sample);
-        self.end.get_or_insert(match found > self.room.sequence as u64 {
-            true => {
-                NoSequences::TooLarge { found, offset: self.open.map_or(self.offset, |open| open.offset) }
-            }
-            false => NoSequences::Outgrown,
+        self.end.get_or_insert(if found > self.room.sequence as u64 {
+            NoSequences::TooLarge { found, offset: self.open.map_or(self.offset, |open| open.offset) }
+        } else {
+            NoSequences::Outgrown
         });
     }
 

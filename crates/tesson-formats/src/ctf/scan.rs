@@ -10,9 +10,10 @@ use super::{FILE, Rules, located};
 /// The fault of a sequence of more bytes than [`most_read`].
 pub(crate) fn too_large(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
     let limit = fetch.largest();
-    match limit >= LIMIT {
-        true => DataErrorKind::SequenceTooLarge { found, limit: LIMIT },
-        false => beyond_memory(found, fetch),
+    if limit >= LIMIT {
+        DataErrorKind::SequenceTooLarge { found, limit: LIMIT }
+    } else {
+        beyond_memory(found, fetch)
     }
 }
 

@@ -64,10 +64,8 @@ fn cut(
     let mut wanted = target.clamp(1, most);
     loop {
         let end = start.saturating_add(wanted).min(size);
-        let boundary = match end == size {
-            true => Some(size),
-            false => last_start(&rules.rows, start..end, fetch, scratch)?,
-        };
+        let boundary =
+            if end == size { Some(size) } else { last_start(&rules.rows, start..end, fetch, scratch)? };
         if let Some(boundary) = boundary {
             return Ok(Some(ByteRun { resource: FILE, offset, bytes: boundary - offset }));
         }
@@ -93,9 +91,10 @@ fn last_start(
         let from = part.start.max(part.end.saturating_sub(window));
         fetch.read_over(FILE, from..part.end, scratch)?;
         // Elsewhere than at the beginning the first byte may be amidst a row.
-        let row = match from == part.start {
-            true => Some(0),
-            false => scratch.iter().position(|&b| b == b'\n').map(|feed| feed + 1),
+        let row = if from == part.start {
+            Some(0)
+        } else {
+            scratch.iter().position(|&b| b == b'\n').map(|feed| feed + 1)
         };
         if let Some(boundary) = row.and_then(|row| Some(row + boundary(rules, &scratch[row..])?)) {
             return Ok(Some(from + boundary as u64));

@@ -256,12 +256,13 @@ impl HtkCorpus {
                 Ok(())
             });
             pushed.expect("appending to a vector succeeds");
-            match self.shape.by_frame {
-                true => piece.own.iter().for_each(|frame| {
+            if self.shape.by_frame {
+                piece.own.iter().for_each(|frame| {
                     let frame = frame - piece.frames.start;
                     column.push_sequence(frame..frame + 1);
-                }),
-                false => column.push_sequence(piece.frames.clone()),
+                })
+            } else {
+                column.push_sequence(piece.frames.clone())
             }
         })?;
         let samples = if self.shape.by_frame { Offsets::Every(1) } else { offsets(pieces) };
@@ -322,9 +323,10 @@ impl HtkCorpus {
     }
 
     fn lengths(&self, pieces: &[Piece]) -> Vec<u32> {
-        match self.shape.by_frame {
-            true => vec![1; pieces.iter().map(|piece| piece.own.len()).sum()],
-            false => pieces.iter().map(|piece| piece.frames.len() as u32).collect(),
+        if self.shape.by_frame {
+            vec![1; pieces.iter().map(|piece| piece.own.len()).sum()]
+        } else {
+            pieces.iter().map(|piece| piece.frames.len() as u32).collect()
         }
     }
 }
@@ -362,9 +364,10 @@ impl Corpus for HtkCorpus {
         }
         let kept = scratch.format.take().and_then(|any| any.downcast::<Buffers>().ok());
         let mut buffers = kept.unwrap_or_default();
-        let column = match self.shape.is_expanded {
-            true => self.repeated(&pieces, fetch, &mut buffers),
-            false => self.recordings(&pieces, fetch, &mut buffers, out),
+        let column = if self.shape.is_expanded {
+            self.repeated(&pieces, fetch, &mut buffers)
+        } else {
+            self.recordings(&pieces, fetch, &mut buffers, out)
         };
         scratch.format = Some(buffers);
         *out = Chunk::new(self.keys_of(&pieces), self.lengths(&pieces), vec![column?]);

@@ -96,15 +96,14 @@ impl Htk {
         self.has_whole_files = (0..utterances.len()).any(|i| utterances.frames(i) == 0);
         self.defects = defects;
         self.n_listed = utterances.len() as u64;
-        self.utterances = match self.has_whole_files {
+        self.utterances = if self.has_whole_files {
             // How long they are is known later.
-            true => Arc::new(utterances),
-            false => {
-                let Selected { utterances, left_out, repeated } = self.selected(&utterances);
-                self.defects.extend(repeated);
-                self.left_out = left_out;
-                Arc::new(utterances)
-            }
+            Arc::new(utterances)
+        } else {
+            let Selected { utterances, left_out, repeated } = self.selected(&utterances);
+            self.defects.extend(repeated);
+            self.left_out = left_out;
+            Arc::new(utterances)
         };
         Ok(())
     }
@@ -145,9 +144,10 @@ impl Htk {
     /// Looks at the file of the first utterance, which all others have to be like; where that is bad, at the next ones.
     fn look_at_first(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let utterances = self.utterances.clone();
-        let first = match self.has_whole_files {
-            true => utterances.select(&self.options).kept,
-            false => (0..utterances.len().min(MOST_TRIED) as u32).collect(),
+        let first = if self.has_whole_files {
+            utterances.select(&self.options).kept
+        } else {
+            (0..utterances.len().min(MOST_TRIED) as u32).collect()
         };
         for &i in first.iter().take(MOST_TRIED) {
             let of = utterances.get(i as usize);
@@ -247,9 +247,10 @@ impl Deserializer for Htk {
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
-        match std::mem::replace(&mut self.is_listed, true) {
-            false => self.read_lists(fetch),
-            true => self.look_at_first(fetch),
+        if std::mem::replace(&mut self.is_listed, true) {
+            self.look_at_first(fetch)
+        } else {
+            self.read_lists(fetch)
         }
     }
 

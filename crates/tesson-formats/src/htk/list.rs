@@ -274,10 +274,7 @@ pub(super) fn read_lists(
     options: &HtkOptions,
     fetch: &dyn Fetch,
 ) -> Result<Listed, Error> {
-    let keys = match options.numeric_keys {
-        true => KeyColumn::Numbers(Vec::new()),
-        false => KeyColumn::default(),
-    };
+    let keys = if options.numeric_keys { KeyColumn::Numbers(Vec::new()) } else { KeyColumn::default() };
     let n_lists = facts.resources.len();
     let mut reader = ListReader {
         facts,

@@ -87,10 +87,12 @@ impl LineRules {
     fn path(&self, written: &[u8], in_folder: bool) -> Result<String, HtkFault> {
         let written =
             std::str::from_utf8(written).map_err(|_| HtkFault::NotUtf8 { found: lossy(written) })?;
-        Ok(match in_folder {
-            true => written.to_owned(),
-            false if self.prefix.is_empty() => self.paths.rooted(written),
-            false => self.paths.rooted(&[&self.prefix, written].concat()),
+        Ok(if in_folder {
+            written.to_owned()
+        } else if self.prefix.is_empty() {
+            self.paths.rooted(written)
+        } else {
+            self.paths.rooted(&[&self.prefix, written].concat())
         })
     }
 }

@@ -74,9 +74,10 @@ impl Looked {
             let early = HtkFault::EndsEarly { frame: end - 1, end: end_byte, size: *size };
             return Err(Trouble::Fault(offset.min(*size), early));
         }
-        match verify == Verify::Full && header.room(*size) != u64::from(header.frames) {
-            true => fault(HtkFault::FrameCount { declared: header.frames, held: header.room(*size) }),
-            false => Ok(()),
+        if verify == Verify::Full && header.room(*size) != u64::from(header.frames) {
+            fault(HtkFault::FrameCount { declared: header.frames, held: header.room(*size) })
+        } else {
+            Ok(())
         }
     }
 

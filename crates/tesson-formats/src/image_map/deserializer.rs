@@ -173,9 +173,10 @@ impl Deserializer for ImageMap {
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let path = self.facts.resources[0].clone();
         let text = MapText::open(fetch, &path, self.piece)?;
-        let format = match text.is_folder {
-            true => MapFormat::Folder,
-            false => self.options.format.unwrap_or_else(|| MapFormat::of_extension(&path)),
+        let format = if text.is_folder {
+            MapFormat::Folder
+        } else {
+            self.options.format.unwrap_or_else(|| MapFormat::of_extension(&path))
         };
         let map = path.display().to_string();
         let classes = self.classes(fetch)?;
@@ -225,9 +226,10 @@ impl Deserializer for ImageMap {
                     .map_err(|csv::TooLong { offset, line }| text.too_long(offset, line))?,
                 MapFormat::Folder => reader.take_name(line, &mut rest, rules.with_labels),
             }
-            match line.number.is_multiple_of(LOOK) {
-                true => reader.check_memory(line, text.size, limit),
-                false => Ok(()),
+            if line.number.is_multiple_of(LOOK) {
+                reader.check_memory(line, text.size, limit)
+            } else {
+                Ok(())
             }
         })?;
         records.finish(&mut |at, line| reader.take(at, line));
@@ -276,9 +278,10 @@ impl Deserializer for ImageMap {
         }
         // Where every line is wrong there are no pictures either, and the lines say why.
         if self.pictures.len() == 0 && self.defects.is_empty() {
-            let empty = match self.is_folder {
-                true => DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER)),
-                false => DataError::new(DataErrorKind::EmptyFile, self.at(0, 1)),
+            let empty = if self.is_folder {
+                DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER))
+            } else {
+                DataError::new(DataErrorKind::EmptyFile, self.at(0, 1))
             };
             defects.report(empty)?;
         }

@@ -78,9 +78,10 @@ impl Labels {
                     return Err(ImageMapFault::EmptyLabel { path: path.into() });
                 }
                 let is_number = matches!(parse_label(text), Some((_, false)));
-                let (own, other) = match is_number {
-                    true => (&mut self.first_number, self.first_name),
-                    false => (&mut self.first_name, self.first_number),
+                let (own, other) = if is_number {
+                    (&mut self.first_number, self.first_name)
+                } else {
+                    (&mut self.first_name, self.first_number)
                 };
                 if let Some(first) = other {
                     return Err(ImageMapFault::MixedLabels { found: lossy(text), first });

@@ -51,10 +51,12 @@ impl<'a> MapText<'a> {
         let mut begin = Vec::new();
         fetch.read(MAP, 0..size.min(Listing::START.len() as u64), &mut begin)?;
         let is_folder = begin.starts_with(Listing::START);
-        let prologue = match begin.starts_with(BYTE_ORDER_MARK) {
-            _ if is_folder => Listing::START,
-            true => BYTE_ORDER_MARK,
-            false => b"",
+        let prologue = if is_folder {
+            Listing::START
+        } else if begin.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK
+        } else {
+            b""
         };
         Ok(MapText { fetch, path, piece, prologue, size, is_folder })
     }

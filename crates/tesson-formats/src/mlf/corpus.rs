@@ -209,9 +209,10 @@ impl FrameColumns {
     }
 
     fn finish(self) -> StreamColumn {
-        let values = match self.values.is_empty() {
-            true => Values::Ones(self.classes.len()),
-            false => Values::Bytes(self.values),
+        let values = if self.values.is_empty() {
+            Values::Ones(self.classes.len())
+        } else {
+            Values::Bytes(self.values)
         };
         let data = Data::Sparse { rows: Offsets::Every(1), columns: self.classes, values };
         StreamColumn { samples: Offsets::At(self.ends), data }

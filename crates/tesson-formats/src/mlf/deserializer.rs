@@ -100,10 +100,7 @@ impl Labels {
             let resource = self.facts.push_file(path, listed_at);
             self.files.push((path.into(), resource));
         }
-        match self.files.is_empty() {
-            true => Err(self.error(FIRST, MlfFault::NoFiles.into(), 0, None)),
-            false => Ok(()),
-        }
+        if self.files.is_empty() { Err(self.error(FIRST, MlfFault::NoFiles.into(), 0, None)) } else { Ok(()) }
     }
 }
 

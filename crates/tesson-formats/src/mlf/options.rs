@@ -248,9 +248,10 @@ fn describe_period(
     if options.given("framePeriod").is_some() {
         section.push(
             "framePeriod",
-            match labels.period_of_features {
-                true => Value::Text("auto".into()),
-                false => Value::Whole(options.whole("framePeriod")?.into()),
+            if labels.period_of_features {
+                Value::Text("auto".into())
+            } else {
+                Value::Whole(options.whole("framePeriod")?.into())
             },
         );
     }

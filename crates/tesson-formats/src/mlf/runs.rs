@@ -107,10 +107,7 @@ impl LabelRules {
         let expected = "a start, an end and the name of a state";
         let (found, end) = self.times.span(&mut columns, expected)?;
         let class = label::class(&mut columns, self.states.as_ref())?;
-        match found == start {
-            true => Ok((end, class)),
-            false => Err(MlfFault::Gap { found, expected: start }),
-        }
+        if found == start { Ok((end, class)) } else { Err(MlfFault::Gap { found, expected: start }) }
     }
 
     fn binary(&self, entry: &[u8], n: u32, frames: &mut Frames<'_>) -> Result<(), Problem> {

@@ -99,9 +99,10 @@ impl Findings {
     }
 
     fn push(&mut self, fault: MlfFault, offset: u64, line: u64) {
-        match self.list.len() < self.most {
-            true => self.list.push(Finding { fault, offset, line }),
-            false => self.more += 1,
+        if self.list.len() < self.most {
+            self.list.push(Finding { fault, offset, line })
+        } else {
+            self.more += 1
         }
     }
 

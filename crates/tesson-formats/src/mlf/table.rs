@@ -162,21 +162,21 @@ impl Table {
         if at.is_empty() {
             return;
         }
-        let keys = match self.rules.numeric_keys {
-            true => Keys::Numbers(numbers).compacted(),
-            false => Keys::Texts { bytes: text, ends },
+        let keys = if self.rules.numeric_keys {
+            Keys::Numbers(numbers).compacted()
+        } else {
+            Keys::Texts { bytes: text, ends }
         };
         let lengths = CompactLengths::new(&frames);
-        let (keys, counted) = match self.rules.frame_mode {
-            false => (keys, lengths.clone()),
-            true => {
-                let ends = frames.iter().scan(0, |end, n| {
-                    *end += n;
-                    Some(*end)
-                });
-                let keys = Keys::Runs { keys: Box::new(keys), ends: ends.collect() };
-                (keys, CompactLengths::constant(1, n_frames as u32))
-            }
+        let (keys, counted) = if self.rules.frame_mode {
+            let ends = frames.iter().scan(0, |end, n| {
+                *end += n;
+                Some(*end)
+            });
+            let keys = Keys::Runs { keys: Box::new(keys), ends: ends.collect() };
+            (keys, CompactLengths::constant(1, n_frames as u32))
+        } else {
+            (keys, lengths.clone())
         };
         // A few bytes of text are the labels of any number of frames: what they take in memory counts, too.
         self.index.push(counted, (end - offset).max(FRAME_BYTES * n_frames));

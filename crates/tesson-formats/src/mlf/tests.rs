@@ -107,9 +107,10 @@ fn read(
     let input = Section::from_iter([("labels", Value::Section(stream))]);
     let section = Section::from_iter([("input", Value::Section(input))]);
     let options = Options::new(format.options, &section, "")?;
-    let options = match format.name == FORMAT.name {
-        true => TextLabels::read(&options, &defaults)?.resolved(&defaults),
-        false => BinaryLabels::read(&options, &defaults)?.resolved(&defaults),
+    let options = if format.name == FORMAT.name {
+        TextLabels::read(&options, &defaults)?.resolved(&defaults)
+    } else {
+        BinaryLabels::read(&options, &defaults)?.resolved(&defaults)
     };
     let mut labels = Labels::new(format, options).with_cut(Cut { range: 50, read: 7 });
     let fetch = InMemory::new(file.to_vec());

@@ -106,10 +106,7 @@ impl<W: Write> Writer<W> {
                 _ => self.runs.push(Run { class, frames: 1 }),
             }
         }
-        match self.runs.is_empty() {
-            true => Err("it has no frames".into()),
-            false => Ok(()),
-        }
+        if self.runs.is_empty() { Err("it has no frames".into()) } else { Ok(()) }
     }
 
     /// The entry of an utterance as text. A class stands there by its name and by its number, for readers with a list of

@@ -47,10 +47,7 @@ impl DataFile for TarArchive {
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
         let mut index = |fetch: &dyn Fetch| index::read(&self.file, &self.options, fetch, defects);
-        match gzip::is_compressed(fetch)? {
-            true => gzip::indexed(&self.file, fetch, index),
-            false => index(fetch),
-        }
+        if gzip::is_compressed(fetch)? { gzip::indexed(&self.file, fetch, index) } else { index(fetch) }
     }
 
     fn restore(&self, _: &[u8]) -> Option<Indexed> {

@@ -215,10 +215,7 @@ impl Calls {
             if number > failed.load(Ordering::Relaxed) {
                 return;
             }
-            let entry = match fetch.cancelled() {
-                true => Err(Error::Cancelled),
-                false => self.entry(number, announced),
-            };
+            let entry = if fetch.cancelled() { Err(Error::Cancelled) } else { self.entry(number, announced) };
             match &entry {
                 Ok(entry) => fetch.progress(entry.bytes),
                 Err(_) => {

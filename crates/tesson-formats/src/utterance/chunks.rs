@@ -61,10 +61,7 @@ pub(crate) fn cut(n: usize, size: impl Fn(usize) -> Size, most: Most, by_frame: 
             continue;
         }
         index.push(
-            match by_frame {
-                true => CompactLengths::constant(1, frames as u32),
-                false => CompactLengths::new(&lengths),
-            },
+            if by_frame { CompactLengths::constant(1, frames as u32) } else { CompactLengths::new(&lengths) },
             bytes,
         );
         chunks.push(i as u32 + 1);

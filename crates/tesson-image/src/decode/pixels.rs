@@ -23,9 +23,10 @@ impl Needs {
         };
         let bytes = beside.saturating_add(values as u64);
         let most = (want.limit as u64).max(BESIDE_AT_LEAST);
-        match beside <= most {
-            true => Ok(Needs { shape, values, bytes }),
-            false => Err(PictureError::BeyondMemory { size, bytes: beside, limit: most }),
+        if beside <= most {
+            Ok(Needs { shape, values, bytes })
+        } else {
+            Err(PictureError::BeyondMemory { size, bytes: beside, limit: most })
         }
     }
 

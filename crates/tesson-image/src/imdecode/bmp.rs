@@ -102,9 +102,10 @@ impl<'a> Bitmap<'a> {
         if !os2 && header < 36 {
             return Some(Err(damaged(format!("a header of {header} bytes, expected 12 or at least 36"))));
         }
-        let (width, height, bits) = match os2 {
-            true => (i32::from(short(18)?), i32::from(short(20)?), short(24)?),
-            false => (int(18)?, int(22)?, short(28)?),
+        let (width, height, bits) = if os2 {
+            (i32::from(short(18)?), i32::from(short(20)?), short(24)?)
+        } else {
+            (int(18)?, int(22)?, short(28)?)
         };
         let compression = if os2 { 0 } else { int(30)? };
         let masks = |at: usize| Some([int(at)?, int(at + 4)?, int(at + 8)?]);

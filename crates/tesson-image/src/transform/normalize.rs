@@ -97,9 +97,10 @@ impl Normalize {
     /// Another number than there are means, if there are several.
     pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
         let expected = self.channels.len();
-        match expected == 1 || channels == expected {
-            true => Ok(()),
-            false => Err(TransformFault::Channels { transform: "Normalize", expected, found: channels }),
+        if expected == 1 || channels == expected {
+            Ok(())
+        } else {
+            Err(TransformFault::Channels { transform: "Normalize", expected, found: channels })
         }
     }
 

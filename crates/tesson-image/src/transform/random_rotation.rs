@@ -152,9 +152,10 @@ impl RandomRotation {
         let channels = size.channels;
         let at = |x: i64, y: i64, channel: usize| {
             let is_inside = (0..size.width as i64).contains(&x) && (0..size.height as i64).contains(&y);
-            match is_inside {
-                true => values[(y as usize * size.width + x as usize) * channels + channel],
-                false => convert(self.fill.of(channel)),
+            if is_inside {
+                values[(y as usize * size.width + x as usize) * channels + channel]
+            } else {
+                convert(self.fill.of(channel))
             }
         };
         out.clear();

@@ -205,11 +205,10 @@ impl Scale {
     /// # Errors
     /// Another number than declared.
     pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
-        match channels == self.channels {
-            true => Ok(()),
-            false => {
-                Err(TransformFault::Channels { transform: "Scale", expected: self.channels, found: channels })
-            }
+        if channels == self.channels {
+            Ok(())
+        } else {
+            Err(TransformFault::Channels { transform: "Scale", expected: self.channels, found: channels })
         }
     }
 

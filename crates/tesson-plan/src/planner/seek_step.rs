@@ -83,9 +83,10 @@ impl Planner {
         match (sizes, self.sequences_of_each(index, demand)) {
             (StepSizes::Constant(_), Some(every)) => {
                 let n = index.n_sequences();
-                let step = match self.spec.cross_sweep_ends {
-                    true => sweep.saturating_mul(n) / every,
-                    false => sweep.saturating_mul(n.div_ceil(every)),
+                let step = if self.spec.cross_sweep_ends {
+                    sweep.saturating_mul(n) / every
+                } else {
+                    sweep.saturating_mul(n.div_ceil(every))
                 };
                 self.jump(index, step, demand)
             }
@@ -105,16 +106,17 @@ impl Planner {
             return Ok(0);
         };
         let steps_of_sweep = n.div_ceil(every);
-        let number_of = |step: u64| match self.spec.cross_sweep_ends {
-            true => step.checked_mul(every),
-            false => (step / steps_of_sweep)
-                .checked_mul(n)?
-                .checked_add((step % steps_of_sweep).checked_mul(every)?),
+        let number_of = |step: u64| {
+            if self.spec.cross_sweep_ends {
+                step.checked_mul(every)
+            } else {
+                (step / steps_of_sweep)
+                    .checked_mul(n)?
+                    .checked_add((step % steps_of_sweep).checked_mul(every)?)
+            }
         };
-        let last = match self.spec.cross_sweep_ends {
-            true => end / every,
-            false => (end / n).saturating_mul(steps_of_sweep),
-        };
+        let last =
+            if self.spec.cross_sweep_ends { end / every } else { (end / n).saturating_mul(steps_of_sweep) };
         let step = step.min(last);
         let Some(number) = number_of(step).filter(|&number| number <= end) else { return Ok(0) };
         let cursor = Cursor {

@@ -39,9 +39,10 @@ pub(super) fn read(version: u8, bytes: &[u8]) -> Result<ResumeState, ResumeError
     let order = order_of_numbers(order, seed, window)?;
     check_order_version(&order, order_version.into())?;
     let consumed = if has(16) { Some(Arc::new(numbers.consumed()?)) } else { None };
-    let window = match has(64) {
-        false => WindowStart::default(),
-        true => WindowStart { place: numbers.take()?, sweep: numbers.take()? },
+    let window = if has(64) {
+        WindowStart { place: numbers.take()?, sweep: numbers.take()? }
+    } else {
+        WindowStart::default()
     };
     let steps = if has(128) { Steps::read(|_| numbers.take())? } else { Steps::default() };
     let rows = if has(32) { Some(Arc::new(numbers.rows(version)?)) } else { None };

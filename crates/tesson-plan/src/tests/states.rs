@@ -37,10 +37,8 @@ fn any_rows() -> impl Strategy<Value = Option<Vec<SlotState>>> {
 fn any_state() -> impl Strategy<Value = ResumeState> {
     let numbers = any::<[u64; 4]>();
     let consumed = prop::collection::vec(prop::collection::vec(any::<u64>(), 1..5), 1..3);
-    let order = (any_order(), any::<bool>()).prop_map(|(order, local)| match local {
-        true => order.on_local_timeline(),
-        false => order,
-    });
+    let order = (any_order(), any::<bool>())
+        .prop_map(|(order, local)| if local { order.on_local_timeline() } else { order });
     let rest = (order, any::<bool>(), any::<[u64; 2]>(), prop::option::of(any::<u64>()), any_rows());
     (numbers, prop::option::of(any::<(u64, u64)>()), prop::option::of(consumed), rest).prop_map(
         |(

@@ -84,9 +84,10 @@ impl ArrayMaker {
             }
             strings => {
                 let mut list = strings.strings().map(|s| PyBytes::new(py, s));
-                match array.shape.is_empty() {
-                    true => Ok(list.next().unwrap_or_else(|| PyBytes::new(py, b"")).into_any()),
-                    false => self.objects(py, &array.shape, list),
+                if array.shape.is_empty() {
+                    Ok(list.next().unwrap_or_else(|| PyBytes::new(py, b"")).into_any())
+                } else {
+                    self.objects(py, &array.shape, list)
                 }
             }
         }

@@ -86,9 +86,10 @@ impl Values {
 
 impl Item {
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Item> {
-        match value.is_instance_of::<PyBytes>() {
-            true => Ok(Item::Stored(value.extract()?)),
-            false => Array::of(value).map(Item::Array),
+        if value.is_instance_of::<PyBytes>() {
+            Ok(Item::Stored(value.extract()?))
+        } else {
+            Array::of(value).map(Item::Array)
         }
     }
 

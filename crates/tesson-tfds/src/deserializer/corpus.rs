@@ -253,10 +253,7 @@ impl Records {
         // One by one they are faults in their places, whatever else was wanted.
         let records: Vec<u64> = rows.iter().map(record).collect();
         file.read_rows(&records, fetch, into)?;
-        match into.is_empty() {
-            true => Err(self.unreadable(slice, records[0])),
-            false => Ok(()),
-        }
+        if into.is_empty() { Err(self.unreadable(slice, records[0])) } else { Ok(()) }
     }
 
     /// The fault of a slice's file that continues after the declared records, with its offset; `None` if the file

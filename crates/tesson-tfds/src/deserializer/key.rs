@@ -162,9 +162,10 @@ impl KeyColumn {
     }
 
     pub(super) fn finish(self) -> Keys {
-        match self.numeric {
-            true => Keys::Numbers(self.numbers).compacted(),
-            false => Keys::Texts { bytes: self.bytes, ends: self.ends },
+        if self.numeric {
+            Keys::Numbers(self.numbers).compacted()
+        } else {
+            Keys::Texts { bytes: self.bytes, ends: self.ends }
         }
     }
 }

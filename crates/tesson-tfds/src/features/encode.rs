@@ -429,9 +429,10 @@ fn stored_int(n: i128, dtype: DType) -> Result<i64, FeatureFault> {
         DType::UInt64 => (0, u64::MAX.into()),
         _ => (i64::MIN.into(), i64::MAX.into()),
     };
-    match (lowest..=highest).contains(&n) {
-        true => Ok(n as i64),
-        false => Err(FeatureFault::Range { found: n.to_string(), dtype: dtype.name() }),
+    if (lowest..=highest).contains(&n) {
+        Ok(n as i64)
+    } else {
+        Err(FeatureFault::Range { found: n.to_string(), dtype: dtype.name() })
     }
 }
 
@@ -447,8 +448,9 @@ fn stored_float(x: f64, dtype: DType) -> Result<f32, FeatureFault> {
         DType::Float64 => "float32, which stores a float64 without an encoding",
         dtype => dtype.name(),
     };
-    match fits || x.is_infinite() {
-        true => Ok(stored),
-        false => Err(FeatureFault::Range { found: x.to_string(), dtype }),
+    if fits || x.is_infinite() {
+        Ok(stored)
+    } else {
+        Err(FeatureFault::Range { found: x.to_string(), dtype })
     }
 }

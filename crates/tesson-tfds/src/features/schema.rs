@@ -196,9 +196,10 @@ impl Builder<'_> {
     }
 
     fn leaf(&mut self, leaf: &Leaf, path: &str, levels: &[Dim], streams: usize) -> Result<Node, ConfigError> {
-        let (value, shape) = match leaf.stores_shape() {
-            true => (join(path, "value"), Some(join(path, "shape"))),
-            false => (path.to_owned(), None),
+        let (value, shape) = if leaf.stores_shape() {
+            (join(path, "value"), Some(join(path, "shape")))
+        } else {
+            (path.to_owned(), None)
         };
         let raw = self.selection.is_raw(path);
         let read = if raw { leaf.clone().undecoded() } else { leaf.clone() };

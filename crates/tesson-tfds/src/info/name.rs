@@ -27,13 +27,14 @@ impl FromStr for DatasetName {
             None => (text, None),
             Some((path, version)) => {
                 let Ok(pattern) = version.parse() else {
-                    return Err(wrong(match path.contains('/') || version.contains(['/', ':']) {
-                        true => format!(
+                    return Err(wrong(if path.contains('/') || version.contains(['/', ':']) {
+                        format!(
                             "`{text}`: `{version}` is no version; expected three numbers or stars, such as 1.0.0 or 2.*.*"
-                        ),
-                        false => format!(
+                        )
+                    } else {
+                        format!(
                             "`{text}`: `{version}` is no version, and names of a namespace (`{path}:`) cannot be resolved from files; open the directory instead"
-                        ),
+                        )
                     }));
                 };
                 (path, Some(pattern))

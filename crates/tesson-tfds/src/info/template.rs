@@ -69,11 +69,10 @@ impl Template {
     pub(crate) fn check(&self, names: Names<'_>) -> Result<(), String> {
         let name = self.name(names, 0);
         let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-        match Path::new(&name).components().all(is_below) {
-            true => Ok(()),
-            false => {
-                Err(format!("found the file `{name}`, expected one below the dataset's folder, without `..`"))
-            }
+        if Path::new(&name).components().all(is_below) {
+            Ok(())
+        } else {
+            Err(format!("found the file `{name}`, expected one below the dataset's folder, without `..`"))
         }
     }
 

@@ -113,8 +113,9 @@ fn unknown(name: &str, dataset: &Dataset) -> ConfigError {
     let hint = nearest(name, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     let shown: Vec<&str> = names().take(SHOWN_SPLITS).collect();
     let more = if names().count() > SHOWN_SPLITS { ", …" } else { "" };
-    wrong(match shown.is_empty() {
-        true => format!("unknown split `{name}`, the dataset has no splits"),
-        false => format!("unknown split `{name}`, expected one of {}{more}{hint}", shown.join(", ")),
+    wrong(if shown.is_empty() {
+        format!("unknown split `{name}`, the dataset has no splits")
+    } else {
+        format!("unknown split `{name}`, expected one of {}{more}{hint}", shown.join(", "))
     })
 }

@@ -56,10 +56,7 @@ impl Api<'_> {
         public.sort_by_key(|(name, (_, item))| (item.is_empty(), name.clone()));
         for (name, (target, item)) in public {
             let path = format!("{path}::{name}");
-            match item.is_empty() {
-                true => self.module(&path, &target),
-                false => self.item(&path, (target, item)),
-            }
+            if item.is_empty() { self.module(&path, &target) } else { self.item(&path, (target, item)) }
         }
     }
 

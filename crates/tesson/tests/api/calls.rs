@@ -205,9 +205,12 @@ fn an_interrupted_call_loses_nothing() {
     // Reads wait until the first call has been interrupted.
     let held = Arc::new(AtomicBool::new(false));
     let gate = held.clone();
-    let store = FakeStore::new(Arc::new(FileStore), move |_| match gate.load(Ordering::SeqCst) {
-        true => InjectedFault::Error(ErrorKind::WouldBlock),
-        false => InjectedFault::None,
+    let store = FakeStore::new(Arc::new(FileStore), move |_| {
+        if gate.load(Ordering::SeqCst) {
+            InjectedFault::Error(ErrorKind::WouldBlock)
+        } else {
+            InjectedFault::None
+        }
     });
     let mut source = OpenOptions::in_store(&store).open(&config).expect("the file is right");
     held.store(true, Ordering::SeqCst);
@@ -240,9 +243,12 @@ fn a_store_that_fails_for_good_is_an_error_with_its_place() {
     let config = config_of(&file, r#", "randomizationWindow": 2"#, r#", "chunkSizeInBytes": 100"#);
     let broken = Arc::new(AtomicBool::new(false));
     let switch = broken.clone();
-    let store = FakeStore::new(Arc::new(FileStore), move |_| match switch.load(Ordering::SeqCst) {
-        true => InjectedFault::Error(ErrorKind::PermissionDenied),
-        false => InjectedFault::None,
+    let store = FakeStore::new(Arc::new(FileStore), move |_| {
+        if switch.load(Ordering::SeqCst) {
+            InjectedFault::Error(ErrorKind::PermissionDenied)
+        } else {
+            InjectedFault::None
+        }
     });
     let mut source = OpenOptions::in_store(&store).open(&config).expect("the file is right");
     broken.store(true, Ordering::SeqCst);
@@ -276,9 +282,10 @@ impl Resource for BrokenFile {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        match (offset..offset + into.len() as u64).contains(&self.1) {
-            true => Err(ErrorKind::PermissionDenied.into()),
-            false => self.0.read_at(offset, into),
+        if (offset..offset + into.len() as u64).contains(&self.1) {
+            Err(ErrorKind::PermissionDenied.into())
+        } else {
+            self.0.read_at(offset, into)
         }
     }
 }

@@ -6,9 +6,12 @@ use tesson_core::DataErrorKind;
 
 /// Sequences 1 to 6, one row each; those of `bad` with a value that is no number.
 fn text(bad: &[u32]) -> String {
-    let row = |id: u32| match bad.contains(&id) {
-        true => format!("{id} |x {id} |x a |y 0:1\n"),
-        false => format!("{id} |x {id} |y 0:1\n"),
+    let row = |id: u32| {
+        if bad.contains(&id) {
+            format!("{id} |x {id} |x a |y 0:1\n")
+        } else {
+            format!("{id} |x {id} |y 0:1\n")
+        }
     };
     (1..=6).map(row).collect()
 }

@@ -678,9 +678,12 @@ fn an_interrupted_call_draws_nothing() {
         // Reads fail for a passing reason until a call has been interrupted.
         let held = Arc::new(AtomicBool::new(false));
         let gate = held.clone();
-        let store = FakeStore::new(Arc::new(ramps()), move |_| match gate.load(Ordering::SeqCst) {
-            true => InjectedFault::Error(ErrorKind::WouldBlock),
-            false => InjectedFault::None,
+        let store = FakeStore::new(Arc::new(ramps()), move |_| {
+            if gate.load(Ordering::SeqCst) {
+                InjectedFault::Error(ErrorKind::WouldBlock)
+            } else {
+                InjectedFault::None
+            }
         });
         let mut source = open_random_in(&store, &reader).unwrap();
         let found: Vec<_> = sizes
@@ -711,9 +714,12 @@ fn an_interrupted_call_draws_nothing() {
 fn an_interrupted_minibatch_with_draws_of_cntk_comes_before_any_other() {
     let held = Arc::new(AtomicBool::new(false));
     let gate = held.clone();
-    let store = FakeStore::new(Arc::new(ramps()), move |_| match gate.load(Ordering::SeqCst) {
-        true => InjectedFault::Error(ErrorKind::WouldBlock),
-        false => InjectedFault::None,
+    let store = FakeStore::new(Arc::new(ramps()), move |_| {
+        if gate.load(Ordering::SeqCst) {
+            InjectedFault::Error(ErrorKind::WouldBlock)
+        } else {
+            InjectedFault::None
+        }
     });
     let reader = r#""augmentation": "cntk", "threads": 2"#;
     let expected = columns(&mut open_random(reader).unwrap(), &[3, 4]);

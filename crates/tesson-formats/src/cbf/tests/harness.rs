@@ -64,9 +64,10 @@ fn put_record(form: Form, samples: &[Sample], into: &mut Vec<u8>) {
         into.extend((entries().count() as i32).to_le_bytes());
     }
     for (_, value) in entries() {
-        match form.double {
-            true => into.extend(value.to_le_bytes()),
-            false => into.extend((*value as f32).to_le_bytes()),
+        if form.double {
+            into.extend(value.to_le_bytes())
+        } else {
+            into.extend((*value as f32).to_le_bytes())
         }
     }
     if form.sparse {

@@ -55,9 +55,10 @@ fn column(careful: bool, samples: &[Vec<Sample>]) -> String {
     let mut column = Column::<f32>::new(sparse(6), None, &mut spare);
     let n = samples.len() as u32;
     let left = records.len() as u64;
-    let taken = match careful {
-        true => column.records_with_care(records, left, n, &mut wrong),
-        false => column.records(records, left, n, &mut wrong),
+    let taken = if careful {
+        column.records_with_care(records, left, n, &mut wrong)
+    } else {
+        column.records(records, left, n, &mut wrong)
     };
     format!("{taken:?} {wrong:?} {:?}", column.finish(&mut spare))
 }

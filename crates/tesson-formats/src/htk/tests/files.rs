@@ -6,15 +6,12 @@ use crate::htk::header::{ByteOrder, Header, HeaderRules};
 /// A header, in the order of the platforms that HTK was written on unless `little`.
 fn header(samples: u32, period: u32, size: u16, kind: u16, little: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
-    match little {
-        true => {
-            bytes.extend([samples.to_le_bytes(), period.to_le_bytes()].concat());
-            bytes.extend([size.to_le_bytes(), kind.to_le_bytes()].concat());
-        }
-        false => {
-            bytes.extend([samples.to_be_bytes(), period.to_be_bytes()].concat());
-            bytes.extend([size.to_be_bytes(), kind.to_be_bytes()].concat());
-        }
+    if little {
+        bytes.extend([samples.to_le_bytes(), period.to_le_bytes()].concat());
+        bytes.extend([size.to_le_bytes(), kind.to_le_bytes()].concat());
+    } else {
+        bytes.extend([samples.to_be_bytes(), period.to_be_bytes()].concat());
+        bytes.extend([size.to_be_bytes(), kind.to_be_bytes()].concat());
     }
     bytes
 }

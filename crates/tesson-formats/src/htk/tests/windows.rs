@@ -38,9 +38,10 @@ fn recording(kind: u16, big: bool, values: usize, body: &[u8]) -> Vec<u8> {
     let numbers = [(9u32, 4), (100_000, 4), ((values * width) as u32, 2), (kind.into(), 2)];
     let mut bytes = Vec::new();
     for (number, n) in numbers {
-        match big {
-            true => bytes.extend_from_slice(&number.to_be_bytes()[4 - n..]),
-            false => bytes.extend_from_slice(&number.to_le_bytes()[..n]),
+        if big {
+            bytes.extend_from_slice(&number.to_be_bytes()[4 - n..])
+        } else {
+            bytes.extend_from_slice(&number.to_le_bytes()[..n])
         }
     }
     let header = Header::parse(&bytes, 1 << 20, &HeaderRules::new(None, 0)).unwrap();

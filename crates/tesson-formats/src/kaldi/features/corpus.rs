@@ -91,21 +91,20 @@ impl Corpus for KaldiCorpus {
         let mut wanted: Vec<Wanted> = Vec::new();
         // Of each sequence, those of its utterance that it has.
         let mut frames: Vec<Range<u32>> = Vec::with_capacity(selected.len());
-        match self.by_frame {
-            true => {
-                let n_frames = |utterance| self.n_frames(utterance);
-                chunks::each_frame(utterances.start, n_frames, selected, |utterance, frame| {
-                    match wanted.last_mut() {
-                        Some(last) if last.utterance == utterance => last.n_sequences += 1,
-                        _ => wanted.push(Wanted { utterance, n_sequences: 1 }),
-                    }
-                    frames.push(frame..frame + 1);
-                });
-            }
-            false => chunks::each_utterance(utterances, selected, |utterance| {
+        if self.by_frame {
+            let n_frames = |utterance| self.n_frames(utterance);
+            chunks::each_frame(utterances.start, n_frames, selected, |utterance, frame| {
+                match wanted.last_mut() {
+                    Some(last) if last.utterance == utterance => last.n_sequences += 1,
+                    _ => wanted.push(Wanted { utterance, n_sequences: 1 }),
+                }
+                frames.push(frame..frame + 1);
+            });
+        } else {
+            chunks::each_utterance(utterances, selected, |utterance| {
                 wanted.push(Wanted { utterance, n_sequences: 1 });
                 frames.push(0..self.n_frames(utterance));
-            }),
+            })
         }
         let kept = scratch.format.take().and_then(|any| any.downcast::<Vec<u8>>().ok());
         let mut buffer = kept.unwrap_or_default();
@@ -131,10 +130,8 @@ impl Corpus for KaldiCorpus {
             *end += n;
             Some(*end)
         });
-        let samples = match self.by_frame {
-            true => Offsets::Every(1),
-            false => Offsets::At(iter::once(0).chain(ends).collect()),
-        };
+        let samples =
+            if self.by_frame { Offsets::Every(1) } else { Offsets::At(iter::once(0).chain(ends).collect()) };
         *out = Chunk::new(
             self.keys_of(&wanted),
             lengths,

@@ -200,9 +200,10 @@ impl<'a> Matrix<'a> {
     pub(super) fn new(bytes: &'a [u8], values: usize) -> Option<Matrix<'a>> {
         let (part, bytes) = bytes.split_first_chunk()?;
         let part = Part::of_bytes(part);
-        let header = match bytes.starts_with(BINARY) {
-            true => Header::binary(bytes).ok()??,
-            false => Header { form: Form::Text, rows: u32::MAX, columns: u32::MAX, data: 0 },
+        let header = if bytes.starts_with(BINARY) {
+            Header::binary(bytes).ok()??
+        } else {
+            Header { form: Form::Text, rows: u32::MAX, columns: u32::MAX, data: 0 }
         };
         let end_row = part.first_row.checked_add(part.rows)?;
         let end_column = u64::from(part.first_column) + values as u64;

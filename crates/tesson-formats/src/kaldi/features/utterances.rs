@@ -159,24 +159,21 @@ impl Utterances {
 
     /// The keys as a column; numbers, if all are.
     pub(super) fn column(&self, are_numbers: bool) -> Keys {
-        match are_numbers {
-            true => {
-                let number = |i| numeric_key(self.key(i)).expect("keys that are no numbers are left out");
-                Keys::Numbers((0..self.all.len()).map(number).collect())
-            }
-            false => Keys::Texts {
-                bytes: self.keys.clone(),
-                ends: self.ends.iter().map(|&end| end as u32).collect(),
-            },
+        if are_numbers {
+            let number = |i| numeric_key(self.key(i)).expect("keys that are no numbers are left out");
+            Keys::Numbers((0..self.all.len()).map(number).collect())
+        } else {
+            Keys::Texts { bytes: self.keys.clone(), ends: self.ends.iter().map(|&end| end as u32).collect() }
         }
     }
 }
 
 /// Checks a key.
 pub(super) fn check_key(key: &[u8], are_numbers: bool) -> Result<(), KaldiFault> {
-    match are_numbers && numeric_key(key).is_none() {
-        true => Err(KaldiFault::NotNumericKey { key: lossy(key) }),
-        false => Ok(()),
+    if are_numbers && numeric_key(key).is_none() {
+        Err(KaldiFault::NotNumericKey { key: lossy(key) })
+    } else {
+        Ok(())
     }
 }
 

@@ -16,9 +16,10 @@ pub struct CountMismatch {
 impl fmt::Display for CountMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expected, found } = self;
-        match found > expected {
-            true => write!(f, "found more examples in the shards, expected the {expected} of the split"),
-            false => write!(f, "found {found} examples in the shards, expected the {expected} of the split"),
+        if found > expected {
+            write!(f, "found more examples in the shards, expected the {expected} of the split")
+        } else {
+            write!(f, "found {found} examples in the shards, expected the {expected} of the split")
         }
     }
 }

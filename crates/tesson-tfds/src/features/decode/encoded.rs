@@ -46,12 +46,11 @@ fn shapes<'a>(
     let column = &lists.lists.of[key];
     let List::Ints(shapes) = &column.values else { return Ok(None) };
     let shapes = &shapes[column.row(row)];
-    match shapes.len() == items * plan.leaf.shape.len() {
-        true => Ok(Some(shapes)),
-        false => {
-            let shape = vec![Some(items), Some(plan.leaf.shape.len())];
-            Err(FeatureFault::Count { found: shapes.len(), shape })
-        }
+    if shapes.len() == items * plan.leaf.shape.len() {
+        Ok(Some(shapes))
+    } else {
+        let shape = vec![Some(items), Some(plan.leaf.shape.len())];
+        Err(FeatureFault::Count { found: shapes.len(), shape })
     }
 }
 

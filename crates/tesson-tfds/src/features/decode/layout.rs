@@ -99,9 +99,10 @@ impl<'a> Layout<'a> {
 
     fn row(&self, row: usize, column: &mut Column) -> Result<Row, FeatureFault> {
         if self.required && self.stored.is_absent(row) {
-            return match self.plan.leaf.optional {
-                true => Ok(Row::Missing),
-                false => Err(FeatureFault::Missing { key: self.key(self.plan.keys.values) }),
+            return if self.plan.leaf.optional {
+                Ok(Row::Missing)
+            } else {
+                Err(FeatureFault::Missing { key: self.key(self.plan.keys.values) })
             };
         }
         let values = self.stored.row(row).len();
