@@ -1,5 +1,7 @@
 //! The planner's results: positions, planned sequences, and minibatches of them.
 
+use crate::ExcludedSequences;
+
 /// A position in the data, and the number of the sequence that comes next.
 ///
 /// On local timelines (spec/engine.md §8) position and sweep are those of this rank alone.
@@ -181,7 +183,7 @@ pub struct BatchPlan {
     /// The number of ranks with a share of their own: all of them, unless some repeat the share of another.
     shares: u64,
     /// If sequences were left out: the numbers that the remaining own and foreign ones had before.
-    pub(crate) kept: Option<(Vec<u64>, Vec<u64>)>,
+    kept: Option<(Vec<u64>, Vec<u64>)>,
 }
 
 impl BatchPlan {
@@ -310,5 +312,19 @@ impl BatchPlan {
             turn = if turn + 1 == workers { 0 } else { turn + 1 };
         }
         self.own.truncate(kept);
+    }
+
+    /// Removes sequences from a minibatch that has been dealt out. The others keep their slots.
+    pub(crate) fn leave_out(&mut self, excluded: &ExcludedSequences) {
+        let stays = |planned: &Planned| !excluded.holds(*planned);
+        if self.own.iter().chain(&self.foreign).all(stays) {
+            return;
+        }
+        // The data end inside the last sequence that was planned; if it is left out, nothing is cut.
+        self.keep_of_last = self.keep_of_last.filter(|_| self.own.last().is_some_and(stays));
+        let places = |all: &[Planned]| (0..).zip(all).filter(|(_, p)| stays(p)).map(|(i, _)| i).collect();
+        self.kept = Some((places(&self.own), places(&self.foreign)));
+        self.own.retain(stays);
+        self.foreign.retain(stays);
     }
 }

@@ -10,7 +10,7 @@
 //! | 3 | order | its number (1 byte: 0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples); its version (1 byte); seed; window |
 //! | 4 | source | whether minibatches cross sweep ends (1 byte); corpus; options; the index, if it is known |
 //! | 5 | consumed | number of layers; of each the number of ranks and their positions |
-//! | 6 | steps | the fields of [`Steps`], in order |
+//! | 6 | steps | the fields of [`Steps`](crate::Steps), in order |
 //! | 7 | rows | number of rows; of each the cursor, the number of its sequences, and of these twice the number, plus 1 where a sweep ended; twice the sweep, plus 1 where the data end inside the sequence; then the samples that are kept of it |
 //!
 //! Versions 1 and 2 had no sections: see `legacy`. A state of a later release is read if its version is known here
@@ -21,12 +21,13 @@ use std::sync::Arc;
 use tesson_core::{ResumeError, sections};
 
 use super::numbers::{Numbers, bytes_of};
+use super::steps;
 use super::{
     Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version,
     later_version, legacy, order_of_numbers,
 };
 use crate::rng::{GOLDEN, mix};
-use crate::{Cursor, Share, Steps, WindowStart};
+use crate::{Cursor, Share, WindowStart};
 
 const MAGIC: &[u8] = b"TSNR";
 
@@ -68,7 +69,7 @@ impl ResumeState {
             put(CONSUMED, &[bytes_of([consumed.layers.len() as u64]), layers].concat());
         }
         if steps.is_running() {
-            put(STEPS, &bytes_of(steps.numbers().map(|(_, number)| number)));
+            put(STEPS, &bytes_of(steps::numbers(steps).map(|(_, number)| number)));
         }
         if let Some(state) = &self.rows {
             let mut numbers = vec![state.slots.len() as u64];
@@ -152,7 +153,7 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
                 source = Some((corpus, index, cross_sweep_ends != 0, options));
             }
             CONSUMED => state.consumed = Some(Arc::new(numbers.consumed()?)),
-            STEPS => state.cursor.steps = Steps::read(|_| numbers.take())?,
+            STEPS => state.cursor.steps = steps::from_numbers(|_| numbers.take())?,
             ROWS => state.rows = Some(Arc::new(numbers.rows(version)?)),
             _ if sections::is_optional(tag) => continue,
             _ => {

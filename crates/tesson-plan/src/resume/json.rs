@@ -10,7 +10,7 @@ use tesson_core::ResumeError;
 
 use super::{
     Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version,
-    later_version, layer,
+    later_version, layer, steps,
 };
 use crate::Share;
 use crate::order::{self, Parameters, WindowStartFields};
@@ -38,7 +38,7 @@ impl ResumeState {
             put("workerRank", rank.into());
         }
         if self.cursor.steps.is_running() {
-            put("equalSteps", self.cursor.steps.numbers().collect());
+            put("equalSteps", steps::numbers(self.cursor.steps).collect());
         }
         if let Some(state) = &self.rows {
             put("rows", state.slots.iter().map(row_to_json).collect::<Vec<_>>().into());
@@ -111,7 +111,7 @@ impl ResumeState {
             (cursor.sweep, cursor.sequence) = (fields.number("sweep")?, fields.number("sequence")?);
         }
         if let Some(steps) = json.get("equalSteps") {
-            cursor.steps = Steps::read(|name| Fields(steps).number(name))?;
+            cursor.steps = steps::from_numbers(|name| Fields(steps).number(name))?;
         }
         let share = match json.get("numberOfWorkers") {
             None => None,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tesson_core::ResumeError;
 
 use super::numbers::{Numbers, too_short};
-use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers};
+use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers, steps};
 use crate::{Cursor, Share, Steps, WindowStart};
 
 /// Reads a state of an earlier version from its bytes, which begin after `TSNR` and the version and end before the
@@ -44,7 +44,7 @@ pub(super) fn read(version: u8, bytes: &[u8]) -> Result<ResumeState, ResumeError
     } else {
         WindowStart::default()
     };
-    let steps = if has(128) { Steps::read(|_| numbers.take())? } else { Steps::default() };
+    let steps = if has(128) { steps::from_numbers(|_| numbers.take())? } else { Steps::default() };
     let rows = if has(32) { Some(Arc::new(numbers.rows(version)?)) } else { None };
     let index = has(4).then_some(index);
     let fingerprint = Fingerprint { corpus, index, order, cross_sweep_ends: has(8), options };

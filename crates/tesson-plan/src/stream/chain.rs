@@ -12,14 +12,14 @@ use super::files::{Files, Taken};
 use super::interleave::Interleave;
 use super::operators::{Below, Count, CountMismatch, Layer, Source, Stop};
 use super::passes::{Facts, sum};
-use super::{Span, StreamOp, StreamSpec};
+use super::{Span, StreamOp, StreamSpec, StreamState};
 use crate::{Demand, PlanRefusal};
 
 /// A stream of record numbers, traversed from its beginning any number of times.
 #[derive(Clone, Debug)]
 pub struct Stream {
     layers: Vec<Layer>,
-    pub(super) facts: Facts,
+    facts: Facts,
     /// The passes begun by each shuffle, first that of the files: now, and when this traversal began.
     passes: Box<[u64]>,
     started: Box<[u64]>,
@@ -115,7 +115,7 @@ impl Stream {
     }
 
     /// Begins a traversal after these passes; there are as many numbers as shuffles.
-    pub(super) fn begin_at(&mut self, passes: &[u64]) {
+    fn begin_at(&mut self, passes: &[u64]) {
         self.passes.copy_from_slice(passes);
         self.begin();
     }
@@ -349,6 +349,69 @@ impl Stream {
         skipped
     }
 
+    /// The state at the present position.
+    pub fn state(&self) -> StreamState {
+        StreamState { started: self.started().to_vec(), delivered: self.delivered(), ended: self.has_ended() }
+    }
+
+    /// Goes to the position of a state of this stream. Nothing is read for it; the buffer of a shuffle is found from
+    /// its random words (spec/tfds.md §12.3).
+    ///
+    /// # Errors
+    /// [`ResumeError`] if the state belongs to a stream with other operations, lies after the end, or claims an end
+    /// where there is none.
+    pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
+        self.restore_with(state, &[], &mut || false)
+    }
+
+    /// The passes that each shuffle had begun when a state of this stream was taken, first that of the files; the
+    /// next traversal begins after them. The stream itself does not move; `interrupted` is called every few
+    /// milliseconds of a long skip.
+    ///
+    /// # Errors
+    /// The errors of [`Stream::restore`], and [`ResumeError`] if `interrupted` has returned `true`.
+    pub fn passes_at(
+        &self,
+        state: &StreamState,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u64>, ResumeError> {
+        let mut there = self.clone();
+        there.follow_passes(false);
+        // If nothing is traversed twice, the first example has begun all passes that the others need.
+        let delivered =
+            if there.facts.once && !state.ended { state.delivered.min(1) } else { state.delivered };
+        there.restore_with(&StreamState { delivered, ..state.clone() }, &[], interrupted)?;
+        Ok(there.passes().to_vec())
+    }
+
+    /// Restores a state with the contents that the buffers had there ([`Stream::buffers`]; no bytes if they were not
+    /// saved), which takes no draw. `interrupted` is called every few milliseconds of a long skip. On failure the
+    /// stream does not move.
+    ///
+    /// # Errors
+    /// The errors of [`Stream::restore`], and [`ResumeError`] for buffers of another position or if `interrupted` has
+    /// returned `true`.
+    pub fn restore_with(
+        &mut self,
+        state: &StreamState,
+        buffers: &[u8],
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ResumeError> {
+        if state.started.len() != self.started().len() {
+            let n = |shuffles: usize| format!("{shuffles} shuffles");
+            return Err(ResumeError::new("the stream", n(state.started.len()), n(self.started().len())));
+        }
+        let mut there = self.clone();
+        there.seek(&state.started, state.delivered, buffers, interrupted)?;
+        // A count mismatch is accepted as the end: it was already reported before the state was taken.
+        if state.ended && matches!(there.next(), Ok(Some(_))) {
+            let end = format!("{}, the end", state.delivered);
+            return Err(ResumeError::new("the position", end, "not the end"));
+        }
+        *self = there;
+        Ok(())
+    }
+
     /// The contents of the buffers of shuffles, as opaque bytes: with them, restoring the present position costs no
     /// draws.
     pub fn buffers(&self) -> Vec<u8> {
@@ -367,7 +430,7 @@ impl Stream {
     /// Goes to a position of the traversal before which each shuffle had begun this number of passes, with the
     /// [`Stream::buffers`] of that position or without any bytes. On failure the stream is left at some other
     /// position.
-    pub(super) fn seek(
+    fn seek(
         &mut self,
         started: &[u64],
         position: u64,
