@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::dtype::DType;
+use super::schema::{Node, Plan, Schema};
+use super::value::Value;
 
 /// The division of a list of parts among things: thing `i` has the parts `range(i)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +168,7 @@ pub struct Column {
 }
 
 impl Column {
-    pub(super) fn new(plan: &super::Plan) -> Column {
+    pub(super) fn new(plan: &Plan) -> Column {
         let leaf = &plan.leaf;
         let known: Option<Vec<usize>> = leaf.shape.iter().copied().collect();
         let each = || Shapes::Each { rank: leaf.shape.len(), dims: Vec::new(), values: Splits::new(None) };
@@ -285,6 +287,33 @@ impl Column {
         let missing = self.missing.as_ref().map_or(0, |m| m.capacity() * size_of::<usize>());
         self.levels.iter().map(Splits::bytes).sum::<usize>() + shapes + data + missing
     }
+
+    /// The shape of a row, and where its values are. `None` for ragged features and nested streams, and if the row's items
+    /// differ in shape.
+    pub fn row(&self, plan: &Plan, row: usize) -> Option<(Vec<usize>, Range<usize>)> {
+        let dims = self.dims(plan, &plan.inner_lengths()?, row)?;
+        Some((dims, self.values(self.items(row)..self.items(row + 1))))
+    }
+
+    /// The dimensions of a row, `inner` those of the sequences inside of the outermost one; `None` if its items differ in
+    /// shape.
+    pub(super) fn dims(&self, plan: &Plan, inner: &[usize], row: usize) -> Option<Vec<usize>> {
+        let mut dims: Vec<usize> =
+            self.levels.first().map(|level| level.range(row).len()).into_iter().collect();
+        dims.extend(inner);
+        match &self.shapes {
+            Shapes::Same(shape) => dims.extend(shape),
+            Shapes::Each { rank, dims: all, .. } => {
+                let mut shapes = (self.items(row)..self.items(row + 1)).map(|i| &all[i * rank..][..*rank]);
+                match shapes.next() {
+                    Some(first) if shapes.all(|shape| shape == first) => dims.extend(first),
+                    Some(_) => return None,
+                    None => dims.extend(plan.leaf.shape.iter().map(|d| d.unwrap_or(0))),
+                }
+            }
+        }
+        Some(dims)
+    }
 }
 
 /// Decoded examples: one column for each feature that is read, all of the same number of rows.
@@ -297,7 +326,7 @@ pub struct Batch {
 
 impl Batch {
     /// Empty columns for a schema.
-    pub fn new(schema: &super::Schema) -> Batch {
+    pub fn new(schema: &Schema) -> Batch {
         Batch { columns: schema.columns.iter().map(Column::new).collect(), rows: 0 }
     }
 
@@ -344,5 +373,15 @@ impl Batch {
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.columns.iter().map(Column::bytes).sum()
+    }
+
+    /// An example of the batch.
+    pub fn value<'a>(&'a self, schema: &'a Schema, row: usize) -> Value<'a> {
+        self.part(schema, &schema.root, row)
+    }
+
+    /// A part of an example: the value of a node of the schema in a row.
+    pub fn part<'a>(&'a self, schema: &'a Schema, node: &'a Node, row: usize) -> Value<'a> {
+        Value::of(self, schema, node, row)
     }
 }

@@ -10,13 +10,12 @@ use tesson_formats::example::{self, Kind, Span, Value as List};
 use tesson_image::decode::{Depth, PictureError};
 use tesson_image::encode;
 
-use super::cast;
 use super::column::Batch;
 use super::decode::{Decoder, Limits};
 use super::dtype::DType;
 use super::fault::{FeatureError, FeatureFault};
 use super::labels::LabelRanges;
-use super::number::Number;
+use super::number::{Number, stored_float, stored_int};
 use super::schema::{Plan, Schema};
 use super::tree::{Coding, Dim};
 use super::zlib;
@@ -370,87 +369,5 @@ impl GivenArray<'_> {
             number.write(dtype, &mut memory)?;
         }
         Ok(memory)
-    }
-}
-
-impl Number {
-    /// Appends it in a type.
-    fn write(self, dtype: DType, out: &mut Vec<u8>) -> Result<(), FeatureFault> {
-        let kind = |found: &str, expected| FeatureFault::Kind { found: found.into(), expected };
-        match (dtype, self) {
-            (DType::String, _) => Err(kind("numbers", "str or bytes")),
-            (DType::Complex64 | DType::Complex128, number) => {
-                let (real, imaginary) = match number {
-                    Number::Whole(n) => (n as f64, 0.0),
-                    Number::Real(x) => (x, 0.0),
-                    Number::Complex(x, y) => (x, y),
-                };
-                for x in [real, imaginary] {
-                    match dtype {
-                        DType::Complex64 => out.extend(stored_float(x, dtype)?.to_le_bytes()),
-                        _ => out.extend(x.to_le_bytes()),
-                    }
-                }
-                Ok(())
-            }
-            (_, Number::Complex(..)) => Err(kind("complex numbers", "real ones")),
-            (DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64, number) => {
-                let x = match number {
-                    Number::Whole(n) => n as f64,
-                    Number::Real(x) => x,
-                    Number::Complex(x, _) => x,
-                };
-                match dtype {
-                    DType::Float64 => out.extend(x.to_le_bytes()),
-                    DType::BFloat16 => out.extend(cast::to_bfloat16(stored_float(x, dtype)?).to_le_bytes()),
-                    _ => cast::floats(dtype, &[stored_float(x, dtype)?], out),
-                }
-                Ok(())
-            }
-            (_, Number::Real(_)) => Err(kind("floating-point values", "whole numbers")),
-            (_, Number::Whole(n)) => {
-                cast::ints(dtype, &[stored_int(n, dtype)?], out);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// An integer as it is stored: 64 bits, from which those of the type are taken.
-fn stored_int(n: i128, dtype: DType) -> Result<i64, FeatureFault> {
-    let (lowest, highest): (i128, i128) = match dtype {
-        DType::Bool => (0, 1),
-        DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
-        DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
-        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-        DType::UInt8 => (0, u8::MAX.into()),
-        DType::UInt16 => (0, u16::MAX.into()),
-        DType::UInt32 => (0, u32::MAX.into()),
-        DType::UInt64 => (0, u64::MAX.into()),
-        _ => (i64::MIN.into(), i64::MAX.into()),
-    };
-    if (lowest..=highest).contains(&n) {
-        Ok(n as i64)
-    } else {
-        Err(FeatureFault::Range { found: n.to_string(), dtype: dtype.name() })
-    }
-}
-
-/// A float as it is stored: 32 bits, whatever the type.
-fn stored_float(x: f64, dtype: DType) -> Result<f32, FeatureFault> {
-    let stored = x as f32;
-    let fits = match dtype {
-        // From here on the nearest one is infinite.
-        DType::Float16 => stored.is_nan() || stored.abs() < 65520.0,
-        _ => stored.is_nan() || stored.is_finite(),
-    };
-    let dtype = match dtype {
-        DType::Float64 => "float32, which stores a float64 without an encoding",
-        dtype => dtype.name(),
-    };
-    if fits || x.is_infinite() {
-        Ok(stored)
-    } else {
-        Err(FeatureFault::Range { found: x.to_string(), dtype })
     }
 }

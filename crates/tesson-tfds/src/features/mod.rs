@@ -3,8 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `json` | features.json, in all its forms |
-//! | `tree`, `dtype` | the tree of features, their shapes and types |
-//! | `describe` | the tree as JSON |
+//! | `tree`, `dtype` | the tree of features, their shapes and types; the tree as JSON |
 //! | `schema` | the features that are read of an example, and the keys that hold them |
 //! | `decode` | records into columns |
 //! | `encode` | values into records, checked as they are |
@@ -18,7 +17,6 @@
 mod cast;
 mod column;
 mod decode;
-mod describe;
 mod dtype;
 mod encode;
 mod fault;

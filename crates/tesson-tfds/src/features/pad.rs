@@ -27,7 +27,7 @@ impl Padding {
     /// The layout of a column as one array, with each dimension as long as that of the longest row. `None` for ragged
     /// features and nested streams: their rows are no arrays.
     pub fn of(plan: &Plan, column: &Column) -> Option<Padding> {
-        let inner = inner_of(plan)?;
+        let inner = plan.inner_lengths()?;
         let rows = column.rows();
         if let (Shapes::Same(own), true) = (&column.shapes, column.levels.is_empty()) {
             // Nothing is looked at row by row: batches are larger than anything else is done with them.
@@ -36,7 +36,7 @@ impl Padding {
             return Some(Padding { shape, runs: vec![Run { from: all, to: 0 }] });
         }
         let dims: Vec<Vec<usize>> =
-            (0..rows).map(|row| dims_of(plan, column, &inner, row)).collect::<Option<_>>()?;
+            (0..rows).map(|row| column.dims(plan, &inner, row)).collect::<Option<_>>()?;
         let rank = usize::from(!plan.levels.is_empty()) + inner.len() + plan.leaf.shape.len();
         let longest = |d: usize| dims.iter().map(|of| of[d]).max().unwrap_or(0);
         let most: Vec<usize> = (0..rank).map(longest).collect();
@@ -64,46 +64,6 @@ impl Padding {
             shape(row).filter(|other| *other != first).map(|other| (row, first.clone(), other))
         })
     }
-}
-
-impl Plan {
-    /// True if each row is an array when its items have one shape: the feature is neither ragged nor a nested stream.
-    pub fn has_array_rows(&self) -> bool {
-        inner_of(self).is_some()
-    }
-}
-
-impl Column {
-    /// The shape of a row, and where its values are. `None` for ragged features and nested streams, and if the row's items
-    /// differ in shape.
-    pub fn row(&self, plan: &Plan, row: usize) -> Option<(Vec<usize>, Range<usize>)> {
-        let dims = dims_of(plan, self, &inner_of(plan)?, row)?;
-        Some((dims, self.values(self.items(row)..self.items(row + 1))))
-    }
-}
-
-/// The lengths of the sequences inside of the outermost one, if all are fixed.
-fn inner_of(plan: &Plan) -> Option<Vec<usize>> {
-    plan.levels.iter().skip(1).copied().collect::<Option<_>>().filter(|_| plan.streams == 0)
-}
-
-/// The dimensions of a row; `None` if its items differ in shape.
-fn dims_of(plan: &Plan, column: &Column, inner: &[usize], row: usize) -> Option<Vec<usize>> {
-    let mut dims: Vec<usize> =
-        column.levels.first().map(|level| level.range(row).len()).into_iter().collect();
-    dims.extend(inner);
-    match &column.shapes {
-        Shapes::Same(shape) => dims.extend(shape),
-        Shapes::Each { rank, dims: all, .. } => {
-            let mut shapes = (column.items(row)..column.items(row + 1)).map(|i| &all[i * rank..][..*rank]);
-            match shapes.next() {
-                Some(first) if shapes.all(|shape| shape == first) => dims.extend(first),
-                Some(_) => return None,
-                None => dims.extend(plan.leaf.shape.iter().map(|d| d.unwrap_or(0))),
-            }
-        }
-    }
-    Some(dims)
 }
 
 /// The runs of a row of some dimensions in one of the largest.

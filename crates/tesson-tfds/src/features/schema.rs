@@ -45,6 +45,18 @@ pub struct Plan {
     pub(super) keys: Keys,
 }
 
+impl Plan {
+    /// True if each row is an array when its items have one shape: the feature is neither ragged nor a nested stream.
+    pub fn has_array_rows(&self) -> bool {
+        self.inner_lengths().is_some()
+    }
+
+    /// The lengths of the sequences inside of the outermost one, if all are fixed. `None` also for nested streams.
+    pub(super) fn inner_lengths(&self) -> Option<Vec<usize>> {
+        self.levels.iter().skip(1).copied().collect::<Option<_>>().filter(|_| self.streams == 0)
+    }
+}
+
 /// The keys of a column, by their numbers among those wanted of the parser (spec/tfds.md §6.1, §6.2).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Keys {

@@ -20,6 +20,13 @@ pub enum Value<'a> {
     Stream(Stream<'a>),
 }
 
+impl<'a> Value<'a> {
+    /// The value of a node of the schema in a row.
+    pub(super) fn of(batch: &'a Batch, schema: &'a Schema, node: &'a Node, row: usize) -> Value<'a> {
+        value(batch, schema, node, 0, &Place { row, steps: Vec::new() })
+    }
+}
+
 /// An array, its values in row-major order.
 #[derive(Clone, Debug)]
 pub struct Array<'a> {
@@ -98,18 +105,6 @@ impl Place {
             (*step < parts.len()).then(|| parts.start + step)
         };
         column.levels.iter().zip(&self.steps).try_fold(self.row, step)
-    }
-}
-
-impl Batch {
-    /// An example of the batch.
-    pub fn value<'a>(&'a self, schema: &'a Schema, row: usize) -> Value<'a> {
-        self.part(schema, &schema.root, row)
-    }
-
-    /// A part of an example: the value of a node of the schema in a row.
-    pub fn part<'a>(&'a self, schema: &'a Schema, node: &'a Node, row: usize) -> Value<'a> {
-        value(self, schema, node, 0, &Place { row, steps: Vec::new() })
     }
 }
 

@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::{Map, Value, json};
 use tesson_core::{ConfigError, DataError};
 
-use super::{DatasetInfo, FileFormat, shards};
+use super::{DatasetInfo, FileFormat, Nest, shards};
+
+/// File names that a description lists for each split.
+const FILES_DESCRIBED: usize = 4;
 
 /// A data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +52,14 @@ impl Split {
         // Of shards without records, which begin where the next one does, the last one is found.
         let n = self.shards.partition_point(|shard| shard.first <= record);
         self.shards[..n].last().filter(|shard| record - shard.first < shard.len)
+    }
+
+    /// Its description for other programs: the first file names alone, as there may be thousands.
+    fn describe(&self) -> Value {
+        let lengths: Vec<u64> = self.shards.iter().map(|shard| shard.len).collect();
+        let files: Vec<&str> =
+            self.shards.iter().take(FILES_DESCRIBED).map(|shard| shard.file.as_str()).collect();
+        json!({"num_examples": self.n_examples(), "shard_lengths": lengths, "filenames": files})
     }
 }
 
@@ -176,6 +188,22 @@ impl Dataset {
         self.splits
             .iter()
             .find(|split| record.checked_sub(split.first()).is_some_and(|i| i < split.n_examples()))
+    }
+
+    /// Name, version, format and splits, without features.
+    pub fn describe(&self) -> Value {
+        let info = &self.info;
+        let splits: Map<String, Value> =
+            self.splits.iter().map(|split| (split.name.clone(), split.describe())).collect();
+        json!({
+            "name": info.name,
+            "version": info.version.to_string(),
+            "config": info.config,
+            "file_format": self.file_format.suffix(),
+            "disable_shuffling": info.disable_shuffling,
+            "supervised_keys": info.supervised_keys.as_ref().map(Nest::describe),
+            "splits": splits,
+        })
     }
 }
 

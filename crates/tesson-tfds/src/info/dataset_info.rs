@@ -1,10 +1,12 @@
 //! dataset_info.json (spec/tfds.md §1.2).
 
+mod write;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tesson_core::DataError;
 
 use super::template::Names;
@@ -82,6 +84,17 @@ pub enum Nest {
     Tuple(Vec<Nest>),
     /// Several by name, as written.
     Dict(Vec<(String, Nest)>),
+}
+
+impl Nest {
+    /// Names of features; tuples are lists, dicts are objects.
+    pub fn describe(&self) -> Value {
+        match self {
+            Nest::Key(key) => json!(key),
+            Nest::Tuple(items) => items.iter().map(Nest::describe).collect(),
+            Nest::Dict(fields) => fields.iter().map(|(name, nest)| (name.clone(), nest.describe())).collect(),
+        }
+    }
 }
 
 /// The texts of dataset_info.json for people; reading needs none of them.

@@ -3,14 +3,12 @@
 
 mod dataset;
 mod dataset_info;
-mod describe;
 mod labels;
 mod name;
 mod resolve;
 mod shards;
 mod template;
 mod version;
-mod write;
 
 pub use dataset::{Dataset, Shard, Split, rounded_lengths};
 pub use dataset_info::{About, DatasetInfo, FileFormat, Nest, SplitInfo};
