@@ -3,8 +3,8 @@
 //! | file | subject |
 //! |---|---|
 //! | `locate`, `description` | datasets by name, and what the files beside the data say |
-//! | `reader`, `interruptible` | the examples of a split, in their order or by their numbers; interrupted calls |
-//! | `order`, `lengths`, `state` | where a reader stands, files of other lengths than declared, states |
+//! | `reader`, `interruptible` | the examples of a split, in their order or by their numbers; states; interrupted calls |
+//! | `order`, `lengths` | where a reader stands, files of other lengths than declared |
 //! | `prefetcher`, `stretches`, `loader` | stretches of the order, loaded by threads before they are asked for |
 //! | `pictures` | pictures through transforms, where examples are loaded |
 //! | `shards`, `block_cache`, `file_runs`, `indexed_shard` | open files, blocks of records, which thread reads what, saved indexes |
@@ -31,7 +31,6 @@ mod pictures;
 mod prefetcher;
 mod reader;
 mod shards;
-mod state;
 mod stretches;
 mod write;
 
@@ -40,6 +39,5 @@ pub use description::{describe, feature_classes, features_of, labels_of};
 pub use format::{FORMAT, picture_decoder};
 pub use interruptible::InterruptibleReader;
 pub use locate::{default_data_dir, find, list, open, open_all, random_seed};
-pub use reader::{ExampleBatch, OnDamage, Reader, ReaderLimits};
-pub use state::Restoring;
+pub use reader::{ExampleBatch, OnDamage, Reader, ReaderLimits, Restoring};
 pub use write::{DatasetWriter, NewDataset, NewSplit, Unwritable};

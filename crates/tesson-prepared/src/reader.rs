@@ -5,6 +5,7 @@ mod example_batch;
 mod position;
 mod random_access;
 mod share;
+mod state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::shards::Shards;
 use crate::stretches::{LoadedStretch, Stretch};
 
 pub use example_batch::ExampleBatch;
+pub use state::Restoring;
 
 /// How records are handled that cannot be read or decoded (spec/tfds.md §13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +76,7 @@ pub struct Reader {
     schema: Arc<Schema>,
     /// Prefixes of ids, one for each file of the plan.
     prefixes: Vec<String>,
-    pub(super) order: Order,
+    order: Order,
     loader: Loader,
     prefetcher: Prefetcher,
     /// The transforms of pictures, if there are any beside decoding.

@@ -20,7 +20,7 @@ use tesson_core::identity::{Identity, List};
 use tesson_core::{Error, ResumeError, UsageError, sections};
 use tesson_plan::StreamState;
 
-use crate::Reader;
+use super::Reader;
 use crate::order::{SeekTarget, order_text};
 
 /// The version that is written.
