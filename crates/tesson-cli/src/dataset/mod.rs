@@ -5,7 +5,6 @@ mod check;
 mod info;
 mod plan;
 mod read;
-mod reading;
 
 use std::path::{Path, PathBuf};
 
