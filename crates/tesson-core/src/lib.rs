@@ -12,7 +12,6 @@ mod compact_lengths;
 mod config_tree;
 mod corpus;
 mod decode_warnings;
-mod describe;
 mod deserializer;
 mod draw;
 mod error;
@@ -53,7 +52,6 @@ pub use compact_lengths::CompactLengths;
 pub use config_tree::{Section, Value};
 pub use corpus::{ChunkAccess, Corpus, CorpusFacts, LeftOut, Scattered, SequenceSelection};
 pub use decode_warnings::DecodeWarnings;
-pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
     Decoders, Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys,
     StreamMismatch,
@@ -81,7 +79,7 @@ pub use option_set::{
     WordField, format_of, transform_of,
 };
 pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words};
-pub use options::{Options, repeated};
+pub use options::{Options, describe_from_table, repeated, split_type};
 pub use parallelism::{OneCore, Parallelism};
 pub use registry::{
     DecoderFn, DescribeFn, Format, KeyType, OpenChainFn, OpenFn, OpenTransform, OpenTransformFn, ReadFile,

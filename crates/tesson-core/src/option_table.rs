@@ -208,4 +208,12 @@ impl OptionTable {
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|o| o.name)
     }
+
+    /// The table of the sections within an option, if it has one.
+    pub fn inner(&self, name: &str) -> Option<&'static OptionTable> {
+        match self.find(name)?.kind {
+            OptionKind::Sections(table) | OptionKind::Streams(table) => Some(table),
+            _ => None,
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Options: values of configurations, matched with the table that a format declares.
 
+mod describe;
+
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -10,6 +12,8 @@ use crate::{
     ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words,
     did_you_mean,
 };
+
+pub use describe::{describe_from_table, split_type};
 
 /// A section matched against its table: typed look-ups with errors that name the option's path.
 #[derive(Clone, Debug)]
@@ -56,7 +60,7 @@ impl<'a> Options<'a> {
         if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) }
     }
 
-    pub(crate) fn spec(&self, name: &str) -> &'static OptionSpec {
+    fn spec(&self, name: &str) -> &'static OptionSpec {
         self.table.find(name).expect("formats ask for options of their own table")
     }
 

@@ -1,8 +1,8 @@
 //! Descriptions of options from their table alone: every option that has a value, typed.
 
 use crate::{
-    ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionTable, Options, ReaderDefaults, Registry,
-    Section, Value,
+    ConfigError, ConfigErrorKind, OptionDefault, OptionKind, Options, ReaderDefaults, Registry, Section,
+    Value,
 };
 
 /// Describes options from their table: those that are set or have a default, typed, in the order of the table. This
@@ -133,14 +133,4 @@ pub fn split_type<'a>(section: &'a Section, path: &str) -> Result<(&'a str, Sect
     let own = |name: &str| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));
     let options = section.0.iter().filter(|(name, _)| own(name)).cloned().collect();
     Ok((name, Section(options)))
-}
-
-impl OptionTable {
-    /// The table of the sections within an option, if it has one.
-    pub fn inner(&self, name: &str) -> Option<&'static OptionTable> {
-        match self.find(name)?.kind {
-            OptionKind::Sections(table) | OptionKind::Streams(table) => Some(table),
-            _ => None,
-        }
-    }
 }
