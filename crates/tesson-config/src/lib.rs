@@ -13,7 +13,6 @@ mod conflict;
 mod format_names;
 mod inherit;
 pub mod json;
-mod labels;
 mod load;
 mod loaded;
 mod lower;
@@ -28,7 +27,6 @@ mod resolve;
 pub mod schedule;
 mod source;
 pub mod toml;
-mod transforms;
 
 /// The result of what configurations can be refused for.
 pub(crate) type Result<T, E = tesson_core::ConfigError> = std::result::Result<T, E>;
@@ -45,6 +43,6 @@ pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
     DEFAULT_WINDOW, DeserializerConfig, DeserializerDefaults, ExcludedKeys, FULL_DATA_SWEEP,
-    INFINITELY_REPEAT, MinibatchConfig, OrderConfig, Randomize, SourceConfig, StoreKind,
+    INFINITELY_REPEAT, MinibatchConfig, OpenTransforms, OrderConfig, Randomize, SourceConfig, StoreKind,
+    TransformConfig, Transforms, open_list,
 };
-pub use transforms::{OpenTransforms, TransformConfig, Transforms, open_list};

@@ -1,7 +1,9 @@
 //! The complete description of a source, which a configuration is resolved to.
 
+mod labels;
 mod minibatch;
 mod order;
+pub(crate) mod transforms;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,8 +17,9 @@ use tesson_plan::{Bucketing, EqualSteps, JoinRules, PlanSpec, SegmentLength, Sha
 pub(crate) use minibatch::DEFAULT_MINIBATCH;
 pub use minibatch::{FULL_DATA_SWEEP, INFINITELY_REPEAT, MinibatchConfig};
 pub use order::{DEFAULT_WINDOW, OrderConfig, Randomize};
+pub use transforms::{OpenTransforms, TransformConfig, Transforms, open_list};
 
-use crate::{ConfigConflict, READER_OPTIONS, TransformConfig, Transforms, lower, paths};
+use crate::{ConfigConflict, READER_OPTIONS, lower, paths};
 
 /// One deserializer: its format, and its options as they were given.
 #[derive(Clone)]

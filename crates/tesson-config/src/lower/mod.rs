@@ -12,11 +12,12 @@ pub(crate) use deserializers::sections;
 pub(crate) use order::{WHOLE_SET, randomize};
 
 use crate::options::{AUGMENTATIONS, ENDS, EQUAL_STEPS, SHARING, STORES};
+use crate::source::transforms;
 use crate::source::{
     DeserializerConfig, DeserializerDefaults, ExcludedKeys, FULL_DATA_SWEEP, INFINITELY_REPEAT,
     MinibatchConfig, OrderConfig, SourceConfig,
 };
-use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule, transforms};
+use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule};
 
 /// Resolves the configuration of a reader. Options that are left out have their defaults.
 ///

@@ -2,7 +2,7 @@
 
 use tesson_core::{ConfigError, Options, Value};
 
-use crate::source::{DeserializerConfig, DeserializerDefaults, SourceConfig};
+use super::{DeserializerConfig, DeserializerDefaults, SourceConfig};
 
 /// The option that marks where phones begin.
 const BOUNDARIES: &str = "phoneBoundaries";

@@ -9,8 +9,7 @@ use tesson_core::{
     TransformFormat, Value, split_type,
 };
 
-use crate::SourceConfig;
-use crate::source::DeserializerConfig;
+use super::{DeserializerConfig, SourceConfig};
 
 /// The transforms of each stream's samples, in order.
 #[derive(Clone, Debug, Default)]
