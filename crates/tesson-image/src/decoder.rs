@@ -13,6 +13,7 @@ use crate::imdecode::remarks::remarks;
 use crate::imdecode::{Color, ImdecodeOptions, Needs, imdecode, needs};
 use crate::jpeg_decoding::note_jpeg;
 use crate::transform::options::pair;
+use crate::transform::view::Sides;
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Decoder>(
     "Decode",
@@ -88,7 +89,7 @@ impl Decoder {
         decoding.max_pixels = self.max_pixels;
         decoding.accept_truncated = self.truncated;
         let [width, height] = self.at_least;
-        decoding.jpeg_at_least = (width > 0 || height > 0).then_some((height, width));
+        decoding.jpeg_at_least = (width > 0 || height > 0).then_some(Sides { height, width });
         decoding.apply_orientation = self.is_turned(input);
         decoding
     }

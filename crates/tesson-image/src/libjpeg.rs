@@ -25,6 +25,7 @@ use mozjpeg_sys::{
 
 use crate::decode::PictureError;
 use crate::decode::jpeg::damaged;
+use crate::transform::view::Sides;
 use memory::Memory;
 
 /// The bytes that the library reads after the end of a file: a marker that ends the picture, twice. It paints the
@@ -169,8 +170,9 @@ impl<'file> Decompressor<'file> {
     }
 
     /// Height and width of the picture in the file.
-    pub(crate) fn size(&self) -> (usize, usize) {
-        (self.info().image_height as usize, self.info().image_width as usize)
+    pub(crate) fn sides(&self) -> Sides {
+        let info = self.info();
+        Sides { height: info.image_height as usize, width: info.image_width as usize }
     }
 
     /// Components of a pixel in the file.

@@ -4,6 +4,7 @@
 use super::pixels::deepen;
 use super::{Needs, PictureError, PictureShape, Scale, Want};
 use crate::libjpeg::{ColorSpace, DctMethod, Decompressor, Output};
+use crate::transform::view::Sides;
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
@@ -53,7 +54,7 @@ fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Decompressor<'_>, Need
         (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
         (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
     };
-    let (height, width) = picture.size();
+    let Sides { height, width } = picture.sides();
     let shape = PictureShape { frames: None, height: scale.of(height), width: scale.of(width), channels };
     let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
     let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;

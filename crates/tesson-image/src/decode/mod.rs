@@ -22,6 +22,8 @@ mod tests;
 pub use error::PictureError;
 pub(crate) use pixels::{grow, zeros};
 
+use crate::transform::view::Sides;
+
 /// The requested form of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
@@ -49,11 +51,11 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The smallest scale at which a height and a width are not below others; whole if they are below them as it is.
-    pub fn down_to((height, width): (usize, usize), least: (usize, usize)) -> Scale {
+    /// The smallest scale at which the sides of a picture are not below others; whole if they are below them as it is.
+    pub fn down_to(of: Sides, least: Sides) -> Scale {
         [Scale::Eighth, Scale::Quarter, Scale::Half]
             .into_iter()
-            .find(|scale| scale.of(height) >= least.0 && scale.of(width) >= least.1)
+            .find(|scale| scale.of(of.height) >= least.height && scale.of(of.width) >= least.width)
             .unwrap_or_default()
     }
 

@@ -2,7 +2,7 @@
 
 use super::{ImdecodeOptions, Needs, declared, store};
 use crate::decode::{PictureError, grow, zeros};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "BMP", what: what.to_string() }
@@ -77,7 +77,7 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Bitmap<'a>, Si
     let bitmap = Bitmap::of(file).ok_or_else(|| damaged("the header is cut"))??;
     // A run of two bytes stands for up to 255 pixels, and its end for all that follow.
     let most = if bitmap.has_runs() { usize::MAX } else { file.len().saturating_mul(8) };
-    let size = declared((bitmap.height, bitmap.width), options, most)?;
+    let size = declared(Sides { height: bitmap.height, width: bitmap.width }, options, most)?;
     Ok((bitmap, size))
 }
 

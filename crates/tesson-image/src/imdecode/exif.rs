@@ -12,7 +12,10 @@ pub(super) const UPRIGHT: u16 = 1;
 
 /// The orientation that a file states, from 1 to 8; 1 if it states none.
 pub(super) fn orientation(file: &[u8]) -> u16 {
-    segments(file).find_map(in_segment).filter(|o| (1..=8).contains(o)).unwrap_or(UPRIGHT)
+    segments(file)
+        .find_map(|(marker, contents)| in_segment(marker, contents))
+        .filter(|o| (1..=8).contains(o))
+        .unwrap_or(UPRIGHT)
 }
 
 /// The markers and contents of the segments before the picture data.
@@ -28,7 +31,8 @@ pub(super) fn segments(file: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-fn in_segment((marker, contents): (u8, &[u8])) -> Option<u16> {
+/// The orientation in a segment of this marker.
+fn in_segment(marker: u8, contents: &[u8]) -> Option<u16> {
     const APP1: u8 = 0xe1;
     if marker != APP1 {
         return None;

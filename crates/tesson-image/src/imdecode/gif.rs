@@ -7,7 +7,7 @@ use ::gif::{ColorOutput, DecodeOptions, Decoder, MemoryLimit};
 use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
 use crate::decode::gif::{PIXELS_A_BYTE, damaged, paint};
 use crate::decode::{PictureError, grow};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 pub(super) fn decode(
     file: &[u8],
@@ -53,6 +53,6 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Decoder<&'a [u
     let decoder = decoding.read_info(file).map_err(damaged)?;
     let (width, height) = (usize::from(decoder.width()), usize::from(decoder.height()));
     let colored = ImdecodeOptions { color: Color::Rgb, ..*options };
-    let size = declared((height, width), &colored, file.len().saturating_mul(PIXELS_A_BYTE))?;
+    let size = declared(Sides { height, width }, &colored, file.len().saturating_mul(PIXELS_A_BYTE))?;
     Ok((decoder, size))
 }

@@ -44,11 +44,15 @@ struct Opened<'a> {
 
 fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, PictureError> {
     let picture = Decompressor::new(file)?;
-    let (height, width) = picture.size();
+    let sides = picture.sides();
     // The library reserves memory for the declared size, whatever the scale.
-    let whole = declared((height, width), options, file.len().saturating_mul(PIXELS_A_BYTE))?;
-    let scale = options.scale((height, width));
-    Ok(Opened { picture, scale, size: Size::new(scale.of(height), scale.of(width), whole.channels) })
+    let whole = declared(sides, options, file.len().saturating_mul(PIXELS_A_BYTE))?;
+    let scale = options.scale(sides);
+    Ok(Opened {
+        picture,
+        scale,
+        size: Size::new(scale.of(sides.height), scale.of(sides.width), whole.channels),
+    })
 }
 
 fn read_cmyk(

@@ -4,7 +4,7 @@
 use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
 use crate::decode::jpeg_rust::{Colors, PIXELS_A_BYTE, Picture};
 use crate::decode::{PictureError, Scale, grow, zeros};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 /// Replaces the contents of `out` by the pixels of a file, as [`imdecode`](super::imdecode) does.
 ///
@@ -43,7 +43,7 @@ pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureErr
 
 fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Picture<'a>, Size), PictureError> {
     let picture = Picture::open(file, !options.accept_truncated)?;
-    let sides = (picture.height, picture.width);
+    let sides = Sides { height: picture.height, width: picture.width };
     if options.scale(sides) != Scale::Whole {
         return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
     }

@@ -27,7 +27,7 @@ mod tests;
 use crate::decode::PictureError;
 #[cfg(any(feature = "codecs", feature = "pure-rust"))]
 use crate::decode::Scale;
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 /// The values of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub struct ImdecodeOptions {
     pub accept_truncated: bool,
     /// JPEG files are decoded to the smallest of a half, a quarter and an eighth of their size that has this height and width
     /// at least, once they are turned. Other kinds are decoded at their whole size.
-    pub jpeg_at_least: Option<(usize, usize)>,
+    pub jpeg_at_least: Option<Sides>,
     /// `true`: the first picture of a GIF file is decoded; `false`: such files are refused, as by OpenCV 3.1.
     pub accept_gif: bool,
 }
@@ -85,9 +85,9 @@ impl ImdecodeOptions {
 
 #[cfg(any(feature = "codecs", feature = "pure-rust"))]
 impl ImdecodeOptions {
-    /// The scale at which a JPEG file of a height and a width is decoded.
-    fn scale(&self, size: (usize, usize)) -> Scale {
-        self.jpeg_at_least.map_or(Scale::Whole, |least| Scale::down_to(size, least))
+    /// The scale at which a JPEG file of these sides is decoded.
+    fn scale(&self, sides: Sides) -> Scale {
+        self.jpeg_at_least.map_or(Scale::Whole, |least| Scale::down_to(sides, least))
     }
 }
 
@@ -183,7 +183,7 @@ fn oriented(file: &[u8], options: &ImdecodeOptions) -> (u16, ImdecodeOptions) {
     let orientation = if options.apply_orientation { exif::orientation(file) } else { exif::UPRIGHT };
     let mut stored = *options;
     if exif::swaps_sides(orientation) {
-        stored.jpeg_at_least = options.jpeg_at_least.map(|(height, width)| (width, height));
+        stored.jpeg_at_least = options.jpeg_at_least.map(Sides::swapped);
     }
     (orientation, stored)
 }
@@ -221,11 +221,8 @@ absent! {
 
 /// The size of a picture; an error if it has no pixels or declares more than the limit. `most` is the number of
 /// pixels that a file of this kind and length can hold; a header that declares more is refused.
-fn declared(
-    (height, width): (usize, usize),
-    options: &ImdecodeOptions,
-    most: usize,
-) -> Result<Size, PictureError> {
+fn declared(sides: Sides, options: &ImdecodeOptions, most: usize) -> Result<Size, PictureError> {
+    let Sides { height, width } = sides;
     // A decoder needs less than 32 bytes for a pixel, so all sizes in bytes fit a `usize`, too.
     let limit = options.max_pixels.min(most.min(isize::MAX as usize / 32) as u64);
     match (height as u64).checked_mul(width as u64) {

@@ -5,7 +5,7 @@ use ::png::ColorType;
 use super::{Color, ImdecodeOptions, Needs, declared, swap_colors};
 use crate::decode::png::{self, INFLATED, Pixel, PngReader, Source, damaged};
 use crate::decode::{PictureError, grow, zeros};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 pub(super) fn decode(
     file: &[u8],
@@ -54,7 +54,7 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, Pic
     let source = Source::of(reader.info())?;
     // A byte holds up to eight pixels.
     let most = file.len().saturating_mul(INFLATED * 8);
-    let size = declared((source.height, source.width), options, most)?;
+    let size = declared(Sides { height: source.height, width: source.width }, options, most)?;
     let as_wanted = match options.color {
         Color::Gray => source.color == ColorType::Grayscale,
         Color::Bgr | Color::Rgb => source.color == ColorType::Rgb,

@@ -2,7 +2,7 @@
 
 use super::{ImdecodeOptions, Needs, declared, store};
 use crate::decode::{PictureError, grow, zeros};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "PNM", what: what.to_string() }
@@ -81,7 +81,7 @@ impl<'a> Header<'a> {
             return Err(damaged(format!("a largest value of {largest}, expected 1 to 65535")));
         }
         // A byte of a raw bitmap holds eight pixels.
-        let size = declared((height, width), options, file.len().saturating_mul(8))?;
+        let size = declared(Sides { height, width }, options, file.len().saturating_mul(8))?;
         Ok(Header { kind, size, largest, text })
     }
 }

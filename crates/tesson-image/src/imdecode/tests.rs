@@ -168,7 +168,8 @@ fn a_jpeg_file_is_decoded_smaller_if_that_is_asked_for() {
         ((9, 17), (17, 31)),
         ((99, 1), (17, 31)),
     ] {
-        let options = ImdecodeOptions { jpeg_at_least: Some(least), ..ImdecodeOptions::new(BGR) };
+        let jpeg_at_least = Some(Sides { height: least.0, width: least.1 });
+        let options = ImdecodeOptions { jpeg_at_least, ..ImdecodeOptions::new(BGR) };
         let found = imdecode(&jpeg_file(31, 17), &options, &mut Vec::new());
         assert_eq!(found, Ok(Size::new(size.0, size.1, 3)), "{least:?}");
     }

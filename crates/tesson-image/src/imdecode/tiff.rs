@@ -7,7 +7,7 @@ use ::tiff::decoder::{Decoder, DecodingResult, Limits};
 
 use super::{Color, ImdecodeOptions, Needs, declared, gray, store};
 use crate::decode::{PictureError, grow};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 /// The most times by which zlib can expand a stream; LZW expands less.
 const INFLATED: usize = 1032 * 8;
@@ -53,7 +53,7 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, Pic
     let mut decoder = Decoder::new(Cursor::new(file)).map_err(damaged)?;
     let (width, height) = decoder.dimensions().map_err(damaged)?;
     let (width, height) = (width as usize, height as usize);
-    let size = declared((height, width), options, file.len().saturating_mul(INFLATED))?;
+    let size = declared(Sides { height, width }, options, file.len().saturating_mul(INFLATED))?;
     let (stored, bits) = match decoder.colortype().map_err(damaged)? {
         ColorType::Gray(bits @ (1 | 2 | 4 | 8 | 16)) => (1, bits),
         ColorType::GrayA(bits @ (8 | 16)) => (2, bits),

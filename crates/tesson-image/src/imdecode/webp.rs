@@ -6,7 +6,7 @@ use image_webp::WebPDecoder;
 
 use super::{ImdecodeOptions, Needs, declared, store};
 use crate::decode::{PictureError, grow, zeros};
-use crate::transform::view::Size;
+use crate::transform::view::{Sides, Size};
 
 /// A pixel may take no bits at all where a file has one colour: only the limit bounds its size.
 const MOST: usize = usize::MAX;
@@ -67,7 +67,7 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(FileDecoder<'a
     let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(damaged)?;
     decoder.set_memory_limit(file.len());
     let (width, height) = decoder.dimensions();
-    let size = declared((height as usize, width as usize), options, MOST)?;
+    let size = declared(Sides { height: height as usize, width: width as usize }, options, MOST)?;
     // The library compares a lossy frame with the picture after it has been decoded.
     let fits = |(w, h): (usize, usize)| w <= size.width && h <= size.height;
     match chunks(&file[BEFORE_CHUNKS..]).find(|frame| !fits(*frame)) {

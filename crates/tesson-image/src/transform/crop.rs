@@ -12,7 +12,7 @@ use super::options::{SEED, limits, pair, reals, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
-use super::view::{Rect, Size};
+use super::view::{Rect, Sides};
 use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Crop>(
@@ -190,18 +190,13 @@ options! {
 
 impl Crop {
     /// The rectangle of a picture of this size, at least one pixel, and whether it is mirrored.
-    pub fn rectangle(
-        &self,
-        (width, height): (usize, usize),
-        copy: u32,
-        random: &mut dyn Random,
-    ) -> (Rect, bool) {
-        let (w, h) = match self.size {
-            CropSize::Pixels(w, h) => (w.min(width), h.min(height)),
-            _ => self.sides((width as f64, height as f64), random),
+    pub fn rectangle(&self, of: Sides, copy: u32, random: &mut dyn Random) -> (Rect, bool) {
+        let sides = match self.size {
+            CropSize::Pixels(w, h) => Sides { width: w.min(of.width), height: h.min(of.height) },
+            _ => self.sides(of, random),
         };
-        let (w, h) = (w.max(1), h.max(1));
-        let (right, bottom) = (width.saturating_sub(w), height.saturating_sub(h));
+        let (width, height) = (sides.width.max(1), sides.height.max(1));
+        let (right, bottom) = (of.width.saturating_sub(width), of.height.saturating_sub(height));
         let (x, y) = match (self.kind, copy % 5) {
             (CropKind::Random, _) => {
                 let x = random.integer(0, right as i64);
@@ -217,11 +212,12 @@ impl Crop {
             CropKind::MultiView10 => copy % 10 >= 5,
             _ => self.hflip && random.coin(),
         };
-        (Rect { x, y, width: w, height: h }, mirrored)
+        (Rect { x, y, width, height }, mirrored)
     }
 
-    /// Width and height by the ratios. If none of ten tries fits, the whole picture is taken.
-    fn sides(&self, (width, height): (f64, f64), random: &mut dyn Random) -> (usize, usize) {
+    /// The sides by the ratios. If none of ten tries fits, the whole picture is taken.
+    fn sides(&self, of: Sides, random: &mut dyn Random) -> Sides {
+        let (width, height) = (of.width as f64, of.height as f64);
         let (mut w, mut h) = (width, height);
         for _ in 0..10 {
             match self.size {
@@ -242,10 +238,10 @@ impl Crop {
                 (w, h) = if random.coin() { (long, short) } else { (short, long) };
             }
             if w <= width && h <= height {
-                return (w as usize, h as usize);
+                return Sides { width: w as usize, height: h as usize };
             }
         }
-        (width as usize, height as usize)
+        of
     }
 
     /// Ratios are stored in single precision and used in double.
@@ -266,8 +262,8 @@ impl Crop {
             Some((width, height)) if fixed(ratio) && self.aspect_ratio == [1.0; 2] => {
                 let nothing = &mut std::iter::empty();
                 let draw = &mut tesson_core::Draw::from_words(nothing);
-                let (w, h) = self.sides((width as f64, height as f64), draw);
-                [Some(w.max(1)), Some(h.max(1))]
+                let sides = self.sides(Sides { width, height }, draw);
+                [Some(sides.width.max(1)), Some(sides.height.max(1))]
             }
             _ => [None, None],
         }
@@ -297,8 +293,7 @@ impl ApplyStep for Crop {
         canvas: &mut Canvas<'_, F>,
         random: &mut dyn Random,
     ) -> Result<(), TransformFault> {
-        let Size { height, width, .. } = canvas.size();
-        let (rect, mirrored) = self.rectangle((width, height), canvas.copy(), random);
+        let (rect, mirrored) = self.rectangle(canvas.size().sides(), canvas.copy(), random);
         canvas.cut(rect);
         if mirrored {
             canvas.mirror();
@@ -325,7 +320,11 @@ mod tests {
         let crop = Crop { aspect_ratio: [0.64; 2], ..CROP };
         let side = |word: u32| {
             let mut words = [word].into_iter();
-            let (rect, _) = crop.rectangle((640, 480), 0, &mut tesson_core::Draw::from_words(&mut words));
+            let (rect, _) = crop.rectangle(
+                Sides { width: 640, height: 480 },
+                0,
+                &mut tesson_core::Draw::from_words(&mut words),
+            );
             (rect.width, rect.height)
         };
         assert_eq!([side(0), side(u32::MAX)], [(191, 300), (300, 191)]);
@@ -336,7 +335,7 @@ mod tests {
         let crop = Crop { kind: CropKind::Random, hflip: true, ..CROP };
         let mut random = CntkRandom::new(vec![0]);
         let mut next = || {
-            let (rect, mirrored) = crop.rectangle((40, 36), 0, &mut random);
+            let (rect, mirrored) = crop.rectangle(Sides { width: 40, height: 36 }, 0, &mut random);
             (rect.x, rect.y, mirrored)
         };
         let found = [next(), next(), next(), next()];
@@ -346,7 +345,7 @@ mod tests {
     #[test]
     fn a_share_in_single_precision_may_be_a_pixel_less() {
         let crop = Crop { size: CropSize::SideRatio([0.7; 2]), ..CROP };
-        let (rect, _) = crop.rectangle((30, 25), 0, &mut CntkRandom::new(vec![0]));
+        let (rect, _) = crop.rectangle(Sides { width: 30, height: 25 }, 0, &mut CntkRandom::new(vec![0]));
         assert_eq!(rect, Rect { x: 6, y: 4, width: 17, height: 17 });
         assert_eq!(crop.output_size(Some(30), Some(25)), [Some(17); 2]);
         assert_eq!(crop.output_size(None, Some(25)), [None; 2]);
@@ -355,7 +354,7 @@ mod tests {
     #[test]
     fn a_rectangle_has_at_least_a_pixel() {
         let crop = Crop { size: CropSize::SideRatio([0.01; 2]), ..CROP };
-        let (rect, _) = crop.rectangle((3, 3), 0, &mut CntkRandom::new(vec![0]));
+        let (rect, _) = crop.rectangle(Sides { width: 3, height: 3 }, 0, &mut CntkRandom::new(vec![0]));
         assert_eq!(rect, Rect { x: 1, y: 1, width: 1, height: 1 });
     }
 }

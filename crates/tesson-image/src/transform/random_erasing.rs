@@ -11,7 +11,7 @@ use super::options::{SEED, fill, limits, range, reals, seed_if_given, share};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
-use super::view::{Rect, Size};
+use super::view::{Rect, Sides, Size};
 use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<RandomErasing>(
@@ -58,7 +58,8 @@ impl RandomErasing {
 
     /// The rectangle of a picture of this size; `None` where nothing is covered: by the probability, or because ten drawn
     /// rectangles are not smaller than the picture on both sides.
-    pub fn rectangle(&self, (width, height): (usize, usize), random: &mut dyn Random) -> Option<Rect> {
+    pub fn rectangle(&self, of: Sides, random: &mut dyn Random) -> Option<Rect> {
+        let Sides { height, width } = of;
         if random.real(0.0, 1.0) >= self.probability {
             return None;
         }
@@ -120,13 +121,13 @@ impl ApplyStep for RandomErasing {
         canvas: &mut Canvas<'_, F>,
         random: &mut dyn Random,
     ) -> Result<(), TransformFault> {
-        let Size { height, width, channels } = canvas.size();
-        self.fill.check(FORMAT.name, channels)?;
+        let size = canvas.size();
+        self.fill.check(FORMAT.name, size.channels)?;
         // The type of the values is the same whether a rectangle is covered or not.
         if self.makes_reals() {
             canvas.reals();
         }
-        match self.rectangle((width, height), random) {
+        match self.rectangle(size.sides(), random) {
             Some(rect) if canvas.is_real() => {
                 let (size, values) = canvas.reals();
                 self.cover(size, values, rect, F::from);
@@ -157,11 +158,12 @@ mod tests {
         let mut random = CntkRandom::new(vec![0]);
         let mut covered = 0;
         for _ in 0..1000 {
-            let rect = all.rectangle((97, 61), &mut random).expect("such a rectangle fits");
+            let rect =
+                all.rectangle(Sides { width: 97, height: 61 }, &mut random).expect("such a rectangle fits");
             assert!(rect.x + rect.width <= 97 && rect.y + rect.height <= 61, "{rect:?}");
             let share = (rect.width * rect.height) as f64 / (97.0 * 61.0);
             assert!((0.018..0.34).contains(&share), "{rect:?}");
-            covered += usize::from(half.rectangle((97, 61), &mut random).is_some());
+            covered += usize::from(half.rectangle(Sides { width: 97, height: 61 }, &mut random).is_some());
         }
         assert!((450..550).contains(&covered), "{covered} of 1000");
     }
@@ -169,8 +171,14 @@ mod tests {
     #[test]
     fn what_is_as_large_as_the_picture_covers_nothing() {
         let mut random = CntkRandom::new(vec![0]);
-        assert_eq!(erasing(1.0, [1.0; 2], &[0.0]).rectangle((9, 9), &mut random), None);
-        assert_eq!(erasing(0.0, [0.1; 2], &[0.0]).rectangle((9, 9), &mut random), None);
+        assert_eq!(
+            erasing(1.0, [1.0; 2], &[0.0]).rectangle(Sides { width: 9, height: 9 }, &mut random),
+            None
+        );
+        assert_eq!(
+            erasing(0.0, [0.1; 2], &[0.0]).rectangle(Sides { width: 9, height: 9 }, &mut random),
+            None
+        );
     }
 
     #[test]

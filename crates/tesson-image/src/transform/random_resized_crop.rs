@@ -10,7 +10,7 @@ use super::options::{SEED, limits, range, reals, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
-use super::view::{Rect, Size};
+use super::view::{Rect, Sides};
 use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<RandomResizedCrop>(
@@ -45,7 +45,8 @@ options! {
 
 impl RandomResizedCrop {
     /// The rectangle of a picture of this size.
-    pub fn rectangle(&self, (width, height): (usize, usize), random: &mut dyn Random) -> Rect {
+    pub fn rectangle(&self, of: Sides, random: &mut dyn Random) -> Rect {
+        let Sides { height, width } = of;
         let ([smallest, largest], [narrowest, widest]) = (self.area_ratio, self.aspect_ratio);
         let area = width as f64 * height as f64;
         for _ in 0..10 {
@@ -92,8 +93,7 @@ impl ApplyStep for RandomResizedCrop {
         canvas: &mut Canvas<'_, F>,
         random: &mut dyn Random,
     ) -> Result<(), TransformFault> {
-        let Size { height, width, .. } = canvas.size();
-        canvas.cut(self.rectangle((width, height), random));
+        canvas.cut(self.rectangle(canvas.size().sides(), random));
         Ok(())
     }
 }
@@ -108,7 +108,7 @@ mod tests {
         let crop = RandomResizedCrop { area_ratio: [0.08, 1.0], aspect_ratio: [0.75, 4.0 / 3.0] };
         let mut random = CntkRandom::new(vec![0]);
         for _ in 0..1000 {
-            let rect = crop.rectangle((97, 61), &mut random);
+            let rect = crop.rectangle(Sides { width: 97, height: 61 }, &mut random);
             assert!(rect.x + rect.width <= 97 && rect.y + rect.height <= 61, "{rect:?}");
             let (share, aspect) =
                 ((rect.width * rect.height) as f64 / (97.0 * 61.0), rect.width as f64 / rect.height as f64);
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn a_picture_that_no_rectangle_fits_gives_its_middle() {
         let crop = RandomResizedCrop { area_ratio: [1.0; 2], aspect_ratio: [0.75, 4.0 / 3.0] };
-        let rect = |size| crop.rectangle(size, &mut CntkRandom::new(vec![0]));
-        assert_eq!(rect((100, 10)), Rect { x: 43, y: 0, width: 13, height: 10 });
-        assert_eq!(rect((10, 100)), Rect { x: 0, y: 43, width: 10, height: 13 });
+        let rect = |width, height| crop.rectangle(Sides { height, width }, &mut CntkRandom::new(vec![0]));
+        assert_eq!(rect(100, 10), Rect { x: 43, y: 0, width: 13, height: 10 });
+        assert_eq!(rect(10, 100), Rect { x: 0, y: 43, width: 10, height: 13 });
     }
 }

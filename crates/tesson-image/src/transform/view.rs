@@ -11,10 +11,31 @@ pub struct Size {
     pub channels: usize,
 }
 
+/// The height and the width of a picture, which functions of both could take in either order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// Rows.
+    pub height: usize,
+    /// Pixels of a row.
+    pub width: usize,
+}
+
+impl Sides {
+    /// The sides of the picture turned by a quarter.
+    pub fn swapped(self) -> Sides {
+        Sides { height: self.width, width: self.height }
+    }
+}
+
 impl Size {
     /// A size.
     pub fn new(height: usize, width: usize, channels: usize) -> Size {
         Size { height, width, channels }
+    }
+
+    /// The height and the width.
+    pub fn sides(self) -> Sides {
+        Sides { height: self.height, width: self.width }
     }
 
     /// The number of values.
