@@ -47,6 +47,13 @@ impl Picked<'_> {
     }
 }
 
+/// Bytes of the file, and the offset of the first one in it.
+#[derive(Clone, Copy)]
+struct FileBytes<'a> {
+    bytes: &'a [u8],
+    base: u64,
+}
+
 /// A chunk's records.
 struct Begun {
     chunk: u64,
@@ -64,17 +71,17 @@ impl ArrayRecordFile {
         get_or_find(&self.index, || Index::read(self.resource, fetch, &mut ChunkScratch::default()))
     }
 
-    /// Adds the wanted records of one chunk to a block. False if there is no room for them. `raw` are bytes of the file, the
-    /// first of which stands at `base`.
+    /// Adds the wanted records of one chunk to a block. False if there is no room for them. `raw` holds the chunk.
     fn append(
         &self,
         index: &Index,
         chunk: u64,
         wanted: &Picked<'_>,
-        (bytes, base): (&[u8], u64),
+        raw: FileBytes<'_>,
         limit: u64,
         into: &mut Records,
     ) -> bool {
+        let FileBytes { bytes, base } = raw;
         let (offset, end) = index.span(chunk);
         // However much was read: what the chunk reaches beyond its own bytes is wrong in every way of reading.
         let bytes = &bytes[..(end - base) as usize];
@@ -176,7 +183,8 @@ impl RecordFile for ArrayRecordFile {
             }
             let run = next..((chunk + 1) * index.group).min(end);
             let behind = run.end;
-            if !self.append(index, chunk, &Picked::Run(run), (&raw, base), limit, into) {
+            let bytes = FileBytes { bytes: &raw, base };
+            if !self.append(index, chunk, &Picked::Run(run), bytes, limit, into) {
                 break;
             }
             next = behind;
@@ -205,7 +213,8 @@ impl RecordFile for ArrayRecordFile {
             }
             fetch.read_over(self.resource, offset..end, &mut raw)?;
             let (here, behind) = run.split_at(run.iter().take_while(|&&row| row < index.n_records).count());
-            if !self.append(index, chunk, &Picked::Rows(here), (&raw, offset), limit, into) {
+            let bytes = FileBytes { bytes: &raw, base: offset };
+            if !self.append(index, chunk, &Picked::Rows(here), bytes, limit, into) {
                 break;
             }
             absent(behind, index.n_records, into);

@@ -14,7 +14,7 @@ use super::frames::only_sample;
 use super::header::{Encoding, FileKind, HeaderRules};
 use super::list::Utterances;
 use super::options::Verify;
-use super::verify::{Trouble, each_file};
+use super::verify::{HeaderSource, Trouble, each_file};
 use crate::utterance::window::Window;
 use crate::utterance::{chunks, reads};
 
@@ -103,13 +103,14 @@ impl HtkCorpus {
         let Shape { kind, rules, .. } = &self.shape;
         let mut bad = None;
         let utterances = self.utterances_of(chunk);
-        each_file(&self.utterances, utterances, (&self.source, rules), fetch, &mut |of, looked| {
+        let headers = HeaderSource { facts: &self.source, rules, fetch };
+        each_file(&self.utterances, utterances, headers, &mut |of, looked| {
             if bad.is_some() {
                 return Ok(());
             }
             let mut trouble = |i: usize, trouble| match trouble {
                 Trouble::Fault(offset, fault) => {
-                    bad = Some(self.utterances.file_error(i, (offset, fault), &self.source));
+                    bad = Some(self.utterances.file_error(i, offset, fault, &self.source));
                     Ok(())
                 }
                 Trouble::Error(error) => Err(error),
@@ -408,8 +409,8 @@ impl Corpus for HtkCorpus {
         let encoding = &self.encodings[self.utterances.get(i).file as usize];
         if Encoding::of(encoding.load(Ordering::Relaxed)).is_none() {
             // The header says where frames begin.
-            let source = (&self.source, &self.shape.rules);
-            each_file(&self.utterances, i..i + 1, source, fetch, &mut |_, looked| match looked {
+            let headers = HeaderSource { facts: &self.source, rules: &self.shape.rules, fetch };
+            each_file(&self.utterances, i..i + 1, headers, &mut |_, looked| match looked {
                 Ok(looked) => {
                     encoding.store(looked.header.encoding.byte(), Ordering::Relaxed);
                     Ok(())

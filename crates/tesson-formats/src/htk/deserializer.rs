@@ -14,7 +14,7 @@ use super::frames::Frames;
 use super::header::FileKind;
 use super::list::{Listed, Selection, Utterances, read_lists};
 use super::options::{HtkOptions, OnDuplicate, Verify};
-use super::verify::{Trouble, look, look_at_all};
+use super::verify::{HeaderSource, Trouble, look, look_at_all};
 use crate::utterance::TOO_LONG;
 use crate::utterance::chunks;
 use crate::utterance::window::Window;
@@ -175,7 +175,7 @@ impl Htk {
 
     fn error(&self, utterances: &Utterances, i: usize, trouble: Trouble) -> Error {
         match trouble {
-            Trouble::Fault(offset, fault) => utterances.file_error(i, (offset, fault), &self.facts).into(),
+            Trouble::Fault(offset, fault) => utterances.file_error(i, offset, fault, &self.facts).into(),
             Trouble::Error(error) => error,
         }
     }
@@ -185,7 +185,7 @@ impl Htk {
         let window = self.options.window.resolve(self.options.dim, kind.values).unwrap_or_else(|| {
             let window = self.options.window.to_string();
             let fault = HtkFault::Dim { dim: self.options.dim, values: kind.values, window };
-            self.defects.push(self.utterances.file_error(i, (0, fault), &self.facts));
+            self.defects.push(self.utterances.file_error(i, 0, fault, &self.facts));
             Window { left: 0, right: 0, values: kind.values }
         });
         self.set_window(window);
@@ -209,8 +209,8 @@ impl Htk {
         if verify.is_none() && !self.has_whole_files {
             return Ok((self.utterances.clone(), left_out));
         }
-        let rules = (&self.facts, &self.options.header);
-        let outcomes = look_at_all(&self.utterances, (kind, verify), rules, fetch, parallelism)?;
+        let headers = HeaderSource { facts: &self.facts, rules: &self.options.header, fetch };
+        let outcomes = look_at_all(&self.utterances, kind, verify, headers, parallelism)?;
         let mut utterances = Utterances::clone(&self.utterances);
         let mut bad = Vec::new();
         for (i, outcome) in outcomes {
@@ -221,8 +221,8 @@ impl Htk {
                     if !defects.are_collected() {
                         return Err(self.error(&self.utterances, i, trouble));
                     }
-                    let fault = trouble.into_fault()?;
-                    defects.report(self.utterances.file_error(i, fault, &self.facts))?;
+                    let (offset, fault) = trouble.into_fault()?;
+                    defects.report(self.utterances.file_error(i, offset, fault, &self.facts))?;
                 }
                 None => bad.push(i as u32),
             }

@@ -152,7 +152,8 @@ impl Utterances {
     pub(super) fn file_error(
         &self,
         i: usize,
-        (offset, fault): (u64, HtkFault),
+        offset: u64,
+        fault: HtkFault,
         facts: &DeserializerFacts,
     ) -> DataError {
         let (list, line) = self.listed(i);
@@ -295,6 +296,17 @@ pub(super) fn read_lists(
     Ok(Listed { utterances, defects, fingerprint: hash.digest() })
 }
 
+/// A line of a script file.
+#[derive(Clone, Copy)]
+struct LineAt {
+    /// The number of the script file.
+    list: usize,
+    /// The offset of the line's first byte.
+    offset: u64,
+    /// The number of the line, from 1.
+    line: u32,
+}
+
 impl ListReader<'_> {
     fn read_list(
         &mut self,
@@ -315,32 +327,32 @@ impl ListReader<'_> {
             let mut start = 0;
             while let Some(length) = memchr(&bytes[start..]) {
                 line += 1;
-                let at = (offset - keep as u64 + start as u64, line);
-                self.take_line(&bytes[start..start + length], rules, (list, at));
+                let at = LineAt { list, offset: offset - keep as u64 + start as u64, line };
+                self.take_line(&bytes[start..start + length], rules, at);
                 start += length + 1;
             }
             offset = end;
             if bytes.len() - start > LONGEST_LINE {
-                let at = (offset - (bytes.len() - start) as u64, line + 1);
-                self.defects.push(self.error(HtkFault::LongLine { most: LONGEST_LINE as u64 }, (list, at)));
+                let at = LineAt { list, offset: offset - (bytes.len() - start) as u64, line: line + 1 };
+                self.defects.push(self.error(HtkFault::LongLine { most: LONGEST_LINE as u64 }, at));
                 return Ok(());
             }
             bytes.drain(..start);
         }
         if !bytes.is_empty() {
-            self.take_line(&bytes, rules, (list, (size - bytes.len() as u64, line + 1)));
+            let at = LineAt { list, offset: size - bytes.len() as u64, line: line + 1 };
+            self.take_line(&bytes, rules, at);
         }
         Ok(())
     }
 
-    fn error(&self, fault: HtkFault, (list, (offset, line)): (usize, (u64, u32))) -> DataError {
-        let file = self.facts.resources[list].as_path().into();
-        DataError::new(fault, Location { file, offset, line: Some(line.into()) })
+    fn error(&self, fault: HtkFault, at: LineAt) -> DataError {
+        let file = self.facts.resources[at.list].as_path().into();
+        DataError::new(fault, Location { file, offset: at.offset, line: Some(at.line.into()) })
     }
 
-    /// Takes a line, which stands at a byte offset and has a number.
-    fn take_line(&mut self, line: &[u8], rules: &LineRules, at: (usize, (u64, u32))) {
-        if let Err(fault) = self.push(line, rules, at.0, at.1.1) {
+    fn take_line(&mut self, line: &[u8], rules: &LineRules, at: LineAt) {
+        if let Err(fault) = self.push(line, rules, at.list, at.line) {
             self.defects.push(self.error(fault, at));
         }
     }

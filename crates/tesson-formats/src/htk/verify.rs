@@ -94,6 +94,14 @@ impl Looked {
     }
 }
 
+/// The files and the rules by which headers are read.
+#[derive(Clone, Copy)]
+pub(super) struct HeaderSource<'a> {
+    pub(super) facts: &'a DeserializerFacts,
+    pub(super) rules: &'a HeaderRules,
+    pub(super) fetch: &'a dyn Fetch,
+}
+
 /// Looks at the files of some utterances, each once for as many utterances of it as follow each other, and calls `each`
 /// with what is found.
 ///
@@ -102,10 +110,10 @@ impl Looked {
 pub(super) fn each_file(
     utterances: &Utterances,
     range: Range<usize>,
-    (facts, rules): (&DeserializerFacts, &HeaderRules),
-    fetch: &dyn Fetch,
+    headers: HeaderSource<'_>,
     each: &mut dyn FnMut(Range<usize>, Result<Looked, Trouble>) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    let HeaderSource { facts, rules, fetch } = headers;
     let mut start = range.start;
     while start < range.end {
         let file = utterances.get(start).file;
@@ -128,16 +136,16 @@ pub(super) type Outcome = Result<u32, Trouble>;
 /// `None`.
 pub(super) fn look_at_all(
     utterances: &Utterances,
-    (kind, verify): (&FileKind, Option<Verify>),
-    (facts, rules): (&DeserializerFacts, &HeaderRules),
-    fetch: &dyn Fetch,
+    kind: &FileKind,
+    verify: Option<Verify>,
+    headers: HeaderSource<'_>,
     parallelism: &dyn Parallelism,
 ) -> Result<Vec<(usize, Option<Outcome>)>, Error> {
     let n = utterances.len();
     let job = |job: usize| {
         let range = job * AT_ONCE..n.min((job + 1) * AT_ONCE);
         let mut found = Vec::new();
-        let looked = each_file(utterances, range, (facts, rules), fetch, &mut |of, looked| {
+        let looked = each_file(utterances, range, headers, &mut |of, looked| {
             let is_wanted = |i: &usize| verify.is_some() || utterances.frames(*i) == 0;
             let mut wanted = of.filter(is_wanted);
             match looked {

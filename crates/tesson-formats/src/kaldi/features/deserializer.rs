@@ -146,7 +146,7 @@ impl Features {
                 Err(ArchiveError::Store(other)) => return Err(other),
             };
             match fault {
-                Some(fault) => defects.report(utterance.error(key, fault, &self.facts))?,
+                Some((offset, kind)) => defects.report(utterance.error(key, offset, kind, &self.facts))?,
                 None if u64::from(utterance.part.rows) > self.options.max_frames => too_long.push(i),
                 None => good.push(key, utterance),
             }
@@ -154,7 +154,7 @@ impl Features {
         let (good, repeated) = good.without_repeated();
         for (utterance, key) in repeated {
             let fault = KaldiFault::DuplicateKey { key: String::from_utf8_lossy(&key).into_owned() };
-            defects.report(utterance.error(&key, (None, fault.into()), &self.facts))?;
+            defects.report(utterance.error(&key, None, fault.into(), &self.facts))?;
         }
         if good.all.is_empty() {
             let file = self.facts.resources[0].as_path().into();

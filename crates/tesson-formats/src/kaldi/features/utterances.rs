@@ -81,11 +81,13 @@ impl Utterance {
         Ok(())
     }
 
-    /// An error of it: in its line, or at a byte of the file that its matrix lies in.
+    /// An error of it: at a byte of the file that its matrix lies in; without an offset in the line that lists it, or at the
+    /// beginning of an utterance that no line lists.
     pub(super) fn error(
         &self,
         key: &[u8],
-        (offset, kind): (Option<u64>, DataErrorKind),
+        offset: Option<u64>,
+        kind: DataErrorKind,
         facts: &DeserializerFacts,
     ) -> DataError {
         let list = |listed: ListedIn| (facts.resources[listed.list as usize].as_path(), listed);
