@@ -98,19 +98,20 @@ impl PythonTransform {
         Ok(())
     }
 
-    /// The result for a sequence of sparse samples: values, columns, and the entries of each sample.
+    /// The result for a sequence of sparse samples with these values: values, columns, and the entries of each sample.
     fn call_rows<'py, T: numpy::Element + Copy>(
         &self,
         py: Python<'py>,
-        (bounds, columns, values): (&[i32], &[i32], &[T]),
-        dim: usize,
+        input: &SparseInput<'_>,
+        values: &[T],
         words: Option<Vec<u32>>,
     ) -> PyResult<(PyReadonlyArray1<'py, T>, PyReadonlyArray1<'py, i32>, Vec<u32>)> {
-        let [bounds, columns] = [bounds, columns].map(|numbers| PyArray1::from_slice(py, numbers));
-        let to = self.shape_of(&[dim]).iter().product::<usize>();
+        let [bounds, columns] =
+            [input.bounds, input.columns].map(|numbers| PyArray1::from_slice(py, numbers));
+        let to = self.shape_of(&[input.dim]).iter().product::<usize>();
         let samples = (bounds, columns, PyArray1::from_slice(py, values));
         let answer =
-            self.transformed_rows.bind(py).call1((self.function.bind(py), samples, dim, to, words))?;
+            self.transformed_rows.bind(py).call1((self.function.bind(py), samples, input.dim, to, words))?;
         answer.extract()
     }
 }
@@ -166,16 +167,15 @@ impl Transform for PythonTransform {
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        let (bounds, columns, dim) = (input.bounds, input.columns, input.dim);
         calls::call(self.owner, &self.name, |py| {
             let (columns, counts) = match (input.values, output.values) {
                 (InputValues::F32(values), OutputValues::F32(out)) => {
-                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), dim, words)?;
+                    let (v, columns, counts) = self.call_rows(py, &input, values, words)?;
                     out.extend_from_slice(v.as_slice()?);
                     (columns, counts)
                 }
                 (InputValues::F64(values), OutputValues::F64(out)) => {
-                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), dim, words)?;
+                    let (v, columns, counts) = self.call_rows(py, &input, values, words)?;
                     out.extend_from_slice(v.as_slice()?);
                     (columns, counts)
                 }

@@ -1,7 +1,7 @@
 //! Examples many at a time, and by their places.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 use tesson::Error;
 use tesson_prepared::{ExampleBatch, Reader};
 
@@ -14,26 +14,6 @@ use crate::errors::misuse;
 /// Reads the examples of a plan.
 #[pyclass(frozen, extends = Traversal, module = "tesson._tesson")]
 pub(crate) struct ExampleReader;
-
-impl Walk {
-    /// One worker's share of the next `n` examples; returns how many all workers together get.
-    fn read_share(&mut self, py: Python<'_>, n: usize, workers: usize, rank: usize) -> PyResult<usize> {
-        self.rows.clear();
-        self.memory.reserve(&mut self.rows);
-        py.check_signals()?;
-        until_signal(py, |interrupted| match workers {
-            1 => self.reader.read(n, &mut self.rows, interrupted).map(|()| self.rows.len()),
-            _ => self.reader.load(&mut self.rows, interrupted, move |reader, rows, _| {
-                reader.read_share(n, workers, rank, rows)
-            }),
-        })
-    }
-
-    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let ids = (0..self.rows.len()).map(|row| self.reader.inner().id(&self.rows, row));
-        PyList::new(py, ids.map(|id| PyBytes::new(py, id.as_bytes())).collect::<Vec<_>>())
-    }
-}
 
 #[pymethods]
 impl ExampleReader {
@@ -52,11 +32,11 @@ impl ExampleReader {
         this: Py<Self>,
         py: Python<'_>,
         n: usize,
-        share: (usize, usize),
+        workers: usize,
+        rank: usize,
         drop_remainder: bool,
         pads: bool,
     ) -> PyResult<ExampleBatches> {
-        let (workers, rank) = share;
         if workers == 0 || rank >= workers {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::Error;
 use tesson_plan::StreamState;
 use tesson_prepared::{ExampleBatch, InterruptibleReader};
@@ -121,6 +121,31 @@ impl Walk {
             (false, 0) => self.before.clone(),
             (false, n) => self.reader.inner().state_after(&self.rows, n - 1),
         }
+    }
+
+    /// One worker's share of the next `n` examples; returns how many all workers together get.
+    pub(super) fn read_share(
+        &mut self,
+        py: Python<'_>,
+        n: usize,
+        workers: usize,
+        rank: usize,
+    ) -> PyResult<usize> {
+        self.rows.clear();
+        self.memory.reserve(&mut self.rows);
+        py.check_signals()?;
+        until_signal(py, |interrupted| match workers {
+            1 => self.reader.read(n, &mut self.rows, interrupted).map(|()| self.rows.len()),
+            _ => self.reader.load(&mut self.rows, interrupted, move |reader, rows, _| {
+                reader.read_share(n, workers, rank, rows)
+            }),
+        })
+    }
+
+    /// The ids of the examples that have been read, as `bytes`.
+    pub(super) fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let ids = (0..self.rows.len()).map(|row| self.reader.inner().id(&self.rows, row));
+        PyList::new(py, ids.map(|id| PyBytes::new(py, id.as_bytes())).collect::<Vec<_>>())
     }
 }
 

@@ -466,7 +466,7 @@ class MinibatchIterator(PlanIterator, Iterator[Any]):
         self.opened_as: tuple[Prepared, Request] = prepared, request
         self._made_of = (prepared, request, size, share, drop_remainder, pads)
         self._reader = _tesson.ExampleReader(prepared.native, request)
-        self._batches = self._reader.batches(size, share, drop_remainder, pads)
+        self._batches = self._reader.batches(size, *share, drop_remainder, pads)
 
     @property
     def native(self) -> _tesson.Traversal:
