@@ -154,18 +154,18 @@ fn bare_part(files: &[PathBuf]) -> Answer<()> {
         let mut started = Decompress::new_mem(&file)?;
         started.dct_method(DctMethod::IntegerSlow);
         let mut started = started.to_colorspace(ColorSpace::JCS_EXT_BGR)?;
-        let size = (started.width(), started.height());
-        pixels.resize(size.0 * size.1 * 3, 0);
+        let (width, height) = (started.width(), started.height());
+        pixels.resize(width * height * 3, 0);
         started.read_scanlines_into::<u8>(&mut pixels)?;
         started.finish()?;
-        resize(&pixels, size, &mut rows, &mut out);
+        resize(&pixels, width, height, &mut rows, &mut out);
         std::hint::black_box(&out);
     }
     Ok(())
 }
 
 /// Two by two taps with weights of 7 bits: the least that resizing can be.
-fn resize(pixels: &[u8], (width, height): (usize, usize), rows: &mut [Vec<u16>; 2], out: &mut [u8]) {
+fn resize(pixels: &[u8], width: usize, height: usize, rows: &mut [Vec<u16>; 2], out: &mut [u8]) {
     let tap = |to: usize, from: usize| {
         let at = ((to as f32 + 0.5) * from as f32 / SIDE as f32 - 0.5).max(0.0);
         let low = (at as usize).min(from - 1);

@@ -162,8 +162,7 @@ pub fn ctf_decode(bytes: &[u8]) {
 pub fn cbf_decode(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
     let options = serde_json::json!({"file": "input.cbf"});
-    let choices = (choice & 1 == 1, true);
-    let opened = prepared("CNTKBinaryFormatDeserializer", &options, choices, file);
+    let opened = prepared("CNTKBinaryFormatDeserializer", &options, defaults(choice & 1 == 1, true), file);
     let Some((deserializer, file)) = opened.expect("the options are right") else { return };
     let Ok(indexed) = deserializer.index(&file, &Cores(1), &mut Defects::Refuse) else { return };
     // A chunk of one sequence shows only now that the table says something else of it.
@@ -225,21 +224,23 @@ fn open(bytes: &[u8]) -> Option<Opened<'_>> {
         "numbers": if bit(4) { "extended" } else { "cntk" },
     });
     // Some choices exclude each other.
-    prepared("CNTKTextFormatDeserializer", &options, (bit(5), !bit(6)), file).ok().flatten()
+    prepared("CNTKTextFormatDeserializer", &options, defaults(bit(5), !bit(6)), file).ok().flatten()
 }
 
-/// A deserializer of a file with these options, of 64-bit values and with keys that are numbers, or not. `None` if the
-/// beginning of the file is wrong.
+/// The defaults of a reader of 64-bit or 32-bit values, with keys that are numbers or texts.
+fn defaults(is_double: bool, numeric_keys: bool) -> ReaderDefaults {
+    let element = if is_double { Element::F64 } else { Element::F32 };
+    ReaderDefaults { element, frame_mode: false, numeric_keys, cache_index: false, forgives: false }
+}
+
+/// A deserializer of a file with these options. `None` if the beginning of the file is wrong.
 fn prepared<'a>(
     name: &str,
     options: &serde_json::Value,
-    (is_double, numeric_keys): (bool, bool),
+    defaults: ReaderDefaults,
     file: &'a [u8],
 ) -> Result<Option<Opened<'a>>, ConfigError> {
     let options = tesson_config::json::parse(&options.to_string()).expect("the options are JSON");
-    let element = if is_double { Element::F64 } else { Element::F32 };
-    let defaults =
-        ReaderDefaults { element, frame_mode: false, numeric_keys, cache_index: false, forgives: false };
     let registry = tesson::registry();
     let format = registry.find(name, "").expect("the format is there");
     let options = Options::new(format.options, &options, "").expect("the options are right");

@@ -19,46 +19,18 @@ const MAY_BE_WIDE: &[(&str, &str)] = &[
     ("HtkOptions", "the options of a format, one each"),
 ];
 
-/// The crates whose functions take no tuples.
-const WITHOUT_TUPLES: &[&str] = &[
-    "tesson-core",
-    "tesson-memory",
-    "tesson-plan",
-    "tesson-audio",
-    "tesson-tfds",
-    "tesson-config",
-    "tesson-engine",
-    "tesson-convert",
-    "tesson-prepared",
-    "tesson",
-    "tesson-cli",
-];
-
-/// The crates in which all methods of a type are in its module or in modules of that.
-const METHODS_WITH_THEIR_TYPE: &[&str] = &[
-    "tesson-memory",
-    "tesson-formats",
-    "tesson-image",
-    "tesson-audio",
-    "tesson-engine",
-    "tesson-convert",
-    "tesson",
-];
-
 /// Methods of a type outside its module: what may change the type's fields would have to be looked for everywhere.
 pub(crate) fn foreign_methods(files: &[File]) -> Vec<String> {
-    let is_bound =
-        |file: &&File| file.is_rust() && file.member().is_some_and(|m| METHODS_WITH_THEIR_TYPE.contains(&m));
-    let bound: Vec<&File> = files.iter().filter(is_bound).collect();
+    let sources = || files.iter().filter(|file| file.is_rust());
     let mut types = Vec::new();
-    for &file in &bound {
-        types.extend(declared_types(file).map(|name| (file.member(), name, module(file))));
+    for file in sources() {
+        types.extend(declared_types(file).map(|name| (package(file), name, module(file))));
     }
     let mut found = Vec::new();
-    for file in bound {
+    for file in sources() {
         for (number, line) in file.shipped_lines() {
             let Some(name) = implemented_type(line) else { continue };
-            let homes = types.iter().filter(|(member, known, _)| *member == file.member() && *known == name);
+            let homes = types.iter().filter(|(member, known, _)| *member == package(file) && *known == name);
             let (mut is_known, mut is_home) = (false, false);
             for (_, _, home) in homes {
                 is_known = true;
@@ -75,6 +47,11 @@ pub(crate) fn foreign_methods(files: &[File]) -> Vec<String> {
     found
 }
 
+/// The folder of the package that a file belongs to.
+fn package(file: &File) -> &str {
+    file.member().or(file.path.split('/').next()).unwrap_or("")
+}
+
 /// The module that a file is, as the parts of its path.
 fn module(file: &File) -> Vec<&str> {
     let path =
@@ -87,12 +64,20 @@ fn module(file: &File) -> Vec<&str> {
 /// Structs and enums that a file declares.
 fn declared_types(file: &File) -> impl Iterator<Item = &str> {
     file.shipped_lines().into_iter().filter_map(|(_, line)| {
-        let line = line.trim_start();
-        let line =
-            line.strip_prefix("pub").map_or(line, |rest| rest.split_once(' ').map_or("", |(_, rest)| rest));
+        let line = without_visibility(line);
         let rest = line.strip_prefix("struct ").or(line.strip_prefix("enum "))?;
         rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
     })
+}
+
+/// A declaration without `pub`, `pub(crate)` or `pub(in a::module)` before it.
+fn without_visibility(line: &str) -> &str {
+    let line = line.trim_start();
+    let Some(rest) = line.strip_prefix("pub") else { return line };
+    match rest.strip_prefix('(') {
+        Some(within) => within.split_once(") ").map_or("", |(_, rest)| rest),
+        None => rest.trim_start(),
+    }
 }
 
 /// The type whose methods begin on a line: `impl Name {`, with or without generic parameters.
@@ -133,10 +118,7 @@ fn wide_structs_of(file: &File) -> Vec<String> {
 
 /// The name of the struct with named fields that begins on a line.
 fn struct_name(line: &str) -> Option<&str> {
-    let rest = line.trim_start();
-    let rest =
-        rest.strip_prefix("pub").map_or(rest, |rest| rest.split_once(' ').map_or("", |(_, rest)| rest));
-    let name = rest.strip_prefix("struct ").filter(|_| line.ends_with('{'))?;
+    let name = without_visibility(line).strip_prefix("struct ").filter(|_| line.ends_with('{'))?;
     name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
@@ -157,8 +139,7 @@ fn is_field(line: &str, at: usize) -> bool {
 
 /// Parameters of functions whose type is a tuple: which is which cannot be read where they are passed.
 pub(crate) fn tuple_parameters(files: &[File]) -> Vec<String> {
-    let members = |file: &&File| file.is_rust() && file.member().is_some_and(|m| WITHOUT_TUPLES.contains(&m));
-    files.iter().filter(members).flat_map(tuple_parameters_of).collect()
+    files.iter().filter(|file| file.is_rust()).flat_map(tuple_parameters_of).collect()
 }
 
 fn tuple_parameters_of(file: &File) -> Vec<String> {
@@ -252,6 +233,7 @@ mod tests {
             at("source.rs", "pub(crate) struct Source<'a> {\n}\n"),
             at("source/open.rs", "impl<'a> Source<'a> {\n}\n"),
             at("report.rs", "impl Source<'_> {\n}\nimpl Drop for Source<'_> {\n}\n"),
+            at("a/b.rs", "pub(in crate::a) struct Source {\n}\nimpl Source {\n}\n"),
         ];
         let expected =
             "crates/tesson-engine/src/report.rs:1: methods of `Source`, which is declared elsewhere";
