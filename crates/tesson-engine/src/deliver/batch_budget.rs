@@ -2,6 +2,11 @@
 //!
 //! Small minibatches are the rule, and for them the answer is one sum. A large one is made when the one in front of it is out of
 //! the way, so that two of them are never in memory because the caller was slow.
+//!
+//! For the next editor: each minibatch is counted in `planned` from its plan to its delivery, and in `made` as well
+//! from the start of its making, first with the cost of making it and then with its real size. What goes into a sum
+//! has to come out with the same number, which the ticket therefore keeps. The front minibatch is never refused while
+//! its caller waits: any other rule can wait for memory that only the caller's next call would free.
 
 use crate::memory_budget::BATCHES_SHARE;
 

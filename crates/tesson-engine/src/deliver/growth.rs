@@ -1,5 +1,11 @@
 //! Reading in order while the index grows: byte runs are cut one after the other, decoded side by side, and appended to
 //! the index in their order.
+//!
+//! For the next editor: cutting is sequential, since a run begins where the one before ends, and is meant to be
+//! cheap; decoding is parallel. The index grows only by runs without a gap before them, so the planner sees the same
+//! index whatever the threads do. It also sees the same error: the first in the order of the data, after all that
+//! precedes it. Line numbers are added late, as a run does not know how many lines precede it until those runs are
+//! decoded.
 
 use tesson_core::{ByteRun, Chunk, CompactLengths, Error};
 
@@ -111,6 +117,8 @@ impl Growth {
     /// True if another byte run may be cut: no more than one per thread is being cut or decoded, and the planner is
     /// near.
     pub(super) fn may_cut(&self, threads: usize) -> bool {
+        // Enough that no thread waits for the planner, and little enough that decoded runs, which stay in memory
+        // until the planner has passed them, do not fill it.
         let ahead = 1 + 2 * threads as u64;
         let near = self.runs.len() as u64 <= u64::from(self.reached) + ahead;
         let is_over = self.ended || self.failed.is_some();

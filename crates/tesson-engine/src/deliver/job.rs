@@ -1,4 +1,12 @@
 //! The main loop of worker threads, and the order in which they choose jobs.
+//!
+//! For the next editor: every `pick_…` runs under the lock and only takes something out of the state; the work follows
+//! without the lock, and its function locks again and returns the guard. The order of the picks in [`Shared::pick`] is
+//! the whole scheduling policy. Making comes before planning and loading, because a finished minibatch frees blocks and
+//! a caller may wait for it; loading comes before cutting, because queued blocks are known to be needed. A pick that
+//! finds no memory returns `None` and leaves its job where it is, so that the next pick gets its turn. For each way in
+//! which all picks can fail there must be somebody who notifies `work` later, or the pipeline stops: a worker that
+//! looks again after its job, a caller that takes a minibatch, or a restart.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -96,6 +104,8 @@ impl Shared {
                 continue;
             };
             let generation = state.planning.generation();
+            // Workers wake each other one at a time: if all were woken for each job they would contend for the lock,
+            // and most would find nothing.
             let more = state.resting > 0 && self.has_more(&state);
             drop(state);
             if more {
@@ -171,7 +181,9 @@ impl Shared {
     fn pick_load(&self, state: &mut State) -> Option<Job> {
         let block = state.residency.next_queued(state.tickets.front_id())?;
         let (source, reserved) = self.source(state, block);
-        // Growing corpora are read in order and have no other way to a sequence than its block.
+        // Growing corpora are read in order and have no other way to a sequence than its block: without this
+        // exception to the limit a block that never fits would stop the pipeline. One load at a time keeps the excess
+        // to a single block.
         let forced = matches!(source, BlockSource::ByteRun(_)) && !state.residency.is_loading();
         let beside = self.beside();
         // The load uses pages of the blocks that are evicted for it, if it has files that lie in pages.
@@ -203,7 +215,8 @@ impl Shared {
         // Pieces are larger than they are meant to be where sequences are.
         let run = 4 * (self.setup.run_bytes() as usize).max(growth.last_run_bytes() / 2);
         let has_room = state.residency.has_room(reserve + run);
-        // A minibatch that is planned leaves with the memory it holds before a caller waits for the next one.
+        // A planned minibatch leaves, with the memory it holds, before a caller waits for the next one. If there is
+        // none, only another byte run can finish the one that the planner stands in, whatever the limit says.
         let forced = growth.is_wanted() && !state.residency.is_loading() && state.tickets.is_empty();
         if !has_room && !forced {
             return None;

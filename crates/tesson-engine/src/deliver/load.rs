@@ -1,4 +1,9 @@
 //! Loading: what a block is read from, decoded, and put into memory.
+//!
+//! For the next editor: bytes are reserved before a load and replaced by the real size after it, both under the lock,
+//! so the sum of all threads' loads stays within the limit while they run. An error goes to the tickets that wait for the
+//! block: the caller meets it when their turn comes. A byte run is decoded by the thread that cut it, after the right
+//! to cut has gone back: another thread cuts the next run meanwhile.
 
 use std::sync::MutexGuard;
 
@@ -63,6 +68,7 @@ impl Shared {
     /// are too large for that.
     fn decode_packed(&self, span: &BlockSpan, worker: &mut WorkerScratch) -> Result<Option<Decoded>, Error> {
         let BlockSpan { chunk, sequences: range } = span;
+        // Decoded columns are read again at once to be packed, so as much is decoded at once as stays in a cache.
         let at_once = self.table().at_once(*chunk);
         let mut packer = Packer::new(range.len(), &mut worker.bytes);
         let mut beside = Chunk::empty();

@@ -1,4 +1,11 @@
 //! Making a minibatch: what its blocks hold, what has to be fetched beside them, and what is wrong with it.
+//!
+//! For the next editor: this runs without the lock and depends on the plan and the bytes alone. In particular it must
+//! not matter which of the blocks were in memory and which sequences were fetched one by one. The steps of
+//! [`Shared::assemble`] have their order for a reason: faults are found before sequences are left out, as their
+//! numbers count all planned ones; sequences are left out before transforms run, which see only delivered ones; the
+//! last sequence is shortened after its length has been checked. Memory of a minibatch is checked after each part, so
+//! that a minibatch beyond the limit is refused before all of it is there.
 
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
@@ -57,7 +64,8 @@ impl Shared {
     pub(super) fn assemble(&self, work: &mut Work, worker: &mut WorkerScratch) -> Result<(), Error> {
         self.pools.set_batch_bytes(work.bytes);
         let mut arrays = worker.arrays.pop().unwrap_or_else(|| self.arrays_pool.fresh());
-        // A load that waits for the blocks' memory should not wait until the minibatch is taken.
+        // Taken out of the work and dropped below: a load that waits for the blocks' memory should not wait until the
+        // minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
         let mut stored = self.stored_streams(work);
         let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
@@ -248,6 +256,7 @@ impl Shared {
         fetched: &mut Vec<Chunk>,
         worker: &mut WorkerScratch,
     ) -> Result<(), Error> {
+        // Items of parts that were fetched before point past `held` already.
         let is_missing = |i: &&mut Item| held.get(i.held as usize).is_some_and(Option::is_none);
         let mut named: Vec<&mut Item> = items.filter(is_missing).collect();
         if named.is_empty() {
@@ -273,6 +282,7 @@ impl Shared {
             fetched.push(out);
             return Ok(());
         }
+        // By block and row: each chunk is then read once and in its order, whatever the order of the plan is.
         named.sort_unstable_by_key(|i| (i.held, i.row));
         for group in named.chunk_by_mut(|a, b| a.held == b.held) {
             let (chunk, _) = place(group[0]);

@@ -1,4 +1,9 @@
 //! Planning ahead: from the planner's batches to tickets that know their blocks.
+//!
+//! For the next editor: one thread plans at a time, because a plan depends on the one before; it has the planner to
+//! itself and no lock. Meanwhile a caller may have moved elsewhere. Then the generation differs, and the plans are
+//! dropped; the planner goes back in any case, as the caller waits for it (`planner_free`). Errors of the planner
+//! become tickets like minibatches do: they are reported when their turn comes and not when they are found.
 
 use std::sync::MutexGuard;
 
@@ -56,6 +61,7 @@ impl Shared {
                 }
             }
         }
+        // Outside of the lock: a store may ask the system for each of these ranges.
         let fresh = planning.take_fresh();
         if self.setup.reading.by_row {
             self.announce(&fresh);

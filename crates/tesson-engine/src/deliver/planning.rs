@@ -1,4 +1,9 @@
 //! Where planning stands: the planner, unless a thread is planning, and what it plans on.
+//!
+//! For the next editor: [`Planning`] stays in the state; [`PlanningContext`] is taken out of it by whoever plans or
+//! moves the planner, so its absence is the lock on the planner. `delivered` is kept apart from the planner's own
+//! cursor, which is as far ahead as was planned: the planner may forget what lies before the last delivery, and
+//! nothing after it.
 
 use tesson_core::Index;
 use tesson_plan::{Cursor, Demand, Planned, Planner};
@@ -253,7 +258,8 @@ impl PlanningContext {
             if self.places.len() <= block.index() {
                 self.places.resize(block.index() + 1, 0);
             }
-            // The place is of this plan if the block is there.
+            // A place left by an earlier plan is recognized by the list of this plan's blocks, so `places`, which has
+            // an entry for each block, need not be cleared for each minibatch.
             let place = &mut self.places[block.index()];
             if place.checked_sub(1).and_then(|at| blocks.get(at as usize)) != Some(&block) {
                 if *place == 0 {

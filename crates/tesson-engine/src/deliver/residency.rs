@@ -3,6 +3,12 @@
 //! A block is absent, queued, being loaded, or resident. Tickets need blocks: planning a ticket queues those that are absent, and
 //! the sweep's last ticket that needs a block lets it go. What goes at once and what stays while there is room is the only policy
 //! here; no result depends on it.
+//!
+//! For the next editor: a block in memory lives as long as anyone has its [`Resident`]; evicting it here only gives
+//! up this owner and its bytes in the account. `used` counts loaded blocks and reservations of running loads, never
+//! both of one block. Lists are cleaned late: the queue may name blocks that were needed, given up and needed again,
+//! and `idle` blocks that are in use again, so whoever takes from a list checks the block's state first. Searching a
+//! list at each change would cost more than these checks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -112,6 +118,7 @@ impl Residency {
             self.queue.push_back(id);
         }
         let block = self.blocks.get_mut(id)?;
+        // Tickets are admitted in plan order, so this one is the last until the next call.
         block.last_ticket = Some(waiter.ticket);
         block.idle = false;
         block.unwanted = false;

@@ -1,5 +1,9 @@
 //! The budget for fetching sequences one by one, in advance of their blocks: the first minibatches of a random order
 //! need not wait for all blocks they touch.
+//!
+//! For the next editor: fetching one sequence reads more than its bytes, so a long run by single sequences would read
+//! the corpus several times. The allowance bounds that excess to a small share of the corpus, and loaded blocks earn
+//! some of it back, so that a restart later in a run is quick again.
 
 use super::corpus_index::CorpusSize;
 

@@ -1,5 +1,10 @@
 //! The state that all threads of a pipeline share, under one lock. Each part has its own rules; here is what needs
 //! several of them.
+//!
+//! For the next editor: everything here runs under the lock and must be short: no reading, no decoding, no allocation
+//! that grows with the data. A rule that concerns one part belongs in that part, where it can be tested without
+//! threads. The life of a ticket is [`State::admit`], [`State::answer`] for each missing block, [`State::start`],
+//! [`State::finish`], [`State::pop`]; each keeps tickets, blocks and the memory of minibatches in step.
 
 use tesson_core::Error;
 

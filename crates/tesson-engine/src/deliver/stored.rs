@@ -1,4 +1,9 @@
 //! Streams that blocks keep as they were read: decoded and transformed while a minibatch is gathered.
+//!
+//! For the next editor: whether such a sample can be decoded is known only here, so its faults come beside those of
+//! the blocks and are merged by number in the plan. Other workers' sequences are decoded too where faults count for
+//! all: every rank has to see the same faults. Frames of one recording are transformed together where the result is
+//! known to be equal (`Transforms::joins`); that is a matter of speed alone.
 
 use tesson_core::Error;
 use tesson_plan::{BatchKind, BatchSlot};

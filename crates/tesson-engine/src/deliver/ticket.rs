@@ -1,4 +1,9 @@
 //! Tickets: planned minibatches on their way.
+//!
+//! For the next editor: a ticket is waiting, being made, or done, and never goes back. Its [`Work`] is a box that
+//! moves from the planner through the ticket to the worker and, once the minibatch is taken, back to the planner: its
+//! lists keep their memory from minibatch to minibatch. Numbers of tickets are never given twice; a block or worker
+//! that answers to a discarded ticket finds none.
 
 use std::ops::Range;
 

@@ -1,4 +1,8 @@
 //! Jobs for any number of threads, whose results are taken in the order of the jobs.
+//!
+//! For the next editor: the queue has no limit of its own; callers bound it by [`OrderedJobs::under_way`], since only
+//! they know what a result costs in memory. A discarded job that a thread is doing ends normally, and its result is
+//! dropped on arrival. A panic must reach the caller, which would otherwise wait for a result that never comes.
 
 use std::any::Any;
 use std::collections::VecDeque;

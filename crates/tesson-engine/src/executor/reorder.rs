@@ -1,4 +1,7 @@
 //! Results that arrive in any order, taken in theirs.
+//!
+//! Numbered results are independent of the schedule of threads. There is no limit here: callers bound the jobs that
+//! they give.
 
 use std::collections::BTreeMap;
 

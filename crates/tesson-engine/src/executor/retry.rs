@@ -1,4 +1,9 @@
 //! Reads that are put together and tried again.
+//!
+//! For the next editor: a store may answer any read with fewer bytes than asked for, so sources read through
+//! this. The patience counts from the first failure without progress, not for the whole read: a slow store
+//! that delivers a little now and then is not given up. `WouldBlock` and `TimedOut` are the kinds by which a store says
+//! that a failure may pass; all others are final, as a retry would only delay their report.
 
 use std::io;
 use std::path::Path;
@@ -58,6 +63,7 @@ impl RetryingRead<'_> {
                 return Err(StoreError::new((self.path)(), Some(at), failure).into());
             }
             (self.retries)();
+            // The pauses grow with the trouble: a short one costs a millisecond, a long one a few dozen attempts.
             std::thread::sleep(Duration::from_millis(1).max(first.elapsed() / 4));
         }
         Ok(())

@@ -1,4 +1,8 @@
 //! Threads that end with what they work for.
+//!
+//! For the next editor: dropping joins, so nothing that a thread uses may be freed before it, and the owner has to tell
+//! the threads to end first, or the drop waits for ever. After a fork the child has the handles and not the threads:
+//! joining them would never return, so they are forgotten there.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};

@@ -15,6 +15,11 @@
 //! The form lives in memory only and is never written anywhere. `plain.rs` is the definition of what happens to the
 //! items; `avx512.rs` does the same sixteen at a time, without a branch that depends on the data where a sequence has
 //! no more than that.
+//!
+//! For the next editor: unpacking one short sequence is the common case, and its cost is a cache miss. So all streams
+//! of a sequence lie together, heads say everything in one byte, and kernels may read `SLACK` bytes past the last
+//! sequence and write up to [`KERNEL_ROOM`] items past the last one rather than handle an end. Of the head one bit
+//! (128) is free; no sequence may begin with 0xff, which marks one that lies elsewhere (`locations.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;

@@ -1,4 +1,6 @@
 //! Finding the interval that holds a position, in about the time of one table look-up.
+//!
+//! A plain bisection has a branch at each step that no processor can predict, as positions are shuffled.
 
 /// A coarse table over consecutive intervals of `0..n`, from which the search for a position starts.
 ///

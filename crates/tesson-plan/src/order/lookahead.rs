@@ -1,4 +1,7 @@
 //! The next sequences of an order, worked out a few at a time.
+//!
+//! For the next editor: this is a cache, and filling it must not change any state of the order. It doubles from a few
+//! sequences, because after a seek often one is wanted, and stops at a number that keeps enough loads in flight.
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
 //! The saved contents of shuffles' buffers, with which going to a position costs no draws (spec/tfds.md §12.3).
+//!
+//! For the next editor: these bytes come from a user's file, so everything read is checked before it is used or
+//! allocated. They are an aid only: a state without them restores the same position, by drawing from the start.
 
 use super::Span;
 

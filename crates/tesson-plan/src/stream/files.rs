@@ -1,4 +1,9 @@
 //! The order in which the files of a plan are opened (spec/tfds.md §8.5, §8.6).
+//!
+//! For the next editor: what was taken of each file is recorded for readers that check declared lengths, and it
+//! outlives rounds: the most that any pass took counts. `news` lists only changes, as there may be thousands of
+//! files. A round that begins counts as a pass even if nothing is read of it, because the next shuffle's seeds depend
+//! on the count.
 
 use super::buffer::Buffer;
 use super::{Seeding, Span};

@@ -1,4 +1,7 @@
 //! The seeds of shuffles, as tf.data derives them (spec/tfds.md §8.4).
+//!
+//! For the next editor: nothing here is a choice. Reductions, defaults and the rejection of large words imitate
+//! TensorFlow's code, and the tests hold values recorded from it; a tidier derivation is another order.
 
 use crate::rng::{Mt19937, Words};
 
@@ -40,6 +43,8 @@ impl Seeding {
         if !self.reshuffle {
             return source;
         }
+        // tf.data draws the two seeds of each pass from one generator; those of any pass are found without the passes
+        // before.
         let at = pass.wrapping_mul(2);
         Words::new(source.at(at).into(), source.at(at.wrapping_add(1)).into())
     }
@@ -69,6 +74,7 @@ impl GlobalSeeds {
     /// The seed of the next shuffle that has none of its own.
     pub fn draw(&mut self) -> i64 {
         loop {
+            // Rejected rather than reduced, as the reference does: every draw counts.
             let word = self.twister.draw();
             if word < 1 << 31 {
                 return word.into();

@@ -1,4 +1,7 @@
 //! The state of a stream: a few integers (spec/tfds.md §12.1).
+//!
+//! For the next editor: the form is a file format, and states of all releases have to be read. A new layer needs no
+//! field here unless it counts something that neither the specification of the stream nor `delivered` tells.
 
 use serde_json::{Value, json};
 use tesson_core::ResumeError;

@@ -1,4 +1,10 @@
 //! Sparse pairs, eight bytes at a time in a machine word.
+//!
+//! For the next editor: the byte at the lowest address is the lowest byte of a word, so text reads from low to high.
+//! `digits` has each digit's value in its byte; `other` has the high bit of every byte that is no digit, by an
+//! addition that carries into it from 10 on (the masks keep the carry within the byte). Shifting the number to the
+//! upper end of the word puts zeros before it, so that the same multiplications convert any number of digits.
+//! Whatever is unusual ends the loop and goes to the plain parser, which also finds the faults.
 
 use super::super::bytes::{is_blank, is_end};
 use super::super::decimal::{Grammar, Real, read};
