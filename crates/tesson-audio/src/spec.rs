@@ -11,34 +11,34 @@ options! {
     pub(crate) struct LogMelSpec(options, reader: ReaderDefaults) {
         /// Samples in a second.
         pub(crate) rate: u32 = "sampleRate": OptionKind::Whole, "16000"
-            => "Samples in a second that all recordings have."
+            => "Samples per second, which must be that of all recordings."
             [read options.whole_within("sampleRate", 1..=MOST_RATE)? as u32]
             [identity "rate"];
         pub(crate) filters: u32 = "filters": OptionKind::Whole, "80"
-            => "Mel filters: the values in a frame."
+            => "Number of mel filters, which is the number of values in a frame."
             [read options.whole_within("filters", 1..=4096)? as u32]
             [identity "filters"];
         /// Samples of a frame.
         pub(crate) window: u32 = "windowSeconds": OptionKind::Real, "0.025"
-            => "The length of a frame, in seconds."
+            => "Length of a frame, in seconds."
             [read samples(options, "windowSeconds", rate, 2)?]
             [identity "window"];
         /// Samples from the beginning of a frame to that of the next.
         pub(crate) shift: u32 = "shiftSeconds": OptionKind::Real, "0.01"
-            => "The time from the beginning of a frame to that of the next, in seconds."
+            => "Time from the beginning of a frame to that of the next, in seconds."
             [read samples(options, "shiftSeconds", rate, 1)?]
             [identity "shift"];
         /// The frequencies between which the filters lie, in hertz.
         pub(crate) lowest: f64 = "lowestFrequency", "20"
-            => "Where the lowest filter begins, in hertz."
+            => "Lower end of the lowest filter, in hertz."
             [read within(options, "lowestFrequency", options.real("lowestFrequency")?, 0.0..=half(rate))?]
             [identity with |mel, text| text.field("lowest", mel.lowest.to_bits())];
         pub(crate) highest: f64 = "highestFrequency", optional
-            => "Where the highest filter ends, in hertz; by default half the rate."
+            => "Upper end of the highest filter, in hertz; by default half the sample rate."
             [read highest(options, lowest, rate)?]
             [identity with |mel, text| text.field("highest", mel.highest.to_bits())];
         pub(crate) preemphasis: f64 = "preemphasis", "0.97"
-            => "How much of the sample before it each sample loses."
+            => "Share of the preceding sample that is subtracted from each sample."
             [read within(options, "preemphasis", options.real("preemphasis")?, 0.0..=1.0)?]
             [identity with |mel, text| text.field("preemphasis", mel.preemphasis.to_bits())];
     }

@@ -108,7 +108,7 @@ impl OptionSpec {
 /// ```
 /// use tesson_core::{OptionKind, OptionSpec, OptionTable, option_table};
 ///
-/// const VERBOSITY: OptionSpec = OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect.");
+/// const VERBOSITY: OptionSpec = OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted; has no effect.");
 /// static OPTIONS: OptionTable = option_table! {
 ///     "file": OptionKind::Path, required
 ///         => "The file.",

@@ -12,13 +12,13 @@ pub(crate) static PRECISIONS: Words<Element, 2> =
 pub(crate) const FILE: OptionSpec = OptionSpec::required(
     "file",
     OptionKind::Files,
-    "The file, relative to the working directory; a pattern such as `part-*` or `part-{00..15}`, or a list, for \
-               several that are one corpus, in this order (those of `*` by name). The same id in two files is two sequences.",
+    "The file, relative to the working directory; a pattern such as `part-*` or `part-{00..15}`, or a list, joins several files \
+     to one corpus, in this order (files of `*` by name). The same id in two files means two sequences.",
 );
 pub(crate) const ALIAS: OptionSpec = OptionSpec::optional(
     "alias",
     OptionKind::Text,
-    "The stream's name in the file, if it is not the section's.",
+    "Name of the stream in the file, if it differs from the section's.",
 );
 pub(crate) const TRANSFORMS: OptionSpec = OptionSpec::optional(
     "transforms",
@@ -29,20 +29,20 @@ pub(crate) const TRACE_LEVEL: OptionSpec = OptionSpec::with_default(
     "traceLevel",
     OptionKind::Whole,
     "1",
-    "What is logged: 0 errors, 1 warnings too, 2 everything.",
+    "Amount of logging: 0 errors, 1 also warnings, 2 everything.",
 );
 pub(crate) const CACHE_INDEX: OptionSpec = OptionSpec::optional(
     "cacheIndex",
     OptionKind::Bool,
-    "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
+    "Keep the index in a file beside the data, for the next time; by default as the reader's `cacheIndex`.",
 );
 pub(crate) const VERBOSITY: OptionSpec =
-    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect.");
+    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted; has no effect.");
 pub(crate) const DEFINES_SIZE: OptionSpec = OptionSpec::with_default(
     "definesMBSize",
     OptionKind::Bool,
     "false",
-    "Whether this stream is what lengths count.",
+    "Count samples of this stream only.",
 );
 
 /// The transforms of a stream, which are made with the source and described here, where there are any.

@@ -14,7 +14,7 @@ use crate::jpeg_decoding::note_jpeg;
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<ImageDecoder>(
     "DecodeImage",
-    "Decodes files of pictures to rows of 8-bit pixels, red first, with the values of `tf.io.decode_image`.",
+    "Decodes image files to rows of 8-bit pixels, red first, with the values of `tf.io.decode_image`.",
     OpenTransform::Single(open),
 );
 
@@ -27,12 +27,12 @@ options! {
     struct ImageDecoder(options) {
         /// `None`: as each file has them.
         channels: Option<usize> = "channels": OptionKind::Whole, "0"
-            => "The channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 is as each file has them."
+            => "Channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 keeps those of each file."
             [read channels(options)?]
             [describe as |decoder| Value::Whole(decoder.channels.unwrap_or(0) as i128)]
             [identity with |decoder, text| text.word("channels").word(decoder.channels.unwrap_or(0))];
         max_pixels: u64 = "maxPixels", "268435456"
-            => "The largest picture, in pixels, that is decoded; a larger one is a fault."
+            => "Size of the largest image that is decoded, in pixels; a larger one is a fault."
             [identity with |decoder, text| text.word("pixels").word(decoder.max_pixels)];
     }
 }

@@ -17,7 +17,7 @@ use crate::transform::view::Sides;
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Decoder>(
     "Decode",
-    "Decodes files of pictures to rows of 8-bit pixels.",
+    "Decodes image files to rows of 8-bit pixels.",
     OpenTransform::Single(open),
 );
 
@@ -54,25 +54,26 @@ options! {
     /// The decoder, with its options.
     struct Decoder(options) {
         grayscale: bool = "grayscale", "false"
-            => "Whether pictures are decoded to one channel.";
+            => "Decode images to one channel.";
         color: Color = "channelOrder" in ORDERS, "bgr"
             => "The order of a pixel's three channels."
             [read if grayscale { Color::Gray } else { options.word("channelOrder", &ORDERS)? }]
             [identity with |decoder, text| text.word(ORDERS.word(decoder.color).unwrap_or("gray"))];
         orientation: Orientation = "exifOrientation" in ORIENTATIONS, "auto"
-            => "Whether JPEGs are turned as their EXIF data say: `auto` turns those in files of their own alone."
+            => "Rotation of JPEGs by their EXIF data: `apply`, `ignore`, or `auto`, which rotates only JPEGs in separate files."
             [identity with |decoder, text| {
                 text.word("exif").word(ORIENTATIONS.word(decoder.orientation).unwrap_or_default())
             }];
         max_pixels: u64 = "maxPixels", "268435456"
-            => "The largest picture, in pixels, that is decoded; a larger one is a fault."
+            => "Size of the largest image that is decoded, in pixels; a larger one is a fault."
             [identity with |decoder, text| text.word("pixels").word(decoder.max_pixels)];
         truncated: bool = "truncated", "false"
-            => "Whether a JPEG that was cut off is decoded as far as it goes; otherwise it is a fault."
+            => "Decode a JPEG that was cut off as far as possible (true), or treat it as a fault (false)."
             [identity with |decoder, text| text.word("truncated").word(decoder.truncated)];
         /// The width and height that JPEGs decoded to less than their size have at least; 0 decodes them whole.
         at_least: [usize; 2] = "jpegScaledDecode": OptionKind::Numbers, "0"
-            => "A width and a height, such as those of a `Scale` that follows: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is not below them, which is faster and gives other pixels; 0 decodes all of them whole."
+            => "A width and a height, such as those of a later `Scale`: decode JPEGs to 1/2, 1/4 or 1/8 of their size if the \
+             result is no smaller, which is faster and gives different pixels; 0 decodes JPEGs in full size."
             [read jpeg_at_least(options)?]
             [describe as |decoder| Value::List(decoder.at_least.map(|n| Value::Whole(n as i128)).to_vec())]
             [identity with |decoder, text| {

@@ -36,22 +36,21 @@ options! {
     struct Input(options, reader: ReaderDefaults) {
         let name: String = options.entry().to_owned();
         feature: String = "feature" | "alias", optional
-            => "The path of the feature, such as `objects/id`, if it is not the section's name."
+            => "Path of the feature, such as `objects/id`, if it differs from the section's name."
             [read options.text_if_given("feature")?.unwrap_or_else(|| options.entry().to_owned())];
         one_hot: bool = "format" in FORMATS, "dense"
-            => "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.";
+            => "`sparse` turns a feature that is the number of a class into a sparse sample with a 1 there; -1 means no class.";
         dim: Option<u64> = "dim", optional
-            => "The number of classes of a sparse stream, if the dataset does not say it.";
+            => "Number of classes of a sparse stream, if the dataset does not declare it.";
         shape: Option<Vec<u64>> = "shape": OptionKind::Numbers, optional
-            => "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are \
-            errors."
+            => "Shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are errors."
             [read shape(options)?];
         element: Option<Element> = "dtype" in ELEMENTS, optional
-            => "Of a stream with `transforms`: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are \
-            of the reader's type.";
+            => "For a stream with `transforms`: `uint8` delivers 8-bit values, if no transform makes floats; by default values \
+             have the reader's type.";
         encoded: bool = "transforms": OptionKind::Transforms, optional
-            => "What is done to each picture, in this order, where the feature is one picture of 8-bit values, of any size; \
-            it is decoded as TensorFlow Datasets does, red first, unless the first of these is a decoder."
+            => "Transforms of each image, in this order, if the feature is one image of 8-bit values, of any size; images are \
+             decoded as TensorFlow Datasets does, red first, unless the first transform is a decoder."
             [read options.given("transforms").is_some()];
         check check_element;
     }
@@ -64,25 +63,25 @@ options! {
         directory: Option<PathBuf> = "directory", optional
             => "The version directory, with dataset_info.json and features.json in it.";
         name: Option<String> = "name", optional
-            => "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.";
+            => "Name of the dataset, such as `mnist` or `ds/config:1.*.*`, in place of its directory.";
         _ = "dataDir": OptionKind::Path, optional
-            => "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.";
+            => "Folder in which the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.";
         split: String = "split", "all"
-            => "Which examples: `train`, `train[10%:]+test`, `all`.";
+            => "The examples to read: `train`, `train[10%:]+test`, `all`.";
         inputs: Sections<Input> = "input", optional
-            => "One section for each stream; without it, every feature of numbers in samples of a known shape under its \
-            own path."
+            => "One section for each stream; without it, every feature of numbers of a known shape is a stream, named by its \
+             path."
             [describe if given];
         key: Option<String> = "key", optional
-            => "The path of the feature by which examples are joined with other deserializers; by default the example's \
-            number in its split, or its `tfds_id` where keys are texts.";
+            => "Path of the feature that joins examples with other deserializers; by default the example's number in its split, \
+             or its `tfds_id` if keys are texts.";
         max_errors: Option<u64> = "maxErrors", optional
-            => "Damaged records that are left out before reading fails; by default those that the reader's `maxErrors` forgives.";
+            => "Number of damaged records to tolerate before reading fails; by default the reader's `maxErrors`.";
         keep: bool = "keepDataInMemory", "false"
             => "Keep decoded chunks in memory after their last use in a sweep.";
         cache_index: bool = "cacheIndex", optional
-            => "Where examples differ in length, keep what was counted beside the data, or in the folder that \
-            `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default."
+            => "If examples differ in length, keep the counted lengths beside the data, or in the folder that `TESSON_INDEX_DIR` \
+             names; by default as the reader's `cacheIndex`."
             [otherwise reader.cache_index];
     }
 }

@@ -16,7 +16,7 @@ options! {
         pub(super) let name: String = options.entry().to_owned();
         ..pub(super) mel: LogMelSpec;
         pub(super) defines_size: bool = "definesMBSize", "false"
-            => "Whether this stream is what lengths count.";
+            => "Count samples of this stream only.";
     }
 }
 
@@ -25,25 +25,26 @@ options! {
     #[derive(Clone, Debug)]
     pub(super) struct AudioOptions(options, reader: ReaderDefaults) {
         pub(super) list: PathBuf = "file", required
-            => "The list: a key, a blank and the path of a WAV or FLAC file in each line. A path that begins with `...` starts at the list's own folder.";
+            => "The list: a key, a blank and the path of a WAV or FLAC file on each line. A leading `...` in a path stands for \
+             the list's own folder.";
         pub(super) stream: OnlySection<AudioStream> = "input", required
             => "One section, named as the stream."
             [identity with |audio, text| text.field("stream", Quoted(&audio.stream.0.name))];
         pub(super) root: String = "root": OptionKind::Path, optional
-            => "The folder of relative paths in the list; by default the working directory."
+            => "Folder of relative paths in the list; by default the working directory."
             [otherwise String::new()];
         /// Samples of a recording, at least.
         pub(super) min_samples: u64 = "minSeconds": OptionKind::Real, optional
-            => "Shorter recordings are left out."
+            => "Leave out shorter recordings."
             [read samples(options, "minSeconds", stream.0.mel.rate)?.unwrap_or(0)]
             [identity "min"];
         /// Samples of a recording, at most.
         pub(super) max_samples: u64 = "maxSeconds": OptionKind::Real, optional
-            => "Longer recordings are left out."
+            => "Leave out longer recordings."
             [read samples(options, "maxSeconds", stream.0.mel.rate)?.unwrap_or(u64::MAX)]
             [identity "max"];
         pub(super) chunk_frames: u64 = "chunkSizeInFrames", "90000"
-            => "Frames of a chunk, the unit of randomization; it ends with the recording that goes beyond."
+            => "Size of a chunk, the unit of randomization, in frames; a chunk ends with the recording that exceeds it."
             [read options.whole_within("chunkSizeInFrames", 1..=1 << 30)?]
             [identity "chunk"];
         pub(super) let element: Element = reader.element;

@@ -21,7 +21,7 @@ pub use fault::Base64ImageFault;
 /// The registry's entry.
 pub static FORMAT: Format = format_of::<options::Base64Options>(
     "Base64ImageDeserializer",
-    "Pictures and their classes: a file with a picture a line, in Base64.",
+    "Images and their classes: a file with an image on each line, in Base64.",
     |options, defaults| {
         Ok(Box::new(deserializer::Base64Images::new(options::Base64Options::read(options, defaults)?)))
     },

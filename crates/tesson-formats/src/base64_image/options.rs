@@ -19,11 +19,10 @@ options! {
         ..pixels: Pixels;
         ..decoding: Decoding;
         pub(super) max_errors: Option<u64> = "maxErrors", optional
-            => "Pictures that are left out over the life of the reader if they cannot be decoded; by default those that the reader's \
-         `maxErrors` forgives.";
+            => "Number of images that cannot be decoded to tolerate before reading fails; by default the reader's `maxErrors`.";
         _ = VERBOSITY [describe never];
         _ = "cacheIndex": OptionKind::Unused, optional
-            => "Without effect: the file is indexed anew each time.";
+            => "Has no effect: the file is indexed each time.";
         let version: u32 = 1 => [identity with |base64, text| text.word("base64").word(base64.version)];
         pub(super) let pictures: PictureOptions =
             PictureOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);

@@ -19,7 +19,7 @@ options! {
             [read alias(options)?]
             [describe as |input| Value::Text(input.alias.clone())];
         pub(super) skip: bool = "skip", "false"
-            => "Leaves the stream out; what only it needs is not read."
+            => "Leave the stream out, and do not read data that only it needs."
             [describe with |input, _, section| {
                 if input.skip {
                     section.push("skip", Value::Bool(true));
@@ -28,9 +28,9 @@ options! {
             }];
         transforms: GivenTransforms = TRANSFORMS;
         _ = "dim": OptionKind::Unused, optional
-            => "Not looked at: the file says how large samples are.";
+            => "Ignored: the file declares the size of samples.";
         _ = "format": OptionKind::Unused, optional
-            => "Not looked at: the file says whether samples are sparse.";
+            => "Ignored: the file declares which streams are sparse.";
     }
 }
 
@@ -40,17 +40,17 @@ options! {
     pub(super) struct CbfOptions(options, reader: ReaderDefaults) {
         pub(super) files: Vec<PathBuf> = FILE;
         pub(super) inputs: Sections<Input> = "input", optional
-            => "One section for each stream that is renamed or left out; others come under their own names."
+            => "One section for each stream to rename or leave out; other streams keep their names."
             [describe last];
         _ = TRACE_LEVEL;
         pub(super) keep: bool = "keepDataInMemory", "false"
             => "Keep decoded chunks in memory after their last use in a sweep.";
         pub(super) element: Element = "precision" in PRECISIONS, optional
-            => "Type of the values, whatever the file's is; the reader's is the default."
+            => "Type of the values, whatever the type in the file; by default the reader's."
             [otherwise reader.element]
             [describe never];
         _ = "cacheIndex": OptionKind::Unused, optional
-            => "Without effect: the file's chunk table is its index.";
+            => "Has no effect: the file's chunk table is its index.";
         let numeric_keys: bool = reader.numeric_keys;
         check check_keys;
         check check_aliases;

@@ -61,7 +61,7 @@ options! {
             => [identity with |input, text| text.word(Quoted(&input.name))];
         /// Values in a sample; 0 until the first sample has been read.
         pub(crate) dim: u32 = "dim": OptionKind::Whole, optional
-            => "Values in a sample; `auto` takes a dense stream's from its first sample."
+            => "Number of values in a sample; `auto` counts those of a dense stream's first sample."
             [read dim(options)?]
             [describe after "alias" as |input| match input.dim {
                 0 => Value::Text("auto".into()),
@@ -69,7 +69,7 @@ options! {
             }]
             [identity after "format" with |input, text| text.word(input.dim)];
         pub(crate) sparse: bool = "format" in FORMATS, required
-            => "Whether samples list all their values or only pairs `index:value`."
+            => "How samples are written: with all their values (`dense`) or as pairs `index:value` (`sparse`)."
             [describe after "dim"]
             [identity after "alias" with |input, text| text.word(if input.sparse { "sparse" } else { "dense" })];
         pub(crate) alias: Box<[u8]> = ALIAS
@@ -78,7 +78,7 @@ options! {
             [identity with |input, text| text.word(Quoted(&input.text()))];
         let element: Element = *element => [identity with |input, text| text.word(input.element.name())];
         defines_size: bool = "definesMBSize", "false"
-            => "The rows that name this stream are what lengths count; rows and sequences without it do not exist."
+            => "Count samples of this stream only, and skip rows and sequences without it."
             [identity flag "definesMBSize"];
         transforms: GivenTransforms = TRANSFORMS;
     }
@@ -103,17 +103,17 @@ options! {
             options.word_if_given("precision", &PRECISIONS)?.unwrap_or(reader.element);
         pub(crate) files: Vec<PathBuf> = FILE;
         pub(crate) inputs: Sections<Input> = "input", required
-            => "One section a stream, named as the stream."
+            => "One section for each stream, which has its name."
             [within &element] [describe last];
         pub(crate) let streams: Vec<StreamInfo> = inputs.iter().map(Input::stream).collect();
         /// The stream with `definesMBSize`.
         pub(crate) let main: Option<usize> = inputs.iter().position(|input| input.defines_size);
         pub(crate) skip_ids: bool = "skipSequenceIds", "false"
-            => "Every row is a sequence, whatever ids the file has."
+            => "Read every row as a sequence, whatever its id."
             [identity "skipSequenceIds"];
         pub(crate) let text_keys: bool = !reader.numeric_keys => [identity "textKeys"];
         pub(crate) max_errors: u64 = "maxErrors", "0"
-            => "Faults that are forgiven over the life of the reader."
+            => "Number of faults to tolerate before reading fails."
             [read max_errors(options)?];
         _: u64 = TRACE_LEVEL;
         pub(crate) chunk_bytes: u64 = "chunkSizeInBytes", "33554432"
@@ -127,26 +127,26 @@ options! {
             [otherwise reader.cache_index]
             [describe as |ctf| Value::Bool(ctf.cache_index)];
         _: bool = "frameMode", "false"
-            => "Read by the older reader only: in a composite reader, the reader's `frameMode` decides."
+            => "Used by the older reader only; in a composite reader, the reader's `frameMode` decides."
             [describe never];
         _ = "precision" in PRECISIONS, optional
-            => "Type of the values; the reader's is the default."
+            => "Type of the values; by default the reader's."
             [describe never];
         pub(crate) lenient: bool = "rules" in LENIENT, "lenient"
-            => "Whether CNTK 2.7 is followed in what it takes for a fault, too."
+            => "Which rows count as faults: `lenient` accepts more, `cntk` accepts exactly what CNTK 2.7 accepts."
             [identity with |ctf, text| text.field("lenient", ctf.lenient)];
         /// `None`: what the mode of the file asks for.
         pub(crate) empty: Option<EmptyInputs> = "emptyInputs" in EMPTY_INPUTS, optional
-            => "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
-                (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
-                default without ids, where the sequence is a row), or fail."
+            => "How the lenient rules handle a sequence that lacks one of the streams: deliver it without samples there (`keep`, \
+             the default with ids), leave it out of all streams (`skip`), also charge a fault (`fault`, the default without \
+             ids, where a sequence is a row), or fail (`error`)."
             [identity with |ctf, text| text.field("emptyInputs", Maybe(ctf.empty.map(EmptyInputs::name)))];
         pub(crate) grammar: Grammar = "numbers" in NUMBERS, "cntk"
-            => "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values."
+            => "Syntax of numbers: `extended` also reads `.5`, `1.e5`, `nan` and `inf`, and requires a separator between values."
             [describe if given]
             [identity with |ctf, text| text.field("numbers", ctf.grammar.name())];
         _ = "numChunksToCache": OptionKind::Unused, optional
-            => "Found in older configurations; without effect.";
+            => "Accepted from older configurations; has no effect.";
         check check_inputs;
     }
 }

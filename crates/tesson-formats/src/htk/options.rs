@@ -52,61 +52,66 @@ options! {
         pub(super) let stream: String = options.entry().to_owned()
             => [identity after "contextWindow" with |htk, text| text.field("stream", Quoted(&htk.stream))];
         pub(super) lists: Vec<PathBuf> = "scpFile", required
-            => "The script file: `name=file[first,last]` for each utterance, both frames counted from 0 and part of it, or `name=file` for a whole file. Several script files, as a list, are read as one. In a line `...` stands for the script file's own folder."
+            => "The script file: `name=file[first,last]` for each utterance, with frames counted from 0 and the last one \
+             included, or `name=file` for a whole file. A list of script files is read as one. In a line `...` stands for the \
+             script file's own folder."
             [describe with |_, options, section| describe_files(options, "scpFile", section)];
         pub(super) dim: u64 = "dim", required
-            => "Values in a frame, or in all frames of the window together."
+            => "Number of values in a frame, or in all frames of the window together."
             [read options.whole_within("dim", 1..=i32::MAX as u64)?]
             [identity "dim"];
         pub(super) window: GivenWindow = "contextWindow": OptionKind::Numbers, "1"
-            => "The frames of a sample: an odd number of them in all, or `left:right` of the frame itself. Without it `dim` says how many there are."
+            => "Frames of a sample: an odd number in all, or `left:right` of the frame itself. Without it the number follows \
+             from `dim`."
             [read context_window(options)?]
             [describe with |htk, _, section| describe_window(htk.window, section)]
             [identity "window"];
         pub(super) prefix: String = "prefixPathInSCP", optional
-            => "Put before the file names of the script file."
+            => "Prefix of the file names in the script file."
             [otherwise String::new()]
             [describe as |htk| Value::Text(htk.prefix.clone())];
         pub(super) root: String = "root": OptionKind::Path, optional
-            => "The folder of relative file names in the script file; by default the working directory."
+            => "Folder of relative file names in the script file; by default the working directory."
             [otherwise String::new()]
             [describe after "chunkSizeInBytes" if given];
         pub(super) is_expanded: bool = "expandToUtterance", "false"
-            => "Whether utterances are one frame, repeated as often as the first deserializer's sequence is long."
+            => "Read utterances of one frame, and repeat it to the length of the first deserializer's sequence."
             [identity flag "expanded"];
         /// Frames of an utterance, at most.
         pub(super) max_frames: u64 = "maxSequenceSize" | "maxSequenceLength", optional
-            => "Utterances with more frames are left out."
+            => "Leave out utterances with more frames."
             [otherwise u64::MAX]
             [identity "max"];
         pub(super) on_duplicate: OnDuplicate = "onDuplicate" in ON_DUPLICATE, "drop"
-            => "Utterances whose key occurs again: all are left out (`drop`), the `first` is read, or opening is an `error`."
+            => "How utterances with one key are handled: leave all out (`drop`), read the `first`, or refuse to open (`error`)."
             [describe after "root" if given]
             [identity after "chunkSizeInFrames" "duplicates"];
         pub(super) chunk: Most = "chunkSizeInFrames": OptionKind::Whole, "90000"
-            => "Frames of a chunk, the unit of randomization; it ends with the utterance that goes beyond."
+            => "Size of a chunk, the unit of randomization, in frames; a chunk ends with the utterance that exceeds it."
             [read Most::of(options)?]
             [describe if given]
             [identity "chunk"];
         _ = "chunkSizeInBytes": OptionKind::Whole, optional
-            => "Ends a chunk also with the utterance that takes it beyond so many bytes, where each value counts 4.";
+            => "Size of a chunk in bytes, where each value counts 4; a chunk also ends with the utterance that exceeds it.";
         byte_order: Option<ByteOrder> = "byteOrder" in BYTE_ORDERS, "auto"
-            => "The order of bytes in the files; by default each header shows it."
+            => "Byte order of the files; by default detected from each header."
             [describe if given]
             [identity "order"];
         pub(super) header: HeaderRules = "allowKinds": OptionKind::Text, optional
-            => "Kinds of files that are read beside MFCC, FBANK, USER and PLP, with `:` between them: `WAVEFORM`, `LPC`, `LPREFC`, `LPCEPSTRA`, `LPDELCEP`, `IREFC`, `MELSPEC`, `DISCRETE`, `VQ`, or `all`."
+            => "Kinds of files to accept beside MFCC, FBANK, USER and PLP, separated by `:`: `WAVEFORM`, `LPC`, `LPREFC`, \
+             `LPCEPSTRA`, `LPDELCEP`, `IREFC`, `MELSPEC`, `DISCRETE`, `VQ`, or `all`."
             [read HeaderRules::new(byte_order, allowed_kinds(options)?)]
             [identity with |htk, text| text.field("kinds", htk.header.kinds)];
         pub(super) verify: Verify = "verify" in VERIFY, "first"
-            => "What is looked at when a source is opened: the `first` file, each `header` with the ranges in its file, or in `full` the size of each file, too. The rest is looked at when it is read."
+            => "Checks when a source is opened: the `first` file, each `header` with the ranges in its file, or in `full` also \
+             the size of each file. The rest is checked when it is read."
             [describe if given];
         pub(super) let numeric_keys: bool = reader.numeric_keys => [identity flag "numbers"];
         pub(super) defines_size: bool = DEFINES_SIZE
             [describe after "expandToUtterance"]
             [identity flag "defines"];
         _ = "type": OptionKind::Text, optional
-            => "Accepted from older configurations, where it is `real`."
+            => "Accepted from older configurations, which set it to `real`."
             [describe never];
         pub(super) let element: Element = reader.element;
         pub(super) let frame_mode: bool = reader.frame_mode;

@@ -37,7 +37,7 @@ pub use fault::ImageMapFault;
 /// The registry's entry.
 pub static FORMAT: Format = format_of::<options::MapOptions>(
     "ImageDeserializer",
-    "Pictures and their classes: a map with a picture a line, in CNTK's form, CSV or JSON lines, or a folder for each class.",
+    "Images and their classes: a map with an image on each line, in CNTK's form, CSV or JSON lines, or a folder for each class.",
     |options, defaults| {
         Ok(Box::new(deserializer::ImageMap::new(options::MapOptions::read(options, defaults)?)))
     },

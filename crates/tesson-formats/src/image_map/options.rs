@@ -78,14 +78,16 @@ options! {
     #[derive(Clone, Debug)]
     pub(super) struct MapOptions(options, reader: ReaderDefaults) {
         file: PathBuf = "file", required
-            => "The map, relative to the working directory; or a folder with one folder of pictures for each class."
+            => "The map, relative to the working directory; or a folder with one folder of images for each class."
             [describe with |_, options, section| describe_file(options, section)];
         /// The form of the map; `None` where it is to be found out.
         pub(super) format: Option<MapFormat> = "mapFormat" in MAP_FORMATS, "auto"
-            => "The form of the map: `cntk`, lines of `[key] path label` with tabs between them; `csv`, with a header; `jsonl`, an object a line. `auto` goes by the extensions `.csv`, `.jsonl` and `.ndjson`; others are `cntk`. In `csv` and `jsonl` labels may be names, which are numbered in their order."
+            => "Form of the map: `cntk`, lines of `[key] path label` separated by tabs; `csv`, with a header; `jsonl`, one \
+             object on each line. `auto` chooses by the extensions `.csv`, `.jsonl` and `.ndjson`; others are `cntk`. In `csv` \
+             and `jsonl` labels may be names, which are numbered in their order."
             [describe after "jpegScaledDecode" if given];
         pub(super) columns: Columns = "pathColumn": OptionKind::Text, "path"
-            => "The column of `csv`, or the field of `jsonl`, with the paths of pictures."
+            => "The column of `csv`, or the field of `jsonl`, with the paths of images."
             [read Columns {
                 path: options.text_if_given("pathColumn")?,
                 label: options.text_if_given("labelColumn")?,
@@ -94,15 +96,16 @@ options! {
             [describe after "mapFormat" if given]
             [identity after "version" with |map, text| map.columns.identify(text)];
         _ = "labelColumn": OptionKind::Text, "label"
-            => "The same of labels."
+            => "The column or field with the labels."
             [describe after "pathColumn" if given];
         _ = "keyColumn": OptionKind::Text, optional
-            => "The same of keys; by default `key`, where there is one."
+            => "The column or field with the keys; by default `key`, if there is one."
             [describe after "labelColumn" if given];
         ..input: PictureInput;
         ..pixels: Pixels;
         pub(super) root: Option<String> = "root": OptionKind::Path, optional
-            => "The folder of relative paths in the map; by default the working directory. Of no effect where `file` is a folder. A leading `...` in a path stands for the map's own folder."
+            => "Folder of relative paths in the map; by default the working directory. Has no effect if `file` is a folder. A \
+             leading `...` in a path stands for the map's own folder."
             [describe after "classes" if given];
         pub(super) comments: bool = "comments", "false"
             => "Ignore lines of the map that begin with `#`."
@@ -112,7 +115,8 @@ options! {
             [describe after "comments" if given];
         /// The file that names the classes.
         pub(super) classes: Option<PathBuf> = "classes", optional
-            => "A text file with the name of a class in each line, which are numbered in this order, so that several maps or folders agree; a label that is none of them is an error."
+            => "A text file with the name of a class on each line; classes are numbered in this order, so that several maps or \
+             folders agree. Other labels are errors."
             [describe after "keyColumn" if given]
             [identity after "pathColumn" with |map, text| text.flag("classes", map.classes.is_some())];
         ..decoding: Decoding;

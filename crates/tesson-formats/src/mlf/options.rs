@@ -33,15 +33,15 @@ static TIME_UNITS: Words<TimeUnit, 3> = Words::new([
 const LENGTH_TOLERANCE: OptionSpec = OptionSpec::optional(
     "lengthTolerance",
     OptionKind::Whole,
-    "Frames by which labels may be longer or shorter than the first deserializer's sequence: they are cut, or the last \
-     one is repeated; a larger difference is a fault. Without it any lengths are delivered.",
+    "Number of frames by which labels may be longer or shorter than the first deserializer's sequence: they are cut, or the last \
+     one is repeated; a larger difference is a fault. Without it labels of any length are delivered.",
 );
 
 const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
     "chunkSizeInBytes",
     OptionKind::Whole,
     "67108864",
-    "Bytes of a label file in a chunk.",
+    "Size of a chunk, in bytes of a label file.",
 );
 
 options! {
@@ -60,7 +60,7 @@ options! {
             => "Several label files, or a file that names one on each line."
             [describe never];
         _ = "labelDim": OptionKind::Whole, optional
-            => "Number of classes; wins over `dim`."
+            => "Number of classes; takes precedence over `dim`."
             [describe never];
         dim: u32 = "dim": OptionKind::Whole, optional
             => "Number of classes, at most 65535."
@@ -74,7 +74,7 @@ options! {
     #[derive(Debug)]
     struct LabelFrames(options, reader: ReaderDefaults) {
         phone_boundaries: bool = "phoneBoundaries", "false"
-            => "Whether the first frame of each line of the file has the value 2 instead of 1.";
+            => "Mark the first frame of each line of the file with the value 2 instead of 1.";
         ignores_size: bool = "definesMBSize", "false"
             => "Ignored, with a warning: CNTK 2.7 does not read it for labels."
             [describe as |_| Value::Bool(false)];
@@ -92,13 +92,13 @@ options! {
     #[derive(Debug)]
     struct OldOptions(options, reader: ReaderDefaults) {
         _ = "cacheIndex": OptionKind::Bool, optional
-            => "Accepted without effect: indexing takes no longer than reading a cache."
+            => "Accepted; has no effect: indexing takes no longer than reading a cache."
             [describe never];
         _ = "labelType": OptionKind::Text, optional
-            => "Accepted from older configurations, where it is `category`."
+            => "Accepted from older configurations, which set it to `category`."
             [describe never];
         _ = "type": OptionKind::Text, optional
-            => "The same as `labelType`."
+            => "Another name for `labelType`."
             [describe never];
     }
 }
@@ -114,12 +114,12 @@ options! {
             [describe after "mlfFile" as |labels| labels.states.as_deref().map_or(Value::Text(String::new()), text)];
         ..frames: LabelFrames;
         times: Times = "framePeriod": OptionKind::Whole, "100000"
-            => "The shift of frames in units of 100 ns: what times are divided by; `auto` takes that of the features."
+            => "Shift of frames in units of 100 ns, by which times are divided; `auto` takes that of the features."
             [read times(options)?]
             [describe with describe_period];
         _ = "timeUnit" in TIME_UNITS, "auto"
-            => "What the first two columns are: `100ns` times, `frames` numbers of frames; `auto` takes them for times in lines \
-         that last for a frame or more."
+            => "Unit of the first two columns: times of `100ns`, or numbers of `frames`; `auto` reads them as times in lines \
+             that last for a frame or more."
             [describe if given];
         ..old: OldOptions;
         /// True if the shift of frames is that of the features.
@@ -143,7 +143,7 @@ options! {
     struct AlignmentStream(options, reader: ReaderDefaults) {
         let name: String = options.entry().to_owned();
         files: LabelFiles = "arkFile": OptionKind::Files, required
-            => "The archive of alignments, in binary or as text; a pattern, or a list, for several, in this order."
+            => "The archive of alignments, binary or text; a pattern or a list names several, in this order."
             [read LabelFiles::Listed(named_files(options, "arkFile")?)]
             [describe as |labels| labels.files.described()];
         dim: u32 = "dim": OptionKind::Whole, required

@@ -25,15 +25,17 @@ options! {
     pub(crate) struct PictureSection(options, reader: ReaderDefaults) {
         let name: String = options.entry().to_owned();
         has_transforms: bool = "transforms": OptionKind::Transforms, optional
-            => "Of the stream of pictures: what is done to each, in this order; may be empty."
+            => "For the stream of images: transforms of each image, in this order; may be empty."
             [read options.given("transforms").is_some()];
         element: Option<Element> = "dtype" in ELEMENTS, optional
-            => "Of the stream of pictures: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are of the reader's type.";
+            => "For the stream of images: `uint8` delivers 8-bit values, if no transform makes floats; by default values have \
+             the reader's type.";
         ragged: Option<bool> = "ragged", optional
-            => "Of the stream of pictures: whether each is delivered in a shape of its own, as a list of arrays; otherwise one of another shape than the first is an error.";
+            => "For the stream of images: deliver each image in its own shape, as a list of arrays (true), or refuse images that \
+             differ in shape from the first (false).";
         /// 0 for `auto`.
         label_dim: Option<u64> = "labelDim" | "dim": OptionKind::Whole, optional
-            => "Of the stream of labels: the number of classes; `auto`, in maps alone, takes as many as there are."
+            => "For the stream of labels: number of classes; `auto`, in maps only, counts them."
             [read label_dim(options)?]
             [describe after "transforms" with |entry, _, section| {
                 match entry.label_dim {
@@ -51,7 +53,8 @@ options! {
     #[derive(Clone, Debug)]
     pub(crate) struct PictureInput(options, reader: ReaderDefaults) {
         inputs: Sections<PictureSection> = "input", required
-            => "A section with `transforms`, for the pictures, and one with `labelDim`, for their classes, which may be missing; streams are named as the sections."
+            => "A section with `transforms`, for the images, and optionally one with `labelDim`, for their classes; streams have \
+             the names of the sections."
             [describe last];
         let streams: Vec<PictureStream> = streams(options, &inputs)?;
         /// The type of the pictures' values.
@@ -65,12 +68,12 @@ options! {
     #[derive(Clone, Debug)]
     pub(crate) struct Pixels(options, reader: ReaderDefaults) {
         grayscale: bool = "grayscale", "false"
-            => "Whether pictures are decoded to one channel.";
+            => "Decode images to one channel.";
         _ = "channelOrder": OptionKind::OneOf(&["bgr", "rgb"]), "bgr"
-            => "The order of a pixel's three channels; CNTK has blue first."
+            => "Order of a pixel's three channels; CNTK has blue first."
             [describe after "multiViewCrop" if given];
         multi_view: bool = "multiViewCrop", optional
-            => "Whether every picture becomes ten sequences, the views of a `MultiView10` crop; by default where there is such a crop."
+            => "Deliver every image as ten sequences, the views of a `MultiView10` crop; by default if there is such a crop."
             [otherwise cuts_views(options)?]
             [describe as |pixels| Value::Bool(pixels.multi_view)]
             [identity with |pixels, text| text.word("views").word(pixels.multi_view)];
@@ -82,17 +85,20 @@ options! {
     #[derive(Clone, Debug)]
     pub(crate) struct Decoding(options, reader: ReaderDefaults) {
         on_corrupt: OnCorruptImage = "onCorruptImage" in ON_CORRUPT, "error"
-            => "What happens to pictures that cannot be read or decoded: an error; `skip` leaves them out and counts them; `accept` delivers what is there of a JPEG that was cut off."
+            => "How images that cannot be read or decoded are handled: `error` fails; `skip` leaves them out and counts them; \
+             `accept` delivers the decoded part of a JPEG that was cut off."
             [describe if given]
             [identity with |decoding, text| text.word("skip").word(decoding.on_corrupt == OnCorruptImage::Skip)];
         _ = "exifOrientation": OptionKind::OneOf(&["auto", "apply", "ignore"]), "auto"
-            => "Whether JPEGs are turned as their EXIF data say: `auto` turns those in files of their own alone, as CNTK does."
+            => "Rotation of JPEGs by their EXIF data: `apply`, `ignore`, or `auto`, which rotates only JPEGs in separate files, \
+             as CNTK does."
             [describe if given];
         _ = "jpegScaledDecode": OptionKind::Numbers, "0"
-            => "A width and a height, such as those of the `Scale`: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is not below them, which is faster and gives other pixels; 0 decodes all of them whole."
+            => "A width and a height, such as those of the `Scale`: decode JPEGs to 1/2, 1/4 or 1/8 of their size if the result \
+             is no smaller, which is faster and gives different pixels; 0 decodes JPEGs in full size."
             [describe after "maxPixels" if given];
         _ = "maxPixels": OptionKind::Whole, "268435456"
-            => "The largest picture, in pixels, that is decoded; a larger one is corrupt."
+            => "Size of the largest image that is decoded, in pixels; a larger one is corrupt."
             [describe if given];
         let numeric_keys: bool = reader.numeric_keys
             => [identity with |decoding, text| text.word("numeric").word(decoding.numeric_keys)];

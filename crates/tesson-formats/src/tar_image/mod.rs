@@ -30,7 +30,7 @@ use crate::files::Files;
 /// The registry's entry.
 pub static FORMAT: Format = format_of::<options::TarOptions>(
     "TarImageDeserializer",
-    "Pictures and their classes in tar archives, as WebDataset packs them.",
+    "Images and their classes in tar archives, as WebDataset packs them.",
     open,
 )
 .with_decoder(crate::pictures::decoder)

@@ -16,7 +16,7 @@ options! {
         ..input: PictureInput;
         /// In small letters, as [`TarOptions::label_extension`].
         pub(super) image_extension: Option<String> = "imageExtension", optional
-            => "What follows the first `.` in the names of pictures, such as `jpg` or `left.png`; by default any that is usual for pictures."
+            => "Part of an image's name after the first `.`, such as `jpg` or `left.png`; by default any usual image extension."
             [read options.text_if_given("imageExtension")?.map(extension)]
             [describe after "jpegScaledDecode" with |tar, _, section| {
                 if let Some(extension) = &tar.image_extension {
@@ -26,7 +26,7 @@ options! {
             }]
             [identity after "version" with |tar, text| text.field("image", Maybe(tar.image_extension.as_deref().map(Quoted)))];
         pub(super) label_extension: String = "labelExtension", "cls"
-            => "The same of the members that hold the number of a class as text."
+            => "Part after the first `.` in the names of members that hold the number of a class as text."
             [read extension(options.text("labelExtension")?)]
             [describe after "imageExtension" as |tar| Value::Text(tar.label_extension.clone())]
             [identity after "imageExtension" with |tar, text| text.field("label", Quoted(&tar.label_extension))];

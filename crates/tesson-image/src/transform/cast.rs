@@ -14,7 +14,7 @@ use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Cast",
-    help: "Makes the values those of the stream's type.",
+    help: "Converts values to the stream's type.",
     options: &OptionTable(&[]),
     describe: |_| Ok(Section::default()),
     open: OpenTransform::Chained(picture_transforms::open),

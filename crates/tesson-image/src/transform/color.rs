@@ -29,15 +29,15 @@ options! {
     pub struct Color(options) {
         /// Added, as a share of the mean of all values.
         pub brightness: f64 = "brightnessRadius", "0"
-            => "How far brightness may change, from 0 to 1."
+            => "Largest change of brightness, from 0 to 1."
             [read share(options, "brightnessRadius")?] [identity "brightness"];
         /// Multiplied.
         pub contrast: f64 = "contrastRadius", "0"
-            => "How far contrast may change, from 0 to 1."
+            => "Largest change of contrast, from 0 to 1."
             [read share(options, "contrastRadius")?] [identity "contrast"];
         /// Multiplied with the saturation of pictures of three channels, in the order blue, green, red.
         pub saturation: f64 = "saturationRadius", "0"
-            => "How far saturation may change, from 0 to 1."
+            => "Largest change of saturation, from 0 to 1."
             [read share(options, "saturationRadius")?] [identity "saturation"];
         _: Option<u64> = SEED [read seed_if_given(options)?];
     }

@@ -17,7 +17,7 @@ use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Crop>(
     "Crop",
-    "Cuts a rectangle out of the picture.",
+    "Cuts a rectangle out of the image.",
     OpenTransform::Chained(picture_transforms::open),
 );
 
@@ -142,7 +142,7 @@ options! {
     pub struct Crop(options) {
         /// The position of the rectangle.
         pub kind: CropKind = "cropType" in CROPS, "Center"
-            => "Where the rectangle lies: in the middle, at random, or in each of ten views."
+            => "Position of the rectangle: in the middle, at random, or in each of ten views."
             [identity with |crop, text| text.word(crop.kind.word())];
         /// The size of the rectangle.
         pub size: CropSize = "cropSize": OptionKind::Numbers, "0"
@@ -176,11 +176,11 @@ options! {
             [identity with |crop, text| text.field("aspect", limits(crop.aspect_ratio))];
         /// `true`: ratios are drawn evenly from the smallest to the largest; `false`: they are the smallest.
         pub jitter: bool = "jitterType" in JITTERS, "None"
-            => "Whether the ratios are the smallest ones, or drawn evenly from smallest to largest."
+            => "Choice of ratios: always the smallest (`None`), or drawn evenly from smallest to largest (`UniRatio`)."
             [identity flag "jitter"];
         /// True if half of the pictures, chosen at random, are mirrored.
         pub hflip: bool = "hflip", optional
-            => "Whether every other picture is mirrored; the default is yes for crops at random."
+            => "Mirror half of the images, at random; by default true for random crops."
             [read hflip(options, kind)?]
             [describe as |crop| Value::Bool(crop.hflip)]
             [identity flag "hflip"];

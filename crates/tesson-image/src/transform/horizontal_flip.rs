@@ -14,7 +14,7 @@ use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<HorizontalFlip>(
     "HorizontalFlip",
-    "Mirrors the picture left to right, at random.",
+    "Mirrors the image left to right, at random.",
     OpenTransform::Chained(picture_transforms::open),
 );
 
@@ -28,7 +28,7 @@ options! {
     pub struct HorizontalFlip(options) {
         /// The share of pictures that are mirrored, chosen at random.
         pub probability: f64 = "probability", "0.5"
-            => "The share of pictures that are mirrored, from 0 to 1."
+            => "Share of images that are mirrored, from 0 to 1."
             [read share(options, "probability")?] [identity "probability"];
         _: Option<u64> = SEED [read seed_if_given(options)?];
     }

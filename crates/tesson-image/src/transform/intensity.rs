@@ -20,7 +20,7 @@ use crate::picture_transforms::{self, NamedStep, content, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<IntensityOptions>(
     "Intensity",
-    "Adds noise to a picture along the principal axes of its colours.",
+    "Adds noise to an image along the principal axes of its colours.",
     OpenTransform::Chained(picture_transforms::open),
 );
 

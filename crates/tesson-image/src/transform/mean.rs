@@ -20,7 +20,7 @@ use crate::picture_transforms::{self, NamedStep, content, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<MeanOptions>(
     "Mean",
-    "Subtracts a mean picture.",
+    "Subtracts a mean image.",
     OpenTransform::Chained(picture_transforms::open),
 );
 
@@ -28,7 +28,7 @@ options! {
     /// The options of the transform.
     struct MeanOptions(options) {
         file: Option<PathBuf> = "meanFile", optional
-            => "The mean picture, as OpenCV stores matrices; nothing is subtracted without it."
+            => "The mean image, as OpenCV stores matrices; without it nothing is subtracted."
             [describe as |mean| path(mean.file.as_ref())];
     }
 }

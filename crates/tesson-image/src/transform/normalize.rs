@@ -26,16 +26,16 @@ options! {
     /// The options of the transform.
     struct NormalizeOptions(options) {
         mean: Vec<f32> = "mean": OptionKind::Numbers, required
-            => "The mean of each channel, in the order of the channels, of values that have been divided by `divisor`; one number is for all \
-         channels."
+            => "Mean of each channel, in the order of the channels, of values divided by `divisor`; one number is for all \
+             channels."
             [read single(options, "mean")?]
             [identity after "divisor" with |normalize, text| text.field("mean", List(&normalize.mean))];
         std: Vec<f32> = "std": OptionKind::Numbers, required
-            => "The standard deviation of each channel, likewise."
+            => "Standard deviation of each channel, likewise."
             [read single(options, "std")?]
             [identity after "mean" with |normalize, text| text.field("std", List(&normalize.std))];
         divisor: f32 = "divisor": OptionKind::Real, "255"
-            => "What values are divided by first."
+            => "Number by which values are divided first."
             [read options.real("divisor")? as f32]
             [identity "divisor"];
     }

@@ -16,7 +16,7 @@ use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<RandomErasing>(
     "RandomErasing",
-    "Covers a random rectangle of the picture, as torchvision does.",
+    "Covers a random rectangle of the image, as torchvision does.",
     OpenTransform::Chained(picture_transforms::open),
 );
 
@@ -29,7 +29,7 @@ options! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct RandomErasing(options) {
         probability: f64 = "probability", "0.5"
-            => "The share of pictures that have such a rectangle, from 0 to 1."
+            => "Share of images that get such a rectangle, from 0 to 1."
             [read share(options, "probability")?] [identity "probability"];
         area_ratio: [f64; 2] = "areaRatio": OptionKind::Numbers, "0.02:0.33"
             => "Smallest and largest share of the area."
@@ -42,7 +42,8 @@ options! {
             [describe as |erasing| reals(erasing.aspect_ratio)]
             [identity with |erasing, text| text.field("aspect", limits(erasing.aspect_ratio))];
         fill: Fill = "value": OptionKind::Numbers, "0"
-            => "What the rectangle is filled with, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits."
+            => "Fill value of the rectangle: one number for all channels, or one for each; whole numbers from 0 to 255 keep \
+             8-bit images in 8 bits."
             [read fill(options)?]
             [identity "value"];
         _: Option<u64> = SEED [read seed_if_given(options)?];

@@ -15,7 +15,7 @@ use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<RandomResizedCrop>(
     "RandomResizedCrop",
-    "Cuts out a random rectangle as torchvision does, to be followed by a `Scale`.",
+    "Cuts out a random rectangle as torchvision does; put a `Scale` after it.",
     OpenTransform::Chained(picture_transforms::open),
 );
 

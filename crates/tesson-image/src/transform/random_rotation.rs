@@ -20,7 +20,7 @@ use crate::picture_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<RandomRotation>(
     "RandomRotation",
-    "Turns the picture about its centre by a random angle; its size stays.",
+    "Rotates the image about its centre by a random angle; its size stays.",
     OpenTransform::Chained(picture_transforms::open),
 );
 
@@ -55,17 +55,18 @@ options! {
     pub struct RandomRotation(options) {
         /// The smallest and the largest angle, in degrees counterclockwise.
         pub degrees: [f64; 2] = "degrees": OptionKind::Numbers, required
-            => "Smallest and largest angle, counterclockwise; one number is the largest to either side."
+            => "Smallest and largest angle in degrees, counterclockwise; one number is the largest angle to either side."
             [read degrees(options)?]
             [describe as |rotation| reals(rotation.degrees)]
             [identity with |rotation, text| text.field("degrees", limits(rotation.degrees))];
         /// `true`: the four pixels around a position are blended; `false`: the nearest one is taken.
         pub blends: bool = "interpolation" in INTERPOLATIONS, "nearest"
-            => "Whether the nearest pixel is taken, or the four around a position are blended."
+            => "Method to compute pixels: take the nearest one, or blend the four around a position (`linear`)."
             [identity flag "linear"];
         /// The fill for pixels outside of the picture.
         pub fill: Fill = "value": OptionKind::Numbers, "0"
-            => "What lies outside of the picture, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in 8 bits."
+            => "Fill value outside of the image: one number for all channels, or one for each; whole numbers from 0 to 255 keep \
+             8-bit images in 8 bits."
             [read fill(options)?]
             [identity "value"];
         _: Option<u64> = SEED [read seed_if_given(options)?];

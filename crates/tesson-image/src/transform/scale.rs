@@ -19,7 +19,7 @@ use crate::picture_transforms::{self, NamedStep, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Scale>(
     "Scale",
-    "Scales the picture to a width and a height.",
+    "Scales the image to a width and a height.",
     OpenTransform::Chained(picture_transforms::open),
 );
 
@@ -125,23 +125,24 @@ options! {
             => "Height in pixels."
             [read side(options, "height")?];
         channels: usize = "channels": OptionKind::Whole, required
-            => "Channels of the stream; pictures are not converted."
+            => "Channels of the stream; images are not converted."
             [read side(options, "channels")?]
             [identity with |scale, text| {
                 text.word(format_args!("{}x{}x{}", scale.width, scale.height, scale.channels))
             }];
         mode: ScaleMode = "scaleMode": OptionKind::Text, "fill"
-            => "What happens to the shape: `fill` changes it, `crop` cuts what is too much, `pad` adds what is missing."
+            => "How the shape is matched: `fill` changes the aspect ratio, `crop` cuts off the excess, `pad` adds a border."
             [read mode(options, channels)?]
             [identity after "interpolations" with |scale, text| scale.mode.identify(text)];
         /// One of them for each picture.
         interpolations: Box<[Interpolation]> = "interpolations": INTERPOLATIONS.kind_of_list(), "linear"
-            => "How pixels are worked out: of several one is drawn for each picture; those with `-aa` are antialiased, as Pillow's."
+            => "Method to compute pixels; one of several is drawn for each image. Methods with `-aa` are antialiased, like \
+             Pillow's."
             [read options.words("interpolations", &INTERPOLATIONS)?.into()]
             [describe as |scale| one_or_list(scale.words().map(|word| Value::Text(word.into())))]
             [identity with |scale, text| text.word(scale.words().collect::<Vec<_>>().join(":"))];
         _ = "padValue": OptionKind::Numbers, "-1"
-            => "What padding consists of: a value for all channels, or one of each, or the edge repeated (-1)."
+            => "Value of the padding: one for all channels, one for each, or -1 to repeat the edge."
             [describe with |_, options, section| {
                 let values = options.numbers("padValue")?.into_iter();
                 section.push("padValue", one_or_list(values.map(|value| Value::Whole(value as i128))));

@@ -30,17 +30,17 @@ class AudioDeserializer(Deserializer):
         The stream, by name. Its ``shape`` is the number of mel filters, 80 without one; ``defines_mb_size`` makes it the one
         that is counted.
     sample_rate : int, optional
-        Samples in a second that all recordings have. Default 16000.
+        Samples per second, which must be that of all recordings. Default 16000.
     window_seconds : float, optional
         The length of a frame. Default 0.025.
     shift_seconds : float, optional
         The time from the beginning of a frame to that of the next. Default 0.01.
     lowest_frequency : float, optional
-        Where the lowest filter begins, in hertz. Default 20.
+        Lower end of the lowest filter, in hertz. Default 20.
     highest_frequency : float, optional
-        Where the highest filter ends, in hertz; by default half the rate.
+        Upper end of the highest filter, in hertz; by default half the sample rate.
     preemphasis : float, optional
-        How much of the sample before it each sample loses. Default 0.97.
+        Share of the preceding sample that is subtracted from each sample. Default 0.97.
     root : str or os.PathLike, optional
         The folder of relative paths in the list, by default the working directory.
     min_seconds, max_seconds : float, optional

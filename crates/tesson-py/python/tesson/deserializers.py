@@ -120,19 +120,20 @@ class CTFDeserializer(Deserializer):
     streams : mapping of str to StreamDef, or list of StreamConfiguration, optional
         The streams by name, usually :class:`StreamDefs`. :meth:`map_input` adds more.
     rules : {"lenient", "cntk"}, optional
-        Which files are accepted: ``"cntk"`` finds fault exactly where CNTK 2.7 does. Default ``"lenient"``.
+        Which rows count as faults: ``"lenient"`` accepts more, ``"cntk"`` accepts exactly what CNTK 2.7 accepts. Default
+        ``"lenient"``.
     empty_inputs : {"keep", "skip", "fault", "error"}, optional
-        What lenient rules do with a sequence that lacks one of the streams: deliver it with no samples there (``"keep"``,
-        the default in files with ids), leave it out of all streams (``"skip"``), leave it out and charge a fault
-        (``"fault"``, the default in files without ids, where each row is a sequence), or fail. A sequence that lost all
-        samples of a stream to faults is always left out.
+        How the lenient rules handle a sequence that lacks one of the streams: deliver it without samples there
+        (``"keep"``, the default in files with ids), leave it out of all streams (``"skip"``), leave it out and charge a
+        fault (``"fault"``, the default in files without ids, where each row is a sequence), or fail (``"error"``). A
+        sequence that lost all samples of a stream to faults is always left out.
     numbers : {"cntk", "extended"}, optional
-        ``"extended"`` accepts ``.5``, ``1.e5``, ``nan`` and ``inf`` too, and wants a separator between values. Default
-        ``"cntk"``.
+        Syntax of numbers: ``"extended"`` also accepts ``.5``, ``1.e5``, ``nan`` and ``inf``, and requires a separator
+        between values. Default ``"cntk"``.
     max_errors : int, optional
-        Number of faults that are forgiven before reading ends with :class:`DataError`. Default 0.
+        Number of faults to tolerate before reading fails with :class:`DataError`. Default 0.
     skip_sequence_ids : bool, optional
-        Every row is a sequence, ids are ignored. Default False.
+        Read every row as a sequence, whatever its id. Default False.
     chunk_size_in_bytes : int, optional
         Size of a chunk, the unit of randomization. Default 33554432.
     cache_index : bool, optional
@@ -140,7 +141,7 @@ class CTFDeserializer(Deserializer):
     keep_data_in_memory : bool, optional
         Keep decoded data for the next sweep. Default False.
     trace_level : {0, 1, 2}, optional
-        What is logged: errors, warnings, everything. Default 1.
+        Amount of logging: 0 errors, 1 also warnings, 2 everything. Default 1.
     precision : {"float", "double"}, optional
         The type of values. Default ``"float"``.
     frame_mode : bool, optional
@@ -250,7 +251,7 @@ class CBFDeserializer(Deserializer):
     keep_data_in_memory : bool, optional
         Keep decoded data for the next sweep. Default False.
     trace_level : {0, 1, 2}, optional
-        What is logged: errors, warnings, everything. Default 1.
+        Amount of logging: 0 errors, 1 also warnings, 2 everything. Default 1.
     precision : {"float", "double"}, optional
         The type of values, whatever the file's is. Default ``"float"``.
     cache_index : bool, optional

@@ -40,13 +40,13 @@ class HTKFeatureDeserializer(Deserializer):
     chunk_size_in_frames : int, optional
         Size of a chunk, the unit of randomization. Default 90000.
     byte_order : {"auto", "big", "little"}, optional
-        The order of bytes in the files, by default as each header shows. Default ``"auto"``.
+        Byte order of the files; ``"auto"`` detects it from each header. Default ``"auto"``.
     allow_kinds : str or sequence of str, optional
-        Kinds of files that are read beside MFCC, FBANK, USER and PLP, such as ``"WAVEFORM"``, or ``"all"``.
+        Kinds of files to accept beside MFCC, FBANK, USER and PLP, such as ``"WAVEFORM"``, or ``"all"``.
     verify : {"first", "header", "full"}, optional
-        What is looked at when a source is opened: the first file, the headers of all, or their sizes too. Default ``"first"``.
+        Checks when a source is opened: the first file, the headers of all files, or also their sizes. Default ``"first"``.
     verbosity : int, optional
-        Accepted from older configurations, without effect.
+        Accepted from older configurations; has no effect.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class KaldiFeatureDeserializer(Deserializer):
     chunk_size_in_frames : int, optional
         Size of a chunk, the unit of randomization. Default 90000.
     verbosity : int, optional
-        Accepted without effect.
+        Accepted; has no effect.
 
     Examples
     --------

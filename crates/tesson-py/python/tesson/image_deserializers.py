@@ -171,7 +171,7 @@ class ImageDeserializer(_Images):
     Parameters
     ----------
     filename : str or os.PathLike
-        The map, relative to the working directory; or a folder with one folder of pictures for each class.
+        The map, relative to the working directory; or a folder with one folder of images for each class.
     streams : mapping of str to StreamDef, optional
         The streams by name: one of the field ``"image"`` with its `transforms`, and perhaps one of the field ``"label"``
         whose `shape` is the number of classes, by default as many as there are. Without it classes are neither read nor
@@ -182,21 +182,21 @@ class ImageDeserializer(_Images):
     grayscale : bool, optional
         Decode to one channel. Default False.
     channel_order : {"bgr", "rgb"}, optional
-        The order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
+        Order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
     multi_view_crop : bool, optional
-        Make ten sequences of every picture, the views of a crop of the type ``"multiview10"``; by default where there is
+        Deliver every image as ten sequences, the views of a crop of the type ``"multiview10"``; by default if there is
         such a crop.
     map_format : {"auto", "cntk", "csv", "jsonl"}, optional
-        The form of the map: ``"cntk"``, lines with tabs; ``"csv"``, with a header; ``"jsonl"``, an object a line;
-        ``"auto"`` goes by the extensions ``.csv``, ``.jsonl`` and ``.ndjson``. Default ``"auto"``.
+        Form of the map: ``"cntk"``, lines with tabs; ``"csv"``, with a header; ``"jsonl"``, one object on each line;
+        ``"auto"`` chooses by the extensions ``.csv``, ``.jsonl`` and ``.ndjson``. Default ``"auto"``.
     path_column : str, optional
-        The column of CSV, or the field of JSON lines, with the paths of pictures. Default ``"path"``.
+        The column of CSV, or the field of JSON lines, with the paths of images. Default ``"path"``.
     label_column : str, optional
-        The same of classes. Default ``"label"``.
+        The column or field with the classes. Default ``"label"``.
     key_column : str, optional
-        The same of keys, by default ``key`` where there is one.
+        The column or field with the keys, by default ``key`` if there is one.
     root : str or os.PathLike, optional
-        The folder of relative paths in the map, by default the working directory. A leading ``...`` in a path stands for
+        Folder of relative paths in the map, by default the working directory. A leading ``...`` in a path stands for
         the map's own folder.
     comments : bool, optional
         Ignore lines of the map that begin with ``#``. Default False.
@@ -204,21 +204,21 @@ class ImageDeserializer(_Images):
         Refuse classes with more than a number in them, such as ``3abc``; otherwise they are read as 3 and logged. Default
         False.
     classes : str or os.PathLike, optional
-        A text file with the name of a class in each line, which are numbered in this order, so that several maps or folders
-        agree; a label that is none of them is an error.
+        A text file with the name of a class on each line; classes are numbered in this order, so that several maps or
+        folders agree. Other labels are errors.
     on_corrupt_image : {"error", "skip", "accept"}, optional
-        What happens to pictures that cannot be read or decoded: ``"error"``; ``"skip"`` leaves them out and counts them;
-        ``"accept"`` delivers what is there of a JPEG that was cut off. Default ``"error"``.
+        How images that cannot be read or decoded are handled: ``"error"`` fails; ``"skip"`` leaves them out and counts
+        them; ``"accept"`` delivers the decoded part of a JPEG that was cut off. Default ``"error"``.
     exif_orientation : {"auto", "apply", "ignore"}, optional
-        Whether JPEGs are turned as their EXIF data say: ``"auto"`` turns those in files of their own alone, as CNTK does.
-        Default ``"auto"``.
+        Rotation of JPEGs by their EXIF data: ``"apply"``, ``"ignore"``, or ``"auto"``, which rotates only JPEGs in
+        separate files, as CNTK does. Default ``"auto"``.
     jpeg_scaled_decode : int or tuple of two, optional
-        A width and a height, such as those of the scale: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is
-        not below them. Faster, with other pixels; 0, the default, decodes all of them whole.
+        A width and a height, such as those of the scale: decode JPEGs to 1/2, 1/4 or 1/8 of their size if the result is
+        no smaller, which is faster and gives different pixels; 0, the default, decodes JPEGs in full size.
     max_pixels : int, optional
-        The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
+        Size of the largest image that is decoded, in pixels; a larger one is corrupt. Default 268435456.
     verbosity : int, optional
-        Accepted from older configurations, without effect.
+        Accepted from older configurations; has no effect.
 
     Examples
     --------
@@ -298,24 +298,23 @@ class Base64ImageDeserializer(_Images):
     grayscale : bool, optional
         Decode to one channel. Default False.
     channel_order : {"bgr", "rgb"}, optional
-        The order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
+        Order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
     multi_view_crop : bool, optional
         As in :class:`ImageDeserializer`.
     on_corrupt_image : {"error", "skip", "accept"}, optional
         As in :class:`ImageDeserializer`. Default ``"error"``.
     exif_orientation : {"auto", "apply", "ignore"}, optional
-        Whether JPEGs are turned as their EXIF data say; ``"auto"`` turns none here. Default ``"auto"``.
+        Rotation of JPEGs by their EXIF data; ``"auto"`` rotates none here. Default ``"auto"``.
     jpeg_scaled_decode : int or tuple of two, optional
         As in :class:`ImageDeserializer`.
     max_pixels : int, optional
-        The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
+        Size of the largest image that is decoded, in pixels; a larger one is corrupt. Default 268435456.
     max_errors : int, optional
-        Pictures that are left out over the life of the source if they cannot be decoded; by default those that the source's
-        `max_errors` forgives.
+        Number of images that cannot be decoded to tolerate before reading fails; by default the source's `max_errors`.
     verbosity : int, optional
-        Accepted from older configurations, without effect.
+        Accepted from older configurations; has no effect.
     cache_index : bool, optional
-        Accepted for all deserializers alike, without effect: the file is indexed anew each time.
+        Accepted for all deserializers alike; has no effect: the file is indexed each time.
 
     Examples
     --------
@@ -376,25 +375,25 @@ class TarImageDeserializer(_Images):
     layout : {"CHW", "HWC"}
         As in :class:`ImageDeserializer`. Default ``"CHW"``.
     image_extension : str, optional
-        What follows the first ``.`` in the names of pictures, by default any that is usual for pictures.
+        Part of an image's name after the first ``.``; by default any usual image extension.
     label_extension : str, optional
-        The same of classes. Default ``"cls"``.
+        Part after the first ``.`` in the names of members that hold a class. Default ``"cls"``.
     grayscale : bool, optional
         Decode to one channel. Default False.
     channel_order : {"bgr", "rgb"}, optional
-        The order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
+        Order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
     multi_view_crop : bool, optional
         As in :class:`ImageDeserializer`.
     on_corrupt_image : {"error", "skip", "accept"}, optional
         As in :class:`ImageDeserializer`. Default ``"error"``.
     exif_orientation : {"auto", "apply", "ignore"}, optional
-        Whether JPEGs are turned as their EXIF data say; ``"auto"`` turns none here. Default ``"auto"``.
+        Rotation of JPEGs by their EXIF data; ``"auto"`` rotates none here. Default ``"auto"``.
     jpeg_scaled_decode : int or tuple of two, optional
         As in :class:`ImageDeserializer`.
     max_pixels : int, optional
-        The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
+        Size of the largest image that is decoded, in pixels; a larger one is corrupt. Default 268435456.
     verbosity : int, optional
-        Accepted for all deserializers of pictures alike, without effect.
+        Accepted for all deserializers of images alike; has no effect.
 
     Examples
     --------

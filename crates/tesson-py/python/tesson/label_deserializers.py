@@ -72,20 +72,20 @@ class HTKMLFDeserializer(_Labels):
     streams : mapping of str to StreamDef
         The stream of labels: its `shape` is the number of classes, its `mlf` the label file or a list of them.
     phoneBoundaries : bool
-        Whether the first frame of each line of the file has the value 2 instead of 1.
+        Mark the first frame of each line of the file with the value 2 instead of 1.
     length_tolerance : int, optional
-        Frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the last one is
-        repeated; a larger difference is a fault. By default any lengths are delivered.
+        Number of frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the
+        last one is repeated; a larger difference is a fault. By default labels of any length are delivered.
     chunk_size_in_bytes : int, optional
-        Bytes of a label file in a chunk. Default 67108864.
+        Size of a chunk, in bytes of a label file. Default 67108864.
     frame_period : int or "auto", optional
-        The shift of frames in units of 100 ns: what times are divided by; ``"auto"`` takes that of the features. Default
+        Shift of frames in units of 100 ns, by which times are divided; ``"auto"`` takes that of the features. Default
         100000.
     time_unit : {"auto", "100ns", "frames"}, optional
-        What the first two columns are: times, or numbers of frames. Default ``"auto"``: times in lines that last for a frame
-        or more.
+        Unit of the first two columns: times, or numbers of frames. Default ``"auto"``: times in lines that last for a
+        frame or more.
     verbosity : int, optional
-        Accepted without effect.
+        Accepted; has no effect.
 
     Examples
     --------
@@ -132,14 +132,14 @@ class HTKMLFBinaryDeserializer(_Labels):
     streams : mapping of str to StreamDef
         The stream of labels: its `shape` is the number of classes, its `mlf` the label file or a list of them.
     phoneBoundaries : bool
-        Whether the first frame of each run of the file has the value 2 instead of 1.
+        Mark the first frame of each run of the file with the value 2 instead of 1.
     length_tolerance : int, optional
-        Frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the last one is
-        repeated; a larger difference is a fault. By default any lengths are delivered.
+        Number of frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the
+        last one is repeated; a larger difference is a fault. By default labels of any length are delivered.
     chunk_size_in_bytes : int, optional
-        Bytes of a label file in a chunk. Default 67108864.
+        Size of a chunk, in bytes of a label file. Default 67108864.
     verbosity : int, optional
-        Accepted without effect.
+        Accepted; has no effect.
 
     Examples
     --------
@@ -175,12 +175,12 @@ class KaldiAlignmentDeserializer(_Labels):
     streams : mapping of str to StreamDef
         The stream of labels: its `shape` is the number of classes.
     length_tolerance : int, optional
-        Frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the last one is
-        repeated; a larger difference is a fault. By default any lengths are delivered.
+        Number of frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the
+        last one is repeated; a larger difference is a fault. By default labels of any length are delivered.
     chunk_size_in_bytes : int, optional
         Bytes of an archive in a chunk. Default 67108864.
     verbosity : int, optional
-        Accepted without effect.
+        Accepted; has no effect.
 
     Examples
     --------

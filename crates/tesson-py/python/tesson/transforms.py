@@ -56,12 +56,12 @@ def crop(
     hflip: bool | None = None,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Cut a rectangle out of the picture.
+    """Cut a rectangle out of the image.
 
     Parameters
     ----------
     crop_type : {"center", "randomside", "randomarea", "multiview10"}
-        Where the rectangle lies: in the middle, at random, or in each of ten views, which are ten sequences. Default
+        Position of the rectangle: in the middle, at random, or in each of ten views, which are ten sequences. Default
         ``"center"``. Capital letters make no difference.
     crop_size : int or (int, int)
         Width and height in pixels; one number stands for both, 0 leaves it to the ratios. Default 0.
@@ -73,12 +73,11 @@ def crop(
     aspect_ratio : float or (float, float)
         Smallest and largest ratio of width to height; every other rectangle lies on its side. Default 1.
     jitter_type : {"none", "uniratio"}
-        Whether the ratios are the smallest ones, or drawn evenly from smallest to largest. Default ``"none"``.
+        Choice of ratios: always the smallest, or drawn evenly from smallest to largest. Default ``"none"``.
     hflip : bool, optional
-        Whether every other picture is mirrored, by default where the rectangle lies at random. CNTK's Python has no such
-        argument.
+        Mirror half of the images, at random; by default true for random crops. CNTK's Python has no such argument.
     seed : int, optional
-        So that two transforms alike draw different numbers. CNTK's Python has no such argument.
+        Seed that lets two equal transforms draw different numbers. CNTK's Python has no such argument.
     """
     return _section(
         "Crop",
@@ -113,13 +112,13 @@ def scale(
     channels : int
         Channels of the pictures: 3, or 1 of a deserializer with `grayscale`. They are not converted.
     interpolations : {"nearest", "linear", "cubic", "lanczos", "linear-aa", "cubic-aa", "lanczos-aa"} or sequence of these
-        How pixels are worked out: those with ``-aa`` are antialiased and give Pillow's pixels, the others OpenCV's. Of several
-        one is drawn for each picture. Default ``"linear"``.
+        Methods to compute pixels; one of several is drawn for each image. Methods with ``-aa`` are antialiased and give
+        Pillow's pixels, the others OpenCV's. Default ``"linear"``.
     scale_mode : {"fill", "crop", "pad"}
-        What happens to the picture's shape: ``"fill"`` changes it, ``"crop"`` cuts what is too much, ``"pad"`` adds what is
-        missing. Default ``"fill"``.
+        How the shape is matched: ``"fill"`` changes the aspect ratio, ``"crop"`` cuts off the excess, ``"pad"`` adds a
+        border. Default ``"fill"``.
     pad_value : int or sequence of int
-        What padding consists of: a value for all channels, or one of each, or the edge repeated (-1). Default -1.
+        Value of the padding: one for all channels, one for each, or -1 to repeat the edge. Default -1.
     seed : int, optional
         As in :func:`crop`.
     """
@@ -162,11 +161,11 @@ def color(
     Parameters
     ----------
     brightness_radius : float
-        How far brightness may change, from 0 to 1: by a share of the picture's mean. Default 0.
+        Largest change of brightness, from 0 to 1: by a share of the picture's mean. Default 0.
     contrast_radius : float
-        How far contrast may change, from 0 to 1. Default 0.
+        Largest change of contrast, from 0 to 1. Default 0.
     saturation_radius : float
-        How far saturation may change, from 0 to 1. Default 0.
+        Largest change of saturation, from 0 to 1. Default 0.
     seed : int, optional
         As in :func:`crop`.
     """
@@ -212,9 +211,9 @@ def normalize(mean: float | Sequence[float], std: float | Sequence[float], divis
         The mean of each channel, in the order of the channels (blue, green, red), of values that have been divided by
         `divisor`. One number is for all channels.
     std : float or sequence of float
-        The standard deviation of each channel, likewise.
+        Standard deviation of each channel, likewise.
     divisor : float
-        What values are divided by first. Default 255.
+        Number by which values are divided first. Default 255.
     """
     return _section("Normalize", mean=_listed(mean), std=_listed(std), divisor=_unless(255, divisor))
 
@@ -226,7 +225,7 @@ def horizontal_flip(probability: float = 0.5, *, seed: int | None = None) -> dic
     Parameters
     ----------
     probability : float
-        The share of pictures that are mirrored, from 0 to 1. Default 0.5.
+        Share of images that are mirrored, from 0 to 1. Default 0.5.
     seed : int, optional
         As in :func:`crop`.
     """
@@ -247,14 +246,14 @@ def random_erasing(
     Parameters
     ----------
     probability : float
-        The share of pictures that have such a rectangle, from 0 to 1. Default 0.5.
+        Share of images that get such a rectangle, from 0 to 1. Default 0.5.
     area_ratio : float or (float, float)
         Smallest and largest share of the picture's area. Default 0.02 to 0.33.
     aspect_ratio : float or (float, float)
         Smallest and largest ratio of width to height. Default 0.3 to 3.3.
     value : float or sequence of float
-        What the rectangle is filled with, a number for all channels or one of each; whole ones from 0 to 255 leave pictures
-        in 8 bits. Default 0.
+        Fill value of the rectangle: one number for all channels, or one for each; whole numbers from 0 to 255 keep
+        8-bit images in 8 bits. Default 0.
     seed : int, optional
         As in :func:`crop`.
     """
@@ -281,12 +280,12 @@ def random_rotation(
     Parameters
     ----------
     degrees : float or (float, float)
-        Smallest and largest angle, counterclockwise; one number is the largest to either side.
+        Smallest and largest angle in degrees, counterclockwise; one number is the largest angle to either side.
     interpolation : {"nearest", "linear"}
-        Whether the nearest pixel is taken, or the four around a position are blended. Default ``"nearest"``.
+        Method to compute pixels: take the nearest one, or blend the four around a position. Default ``"nearest"``.
     value : float or sequence of float
-        What lies outside of the picture, a number for all channels or one of each; whole ones from 0 to 255 leave pictures in
-        8 bits. Default 0.
+        Fill value outside of the image: one number for all channels, or one for each; whole numbers from 0 to 255 keep
+        8-bit images in 8 bits. Default 0.
     seed : int, optional
         As in :func:`crop`.
     """
@@ -346,15 +345,15 @@ def decode(
     channel_order : {"bgr", "rgb"}
         The order of a pixel's three channels. Default ``"bgr"``.
     exif_orientation : {"auto", "apply", "ignore"}
-        Whether JPEGs are turned as their EXIF data say: ``"auto"`` turns those in files of their own alone. Default
-        ``"auto"``.
+        Rotation of JPEGs by their EXIF data: ``"apply"``, ``"ignore"``, or ``"auto"``, which rotates only JPEGs in
+        separate files. Default ``"auto"``.
     max_pixels : int
-        The largest picture, in pixels, that is decoded; a larger one is a fault. Default 268435456.
+        Size of the largest image that is decoded, in pixels; a larger one is a fault. Default 268435456.
     truncated : bool
-        Decode a JPEG that was cut off as far as it goes; otherwise it is a fault. Default False.
+        Decode a JPEG that was cut off as far as possible, rather than treat it as a fault. Default False.
     jpeg_scaled_decode : int or tuple of two
-        A width and a height, such as those of a :func:`scale` that follows: JPEGs are decoded to 1/2, 1/4 or 1/8 of their
-        size where that is not below them. Faster, with other pixels; 0 decodes all of them whole. Default 0.
+        A width and a height, such as those of a later :func:`scale`: decode JPEGs to 1/2, 1/4 or 1/8 of their size if
+        the result is no smaller, which is faster and gives different pixels; 0 decodes JPEGs in full size. Default 0.
     """
     return _section(
         "Decode",
@@ -376,7 +375,7 @@ def decode_image(channels: int = 0, *, max_pixels: int = 268435456) -> dict[str,
     Parameters
     ----------
     channels : int
-        The channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 is as each file has them. Default 0.
+        Channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 keeps those of each file. Default 0.
     max_pixels : int
         As in :func:`decode`. Default 268435456.
     """

@@ -22,16 +22,17 @@ options! {
         pub(super) let are_lists: bool = options.given("scpFile").is_some() => [identity flag "listed"];
         /// Script files, or archives.
         pub(super) files: Vec<PathBuf> = "scpFile", optional
-            => "The script file: `key file:offset` in each line, or `key file` for a file of one matrix, with `[first:last]` for some of its rows, both counted from 0 and part of it. Several, as a list, are read as one."
+            => "The script file: `key file:offset` on each line, or `key file` for a file of one matrix, with `[first:last]` for \
+             some of its rows, counted from 0 and with the last one included. A list of script files is read as one."
             [read files(options)?]
             [describe with |features, options, section| describe_files(options, features.option(), section)];
         _ = "arkFile": OptionKind::Files, optional
-            => "In place of `scpFile`: the archive, in binary or as text; a pattern, or a list, for several, in this order."
+            => "In place of `scpFile`: the archive, binary or text; a pattern or a list names several, in this order."
             [describe never];
         _ = "dim": OptionKind::Whole, required
-            => "Values in a frame: the columns of the matrices.";
+            => "Number of values in a frame: the columns of the matrices.";
         pub(super) window: Window = "contextWindow": OptionKind::Numbers, "0:0"
-            => "The frames before and after each one that are part of its sample."
+            => "Number of frames before and after each frame that are part of its sample."
             [read window(options)?]
             [describe with |features, _, section| {
                 section.push("left", Value::Whole(features.window.left.into()));
@@ -39,22 +40,22 @@ options! {
                 Ok(())
             }];
         pub(super) root: String = "root": OptionKind::Path, optional
-            => "The folder of relative file names in the script file; by default the working directory."
+            => "Folder of relative file names in the script file; by default the working directory."
             [otherwise String::new()]
             [describe last if given];
         /// Frames of an utterance, at most.
         pub(super) max_frames: u64 = "maxSequenceSize", optional
-            => "Utterances with more frames are left out."
+            => "Leave out utterances with more frames."
             [otherwise u64::MAX]
             [describe after "chunkSizeInBytes"]
             [identity "max"];
         pub(super) chunk: Most = "chunkSizeInFrames": OptionKind::Whole, "90000"
-            => "Frames of a chunk, the unit of randomization; it ends with the utterance that goes beyond."
+            => "Size of a chunk, the unit of randomization, in frames; a chunk ends with the utterance that exceeds it."
             [read Most::of(options)?]
             [describe if given]
             [identity "chunk"];
         _ = "chunkSizeInBytes": OptionKind::Whole, optional
-            => "Ends a chunk also with the utterance that takes it beyond so many bytes of matrices.";
+            => "Size of a chunk in bytes of matrices; a chunk also ends with the utterance that exceeds it.";
         pub(super) let numeric_keys: bool = reader.numeric_keys => [identity flag "numbers"];
         pub(super) defines_size: bool = DEFINES_SIZE
             [describe after "contextWindow"]
