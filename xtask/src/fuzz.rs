@@ -105,7 +105,7 @@ struct Run {
     success: bool,
     executions: u64,
     took: Duration,
-    /// The input that failed.
+    /// The input that failed, or a slow one.
     find: Option<String>,
     output: String,
 }
@@ -115,8 +115,10 @@ impl Run {
         let seconds = self.took.as_secs_f64();
         let rate = self.executions as f64 / seconds.max(1.0);
         let end = match (&self.find, self.success) {
-            (Some(find), _) => format!("FAIL {find}"),
             (None, true) => "ok".into(),
+            // Written by a run that goes on: the slowest input so far, below the limit.
+            (Some(slow), true) => format!("ok, slow: {slow}"),
+            (Some(find), false) => format!("FAIL {find}"),
             (None, false) => "FAIL".into(),
         };
         format!("{} executions in {seconds:.0} s, {rate:.0} a second, {end}", self.executions)
