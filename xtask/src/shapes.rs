@@ -134,7 +134,8 @@ fn indent_of_end(line: &str) -> Option<usize> {
 fn is_field(line: &str, at: usize) -> bool {
     let Some((name, _)) = line.split_once(": ").filter(|_| indent(line) == at) else { return false };
     let name = name.trim_start().rsplit(' ').next().unwrap_or("");
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    // An option that is declared without a field has `_` for its name.
+    !["", "_"].contains(&name) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// Parameters of functions whose type is a tuple: which is which cannot be read where they are passed.
@@ -217,8 +218,11 @@ mod tests {
         let fields = |n: usize| {
             (0..n).map(|i| format!("    /// A field.\n    pub(crate) a{i}: u64,\n")).collect::<String>()
         };
-        let text =
-            format!("pub struct Wide<'a> {{\n{}}}\n\nstruct Narrow {{\n{}}}\n", fields(16), fields(15));
+        let text = format!(
+            "pub struct Wide<'a> {{\n{}}}\n\nstruct Narrow {{\n{}    _: u64 = \"a\";\n}}\n",
+            fields(16),
+            fields(15)
+        );
         let expected = "crates/tesson-plan/src/a.rs:1: `Wide` has 16 fields, 15 at most are expected";
         assert_eq!(wide_structs(&[file(&text)]), [expected]);
     }

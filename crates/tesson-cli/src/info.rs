@@ -252,7 +252,7 @@ impl Paddings {
             sequences: config.minibatches.size_in_sequences.unwrap_or(u64::MAX),
         };
         let may_be = config.order.randomize != Randomize::Off
-            && config.truncation.is_none()
+            && !config.truncation.is_on
             && source.shares_a_timeline();
         let with = if may_be {
             Some((bucketing.samples, Padding::of(source, index, samples, Some(bucketing))?))

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
         shown += 1;
         written.is_ok()
     };
-    if config.truncation.is_some() {
+    if config.truncation.is_on {
         source.plan_truncated(demand, |plan| show(&|| truncated_json(plan), &|n| truncated_row(n, plan)))?;
     } else {
         source.plan(demand, |plan| show(&|| json(plan, &index), &|n| row(n, plan, &index)))?;

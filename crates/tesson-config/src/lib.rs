@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 pub mod brainscript;
-pub mod bytes;
 mod conflict;
 mod format_names;
 mod inherit;
@@ -18,7 +17,6 @@ mod loaded;
 mod lower;
 mod manual;
 mod name_spans;
-mod options;
 mod overrides;
 mod paths;
 mod python_keywords;
@@ -31,18 +29,19 @@ pub mod toml;
 /// The result of what configurations can be refused for.
 pub(crate) type Result<T, E = tesson_core::ConfigError> = std::result::Result<T, E>;
 
+pub use tesson_core::bytes;
+
 pub use conflict::ConfigConflict;
 pub use load::{Choices, ConfigAccess, load};
 pub use loaded::{Loaded, from_json};
 pub use lower::lower;
 pub use manual::{ENVIRONMENT, option_manual};
-pub use options::READER_OPTIONS;
 pub use overrides::{assignment, set_value};
 pub use python_keywords::python_keywords;
 pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
     DEFAULT_WINDOW, DeserializerConfig, DeserializerDefaults, ExcludedKeys, FULL_DATA_SWEEP,
-    INFINITELY_REPEAT, MinibatchConfig, OpenTransforms, OrderConfig, Randomize, SourceConfig, StoreKind,
-    TransformConfig, Transforms, open_list,
+    INFINITELY_REPEAT, JoinConfig, MinibatchConfig, OpenTransforms, OrderConfig, READER_OPTIONS, Randomize,
+    SourceConfig, StoreKind, TransformConfig, Transforms, TruncationConfig, open_list,
 };

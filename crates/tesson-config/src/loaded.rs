@@ -3,6 +3,7 @@
 use tesson_core::{ConfigError, Error, Name, Registry, Section, Value};
 
 use crate::reader::{Found, Reader, ReaderType};
+use crate::source::PATH_BASES;
 use crate::{Resolved, SourceConfig, json, lower, reader_of};
 
 /// A configuration that has been read; none of its data files is opened.
@@ -39,7 +40,7 @@ impl Loaded {
     /// says `pathsRelativeTo = config` its own folder, else what `currentDirectory` names.
     pub fn base_dir(&self, reader: &Reader) -> Option<&str> {
         let given = reader.section.get("pathsRelativeTo");
-        let own = matches!(given, Some(Value::Text(word)) if word.eq_ignore_ascii_case("config"));
+        let own = matches!(given, Some(Value::Text(word)) if PATH_BASES.meaning(word) == Some(true));
         match (own, &self.folder) {
             (true, Some(folder)) => Some(folder),
             _ if self.directory.is_empty() => None,

@@ -13,7 +13,7 @@ pub fn option_manual(registry: &Registry) -> String {
         "The reader",
         "Around the deserializers, in a configuration's `source` or a call's keywords.",
     );
-    rows(&mut page, "", &READER_OPTIONS);
+    rows(&mut page, "", READER_OPTIONS);
     for format in registry.formats() {
         heading(&mut page, &format!("`{}`", format.name), format.help);
         if !format.aliases.is_empty() {

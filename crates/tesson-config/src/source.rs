@@ -1,25 +1,33 @@
 //! The complete description of a source, which a configuration is resolved to.
 
+mod defaults;
+mod join;
 mod labels;
 mod minibatch;
 mod order;
 pub(crate) mod transforms;
+mod truncation;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use tesson_core::{
-    Augmentation, ConfigError, Element, Error, FaultRules, Format, Options, ReaderDefaults, Registry,
-    RuntimeSpec, Section,
+    Augmentation, ConfigError, Error, FaultRules, Format, OptionKind, OptionSet, OptionTable, Options,
+    ReaderDefaults, Registry, RuntimeSpec, Section, Value, Words, options,
 };
-use tesson_plan::{Bucketing, EqualSteps, JoinRules, PlanSpec, SegmentLength, Sharing, Truncation};
+use tesson_plan::{Bucketing, EqualSteps, PlanSpec, SegmentLength, Sharing, Truncation};
 
+pub use defaults::DeserializerDefaults;
+pub(crate) use defaults::PRECISIONS;
+pub use join::JoinConfig;
 pub(crate) use minibatch::DEFAULT_MINIBATCH;
 pub use minibatch::{FULL_DATA_SWEEP, INFINITELY_REPEAT, MinibatchConfig};
+pub(crate) use order::ORDERS;
 pub use order::{DEFAULT_WINDOW, OrderConfig, Randomize};
 pub use transforms::{OpenTransforms, TransformConfig, Transforms, open_list};
+pub use truncation::TruncationConfig;
 
-use crate::{ConfigConflict, READER_OPTIONS, lower, paths};
+use crate::{ConfigConflict, lower, paths};
 
 /// One deserializer: its format, and its options as they were given.
 #[derive(Clone)]
@@ -93,52 +101,108 @@ pub enum StoreKind {
     Mmap,
 }
 
-/// The reader's defaults for deserializers that do not set these options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeserializerDefaults {
-    /// Type of all values; by default 32-bit floats.
-    pub precision: Element,
-    /// True: every sequence is one sample, such as a frame of speech. Default false.
-    pub frame_mode: bool,
-    /// True: keys are numbers; false: they are texts. Default true.
-    pub numeric_keys: bool,
-    /// True: indexes are cached. Default false.
-    pub cache_index: bool,
-}
+/// Words of `augmentation`.
+static AUGMENTATIONS: Words<Augmentation, 2> =
+    Words::new([("sequence", Augmentation::Sequence), ("cntk", Augmentation::Cntk)]);
 
-/// The complete description of a source. [`SourceConfig::new`] has the defaults of CNTK's Python interface.
-#[non_exhaustive]
+/// Words of `store`.
+static STORES: Words<StoreKind, 2> = Words::new([("file", StoreKind::File), ("mmap", StoreKind::Mmap)]);
+
+/// Words of `pathsRelativeTo`: true where names start from the folder of the configuration's file.
+pub(crate) static PATH_BASES: Words<bool, 2> = Words::new([("workingDirectory", false), ("config", true)]);
+
+/// The deserializers and the registry that the options of a reader are read with.
 #[derive(Clone, Debug)]
-pub struct SourceConfig {
-    /// The deserializers. The first one is the primary: it defines chunks and order.
-    pub deserializers: Vec<DeserializerConfig>,
-    /// The reader's defaults for them.
-    pub defaults: DeserializerDefaults,
-    /// How several of them go together; by default sequences are left out that not all of them have.
-    pub join: JoinRules,
-    /// Sequences with these keys are left out; by default none.
-    pub exclude_keys: ExcludedKeys,
-    /// The order, and how workers share it.
-    pub order: OrderConfig,
-    /// How sequences are divided into minibatches, and where they end.
-    pub minibatches: MinibatchConfig,
-    /// Truncation; by default none.
-    pub truncation: Option<Truncation>,
-    /// Transforms of streams beside those that the streams' own sections name; by default none.
-    pub transforms: Transforms,
-    /// Whose random numbers transforms draw; by default those of each sequence.
-    pub augmentation: Augmentation,
+pub struct ReaderContext {
+    /// The deserializers, the primary one first: some decide for the reader.
+    pub(crate) deserializers: Vec<DeserializerConfig>,
     /// The transforms that sections may name.
     pub(crate) registry: Registry,
-    /// How faults in the data are handled; by default none is forgiven.
-    pub faults: FaultRules,
-    /// The memory and the threads that it may take.
-    pub runtime: RuntimeSpec,
-    /// How files are read; by default [`StoreKind::File`].
-    pub store: StoreKind,
-    /// The level of logging: 0 errors, 1 (the default) also warnings, 2 also information.
-    pub trace_level: u8,
 }
+
+options! {
+    /// The complete description of a source. [`SourceConfig::new`] has the defaults of CNTK's Python interface.
+    #[non_exhaustive]
+    #[derive(Clone, Debug)]
+    pub struct SourceConfig(options, reader: ReaderContext) {
+        /// The deserializers. The first one is the primary: it defines chunks and order.
+        pub let deserializers: Vec<DeserializerConfig> = reader.deserializers.clone();
+        _ = "deserializers": OptionKind::Formats, required
+            => "What to read: a list of sections, each with a `type` and the options of that type.";
+        _ = "primary": OptionKind::Text, optional
+            => "Which of several deserializers comes first, streams too, and gives chunks and order: its number from 0, its type \
+            or one of its streams.";
+        /// The order, and the way in which workers share it.
+        ..pub order: OrderConfig => [within &()];
+        /// The division of sequences into minibatches, and their end.
+        ..pub minibatches: MinibatchConfig => [within &()];
+        // Where several options are wrong, the error names the same one as in earlier releases, which read some of them earlier.
+        expect options.bool("frameMode");
+        /// Transforms of streams beside those that the streams' own sections name.
+        pub transforms: Transforms = "transforms": OptionKind::Object, optional
+            => "What is done with the samples of streams: a section with a list of transforms for each."
+            [read transforms::lower(options)?]
+            [describe never];
+        /// The random numbers that transforms draw.
+        pub augmentation: Augmentation = "augmentation" in AUGMENTATIONS, "sequence"
+            => "Random draws of transforms: those of each sequence, the same at any size, rank and after a resume (`sequence`), or \
+            `cntk`, for comparisons with the reference, whose draws depend on all minibatches before: no state can be \
+            restored, one minibatch is made at a time, and an interrupted call has to be repeated before one of another size.";
+        /// Truncation.
+        ..pub truncation: TruncationConfig => [within &()];
+        expect lower::precision(options, &reader.deserializers);
+        expect lower::numeric_keys(options, &reader.deserializers);
+        /// The join of several deserializers.
+        ..pub join: JoinConfig => [within &()];
+        /// Sequences with these keys are left out.
+        pub exclude_keys: ExcludedKeys = "excludeKeys": OptionKind::Keys, optional
+            => "A list of keys, or the name of a file with a key in each line: their sequences are left out, as invalid ones are, so \
+            that all others keep their minibatch; a state resumes under any list."
+            [read lower::excluded_keys(options)?]
+            [describe never];
+        /// The rules for faults in the data.
+        ..pub faults: FaultRules => [within &()];
+        /// The reader's defaults for its deserializers.
+        ..pub defaults: DeserializerDefaults;
+        /// The level of logging: 0 errors, 1 also warnings, 2 also information.
+        pub trace_level: u8 = "traceLevel": OptionKind::Whole, optional
+            => "What is logged: 0 errors, 1 warnings (the default), 2 information too."
+            [read lower::trace_level(options, &reader.deserializers)?]
+            [describe as |source| Value::Whole(source.trace_level.into())];
+        /// The memory and the threads that it may take.
+        ..pub runtime: RuntimeSpec => [within &()];
+        /// The way in which files are read.
+        pub store: StoreKind = "store" in STORES, "file"
+            => "How files are read; `mmap` maps them and is only for files that will not change.";
+        expect lower::bucketing(options, &minibatches);
+        _: Option<bool> = "multiThreadedDeserialization" | "multithreadedDeserializer", optional
+            => "Accepted without effect: deserialization always uses all threads."
+            [describe with |_, options, section| {
+                section.push(
+                    "multiThreadedDeserialization",
+                    Value::Bool(options.bool("multiThreadedDeserialization")?),
+                );
+                Ok(())
+            }];
+        _: Option<bool> = "checkData", optional
+            => "Accepted without effect: keys are always reconciled.";
+        _: Option<String> = "module", optional
+            => "The Python module that registers the type, which is imported and so runs its code: read such configurations from \
+            people you trust alone; without effect beside a built-in type."
+            [listed after "pathsRelativeTo"];
+        // Its meaning is known to the caller, who knows where the file lies.
+        _: bool = "pathsRelativeTo" in PATH_BASES, "workingDirectory"
+            => "What relative file names start from: the working directory, or the folder of the configuration's file.";
+        _: u64 = "verbosity", "0"
+            => "Accepted without effect, see `traceLevel`."
+            [listed after "checkData"];
+        /// The transforms that sections may name.
+        pub(crate) let registry: Registry = reader.registry.clone();
+    }
+}
+
+/// The options of a reader section, with the defaults of CNTK's Python interface.
+pub static READER_OPTIONS: &OptionTable = SourceConfig::TABLE;
 
 impl SourceConfig {
     /// A source of these deserializers with the default of everything else, as [`READER_OPTIONS`] has it.
@@ -151,7 +215,7 @@ impl SourceConfig {
         registry: &Registry,
     ) -> Result<SourceConfig, ConfigError> {
         let nothing = Section::default();
-        lower::resolve(&Options::new(&READER_OPTIONS, &nothing, "")?, deserializers, registry)
+        lower::resolve(&Options::new(READER_OPTIONS, &nothing, "")?, deserializers, registry)
     }
 
     /// The reader's defaults for its deserializers.
@@ -169,14 +233,13 @@ impl SourceConfig {
     /// Everything the plan needs.
     pub fn plan_spec(&self) -> PlanSpec {
         let OrderConfig { local_timeline, bucketing, equal_steps, .. } = self.order;
-        let MinibatchConfig { limit, ending, cross_sweep_ends, epoch_size, size_in_sequences, .. } =
-            self.minibatches;
+        let MinibatchConfig { limit, cross_sweep_ends, epoch_size, size_in_sequences, .. } = self.minibatches;
         let sequences = size_in_sequences.unwrap_or(u64::MAX);
         PlanSpec {
             order: self.order.spec(),
             sharing: self.order.resolved_sharing(),
             limit,
-            ending,
+            ending: self.minibatches.ending(),
             cross_sweep_ends,
             epoch_size,
             local_timeline,
@@ -200,7 +263,7 @@ impl SourceConfig {
             return Err(ConfigError::refused("hashSequenceKeys", &ConfigConflict::HashedNumbers));
         }
         self.minibatches.check()?;
-        self.order.check_bucketing(self.truncation.is_some())?;
+        self.order.check_bucketing(self.truncation.is_on)?;
         self.check_equal_steps()?;
         self.minibatches.check_epochs()?;
         self.check_truncation()
@@ -209,9 +272,9 @@ impl SourceConfig {
     fn check_equal_steps(&self) -> Result<(), ConfigError> {
         let Some(mode) = self.order.equal_steps else { return Ok(()) };
         let by_chunk = self.order.resolved_sharing() == Sharing::Chunk;
-        let (option, conflict) = if self.truncation.is_some() && !by_chunk && mode == EqualSteps::Repeat {
+        let (option, conflict) = if self.truncation.is_on && !by_chunk && mode == EqualSteps::Repeat {
             ("equalSteps", ConfigConflict::RepeatedRows)
-        } else if self.minibatches.ending.drop_last {
+        } else if self.minibatches.drop_last {
             ("dropLast", ConfigConflict::LastStepDropped)
         } else if by_chunk && self.minibatches.cross_sweep_ends {
             ("crossSweepEnds", ConfigConflict::StepsAcrossSweeps)
@@ -224,7 +287,9 @@ impl SourceConfig {
     }
 
     fn check_truncation(&self) -> Result<(), ConfigError> {
-        let Some(Truncation { length, right_splice: splice, .. }) = self.truncation else { return Ok(()) };
+        let Some(Truncation { length, right_splice: splice, .. }) = self.truncation.spec() else {
+            return Ok(());
+        };
         if self.defaults.frame_mode {
             return Err(ConfigError::refused("frameMode", &ConfigConflict::TruncatedFrames));
         }
@@ -265,5 +330,22 @@ impl SourceConfig {
             *report = base_dir.join(&*report);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_has_one_name_and_one_sentence() {
+        let mut names: Vec<&str> = READER_OPTIONS.0.iter().flat_map(|o| o.names()).collect();
+        names.sort_unstable();
+        let n = names.len();
+        names.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
+        assert_eq!(names.len(), n);
+        for o in READER_OPTIONS.0 {
+            assert!(o.help.ends_with('.') && !o.help.contains(". "), "{}: {}", o.name, o.help);
+        }
     }
 }

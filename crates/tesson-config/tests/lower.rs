@@ -84,7 +84,7 @@ fn what_is_left_out_has_the_defaults_of_the_python_interface() {
         (c.faults.max_errors, c.trace_level, c.runtime.memory_limit, c.runtime.threads),
         (0, 1, None, 0)
     );
-    assert_eq!((c.store, c.truncation, c.join.hash_keys), (StoreKind::File, None, false));
+    assert_eq!((c.store, c.truncation.spec(), c.join.hash_keys), (StoreKind::File, None, false));
     assert_eq!(c.deserializers[0].format.name, "LinesDeserializer");
 }
 
@@ -194,7 +194,7 @@ fn the_end_is_given_in_sweeps_or_in_samples() {
 
 #[test]
 fn truncation_is_a_length_with_or_without_saying_so() {
-    let truncation = |options: &str| reader(options).unwrap().truncation;
+    let truncation = |options: &str| reader(options).unwrap().truncation.spec();
     let plain = Some(Truncation { length: SegmentLength::Samples(4), right_splice: 0, keep_sparse: false });
     for options in [r#""truncated": true, "truncationLength": 4"#, r#""truncationLength": 4"#] {
         assert_eq!(truncation(options), plain, "{options}");

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bytes;
 mod chunk;
 mod cntk_words;
 mod compact_lengths;

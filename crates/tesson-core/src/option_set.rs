@@ -15,6 +15,9 @@ pub trait OptionSet: Sized {
     /// The context of the section, which decides what it leaves open, such as [`ReaderDefaults`].
     type Context;
 
+    /// The parts that make the table.
+    const PARTS: &'static [TablePart];
+
     /// The table that a section is matched against.
     const TABLE: &'static OptionTable;
 
@@ -98,8 +101,10 @@ fn in_order<T>(parts: Vec<Placed<T>>) -> Vec<T> {
 pub enum TablePart {
     /// One option.
     One(OptionSpec),
+    /// One that is listed right after another, wherever it is declared.
+    After(&'static str, OptionSpec),
     /// Those of a set that is part of this one.
-    All(&'static OptionTable),
+    All(&'static [TablePart]),
     /// None: a value that is not an option's.
     Nothing,
 }
@@ -110,8 +115,8 @@ impl TablePart {
         let (mut n, mut i) = (0, 0);
         while i < parts.len() {
             n += match parts[i] {
-                TablePart::One(_) => 1,
-                TablePart::All(table) => table.0.len(),
+                TablePart::One(_) | TablePart::After(..) => 1,
+                TablePart::All(parts) => TablePart::count(parts),
                 TablePart::Nothing => 0,
             };
             i += 1;
@@ -119,29 +124,98 @@ impl TablePart {
         n
     }
 
-    /// The options of the parts, of which there are `N`.
+    /// The options of the parts in the order of the table, `N` of them. An option whose place is after one that only a larger set has
+    /// comes last.
     pub const fn joined<const N: usize>(parts: &[TablePart]) -> [OptionSpec; N] {
-        let mut specs = [OptionSpec::required("", OptionKind::Unused, ""); N];
-        let (mut n, mut i) = (0, 0);
+        let mut moved = Listing::empty();
+        let mut listing: Listing<N> = Listing::empty();
+        listing.declare(parts, &mut moved);
+        // One that is moved may be the place of another.
+        let mut rounds = 0;
+        while rounds < moved.n {
+            let mut i = 0;
+            while i < moved.n {
+                let (place, spec) = (moved.places[i], moved.specs[i]);
+                if listing.find(spec.name).is_none()
+                    && let Some(at) = listing.find(place)
+                {
+                    listing.insert(at + 1, spec);
+                }
+                i += 1;
+            }
+            rounds += 1;
+        }
+        let mut i = 0;
+        while i < moved.n {
+            if listing.find(moved.specs[i].name).is_none() {
+                listing.insert(listing.n, moved.specs[i]);
+            }
+            i += 1;
+        }
+        listing.specs
+    }
+}
+
+/// Options while they are put in order.
+struct Listing<const N: usize> {
+    specs: [OptionSpec; N],
+    /// The options that they are to be listed after.
+    places: [&'static str; N],
+    n: usize,
+}
+
+impl<const N: usize> Listing<N> {
+    const fn empty() -> Listing<N> {
+        Listing { specs: [OptionSpec::required("", OptionKind::Unused, ""); N], places: [""; N], n: 0 }
+    }
+
+    /// Appends the options of the parts, those that are listed elsewhere to `moved`.
+    const fn declare(&mut self, parts: &[TablePart], moved: &mut Listing<N>) {
+        let mut i = 0;
         while i < parts.len() {
             match parts[i] {
-                TablePart::One(spec) => {
-                    specs[n] = spec;
-                    n += 1;
+                TablePart::One(spec) => self.insert(self.n, spec),
+                TablePart::After(place, spec) => {
+                    moved.places[moved.n] = place;
+                    moved.insert(moved.n, spec);
                 }
-                TablePart::All(table) => {
-                    let mut j = 0;
-                    while j < table.0.len() {
-                        specs[n] = table.0[j];
-                        (n, j) = (n + 1, j + 1);
-                    }
-                }
+                TablePart::All(parts) => self.declare(parts, moved),
                 TablePart::Nothing => {}
             }
             i += 1;
         }
-        specs
     }
+
+    const fn insert(&mut self, at: usize, spec: OptionSpec) {
+        let mut i = self.n;
+        while i > at {
+            self.specs[i] = self.specs[i - 1];
+            i -= 1;
+        }
+        self.specs[at] = spec;
+        self.n += 1;
+    }
+
+    const fn find(&self, name: &str) -> Option<usize> {
+        let mut i = 0;
+        while i < self.n {
+            if is_same(self.specs[i].name, name) {
+                return Some(i);
+            }
+            i += 1;
+        }
+        None
+    }
+}
+
+/// Compares texts, which constants do not do with `==`.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut i = 0;
+    while i < one.len() && i < other.len() && one[i] == other[i] {
+        i += 1;
+    }
+    i == one.len() && i == other.len()
 }
 
 /// The type of an option's value, which says what configurations may give.
@@ -365,13 +439,15 @@ fn describe_transform<T: OptionSet<Context = ()>>(options: &Options<'_>) -> Resu
 /// - `field: type = SPEC;`: an [`OptionSpec`] that several sets have;
 /// - `_: type = …;`: an option that is read and of no further use, and `_ = …;`: one that is not even read;
 /// - `let field: type = value => [clause]…;`: a value that is not an option's;
-/// - `..field: type;`: the options of another set with the same context;
+/// - `..field: type;`: the options of another set with the same context, or with that of `=> [within context]`;
+/// - `expect value;`: a `Result` that has to be `Ok` before what follows is read: fields before it are known by their names;
 /// - `check function;`: what options exclude each other, `fn(&Self, &Options) -> Result<(), ConfigError>`.
 ///
 /// Clauses say what is not as usual. Names after the struct's are those by which they know the section and what surrounds it.
 ///
 /// - `[read value]`: how the option is read. Fields before it are known by their names.
-/// - `[within context]`: what the sections of an option have as their context.
+/// - `[within context]`: what a set, or the sections of an option, have as their context.
+/// - `[listed after "name"]`: where the option stands in the table, if not where it is declared and read.
 /// - `[otherwise value]`: the value where none is given; the option is `optional`, its field is not.
 /// - `[describe …]`: `never`, `if given`, `as |set| value` or `with |set, options, section| …`, which may push several lines;
 ///   otherwise whatever has a value is described, as [`describe_from_table`](crate::describe_from_table) does.
@@ -435,11 +511,17 @@ macro_rules! options {
             $($rest)*
         }
     };
+    (@entry $head:tt $fields:tt $names:tt {$($known:tt)*} $checks:tt expect $value:expr; $($rest:tt)*) => {
+        $crate::options! { @entry $head $fields $names
+            {$($known)* {_ value [()] [""] [] [] [[read { $value?; }]]}} $checks
+            $($rest)*
+        }
+    };
     (@entry $head:tt {$($fields:tt)*} {$($names:tt)*} {$($known:tt)*} $checks:tt
-        ..$vis:vis $field:ident: $type:ty; $($rest:tt)*
+        $(#[$doc:meta])* ..$vis:vis $field:ident: $type:ty $(=> $([$($clause:tt)*])+)?; $($rest:tt)*
     ) => {
-        $crate::options! { @entry $head {$($fields)* $vis $field: $type,} {$($names)* $field,}
-            {$($known)* {$field set [$type] [""] [] [] []}} $checks
+        $crate::options! { @entry $head {$($fields)* $(#[$doc])* $vis $field: $type,} {$($names)* $field,}
+            {$($known)* {$field set [$type] [""] [] [] [$($([$($clause)*])+)?]}} $checks
             $($rest)*
         }
     };
@@ -513,8 +595,11 @@ macro_rules! options {
         impl $crate::OptionSet for $name {
             type Context = $Context;
 
+            const PARTS: &'static [$crate::TablePart] =
+                &[$($crate::options!(@table $how [$type] $spec $clauses)),*];
+
             const TABLE: &'static $crate::OptionTable = {
-                const PARTS: &[$crate::TablePart] = &[$($crate::options!(@table $how [$type] $spec)),*];
+                const PARTS: &[$crate::TablePart] = <$name as $crate::OptionSet>::PARTS;
                 const SPECS: [$crate::OptionSpec; $crate::TablePart::count(PARTS)] =
                     $crate::TablePart::joined(PARTS);
                 &$crate::OptionTable(&SPECS)
@@ -559,12 +644,23 @@ macro_rules! options {
     };
 
     // The part of an entry in the table.
-    (@table value [$type:ty] $spec:tt) => { $crate::TablePart::Nothing };
-    (@table set [$type:ty] $spec:tt) => { $crate::TablePart::All(<$type as $crate::OptionSet>::TABLE) };
-    (@table $how:ident [$type:ty] [$($spec:tt)*]) => { $crate::TablePart::One($($spec)*) };
+    (@table value [$type:ty] $spec:tt $clauses:tt) => { $crate::TablePart::Nothing };
+    (@table set [$type:ty] $spec:tt $clauses:tt) => {
+        $crate::TablePart::All(<$type as $crate::OptionSet>::PARTS)
+    };
+    (@table $how:ident $type:tt [$($spec:tt)*] [[listed after $place:literal] $($clause:tt)*]) => {
+        $crate::TablePart::After($place, $($spec)*)
+    };
+    (@table $how:ident $type:tt $spec:tt [$other:tt $($clause:tt)*]) => {
+        $crate::options!(@table $how $type $spec [$($clause)*])
+    };
+    (@table $how:ident $type:tt [$($spec:tt)*] []) => { $crate::TablePart::One($($spec)*) };
 
     // The value of an entry.
-    (@read set [$type:ty] $option:tt $words:tt ($options:ident, $context:ident) $clauses:tt) => {
+    (@read set [$type:ty] $option:tt $words:tt ($options:ident, $context:ident) []) => {
+        <$type as $crate::OptionSet>::read($options, $context)?
+    };
+    (@read set [$type:ty] $option:tt $words:tt ($options:ident, $outer:ident) [[within $context:expr]]) => {
         <$type as $crate::OptionSet>::read($options, $context)?
     };
     (@read unread $type:tt $option:tt $words:tt $at:tt $clauses:tt) => { () };
@@ -615,7 +711,7 @@ macro_rules! options {
     (@line $entry:tt $this:ident $options:ident $registry:ident $lines:ident [$other:tt $($clause:tt)*]) => {
         $crate::options!(@line $entry $this $options $registry $lines [$($clause)*])
     };
-    (@line {$field:ident value $($entry:tt)*} $this:ident $options:ident $registry:ident $lines:ident []) => {};
+    (@line {$bind:tt value $($entry:tt)*} $this:ident $options:ident $registry:ident $lines:ident []) => {};
     (@line $entry:tt $this:ident $options:ident $registry:ident $lines:ident []) => {
         $crate::options!(@placed $entry $this $options $registry $lines {$crate::Place::Declared})
     };
@@ -673,6 +769,11 @@ macro_rules! options {
     ) => {
         $crate::options!(@value {$field read $type $option []} $this $options $registry [$($clause)*])
     };
+    (@value {$field:ident read $type:tt $option:tt []} $this:ident $options:ident $registry:ident
+        [[listed $($place:tt)*] $($clause:tt)*]
+    ) => {
+        $crate::options!(@value {$field read $type $option []} $this $options $registry [$($clause)*])
+    };
     (@value {$bind:tt $how:ident $type:tt [$option:expr] $words:tt} $this:ident $options:ident
         $registry:ident $clauses:tt
     ) => {
@@ -725,7 +826,7 @@ mod tests {
     use super::*;
     use crate::Element;
 
-    static COLOURS: Words<u8, 2> = Words::new([("Red", 1), ("Blue", 2)]);
+    static COLOURS: Words<u8, 3> = Words::new([("Red", 1), ("Blue", 2), ("None", 0)]);
 
     const SHARED: OptionSpec =
         OptionSpec::with_default("shared", OptionKind::Whole, "7", "Several sets have it.");
@@ -745,6 +846,19 @@ mod tests {
         struct Group(options, reader: ReaderDefaults) {
             shared: u64 = SHARED [identity "shared"];
             colour: u8 = "colour" in COLOURS, "red" => "Its colour." [identity "colour"];
+            expect match colour {
+                0 => Err(ConfigError::new(options.path("colour"), "expected a colour")),
+                _ => Ok(()),
+            };
+            width: u64 = "width", "1" => "Its width." [listed after "second"] [describe never];
+        }
+    }
+
+    options! {
+        /// A set without context.
+        #[derive(Debug, PartialEq)]
+        struct Sizes(options) {
+            height: u64 = "height", "1" => "Its height." [listed after "width"] [describe never];
         }
     }
 
@@ -755,6 +869,7 @@ mod tests {
             entries: Sections<Entry> = "input", optional => "The entries." [within &2] [describe last];
             ratio: f64 = "ratio" | "share", "0.5" => "A number." [identity after "shared" "ratio"];
             ..group: Group;
+            ..sizes: Sizes => [within &()];
             caches: bool = "caches", optional => "Whether there is a cache." [otherwise reader.cache_index]
                 [describe as |all| Value::Bool(all.caches)];
             second: Option<u8> = "second" in COLOURS, optional => "Another colour.";
@@ -799,8 +914,8 @@ mod tests {
     #[test]
     fn the_table_has_the_options_of_groups_in_their_place() {
         let names = [
-            "input", "ratio", "shared", "colour", "caches", "second", "steps", "most", "strict", "old",
-            "unused",
+            "input", "ratio", "shared", "colour", "caches", "second", "width", "height", "steps", "most",
+            "strict", "old", "unused",
         ];
         assert!(All::TABLE.names().eq(names));
         assert_eq!(All::TABLE.find("share").map(|option| option.name), Some("ratio"));
@@ -819,7 +934,8 @@ mod tests {
         let expected = All {
             entries: Sections(Vec::new()),
             ratio: 0.5,
-            group: Group { shared: 7, colour: 1 },
+            group: Group { shared: 7, colour: 1, width: 1 },
+            sizes: Sizes { height: 1 },
             caches: true,
             second: None,
             steps: None,
@@ -878,7 +994,13 @@ mod tests {
         let wrong = |entries: &[(&str, Value)]| read(&section(entries)).unwrap_err().to_string();
         assert_eq!(wrong(&[("ratio", Value::Whole(2))]), "ratio: expected a share");
         assert_eq!(wrong(&[("old", Value::Whole(2))]), "old: found `2`, expected `true` or `false`");
-        assert_eq!(wrong(&[("second", text("green"))]), "second: found `green`, expected `Red` or `Blue`");
+        assert_eq!(
+            wrong(&[("second", text("green"))]),
+            "second: found `green`, expected `Red` or `Blue` or `None`"
+        );
+        // What is expected is expected before the options after it.
+        let colour = [("colour", text("none")), ("width", text("wide"))];
+        assert_eq!(wrong(&colour), "colour: expected a colour");
         let entries = section(&[("a", Value::Section(Section::default()))]);
         assert_eq!(wrong(&[("input", Value::Section(entries))]), "input.a.size: required option is missing");
     }

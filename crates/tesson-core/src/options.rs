@@ -10,7 +10,7 @@ use crate::real_number::real;
 
 use crate::{
     ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words,
-    did_you_mean,
+    bytes, did_you_mean,
 };
 
 pub use describe::{describe_from_table, split_type};
@@ -191,6 +191,38 @@ impl<'a> Options<'a> {
     /// Anything but a number.
     pub fn real_if_given(&self, name: &str) -> Result<Option<f64>, ConfigError> {
         self.parsed(name, "a number", number)
+    }
+
+    /// The share of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// The errors of [`Options::real_if_given`], and numbers that are not from 0 to 1.
+    ///
+    /// # Panics
+    /// If the option is absent, which its table allows.
+    pub fn share(&self, name: &str) -> Result<f64, ConfigError> {
+        match self.real(name)? {
+            share @ 0.0..=1.0 => Ok(share),
+            share => {
+                let what = format!("found {share}, expected a share from 0 to 1");
+                Err(ConfigError::new(self.path(name), what))
+            }
+        }
+    }
+
+    /// A size in bytes above 0, if it is set or has a default.
+    ///
+    /// # Errors
+    /// The errors of [`Options::text_if_given`], and texts that are no such size.
+    pub fn bytes_if_given(&self, name: &str) -> Result<Option<u64>, ConfigError> {
+        let Some(text) = self.text_if_given(name)? else { return Ok(None) };
+        match bytes::parse(&text) {
+            Some(bytes) if bytes > 0 => Ok(Some(bytes)),
+            _ => {
+                let what = format!("found `{text}`, expected a size in bytes such as `2GiB` or `512MB`");
+                Err(ConfigError::new(self.path(name), what))
+            }
+        }
     }
 
     /// The whole number of either sign of an option that is required or has a default.

@@ -1,12 +1,34 @@
-//! The resources of the machine that a source may use.
+//! Limits of memory and threads.
 
-/// The memory and the threads that a source may take. No minibatch depends on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuntimeSpec {
-    /// Bytes for index, plan, blocks and packed minibatches together; `None` leaves it to the engine.
-    pub memory_limit: Option<u64>,
-    /// Worker threads; 0 is one a core.
-    pub threads: usize,
-    /// True if minibatches are made before they are asked for.
-    pub prefetch: bool,
+use crate::{ConfigError, Options, Value};
+
+crate::options! {
+    /// The memory and the threads that a source may take. No minibatch depends on them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RuntimeSpec(options) {
+        /// True: minibatches are made before they are asked for.
+        pub prefetch: bool = "prefetch", "true"
+            => "Whether minibatches are made before they are asked for.";
+        /// Bytes for index, plan, blocks and packed minibatches together; `None` leaves it to the engine.
+        pub memory_limit: Option<u64> = "memoryLimit": crate::OptionKind::Bytes, optional
+            => "Bytes of memory for index, order, decoded data and minibatches together, such as `2GiB`."
+            [read options.bytes_if_given("memoryLimit")?];
+        /// Worker threads; 0 is one a core.
+        pub threads: usize = "threads": crate::OptionKind::Whole, "0"
+            => "Worker threads; 0 is one a core."
+            [read threads(options)?]
+            [describe as |runtime| Value::Whole(runtime.threads as i128)];
+    }
+}
+
+/// More threads than any machine has cores: a larger number is a slip of the pen, and would take all memory for stacks.
+const MOST_THREADS: usize = 4096;
+
+fn threads(options: &Options<'_>) -> Result<usize, ConfigError> {
+    let name = "threads";
+    let n = options.whole(name)?;
+    match usize::try_from(n) {
+        Ok(n) if n <= MOST_THREADS => Ok(n),
+        _ => Err(ConfigError::new(options.path(name), format!("found {n}, expected at most {MOST_THREADS}"))),
+    }
 }

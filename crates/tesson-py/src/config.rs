@@ -167,7 +167,7 @@ pub(crate) fn is_cntk_module(module: &str) -> bool {
 #[pyfunction]
 pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
     let table = if name.is_empty() {
-        &tesson_config::READER_OPTIONS
+        tesson_config::READER_OPTIONS
     } else {
         registry().find(name, "").map_err(|e| errors::raise(py, e))?.options
     };

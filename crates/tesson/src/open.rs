@@ -87,7 +87,7 @@ impl OpenOptions {
         };
         let spec = SourceSpec {
             deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
-            join: config.join,
+            join: config.join.rules(),
             plan: config.plan_spec(),
             exclude_keys: config.exclude_keys.resolve(|path| Ok(read_whole(store, path)?))?,
             transforms: StreamTransforms {
@@ -96,7 +96,7 @@ impl OpenOptions {
                 augmentation: config.augmentation,
             },
             frame_mode: config.defaults.frame_mode,
-            truncation: config.truncation,
+            truncation: config.truncation.spec(),
             element: config.defaults.precision,
             runtime: config.runtime,
             faults: config.faults.clone(),

@@ -128,7 +128,7 @@ fn every_option_in_the_remedy_of_an_error_exists_where_the_error_does() {
         let is_about = |name: &str| formats.is_none_or(|(_, names)| names.contains(&name));
         let tables =
             registry.formats().iter().filter(|format| is_about(format.name)).map(|format| format.options);
-        let there: Vec<_> = std::iter::once(&READER_OPTIONS)
+        let there: Vec<_> = std::iter::once(READER_OPTIONS)
             .chain(tables)
             .flat_map(|table| options(table, &registry))
             .collect();
@@ -182,7 +182,7 @@ fn every_option_that_any_message_asks_for_exists() {
     let registry = tesson::registry();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let tables = registry.formats().iter().map(|format| format.options);
-    let there: Vec<_> = std::iter::once(&READER_OPTIONS)
+    let there: Vec<_> = std::iter::once(READER_OPTIONS)
         .chain(tables)
         .flat_map(|table| options(table, &registry))
         .chain(registry.transforms().iter().flat_map(|transform| options(transform.options, &registry)))
@@ -220,7 +220,7 @@ fn what_a_message_asks_for_is_found_across_lines() {
 #[test]
 fn an_option_that_does_not_exist_is_found_in_a_remedy() {
     let registry = tesson::registry();
-    let there = options(&READER_OPTIONS, &registry);
+    let there = options(READER_OPTIONS, &registry);
     assert_eq!(objection("maxErrors", &there), None);
     assert_eq!(objection("randomize = false", &there), None);
     assert_eq!(objection("index:value", &there), None);

@@ -7,13 +7,13 @@ use tesson_core::{
     Value, split_type,
 };
 
+use crate::READER_OPTIONS;
 use crate::Result;
 use crate::conflict::ConfigConflict;
 use crate::format_names;
 use crate::inherit;
-use crate::options::{PRECISIONS, READER_OPTIONS};
 use crate::reader::is_cntk_module;
-use crate::source::DeserializerConfig;
+use crate::source::{DeserializerConfig, PRECISIONS};
 
 /// The deserializers of a reader, the primary one first.
 pub(super) fn in_order(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>> {
@@ -175,7 +175,7 @@ fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
 }
 
 /// The type of values: one for the whole reader, though a deserializer may be where it is written.
-pub(super) fn precision(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<Element> {
+pub(crate) fn precision(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<Element> {
     let name = "precision";
     let reader = element(options, name)?;
     let mut found = options.given(name).map(|_| reader);
@@ -200,7 +200,7 @@ fn element(options: &Options<'_>, name: &str) -> Result<Element> {
 }
 
 /// True if keys are numbers.
-pub(super) fn numeric_keys(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<bool> {
+pub(crate) fn numeric_keys(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<bool> {
     match options.given("useNumericSequenceKeys") {
         Some(_) => options.bool("useNumericSequenceKeys"),
         None => Ok(!deserializers.iter().any(|d| d.format.keys == KeyType::Text)),
@@ -208,7 +208,7 @@ pub(super) fn numeric_keys(options: &Options<'_>, deserializers: &[DeserializerC
 }
 
 /// The reader's own level, else that of the first deserializer that has one, else warnings.
-pub(super) fn trace_level(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<u8> {
+pub(crate) fn trace_level(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<u8> {
     let name = "traceLevel";
     if let Some(level) = options.whole_if_given(name)? {
         return Ok(level_of(level));

@@ -5,14 +5,13 @@ use tesson_plan::Window;
 
 use crate::ConfigConflict;
 use crate::Result;
-use crate::options::ORDERS;
-use crate::source::{DEFAULT_WINDOW, Randomize};
+use crate::source::{DEFAULT_WINDOW, ORDERS, Randomize};
 
 /// The window that is the whole corpus, in samples, as the reference writes it.
 pub(crate) const WHOLE_SET: u64 = (1 << 62) - 1;
 
 /// The order, and the window of an order that has one.
-pub(super) fn order(options: &Options<'_>) -> Result<(Randomize, Window)> {
+pub(crate) fn order(options: &Options<'_>) -> Result<(Randomize, Window)> {
     let window = window(options)?;
     Ok(match (randomize(options)?, window) {
         (Randomize::Window, None) => (Randomize::Off, DEFAULT_WINDOW),

@@ -52,7 +52,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let deserializers = deserializers.into_iter().map(Value::Section).collect();
     let name = given.map_or("deserializers".into(), |(name, _)| name.clone());
     draft.section.push(name, Value::List(deserializers));
-    scope.copy(&READER_OPTIONS, |name| !NOT_COPIED.contains(&name), &mut draft.section);
+    scope.copy(READER_OPTIONS, |name| !NOT_COPIED.contains(&name), &mut draft.section);
     finish(scope, &facts, &mut draft.section)
 }
 

@@ -2,17 +2,15 @@
 
 use serde_json::{Map, Value as Json, json};
 use tesson_core::{
-    ConfigError, Deserializer, Element, Format, OptionTable, Options, ReaderDefaults, Registry, Section,
+    ConfigError, Deserializer, Format, OptionSet, OptionTable, Options, ReaderDefaults, Registry, Section,
     Value,
 };
-use tesson_plan::Window;
 
 use super::{Reader, ReaderType, is_cntk_module};
 use crate::READER_OPTIONS;
-use crate::json::section_to_json;
-use crate::lower::{WHOLE_SET, lower_unchecked};
-use crate::options::ORDERS;
-use crate::source::{DeserializerConfig, Randomize};
+use crate::json::{section_to_json, to_json};
+use crate::lower::lower_unchecked;
+use crate::source::DeserializerConfig;
 
 /// Stands for a deserializer that a module is to register: only who imports that knows what its options mean.
 static PLUG_IN: Format = Format::new("plug-in", "", &OptionTable(&[]), not_opened);
@@ -62,6 +60,23 @@ fn stand_in() -> Value {
     Value::Section([("type", Value::Text(PLUG_IN.name.into()))].into_iter().collect())
 }
 
+/// The options of the reader that a description shows; the source's own are all of them.
+const DESCRIBED: &[&str] = &[
+    "precision",
+    "randomize",
+    "randomizationSeed",
+    "randomizationWindow",
+    "sampleBasedRandomizationWindow",
+    "frameMode",
+    "truncated",
+    "truncationLength",
+    "maxErrors",
+    "verbosity",
+    "multiThreadedDeserialization",
+    "useNumericSequenceKeys",
+    "hashSequenceKeys",
+];
+
 impl Reader {
     /// Describes the reader: every option of it and of its deserializers, typed, and the unused options.
     ///
@@ -87,45 +102,20 @@ impl Reader {
             }
         }
         let source = lower_unchecked(&section, &registry.clone().with(&PLUG_IN))?;
-        let options = Options::new(&READER_OPTIONS, &self.section, "")?;
-        let truncated = source.truncation.is_some();
-        let length = options.whole("truncationLength")?;
+        let options = Options::new(READER_OPTIONS, &self.section, "")?;
         // Readers of speech take the size of the minibatch for a length of 0.
-        let is_open =
-            self.kind == ReaderType::Speech && truncated && length == 0 && !source.defaults.frame_mode;
+        let is_open = self.kind == ReaderType::Speech
+            && source.truncation.is_on
+            && options.whole("truncationLength")? == 0
+            && !source.defaults.frame_mode;
         if !is_open {
             source.check()?;
         }
-        let (window, in_samples) = match (source.order.randomize, &source.order.window) {
-            (Randomize::Window, Window::Samples(WHOLE_SET..)) => (json!("all"), json!(true)),
-            (Randomize::Window, Window::Chunks(WHOLE_SET..)) => (json!("all"), json!(false)),
-            (Randomize::Window, Window::Samples(n)) => (json!(n), json!(true)),
-            (Randomize::Window, Window::Chunks(n)) => (json!(n), json!(false)),
-            _ => (Json::Null, Json::Null),
-        };
-        let mut described = json!({
-            "source": self.kind.name(),
-            "precision": match source.defaults.precision {
-                Element::F64 => "double",
-                Element::F32 | Element::U8 => "float",
-            },
-            "randomize": match source.order.randomize {
-                Randomize::Off => json!(false),
-                Randomize::Window => json!(true),
-                order => json!(ORDERS.word(order)),
-            },
-            "randomizationSeed": source.order.seed,
-            "randomizationWindow": window,
-            "sampleBasedRandomizationWindow": in_samples,
-            "frameMode": source.defaults.frame_mode,
-            "truncated": truncated,
-            "truncationLength": length,
-            "maxErrors": source.faults.max_errors,
-            "verbosity": options.whole("verbosity")?,
-            "multiThreadedDeserialization": options.bool("multiThreadedDeserialization")?,
-            "useNumericSequenceKeys": source.defaults.numeric_keys,
-            "hashSequenceKeys": source.join.hash_keys,
-        });
+        let section = source.describe(&options, registry)?;
+        let mut described = json!({"source": self.kind.name()});
+        for name in DESCRIBED {
+            described[*name] = section.get(name).map_or(Json::Null, to_json);
+        }
         if let Some(parallel) = &self.parallel_sequences {
             described["parallelSequences"] = json!(parallel);
         }

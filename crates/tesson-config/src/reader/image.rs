@@ -40,7 +40,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         draft.ignored.extend(inner.ignored(name));
     }
     let copied = |name: &str| name != "frameMode" && !NOT_COPIED.contains(&name);
-    scope.copy(&READER_OPTIONS, copied, &mut draft.section);
+    scope.copy(READER_OPTIONS, copied, &mut draft.section);
     draft.section.push("frameMode", Value::Bool(true));
     finish(scope, &Facts { rule: Rule::Pictures, pictures: true, text_keys: false }, &mut draft.section)?;
     global_timeline(&mut draft.section);

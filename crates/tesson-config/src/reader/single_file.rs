@@ -42,7 +42,7 @@ pub(super) fn read(
         "maxErrors" | "cacheIndex" => !of_file(name),
         _ => !NOT_COPIED.contains(&name),
     };
-    scope.copy(&READER_OPTIONS, own, &mut draft.section);
+    scope.copy(READER_OPTIONS, own, &mut draft.section);
     finish(scope, &Facts { rule, pictures: false, text_keys: false }, &mut draft.section)?;
     global_timeline(&mut draft.section);
     Ok(())

@@ -37,7 +37,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     WITHOUT_EFFECT.iter().for_each(|name| scope.know(name));
     read_streams(scope, registry, draft)?;
     let copied = |name: &str| name != "randomize" && !NOT_COPIED.contains(&name);
-    scope.copy(&READER_OPTIONS, copied, &mut draft.section);
+    scope.copy(READER_OPTIONS, copied, &mut draft.section);
     if draft.section.get("frameMode").is_none() && !writes(scope) {
         draft.section.push("frameMode", Value::Bool(true));
     }
@@ -186,7 +186,7 @@ pub(super) fn truncate_by_minibatch(
     default: Option<&Schedule>,
     section: &mut Section,
 ) -> Result<()> {
-    let options = Options::new(&READER_OPTIONS, section, "")?;
+    let options = Options::new(READER_OPTIONS, section, "")?;
     let is_open = options.given("truncated").is_some()
         && options.bool("truncated")?
         && options.whole("truncationLength")? == 0;

@@ -42,7 +42,7 @@ pub(super) fn read(scope: &Scope<'_>, validates: bool, section: &mut Section) ->
 
 /// Cuts the sizes of minibatches to that of an epoch.
 fn fit_epochs(section: &mut Section) -> Result<()> {
-    let options = Options::new(&READER_OPTIONS, section, "")?;
+    let options = Options::new(READER_OPTIONS, section, "")?;
     let epoch = options.whole_if_given("epochSize")?.unwrap_or(0);
     let sizes = minibatch_size(&options)?;
     let Some(sizes) = sizes.filter(|sizes| epoch > 0 && sizes.runs().iter().any(|(size, _)| *size > epoch))

@@ -30,9 +30,9 @@ const TEXT_WINDOW: u64 = 1 << 32;
 
 /// Puts the window into a section, if sequences are shuffled within one; returns whether they are shuffled.
 pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Result<bool> {
-    let given = scope.given(&READER_OPTIONS, |name| WINDOW[..2].contains(&name));
-    let options = Options::new(&READER_OPTIONS, &given, "")?;
-    let order = randomize(&Options::new(&READER_OPTIONS, section, "")?)?;
+    let given = scope.given(READER_OPTIONS, |name| WINDOW[..2].contains(&name));
+    let options = Options::new(READER_OPTIONS, &given, "")?;
+    let order = randomize(&Options::new(READER_OPTIONS, section, "")?)?;
     if order != Randomize::Window {
         return Ok(order != Randomize::Off);
     }

@@ -30,7 +30,8 @@ impl SourceConfig {
             return Err(ConfigError::new("deserializers", what));
         };
         let (only, has_boundaries) = with_boundaries(only.clone());
-        let mut config = SourceConfig { deserializers: vec![only], truncation: None, ..self.clone() };
+        let mut config = SourceConfig { deserializers: vec![only], ..self.clone() };
+        config.truncation.is_on = false;
         config.defaults = DeserializerDefaults { frame_mode: false, numeric_keys: false, ..config.defaults };
         config.order.bucketing = None;
         config.join.hash_keys = false;

@@ -1,8 +1,9 @@
 //! How sequences are divided into minibatches, and where minibatches end.
 
-use tesson_core::ConfigError;
+use tesson_core::{ConfigError, OptionKind, Words, options};
 use tesson_plan::{Demand, Ending, LastSequence, Limit};
 
+use crate::lower::{limit, minibatch_size};
 use crate::{ConfigConflict, Schedule};
 
 /// Samples of a minibatch where neither a call nor the configuration gives a size (spec/engine.md §14).
@@ -14,21 +15,60 @@ pub const INFINITELY_REPEAT: u64 = u64::MAX;
 /// "One sweep", as a value of `maxSamples`.
 pub const FULL_DATA_SWEEP: u64 = u64::MAX - 1;
 
-/// How sequences are divided into minibatches, and where minibatches end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MinibatchConfig {
-    /// Sizes by epoch, for calls that give none; by default none.
-    pub size: Option<Schedule>,
-    /// Sequences that a minibatch of all workers may hold, at least 1; by default any number.
-    pub size_in_sequences: Option<u64>,
-    /// True if a minibatch may hold the end of one sweep and the beginning of the next. Default true. Default true.
-    pub cross_sweep_ends: bool,
-    /// Samples of an epoch over all workers, whose end ends a minibatch, too; `None` (the default): one sweep.
-    pub epoch_size: Option<u64>,
-    /// Where the data end; by default nowhere.
-    pub limit: Limit,
-    /// How the data end there; by default the last sequence is given whole, and the last minibatch whatever it holds.
-    pub ending: Ending,
+/// Words of `maxSamplesEnd`.
+static ENDS: Words<LastSequence, 3> = Words::new([
+    ("after", LastSequence::Whole),
+    ("before", LastSequence::LeftOut),
+    ("inside", LastSequence::Cut),
+]);
+
+options! {
+    /// The division of sequences into minibatches, and their end.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MinibatchConfig(options) {
+        /// Samples of an epoch over all workers, whose end ends a minibatch, too; `None`: one sweep.
+        pub epoch_size: Option<u64> = "epochSize", "0"
+            => "Samples of an epoch over all workers, at whose end a minibatch ends, too; 0 is one sweep."
+            [listed after "bucketing"]
+            [read options.whole_if_given("epochSize")?.filter(|&samples| samples > 0)];
+        /// True: a minibatch may hold the end of one sweep and the beginning of the next.
+        pub cross_sweep_ends: bool = "crossSweepEnds", "true"
+            => "Whether a minibatch may hold the end of one sweep and the beginning of the next; not with `equalSteps` under \
+            sharing by chunk."
+            [listed after "sharing"];
+        /// Sizes by epoch, for calls that give none.
+        pub size: Option<Schedule> = "minibatchSize": OptionKind::Text, optional
+            => "Samples of a minibatch over all workers where a call does not say, or a schedule over epochs such as \
+            `128*2:1024`."
+            [read minibatch_size(options)?]
+            [describe never];
+        /// Sequences that a minibatch of all workers may hold, at least 1; `None`: any number.
+        pub size_in_sequences: Option<u64> = "minibatchSizeInSequences", optional
+            => "Sequences of a minibatch over all workers, at most; beside a size in samples the smaller limit wins, without one \
+            it is the size.";
+        /// The end of the data.
+        pub limit: Limit = "maxSweeps": OptionKind::Whole, "18446744073709551615"
+            => "Sweeps until the end of the data; 2^64-1 is no end."
+            [listed after "localTimeline"]
+            [read limit(options, epoch_size)?]
+            [describe never];
+        _ = "maxSamples": OptionKind::Whole, "18446744073709551615"
+            => "Samples until the end of the data, over all workers; 2^64-1 is no end, 2^64-2 one sweep."
+            [listed after "maxSweeps"]
+            [describe never];
+        _ = "maxEpochs": OptionKind::Whole, optional
+            => "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`."
+            [describe never];
+        /// The treatment of the sequence in which the end of the data lies.
+        pub last_sequence: LastSequence = "maxSamplesEnd" in ENDS, "after"
+            => "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
+            which cuts it."
+            [listed after "augmentation"];
+        /// True: a last minibatch with room left is left out.
+        pub drop_last: bool = "dropLast", "false"
+            => "Whether the last minibatch of the data is left out if more would have fit into it."
+            [listed after "maxSamplesEnd"];
+    }
 }
 
 impl MinibatchConfig {
@@ -46,9 +86,14 @@ impl MinibatchConfig {
         self.size.clone().unwrap_or_else(default)
     }
 
+    /// The treatment of the last sequence and the last minibatch.
+    pub fn ending(&self) -> Ending {
+        Ending { last_sequence: self.last_sequence, drop_last: self.drop_last }
+    }
+
     /// Refuses ends of epochs within sequences, and minibatches of none.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.epoch_size.is_some() && self.ending.last_sequence != LastSequence::Whole {
+        if self.epoch_size.is_some() && self.last_sequence != LastSequence::Whole {
             return Err(ConfigError::refused("maxSamplesEnd", &ConfigConflict::EpochsEndAfterSequences));
         }
         if self.size_in_sequences == Some(0) {

@@ -429,7 +429,7 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
     let reader = load(&text, &Choices::default()).unwrap().reader(None).unwrap();
     let config = reader.source(&registry()).unwrap();
     // Pieces of 2 samples in 2 slots.
-    let length = |config: &SourceConfig| config.truncation.map(|t| t.length);
+    let length = |config: &SourceConfig| config.truncation.spec().map(|t| t.length);
     assert_eq!(
         (length(&config), config.minibatches.default_sizes().at(0)),
         (Some(SegmentLength::Samples(2)), 4)
@@ -475,7 +475,7 @@ fn pieces_are_as_long_as_a_minibatch_is_large_in_each_epoch() {
     let options = "frameMode = false ; truncated = true ; readMethod = none ; nbruttsineachrecurrentiter = 2";
     let text = speech("HTKMLFReader", "minibatchSize = 1*2:2", options);
     let config = load(&text, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap();
-    assert_eq!(config.truncation.map(|t| t.length), Some(SegmentLength::BySlots(2)));
+    assert_eq!(config.truncation.spec().map(|t| t.length), Some(SegmentLength::BySlots(2)));
     let sizes = config.minibatches.default_sizes();
     assert_eq!([0, 1, 2, 9].map(|epoch| sizes.at(epoch)), [2, 2, 4, 4]);
     let read = |source: &mut Source, size| {
