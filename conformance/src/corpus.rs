@@ -7,7 +7,7 @@ use tesson::store::{MemoryStore, Store};
 use tesson::{Layout, Minibatch, Samples, Source, SourceConfig};
 use tesson_engine::store::{FakeStore, InjectedFault};
 
-use crate::{binary, marked, pictures, prepared, speech, user};
+use crate::{binary, images, marked, prepared, speech, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -305,7 +305,7 @@ pub fn store(text: &str) -> Arc<dyn Store> {
     let files =
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
     let datasets = prepared::descriptions().into_iter().chain(prepared::shards(text));
-    let others = datasets.chain(pictures::files()).chain(speech::files(&lengths()));
+    let others = datasets.chain(images::files()).chain(speech::files(&lengths()));
     Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 

@@ -41,7 +41,7 @@ const DIGITS: [[u8; 5]; 10] = [
 
 /// Writes the sheet of a minibatch to a PNG file.
 pub(crate) fn write(path: &Path, minibatch: &Minibatch, config: &SourceConfig) -> Result<(), Failure> {
-    let pictures = minibatch.streams().iter().find_map(|stream| Pictures::of(stream, config)).ok_or_else(|| {
+    let pictures = minibatch.streams().iter().find_map(|stream| Images::of(stream, config)).ok_or_else(|| {
         let streams = minibatch.streams().iter().map(|s| format!("`{}` has {}", s.info().name, s.info().shape));
         Failure::Usage(format!(
             "--preview {}: no stream holds pictures, of rows, columns and 1 or 3 channels in either order: {}",
@@ -63,7 +63,7 @@ fn classes(stream: &StreamBatch) -> Option<Vec<i32>> {
 }
 
 /// The pictures of a stream.
-struct Pictures<'a> {
+struct Images<'a> {
     values: &'a SampleValues,
     /// Each that is on the sheet.
     places: Vec<Place>,
@@ -86,9 +86,9 @@ struct Place {
     width: usize,
 }
 
-impl<'a> Pictures<'a> {
+impl<'a> Images<'a> {
     /// The stream's samples, if they can be pictures.
-    fn of(stream: &'a StreamBatch, config: &SourceConfig) -> Option<Pictures<'a>> {
+    fn of(stream: &'a StreamBatch, config: &SourceConfig) -> Option<Images<'a>> {
         let &[a, b, c] = stream.info().shape.dims() else { return None };
         let (channels, is_transposed) = match [a, b, c] {
             [_, _, channels @ (1 | 3)] => (channels, false),
@@ -116,7 +116,7 @@ impl<'a> Pictures<'a> {
             d.format.decoder.is_some()
                 && matches!(streams, Some(Value::Section(s)) if s.get(&stream.info().name).is_some())
         });
-        Some(Pictures { values, places, height, width, channels, is_transposed, is_bgr, range })
+        Some(Images { values, places, height, width, channels, is_transposed, is_bgr, range })
     }
 
     /// Red, green and blue of a pixel.
@@ -156,7 +156,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn of(pictures: &Pictures<'_>, labels: &[i32]) -> Sheet {
+    fn of(pictures: &Images<'_>, labels: &[i32]) -> Sheet {
         let n = pictures.places.len();
         let columns = (1..).find(|columns| columns * columns >= n).unwrap_or(1);
         let texts: Vec<String> = labels.iter().take(n).map(i32::to_string).collect();

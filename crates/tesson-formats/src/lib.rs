@@ -13,6 +13,7 @@ mod files;
 mod floats;
 pub mod htk;
 pub mod image_map;
+mod images;
 pub mod kaldi;
 mod lines;
 pub mod mlf;
@@ -20,7 +21,6 @@ mod near;
 mod options;
 #[cfg(feature = "parquet")]
 pub mod parquet;
-mod pictures;
 pub mod record;
 pub mod tar_image;
 pub mod tfrecord;

@@ -7,13 +7,13 @@
 
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
-mod pictures;
+mod images;
 
 use std::process::Command;
 use std::time::Instant;
 
+use images::{PICTURES, ROUNDS, SIZE, file};
 use mozjpeg::{ColorSpace, DctMethod, Decompress};
-use pictures::{PICTURES, ROUNDS, SIZE, file};
 use tesson_image::decode::{Depth, Want, decode};
 
 /// The variable by which the library turns SIMD off.

@@ -7,13 +7,13 @@
 
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
-mod pictures;
+mod images;
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use images::{PICTURES, ROUNDS, SIZE, file};
 use mozjpeg::{ColorSpace, Decompress};
-use pictures::{PICTURES, ROUNDS, SIZE, file};
 use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
 use tesson_image::transform::Interpolation;
 use tesson_image::transform::canvas::PipelineScratch;

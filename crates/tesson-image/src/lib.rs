@@ -7,11 +7,11 @@ pub mod decode;
 mod decode_image;
 mod decoder;
 pub mod encode;
+mod image_transforms;
 pub mod imdecode;
 mod jpeg_decoding;
 #[cfg(feature = "codecs")]
 mod libjpeg;
-mod picture_transforms;
 pub mod transform;
 
 pub use jpeg_decoding::{JpegDecoding, jpeg_decoding};

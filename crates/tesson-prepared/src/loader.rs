@@ -12,7 +12,7 @@ use tesson_tfds::features::{Batch, Decoder, Failed, FeatureError, Limits, Schema
 
 use crate::block_cache::{Block, BlockCache};
 use crate::file_runs::{BlockPool, Parts};
-use crate::pictures::{Occasion, PictureMaker, PictureTransforms};
+use crate::images::{ImageMaker, ImageTransforms, Occasion};
 use crate::shards::ShardFile;
 use crate::stretches::Stretch;
 
@@ -83,7 +83,7 @@ pub(super) struct Loader {
     cache: Arc<BlockCache>,
     decoder: Decoder,
     /// Where pictures are transformed.
-    pictures: Option<PictureMaker>,
+    pictures: Option<ImageMaker>,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
     /// True if it reads parts of stretches for itself; it has memory for that.
@@ -105,7 +105,7 @@ impl Loader {
     }
 
     /// One that transforms pictures.
-    pub(super) fn with_pictures(self, transforms: &Arc<PictureTransforms>) -> Loader {
+    pub(super) fn with_pictures(self, transforms: &Arc<ImageTransforms>) -> Loader {
         let decoder = Decoder::new(Arc::clone(&transforms.stored), Limits::default());
         Loader { decoder, pictures: Some(transforms.maker()), ..self }
     }

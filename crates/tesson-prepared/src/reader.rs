@@ -22,9 +22,9 @@ use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use crate::block_cache::BlockCache;
+use crate::images::ImageTransforms;
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
 use crate::order::{Order, order_text};
-use crate::pictures::PictureTransforms;
 use crate::prefetcher::{AfterBatch, PendingExamples, Prefetcher, ShardEnd};
 use crate::shards::Shards;
 use crate::stretches::{LoadedStretch, Stretch};
@@ -80,7 +80,7 @@ pub struct Reader {
     loader: Loader,
     prefetcher: Prefetcher,
     /// The transforms of pictures, if there are any beside decoding.
-    pictures: Option<Arc<PictureTransforms>>,
+    pictures: Option<Arc<ImageTransforms>>,
     /// The stretch that was loaded last, while some of its examples are not delivered.
     taken: Option<PendingExamples>,
     /// How many examples of the traversal are over, and whether its end was reached.
@@ -200,11 +200,11 @@ impl Reader {
         }
         let (stored, prefixes) = (Arc::clone(&self.schema), self.prefixes.clone());
         let room = self.prefetcher.sample_room();
-        let pictures = PictureTransforms::new(stored, transforms, prefixes, self.plan().spec(), room)?;
+        let pictures = ImageTransforms::new(stored, transforms, prefixes, self.plan().spec(), room)?;
         Ok(self.making(Arc::new(pictures)))
     }
 
-    fn making(mut self, pictures: Arc<PictureTransforms>) -> Reader {
+    fn making(mut self, pictures: Arc<ImageTransforms>) -> Reader {
         self.loader = Loader::new(Arc::clone(self.loader.cache()), &self.schema).with_pictures(&pictures);
         self.schema = Arc::clone(&pictures.delivered);
         self.pictures = Some(pictures);
@@ -477,7 +477,7 @@ impl Reader {
         let of = |f: &FileInstruction| {
             format!("{} {} {} {}\n", f.shard(&self.dataset).file, f.skip, f.take, f.examples_in_shard)
         };
-        let transformed = |pictures: &Arc<PictureTransforms>| format!(", pictures {}", pictures.identity());
+        let transformed = |pictures: &Arc<ImageTransforms>| format!(", pictures {}", pictures.identity());
         let pictures = self.pictures.as_ref().map_or(String::new(), transformed);
         let files: String = self.plan().own.iter().map(|i| of(&self.plan().files[*i])).collect();
         let hash = xxhash_rust::xxh3::xxh3_64(files.as_bytes());

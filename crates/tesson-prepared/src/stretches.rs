@@ -8,8 +8,8 @@ use tesson_plan::CountMismatch;
 use tesson_tfds::features::Batch;
 
 use crate::block_cache::BlockCache;
+use crate::images::{Occasion, Positions};
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
-use crate::pictures::{Occasion, Positions};
 
 /// The continuation after the last number of a stretch.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
-mod huge_pictures;
+mod huge_images;
 mod images;
 mod labels;
 mod mistakes;

@@ -5,8 +5,8 @@ use tesson_core::{DataError, DataErrorKind, Defects, Error, Fetch, Indexed, Key,
 use super::fault::Base64ImageFault;
 use super::line::{Line, decode, has_keys};
 use super::options::Base64Options;
-use crate::pictures::embedded::{FILE, Form, Picture, TableBuilder};
-use crate::pictures::lossy;
+use crate::images::embedded::{EmbeddedImage, FILE, Form, TableBuilder};
+use crate::images::lossy;
 
 /// Bytes that are read at once.
 const READ: u64 = 1 << 20;
@@ -113,7 +113,7 @@ impl Reader<'_> {
             self.last_key = Some((key.to_vec(), u64::from(number) + 1));
         }
         let len = (line.len() - picture) as u32;
-        let picture = Picture { begin: begin + picture as u64, len, label: label as u32, line: number };
+        let picture = EmbeddedImage { begin: begin + picture as u64, len, label: label as u32, line: number };
         self.table.push(key, u64::from(number), begin..end, picture);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The lines of a file of pictures in Base64: `[key TAB] label TAB picture`, and the picture's bytes.
 
 use super::fault::Base64ImageFault;
-use crate::pictures::{lossy, parse_label};
+use crate::images::{lossy, parse_label};
 
 /// The fields of a line; the picture is only located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,4 +26,4 @@ pub static FORMAT: Format = format_of::<options::Base64Options>(
         Ok(Box::new(deserializer::Base64Images::new(options::Base64Options::read(options, defaults)?)))
     },
 )
-.with_decoder(crate::pictures::decoder);
+.with_decoder(crate::images::decoder);

@@ -6,8 +6,8 @@ use std::slice;
 use tesson_core::identity::Identity;
 use tesson_core::{OptionKind, OptionSet, ReaderDefaults, options};
 
+use crate::images::{Decoding, FILE, ImageInput, ImageOptions, Pixels, describe_file};
 use crate::options::VERBOSITY;
-use crate::pictures::{Decoding, FILE, PictureInput, PictureOptions, Pixels, describe_file};
 
 options! {
     /// The options of the deserializer.
@@ -15,7 +15,7 @@ options! {
     pub(super) struct Base64Options(options, reader: ReaderDefaults) {
         file: PathBuf = FILE
             [describe with |_, options, section| describe_file(options, section)];
-        ..input: PictureInput;
+        ..input: ImageInput;
         ..pixels: Pixels;
         ..decoding: Decoding;
         pub(super) max_errors: Option<u64> = "maxErrors", optional
@@ -24,8 +24,8 @@ options! {
         _ = "cacheIndex": OptionKind::Unused, optional
             => "Has no effect: the file is indexed each time.";
         let version: u32 = 1 => [identity with |base64, text| text.word("base64").word(base64.version)];
-        pub(super) let pictures: PictureOptions =
-            PictureOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
+        pub(super) let pictures: ImageOptions =
+            ImageOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
         check |base64, options| base64.pictures.check_dim_is_given(options);
     }
 }

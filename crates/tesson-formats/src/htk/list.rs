@@ -362,7 +362,7 @@ impl ListReader<'_> {
         match &mut self.utterances.keys {
             KeyColumn::Numbers(numbers) => match numeric_key(&line.key) {
                 Some(key) => numbers.push(key),
-                None => return Err(HtkFault::NotNumericKey { key: crate::pictures::lossy(&line.key) }),
+                None => return Err(HtkFault::NotNumericKey { key: crate::images::lossy(&line.key) }),
             },
             KeyColumn::Texts { bytes, ends } => {
                 let end = u32::try_from(bytes.len() + line.key.len()).map_err(|_| HtkFault::TooManyKeys)?;

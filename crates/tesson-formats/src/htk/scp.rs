@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tesson_core::ListedPaths;
 
 use super::fault::HtkFault;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// The fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,20 +9,20 @@ use tesson_core::{
 };
 
 use super::fault::ImageMapFault;
-use super::pictures::Pictures;
-use crate::pictures::{PictureColumns, PictureOptions, PictureStream};
+use super::listed_images::ListedImages;
+use crate::images::{ImageColumns, ImageOptions, ImageStream};
 
 /// The pictures of a map. Chunk `i` is view `i % copies` of picture `i / copies`.
 pub(super) struct MapCorpus {
-    pictures: Arc<Pictures>,
+    pictures: Arc<ListedImages>,
     /// Sequences that each picture is.
     copies: u32,
-    streams: Vec<PictureStream>,
+    streams: Vec<ImageStream>,
     facts: CorpusFacts,
 }
 
 impl MapCorpus {
-    pub(super) fn new(pictures: Arc<Pictures>, copies: u32, options: &PictureOptions) -> MapCorpus {
+    pub(super) fn new(pictures: Arc<ListedImages>, copies: u32, options: &ImageOptions) -> MapCorpus {
         let facts = CorpusFacts::new(pictures.bytes()).with_access(ChunkAccess::WholeOnly);
         MapCorpus { pictures, copies, streams: options.streams.clone(), facts }
     }
@@ -54,7 +54,7 @@ impl Corpus for MapCorpus {
         let resource = self.pictures.resource(picture);
         // A resource that cannot be opened says so when it is read.
         let embedded = self.pictures.has_archives() && fetch.is_embedded(resource).unwrap_or(true);
-        let mut columns = PictureColumns::recycled(out);
+        let mut columns = ImageColumns::recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
         let read = columns.pictures.push_with(origin, |bytes| fetch.read_whole(resource, bytes));
         let faults = match read {

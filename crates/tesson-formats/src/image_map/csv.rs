@@ -7,7 +7,7 @@ use super::fault::ImageMapFault;
 use super::line::{Line, LineStart, OnLine, TextRules};
 use super::options::Columns;
 use super::text::TextLine;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 type Fields<'a> = Vec<Cow<'a, [u8]>>;
 

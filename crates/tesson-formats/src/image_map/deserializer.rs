@@ -15,12 +15,12 @@ use super::corpus::MapCorpus;
 use super::fault::ImageMapFault;
 use super::labels::{Classes, LabelKind, Labels};
 use super::line::{Line, LineStart, TextRules};
+use super::listed_images::{ImageColumn, ListedImages};
 use super::options::{MapFormat, MapOptions};
-use super::path::{PathRules, PicturePath};
-use super::pictures::{PictureColumn, Pictures};
+use super::path::{ImagePath, PathRules};
 use super::text::{MAP, MapText, PIECE, TextLine};
 use super::{csv, folder, json_lines};
-use crate::pictures::{OnCorruptImage, VIEWS, lossy};
+use crate::images::{OnCorruptImage, VIEWS, lossy};
 
 /// The list of classes among the resources, where there is one.
 const CLASSES: ResourceId = ResourceId(1);
@@ -48,7 +48,7 @@ pub(super) struct ImageMap {
     piece: u64,
     /// True if the map is a folder; like the next fields, found by `prepare`.
     is_folder: bool,
-    pictures: Arc<Pictures>,
+    pictures: Arc<ListedImages>,
     defects: Vec<DataError>,
 }
 
@@ -62,7 +62,7 @@ impl ImageMap {
             facts,
             piece: PIECE,
             is_folder: false,
-            pictures: Arc::new(PictureColumn::default().finish(MAP, &[], true)),
+            pictures: Arc::new(ImageColumn::default().finish(MAP, &[], true)),
             defects: Vec::new(),
         }
     }
@@ -79,7 +79,7 @@ impl ImageMap {
 
     /// The pictures and defects that `prepare` found.
     #[cfg(test)]
-    pub(super) fn found(&self) -> (&Pictures, &[DataError]) {
+    pub(super) fn found(&self) -> (&ListedImages, &[DataError]) {
         (&self.pictures, &self.defects)
     }
 
@@ -199,7 +199,7 @@ impl Deserializer for ImageMap {
             },
             map: map.clone(),
             label_stream: labels.map(|labels| &labels.name),
-            pictures: PictureColumn::default(),
+            pictures: ImageColumn::default(),
             labels: column,
             archives: HashMap::new(),
             defects: Vec::new(),
@@ -341,7 +341,7 @@ struct MapReader<'a> {
     /// The stream of labels.
     label_stream: Option<&'a String>,
     rules: PathRules,
-    pictures: PictureColumn,
+    pictures: ImageColumn,
     labels: Labels,
     archives: HashMap<String, ResourceId>,
     defects: Vec<Defect>,
@@ -386,10 +386,10 @@ impl MapReader<'_> {
     fn push_resource(&mut self, path: &str, line: u32) {
         let at = ListedAt { root: MAP, line };
         match self.rules.resolve(path) {
-            PicturePath::File(path) => {
+            ImagePath::File(path) => {
                 self.facts.push_file(&path, at);
             }
-            PicturePath::Member { archive, name } => {
+            ImagePath::Member { archive, name } => {
                 let MapReader { facts, pictures, archives, .. } = self;
                 let id = *archives.entry(archive).or_insert_with_key(|path| {
                     pictures.push_archive();

@@ -2,7 +2,7 @@
 
 use super::fault::ImageMapFault;
 use super::line::Line;
-use crate::pictures::has_picture_extension;
+use crate::images::has_picture_extension;
 
 /// The content of a listing beside its pictures.
 #[derive(Debug, Default, PartialEq, Eq)]

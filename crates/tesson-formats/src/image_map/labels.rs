@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::fault::ImageMapFault;
-use crate::pictures::{lossy, parse_label};
+use crate::images::{lossy, parse_label};
 
 /// The labels that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Labels {
     ) -> Result<Label, ImageMapFault> {
         let (label, has_more) =
             parse_label(text).ok_or_else(|| ImageMapFault::BadLabel { found: lossy(text) })?;
-        let dim = if self.dim == 0 { crate::pictures::MAX_DIM } else { self.dim };
+        let dim = if self.dim == 0 { crate::images::MAX_DIM } else { self.dim };
         if label >= dim {
             return Err(ImageMapFault::LabelOutOfRange { path: path.into(), label, dim });
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::fault::ImageMapFault;
 use super::text::TextLine;
-use crate::pictures::{lossy, parse_label};
+use crate::images::{lossy, parse_label};
 
 /// A picture as the map lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]

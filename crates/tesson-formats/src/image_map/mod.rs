@@ -22,9 +22,9 @@ mod folder;
 mod json_lines;
 mod labels;
 mod line;
+mod listed_images;
 mod options;
 mod path;
-mod pictures;
 mod text;
 
 #[cfg(test)]
@@ -42,4 +42,4 @@ pub static FORMAT: Format = format_of::<options::MapOptions>(
         Ok(Box::new(deserializer::ImageMap::new(options::MapOptions::read(options, defaults)?)))
     },
 )
-.with_decoder(crate::pictures::decoder);
+.with_decoder(crate::images::decoder);

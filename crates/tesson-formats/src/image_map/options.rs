@@ -7,8 +7,8 @@ use std::slice;
 use tesson_core::identity::{Identity, Quoted};
 use tesson_core::{OptionKind, OptionSet, ReaderDefaults, Words, options};
 
+use crate::images::{Decoding, ImageInput, ImageOptions, Pixels, describe_file};
 use crate::options::VERBOSITY;
-use crate::pictures::{Decoding, PictureInput, PictureOptions, Pixels, describe_file};
 
 static MAP_FORMATS: Words<Option<MapFormat>, 4> = Words::new([
     ("auto", None),
@@ -101,7 +101,7 @@ options! {
         _ = "keyColumn": OptionKind::Text, optional
             => "The column or field with the keys; by default `key`, if there is one."
             [describe after "labelColumn" if given];
-        ..input: PictureInput;
+        ..input: ImageInput;
         ..pixels: Pixels;
         pub(super) root: Option<String> = "root": OptionKind::Path, optional
             => "Folder of relative paths in the map; by default the working directory. Has no effect if `file` is a folder. A \
@@ -122,8 +122,8 @@ options! {
         ..decoding: Decoding;
         _ = VERBOSITY [describe never];
         let version: u32 = 1 => [identity after "numeric_keys" with |map, text| text.word("map").word(map.version)];
-        pub(super) let pictures: PictureOptions =
-            PictureOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
+        pub(super) let pictures: ImageOptions =
+            ImageOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
     }
 }
 

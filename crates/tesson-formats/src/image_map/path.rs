@@ -4,7 +4,7 @@ use tesson_core::ListedPaths;
 
 /// Where a picture lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PicturePath {
+pub(super) enum ImagePath {
     /// In a file of its own.
     File(String),
     /// In an archive, under this name.
@@ -31,16 +31,16 @@ impl PathRules {
 
     /// Where the picture of a path lies. A leading `...` stands for the folder of the map file; the first `@/` or `@\`
     /// separates an archive from the name of its member.
-    pub(super) fn resolve(&self, path: &str) -> PicturePath {
+    pub(super) fn resolve(&self, path: &str) -> ImagePath {
         if self.plain {
-            return PicturePath::File(self.paths.rooted(path));
+            return ImagePath::File(self.paths.rooted(path));
         }
         let path = self.paths.complete(path);
         match path.split_once('@') {
             Some((archive, name)) if name.starts_with(['/', '\\']) => {
-                PicturePath::Member { archive: archive.to_owned(), name: name[1..].replace('\\', "/") }
+                ImagePath::Member { archive: archive.to_owned(), name: name[1..].replace('\\', "/") }
             }
-            _ => PicturePath::File(path),
+            _ => ImagePath::File(path),
         }
     }
 }
@@ -49,8 +49,8 @@ impl PathRules {
 mod tests {
     use super::*;
 
-    fn file(path: &str) -> PicturePath {
-        PicturePath::File(path.into())
+    fn file(path: &str) -> ImagePath {
+        ImagePath::File(path.into())
     }
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
     fn the_first_at_sign_before_a_separator_names_a_member_of_an_archive() {
         let rules = PathRules::new("d\\map.txt", "");
         let member =
-            |archive: &str, name: &str| PicturePath::Member { archive: archive.into(), name: name.into() };
+            |archive: &str, name: &str| ImagePath::Member { archive: archive.into(), name: name.into() };
         assert_eq!(rules.resolve("z.zip@/a/b.jpg"), member("z.zip", "a/b.jpg"));
         assert_eq!(rules.resolve("z.zip@\\a\\b@c.jpg"), member("z.zip", "a/b@c.jpg"));
         assert_eq!(rules.resolve("...\\z.bin@/a.jpg"), member("d\\z.bin", "a.jpg"));

@@ -10,8 +10,8 @@ use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, ResourceId};
 
 use super::archive::{Archive, BINARY};
 use super::fault::KaldiFault;
+use crate::images::lossy;
 use crate::mlf::table::{Entry, Table};
-use crate::pictures::lossy;
 
 /// The byte before a number of 32 bits.
 const WORD: u8 = 4;

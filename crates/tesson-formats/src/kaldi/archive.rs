@@ -100,7 +100,7 @@ impl<'a> Archive<'a> {
             let bytes = self.peek(LONGEST_KEY)?;
             let n = bytes.iter().position(|&byte| matches!(byte, b' ' | b'\t' | b'\n'));
             let Some(n) = n.filter(|&n| !bytes[..n].contains(&0)) else {
-                let found = crate::pictures::lossy(&bytes[..bytes.len().min(20)]);
+                let found = crate::images::lossy(&bytes[..bytes.len().min(20)]);
                 return Err(ArchiveError::Fault(KaldiFault::NoKey { found }.into(), at));
             };
             let key = bytes[..n].to_vec();

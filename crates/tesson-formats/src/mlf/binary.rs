@@ -8,7 +8,7 @@ use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, ResourceId};
 
 use super::fault::MlfFault;
 use super::table::{Entry, Table};
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// The first bytes of a file, before its version.
 pub(super) const FIRST_BYTES: &[u8; 3] = b"MLF";

@@ -14,7 +14,7 @@ use super::index::{self, Cut, Subject};
 use super::options::{LabelFiles, LabelOptions};
 use super::runs::LabelRules;
 use super::states::States;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// Label files.
 pub(super) struct Labels {

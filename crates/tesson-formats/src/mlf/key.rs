@@ -1,6 +1,6 @@
 //! Names of utterances as keys (spec/speech.md §2).
 
-use crate::pictures::parse_numeric_key;
+use crate::images::parse_numeric_key;
 
 /// The key of a name between quotes: without one leading `*/`, unless nothing follows it, up to its last dot.
 pub(super) fn of_name(name: &[u8]) -> &[u8] {

@@ -2,7 +2,7 @@
 
 use super::fault::MlfFault;
 use super::states::States;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// The unit of the first two columns of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

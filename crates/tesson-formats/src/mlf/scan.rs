@@ -7,7 +7,7 @@ use super::fault::MlfFault;
 use super::key;
 use super::label::Times;
 use super::table::Entry;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// The first line of a file, which may also precede any name.
 pub(super) const HEADER: &[u8] = b"#!MLF!#";

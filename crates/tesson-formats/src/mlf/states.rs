@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::fault::MlfFault;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// The classes by name.
 #[derive(Clone, Debug, Default)]

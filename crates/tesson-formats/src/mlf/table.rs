@@ -6,7 +6,7 @@ use tesson_core::{CompactLengths, Index, Keys};
 
 use super::fault::MlfFault;
 use super::key;
-use crate::pictures::lossy;
+use crate::images::lossy;
 
 /// An entry of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

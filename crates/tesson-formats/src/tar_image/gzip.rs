@@ -11,7 +11,7 @@ use tesson_core::{
 
 use super::fault::TarImageFault;
 use crate::codecs::{Gunzip, GunzipError};
-use crate::pictures::embedded::FILE;
+use crate::images::embedded::FILE;
 
 /// True if a file begins as gzip does.
 pub(super) fn is_compressed(fetch: &dyn Fetch) -> Result<bool, Error> {

@@ -7,8 +7,8 @@ use tesson_core::{DataError, DataErrorKind, Defects, Error, Fetch, Indexed, Key,
 use super::fault::TarImageFault;
 use super::members::{Input, Member, Members, Stop, Tar};
 use super::options::TarOptions;
-use crate::pictures::embedded::{Form, Picture, TableBuilder};
-use crate::pictures::{has_picture_extension, is_picture_extension, lossy, parse_label};
+use crate::images::embedded::{EmbeddedImage, Form, TableBuilder};
+use crate::images::{has_picture_extension, is_picture_extension, lossy, parse_label};
 
 /// Bytes that may hold a class; longer text is none.
 const LONGEST_LABEL: u64 = 64;
@@ -175,7 +175,7 @@ fn add(
             label as u32
         }
     };
-    let stored = Picture { begin: picture.data.start, len, label, line: 0 };
+    let stored = EmbeddedImage { begin: picture.data.start, len, label, line: 0 };
     table.push(Some(sample.key.as_bytes()), 0, sample.begin..sample.end, stored);
     Ok(())
 }

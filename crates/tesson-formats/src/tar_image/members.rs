@@ -8,9 +8,9 @@ use tar::{Archive, Entries, Entry};
 use tesson_core::{Error, Fetch};
 
 use super::fault::TarImageFault;
+use crate::images::embedded::FILE;
+use crate::images::lossy;
 use crate::near::NearBytes;
-use crate::pictures::embedded::FILE;
-use crate::pictures::lossy;
 
 /// Bytes of a block; headers are one, and data fill whole ones.
 const BLOCK: u64 = 512;

@@ -33,7 +33,7 @@ pub static FORMAT: Format = format_of::<options::TarOptions>(
     "Images and their classes in tar archives, as WebDataset packs them.",
     open,
 )
-.with_decoder(crate::pictures::decoder)
+.with_decoder(crate::images::decoder)
 .with_keys(KeyType::Text);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{OptionSet, ReaderDefaults, Value, options};
 
+use crate::images::{Decoding, ImageInput, ImageOptions, Pixels};
 use crate::options::{FILE, VERBOSITY};
-use crate::pictures::{Decoding, PictureInput, PictureOptions, Pixels};
 
 options! {
     /// The options of the deserializer.
     #[derive(Clone, Debug)]
     pub(super) struct TarOptions(options, reader: ReaderDefaults) {
         files: Vec<PathBuf> = FILE;
-        ..input: PictureInput;
+        ..input: ImageInput;
         /// In small letters, as [`TarOptions::label_extension`].
         pub(super) image_extension: Option<String> = "imageExtension", optional
             => "Part of an image's name after the first `.`, such as `jpg` or `left.png`; by default any usual image extension."
@@ -34,7 +34,7 @@ options! {
         ..decoding: Decoding;
         _ = VERBOSITY [describe never];
         let version: u32 = 1 => [identity after "numeric_keys" with |tar, text| text.word("tar").word(tar.version)];
-        pub(super) let pictures: PictureOptions = PictureOptions::new(&files, &input, &pixels, &decoding);
+        pub(super) let pictures: ImageOptions = ImageOptions::new(&files, &input, &pixels, &decoding);
         check |tar, options| tar.pictures.check_dim_is_given(options);
     }
 }

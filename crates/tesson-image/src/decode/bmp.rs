@@ -1,7 +1,7 @@
 //! BMP: uncompressed pictures of 8 (with a palette), 24 and 32 bits a pixel, either row order (spec/tfds.md §6.4).
 
 use super::pixels::deepen;
-use super::{Needs, PictureError, PictureShape, Want};
+use super::{ImageShape, Needs, PictureError, Want};
 
 fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "BMP", what: what.to_string() }
@@ -18,7 +18,7 @@ struct Header<'a> {
     rows: &'a [u8],
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
     let (header, needs) = open(file, want)?;
     let start = needs.room(out)?;
     let channels = needs.shape.channels;
@@ -38,7 +38,7 @@ fn open(file: &[u8], want: Want) -> Result<(Header<'_>, Needs), PictureError> {
     if channels == 1 {
         return Err(PictureError::Channels { kind: "BMP", wanted: 1 });
     }
-    let shape = PictureShape { frames: None, height: header.height, width: header.width, channels };
+    let shape = ImageShape { frames: None, height: header.height, width: header.width, channels };
     let needs = Needs::new(shape, want, file.len().saturating_mul(4), 0)?;
     Ok((header, needs))
 }

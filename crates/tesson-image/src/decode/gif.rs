@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use ::gif::{ColorOutput, DecodeOptions, Decoder, Frame, MemoryLimit};
 
 use super::pixels::deepen;
-use super::{Needs, PictureError, PictureShape, Want};
+use super::{ImageShape, Needs, PictureError, Want};
 
 /// A code of the compression has at least 3 bits and stands for at most 4096 pixels.
 pub(crate) const PIXELS_A_BYTE: usize = 4096 * 3;
@@ -14,7 +14,7 @@ pub(crate) fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "GIF", what: what.to_string() }
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
     let needs = needs(file, want)?;
     let (start, shape) = (needs.room(out)?, needs.shape);
     let size = shape.height * shape.width * 3;
@@ -53,7 +53,7 @@ pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
     if width == 0 || height == 0 {
         return Err(damaged(format!("the largest frame has {width} times {height} pixels")));
     }
-    let shape = PictureShape { frames: Some(n), height, width, channels: 3 };
+    let shape = ImageShape { frames: Some(n), height, width, channels: 3 };
     Needs::new(shape, want, usize::MAX, largest as u64)
 }
 

@@ -2,7 +2,7 @@
 //! (spec/tfds.md §6.4).
 
 use super::pixels::deepen;
-use super::{Needs, PictureError, PictureShape, Scale, Want};
+use super::{ImageShape, Needs, PictureError, Scale, Want};
 use crate::libjpeg::{ColorSpace, DctMethod, Decompressor, Output};
 use crate::transform::view::Sides;
 
@@ -24,9 +24,9 @@ pub(super) fn decode(
     want: Want,
     scale: Scale,
     out: &mut Vec<u8>,
-) -> Result<PictureShape, PictureError> {
+) -> Result<ImageShape, PictureError> {
     let (mut picture, needs) = open(file, want, scale)?;
-    let PictureShape { height, width, channels, .. } = needs.shape;
+    let ImageShape { height, width, channels, .. } = needs.shape;
     let start = needs.room(out)?;
     let colors = if channels == 1 { ColorSpace::JCS_GRAYSCALE } else { ColorSpace::JCS_RGB };
     picture.start(Output { colors, transform: DctMethod::JDCT_IFAST, denominator: scale.denominator() })?;
@@ -55,7 +55,7 @@ fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Decompressor<'_>, Need
         (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
     };
     let Sides { height, width } = picture.sides();
-    let shape = PictureShape { frames: None, height: scale.of(height), width: scale.of(width), channels };
+    let shape = ImageShape { frames: None, height: scale.of(height), width: scale.of(width), channels };
     let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
     let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;
     Ok((picture, needs))

@@ -9,7 +9,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use super::pixels::{deepen, zeros};
-use super::{Needs, PictureError, PictureShape, Scale, Want};
+use super::{ImageShape, Needs, PictureError, Scale, Want};
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
@@ -23,12 +23,7 @@ fn damaged(what: impl ToString) -> PictureError {
 ///
 /// # Errors
 /// The errors of that function; any reduced scale.
-pub fn decode(
-    file: &[u8],
-    want: Want,
-    scale: Scale,
-    out: &mut Vec<u8>,
-) -> Result<PictureShape, PictureError> {
+pub fn decode(file: &[u8], want: Want, scale: Scale, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
     let (mut picture, needs) = open(file, want, scale)?;
     let (start, shape) = (needs.room(out)?, needs.shape);
     let values = shape.height * shape.width * shape.channels;
@@ -46,18 +41,18 @@ pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureErro
     open(file, want, scale).map(|(_, needs)| needs)
 }
 
-fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Picture<'_>, Needs), PictureError> {
+fn open(file: &[u8], want: Want, scale: Scale) -> Result<(JpegImage<'_>, Needs), PictureError> {
     if scale != Scale::Whole {
         return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
     }
-    let picture = Picture::open(file, true)?;
+    let picture = JpegImage::open(file, true)?;
     let channels = match (want.channels, picture.components) {
         (Some(1), 1 | 3) | (None, 1) => 1,
         (Some(3), 1 | 3) | (None, 3) => 3,
         (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
         (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
     };
-    let shape = PictureShape { frames: None, height: picture.height, width: picture.width, channels };
+    let shape = ImageShape { frames: None, height: picture.height, width: picture.width, channels };
     let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
     let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;
     Ok((picture, needs))
@@ -73,7 +68,7 @@ pub(crate) enum Colors {
 }
 
 /// A file after its header has been read.
-pub(crate) struct Picture<'a> {
+pub(crate) struct JpegImage<'a> {
     decoder: JpegDecoder<ZCursor<&'a [u8]>>,
     pub(crate) components: usize,
     pub(crate) height: usize,
@@ -81,9 +76,9 @@ pub(crate) struct Picture<'a> {
     stored: ColorSpace,
 }
 
-impl Picture<'_> {
+impl JpegImage<'_> {
     /// Reads the header. A file that is cut is refused if `is_strict`.
-    pub(crate) fn open(file: &[u8], is_strict: bool) -> Result<Picture<'_>, PictureError> {
+    pub(crate) fn open(file: &[u8], is_strict: bool) -> Result<JpegImage<'_>, PictureError> {
         let side = usize::from(u16::MAX);
         let options =
             DecoderOptions::default().set_strict_mode(is_strict).set_max_width(side).set_max_height(side);
@@ -93,7 +88,7 @@ impl Picture<'_> {
         let info = decoder.info().ok_or_else(missing)?;
         let stored = decoder.input_colorspace().ok_or_else(missing)?;
         let (height, width) = (usize::from(info.height), usize::from(info.width));
-        Ok(Picture { decoder, components: usize::from(info.components), height, width, stored })
+        Ok(JpegImage { decoder, components: usize::from(info.components), height, width, stored })
     }
 
     /// Bytes of memory that the decoder may take beside the pixels: all coefficients, of 16 bits, and colours that are weighed.

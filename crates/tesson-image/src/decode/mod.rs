@@ -103,7 +103,7 @@ impl Depth {
 
 /// The shape of a decoded picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PictureShape {
+pub struct ImageShape {
     /// For files of several pictures their number, even if it is one.
     pub frames: Option<usize>,
     /// Rows.
@@ -114,7 +114,7 @@ pub struct PictureShape {
     pub channels: usize,
 }
 
-impl PictureShape {
+impl ImageShape {
     /// The dimensions: frames if the file has them, height, width, channels.
     pub fn dims(self) -> impl Iterator<Item = usize> {
         self.frames.into_iter().chain([self.height, self.width, self.channels])
@@ -125,7 +125,7 @@ impl PictureShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The shape of the decoded picture.
-    pub shape: PictureShape,
+    pub shape: ImageShape,
     /// Bytes of the pixels.
     pub(crate) values: usize,
     /// Bytes of memory at the peak, approximately: the pixels and the working memory of the decoder.
@@ -150,7 +150,7 @@ pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureErro
 /// # Errors
 /// The file is none of the four kinds, is damaged or cut, cannot have this number of channels, or is larger than the
 /// limit. Bytes that were appended to `out` before the error have no meaning.
-pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
     decode_at(file, want, Scale::Whole, out)
 }
 
@@ -164,7 +164,7 @@ pub fn decode_at(
     want: Want,
     scale: Scale,
     out: &mut Vec<u8>,
-) -> Result<PictureShape, PictureError> {
+) -> Result<ImageShape, PictureError> {
     match kind(file, want, scale)? {
         Kind::Png => png::decode(file, want, out),
         Kind::Jpeg => jpeg::decode(file, want, scale, out),
@@ -205,7 +205,7 @@ macro_rules! absent {
     ($($name:ident $kind:literal, $by:meta, ($($scale:ty)?);)+) => {$(
         #[cfg(not($by))]
         mod $name {
-            use super::{Needs, PictureError, PictureShape, Want};
+            use super::{Needs, PictureError, ImageShape, Want};
 
             pub(super) fn needs(_: &[u8], _: Want $(, _: $scale)?) -> Result<Needs, PictureError> {
                 Err(PictureError::NotBuilt { kind: $kind, feature: "codecs" })
@@ -216,7 +216,7 @@ macro_rules! absent {
                 _: Want,
                 $(_: $scale,)?
                 _: &mut Vec<u8>,
-            ) -> Result<PictureShape, PictureError> {
+            ) -> Result<ImageShape, PictureError> {
                 Err(PictureError::NotBuilt { kind: $kind, feature: "codecs" })
             }
         }

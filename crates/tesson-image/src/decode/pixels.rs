@@ -1,6 +1,6 @@
 //! Writing decoded pixels, and the memory that they need.
 
-use super::{Depth, Needs, PictureError, PictureShape, Want};
+use super::{Depth, ImageShape, Needs, PictureError, Want};
 
 /// The working memory that a decoder may have under any limit.
 const BESIDE_AT_LEAST: u64 = 16 << 20;
@@ -10,7 +10,7 @@ impl Needs {
     /// `from_file` is the most bytes that a file of this kind and size can hold; a header that declares more is
     /// refused.
     pub(super) fn new(
-        shape: PictureShape,
+        shape: ImageShape,
         want: Want,
         from_file: usize,
         beside: u64,

@@ -8,7 +8,7 @@ use std::io::Cursor;
 use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Reader, Transformations};
 
 use super::pixels::zeros;
-use super::{Depth, Needs, PictureError, PictureShape, Want};
+use super::{Depth, ImageShape, Needs, PictureError, Want};
 
 /// The most times by which zlib can expand a stream.
 pub(crate) const INFLATED: usize = 1032;
@@ -17,7 +17,7 @@ pub(crate) fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "PNG", what: what.to_string() }
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
     let (mut reader, source, needs) = begin(file, want)?;
     let (start, shape) = (needs.room(out)?, needs.shape);
     let channels = shape.channels;
@@ -43,7 +43,7 @@ fn begin(file: &[u8], want: Want) -> Result<(PngReader<'_>, Source, Needs), Pict
     let reader = open(file, want.limit)?;
     let source = Source::of(reader.info())?;
     let channels = want.channels.unwrap_or(source.channels());
-    let shape = PictureShape { frames: None, height: source.height, width: source.width, channels };
+    let shape = ImageShape { frames: None, height: source.height, width: source.width, channels };
     // A row has a byte of its own, whatever its width; a byte has up to eight pixels of four values each.
     let from_file = file.len().saturating_mul(INFLATED * 8 * 4);
     let beside = source.working_bytes(source.is_wanted(want.depth, channels));

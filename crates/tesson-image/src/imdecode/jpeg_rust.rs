@@ -2,7 +2,7 @@
 //! [decision 32](../../../../docs/decisions/0032-images.md) says how far pixels differ from that.
 
 use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
-use crate::decode::jpeg_rust::{Colors, PIXELS_A_BYTE, Picture};
+use crate::decode::jpeg_rust::{Colors, JpegImage, PIXELS_A_BYTE};
 use crate::decode::{PictureError, Scale, grow, zeros};
 use crate::transform::view::{Sides, Size};
 
@@ -41,8 +41,8 @@ pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureErr
     Ok(Needs::new(size, picture.working_bytes() + inks))
 }
 
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Picture<'a>, Size), PictureError> {
-    let picture = Picture::open(file, !options.accept_truncated)?;
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(JpegImage<'a>, Size), PictureError> {
+    let picture = JpegImage::open(file, !options.accept_truncated)?;
     let sides = Sides { height: picture.height, width: picture.width };
     if options.scale(sides) != Scale::Whole {
         return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
@@ -52,7 +52,7 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Picture<'a>, S
 }
 
 /// Pixels of four components.
-fn inks(picture: &mut Picture<'_>, color: Color, size: Size, out: &mut [u8]) -> Result<(), PictureError> {
+fn inks(picture: &mut JpegImage<'_>, color: Color, size: Size, out: &mut [u8]) -> Result<(), PictureError> {
     let mut pixels = zeros(size.height * size.width * 4)?;
     picture.read(Colors::Stored, &mut pixels)?;
     let is_ycck = picture.is_ycck();

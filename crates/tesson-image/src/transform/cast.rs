@@ -10,14 +10,14 @@ use super::fault::TransformFault;
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, Effect, StepFacts};
-use crate::picture_transforms::{self, NamedStep};
+use crate::image_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Cast",
     help: "Converts values to the stream's type.",
     options: &OptionTable(&[]),
     describe: |_| Ok(Section::default()),
-    open: OpenTransform::Chained(picture_transforms::open),
+    open: OpenTransform::Chained(image_transforms::open),
 };
 
 pub(crate) fn step(_: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {

@@ -11,12 +11,12 @@ use super::random::Random;
 use super::real::{Real, clamped};
 use super::step::{ApplyStep, StepFacts};
 use super::view::Size;
-use crate::picture_transforms::{self, NamedStep};
+use crate::image_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Color>(
     "Color",
     "Changes brightness, contrast and saturation at random.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {

@@ -13,12 +13,12 @@ use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Sides};
-use crate::picture_transforms::{self, NamedStep};
+use crate::image_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Crop>(
     "Crop",
     "Cuts a rectangle out of the image.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 static CROPS: Words<CropKind, 4> = Words::new([

@@ -10,12 +10,12 @@ use super::options::{SEED, seed_if_given, share};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, StepFacts};
-use crate::picture_transforms::{self, NamedStep};
+use crate::image_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<HorizontalFlip>(
     "HorizontalFlip",
     "Mirrors the image left to right, at random.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {

@@ -16,12 +16,12 @@ use super::random::Random;
 use super::real::{Real, clamped};
 use super::step::{ApplyStep, StepFacts, Unchanged};
 use super::view::Size;
-use crate::picture_transforms::{self, NamedStep, content, refused};
+use crate::image_transforms::{self, NamedStep, content, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<IntensityOptions>(
     "Intensity",
     "Adds noise to an image along the principal axes of its colours.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 options! {

@@ -16,12 +16,12 @@ use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts, Unchanged};
 use super::view::Size;
-use crate::picture_transforms::{self, NamedStep, content, refused};
+use crate::image_transforms::{self, NamedStep, content, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<MeanOptions>(
     "Mean",
     "Subtracts a mean image.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 options! {

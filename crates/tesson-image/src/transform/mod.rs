@@ -35,7 +35,7 @@ pub use real::Real;
 
 use tesson_core::TransformFormat;
 
-use crate::picture_transforms::StepFn;
+use crate::image_transforms::StepFn;
 use crate::{decode_image, decoder};
 
 /// Lists the transforms: those that decode, and those of pixels, each of which has a step of a pipeline.

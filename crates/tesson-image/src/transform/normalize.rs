@@ -14,12 +14,12 @@ use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::View;
-use crate::picture_transforms::{self, NamedStep, refused};
+use crate::image_transforms::{self, NamedStep, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<NormalizeOptions>(
     "Normalize",
     "Divides values, subtracts the mean and divides by the standard deviation, channel by channel.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 options! {

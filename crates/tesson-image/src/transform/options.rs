@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Value};
 
 use super::fill::Fill;
-use crate::picture_transforms::refused;
+use crate::image_transforms::refused;
 
 /// The seed of a transform's own random numbers.
 pub(crate) const SEED: OptionSpec =

@@ -16,12 +16,12 @@ use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::Size;
-use crate::picture_transforms::{self, NamedStep};
+use crate::image_transforms::{self, NamedStep};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<RandomRotation>(
     "RandomRotation",
     "Rotates the image about its centre by a random angle; its size stays.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 /// The values of `interpolation`: true if pixels are blended.

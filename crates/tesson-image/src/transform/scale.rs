@@ -15,12 +15,12 @@ use super::real::Real;
 use super::resize::{ResizeScratch, RowsMut, Target, Value as PixelValue, resize};
 use super::step::{ApplyStep, OpenSize, StepFacts};
 use super::view::{Rect, Size, View};
-use crate::picture_transforms::{self, NamedStep, refused};
+use crate::image_transforms::{self, NamedStep, refused};
 
 pub(crate) static FORMAT: TransformFormat = transform_of::<Scale>(
     "Scale",
     "Scales the image to a width and a height.",
-    OpenTransform::Chained(picture_transforms::open),
+    OpenTransform::Chained(image_transforms::open),
 );
 
 static INTERPOLATIONS: Words<Interpolation, 7> = Words::new([

@@ -8,9 +8,9 @@ use tesson_tfds::fault::TfdsFault;
 use super::errors::error_in;
 use super::{ExampleBatch, OnDamage, Reader};
 use crate::file_runs::Parts;
+use crate::images::{Occasion, Positions};
 use crate::loader::{LoadStop, RecordId};
 use crate::order::SeekTarget;
-use crate::pictures::{Occasion, Positions};
 use crate::stretches::LoadedStretch;
 
 impl Reader {

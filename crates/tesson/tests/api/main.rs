@@ -4,7 +4,7 @@ mod brainscript;
 mod calls;
 mod common;
 mod decoding;
-mod encoded_pictures;
+mod encoded_images;
 mod ending;
 mod faults;
 mod features;

@@ -11,9 +11,9 @@ use std::ops::Range;
 
 use tesson_core::{DataErrorKind, UserError};
 
+use crate::images::lossy;
 use crate::kaldi::archive::{Archive, ArchiveError, BINARY};
 use crate::kaldi::fault::KaldiFault;
-use crate::pictures::lossy;
 use crate::utterance::window::{FrameValue, Recorded};
 
 /// How a matrix is stored.

@@ -3,8 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::images::lossy;
 use crate::kaldi::fault::KaldiFault;
-use crate::pictures::lossy;
 
 /// The fields of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

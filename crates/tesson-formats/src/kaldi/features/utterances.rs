@@ -14,9 +14,9 @@ use super::matrix::{Found, Part};
 use super::options::FeatureOptions;
 use super::script::{self, Line};
 use crate::htk::scp::numeric_key;
+use crate::images::lossy;
 use crate::kaldi::fault::KaldiFault;
 use crate::lines::{LineFile, Reads, lines};
-use crate::pictures::lossy;
 
 /// Bytes of a script file that are read at once.
 const READ_AT_ONCE: u64 = 256 << 10;

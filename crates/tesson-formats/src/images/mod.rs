@@ -5,10 +5,10 @@ pub(crate) mod embedded;
 mod keys;
 mod options;
 
-pub(crate) use columns::{PictureColumns, lossy, parse_label, parse_numeric_key};
+pub(crate) use columns::{ImageColumns, lossy, parse_label, parse_numeric_key};
 pub(crate) use keys::{KeyColumn, KeyTable};
 pub(crate) use options::{
-    Decoding, FILE, MAX_DIM, OnCorruptImage, PictureInput, PictureOptions, PictureStream, Pixels, decoder,
+    Decoding, FILE, ImageInput, ImageOptions, ImageStream, MAX_DIM, OnCorruptImage, Pixels, decoder,
     describe_file,
 };
 

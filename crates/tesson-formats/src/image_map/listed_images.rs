@@ -3,18 +3,18 @@
 use tesson_core::{CompactLengths, Keys, ResourceId};
 
 use super::labels::Label;
-use crate::pictures::{KeyColumn, KeyTable};
+use crate::images::{KeyColumn, KeyTable};
 
 /// The pictures of the lines so far.
 #[derive(Default)]
-pub(super) struct PictureColumn {
+pub(super) struct ImageColumn {
     labels: Vec<Label>,
     /// For each archive, the first picture that was listed after it.
     archives: Vec<u32>,
     keys: KeyColumn,
 }
 
-impl PictureColumn {
+impl ImageColumn {
     /// Says that an archive is added to the listed resources before the next picture.
     pub(super) fn push_archive(&mut self) {
         self.archives.push(self.labels.len() as u32);
@@ -32,12 +32,12 @@ impl PictureColumn {
     }
 
     /// The pictures, whose first listed resource is given; `numbers` are the classes of labels, if these have to be translated.
-    pub(super) fn finish(mut self, first: ResourceId, numbers: &[Label], numeric_keys: bool) -> Pictures {
+    pub(super) fn finish(mut self, first: ResourceId, numbers: &[Label], numeric_keys: bool) -> ListedImages {
         if !numbers.is_empty() {
             self.labels.iter_mut().for_each(|label| *label = numbers[*label as usize]);
         }
         self.archives.shrink_to_fit();
-        Pictures {
+        ListedImages {
             first,
             labels: CompactLengths::new(&self.labels),
             archives: self.archives,
@@ -47,7 +47,7 @@ impl PictureColumn {
 }
 
 /// The pictures of a map, in its order.
-pub(super) struct Pictures {
+pub(super) struct ListedImages {
     /// The first listed resource.
     first: ResourceId,
     /// Their classes; 0 where no labels are wanted.
@@ -57,7 +57,7 @@ pub(super) struct Pictures {
     keys: KeyTable,
 }
 
-impl Pictures {
+impl ListedImages {
     pub(super) fn len(&self) -> usize {
         self.labels.len()
     }

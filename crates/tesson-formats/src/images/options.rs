@@ -22,7 +22,7 @@ pub(crate) fn describe_file(options: &Options<'_>, section: &mut Section) -> Res
 options! {
     /// One entry of `input`: the pictures or the labels.
     #[derive(Clone, Debug)]
-    pub(crate) struct PictureSection(options, reader: ReaderDefaults) {
+    pub(crate) struct ImageSection(options, reader: ReaderDefaults) {
         let name: String = options.entry().to_owned();
         has_transforms: bool = "transforms": OptionKind::Transforms, optional
             => "For the stream of images: transforms of each image, in this order; may be empty."
@@ -51,12 +51,12 @@ options! {
 options! {
     /// The streams of pictures and their classes.
     #[derive(Clone, Debug)]
-    pub(crate) struct PictureInput(options, reader: ReaderDefaults) {
-        inputs: Sections<PictureSection> = "input", required
+    pub(crate) struct ImageInput(options, reader: ReaderDefaults) {
+        inputs: Sections<ImageSection> = "input", required
             => "A section with `transforms`, for the images, and optionally one with `labelDim`, for their classes; streams have \
              the names of the sections."
             [describe last];
-        let streams: Vec<PictureStream> = streams(options, &inputs)?;
+        let streams: Vec<ImageStream> = streams(options, &inputs)?;
         /// The type of the pictures' values.
         let element: Element = picture_element(options, &inputs)?.unwrap_or(reader.element);
         let ragged: bool = ragged(options, &inputs)?;
@@ -135,12 +135,12 @@ pub(crate) fn decoder(
     defaults: &ReaderDefaults,
     _: &dyn Store,
 ) -> Result<Vec<(String, Section)>, ConfigError> {
-    let input = PictureInput::read(options, defaults)?;
+    let input = ImageInput::read(options, defaults)?;
     let pixels = Pixels::read(options, defaults)?;
     let decoding = Decoding::read(options, defaults)?;
     let stream = input.streams.into_iter().find_map(|stream| match stream {
-        PictureStream::Pictures(name) => Some(name),
-        PictureStream::Labels(_) => None,
+        ImageStream::Images(name) => Some(name),
+        ImageStream::Labels(_) => None,
     });
     let section = Section::from_iter([
         ("type", Value::Text("Decode".into())),
@@ -164,18 +164,18 @@ pub(crate) struct LabelStream {
 
 /// One of the streams, by what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PictureStream {
-    Pictures(String),
+pub(crate) enum ImageStream {
+    Images(String),
     Labels(LabelStream),
 }
 
 /// The options that formats of pictures have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct PictureOptions {
+pub(crate) struct ImageOptions {
     /// At least one; only formats whose files are one corpus have several.
     pub(crate) files: Vec<PathBuf>,
     /// One stream of pictures and at most one of labels, in the order of the configuration.
-    pub(crate) streams: Vec<PictureStream>,
+    pub(crate) streams: Vec<ImageStream>,
     pub(crate) multi_view: bool,
     pub(crate) on_corrupt: OnCorruptImage,
     /// The type of the labels' values.
@@ -189,14 +189,14 @@ pub(crate) struct PictureOptions {
     pub(crate) forgives: bool,
 }
 
-impl PictureOptions {
+impl ImageOptions {
     pub(crate) fn new(
         files: &[PathBuf],
-        input: &PictureInput,
+        input: &ImageInput,
         pixels: &Pixels,
         decoding: &Decoding,
-    ) -> PictureOptions {
-        PictureOptions {
+    ) -> ImageOptions {
+        ImageOptions {
             files: files.to_vec(),
             streams: input.streams.clone(),
             multi_view: pixels.multi_view,
@@ -212,8 +212,8 @@ impl PictureOptions {
     /// The stream of labels, if one is asked for.
     pub(crate) fn labels(&self) -> Option<&LabelStream> {
         self.streams.iter().find_map(|stream| match stream {
-            PictureStream::Labels(labels) => Some(labels),
-            PictureStream::Pictures(_) => None,
+            ImageStream::Labels(labels) => Some(labels),
+            ImageStream::Images(_) => None,
         })
     }
 
@@ -230,11 +230,11 @@ impl PictureOptions {
 
     /// The facts of a deserializer of these streams.
     pub(crate) fn facts(&self, name: &'static str, identity: String) -> DeserializerFacts {
-        let stream = |stream: &PictureStream| match stream {
-            PictureStream::Pictures(name) => {
+        let stream = |stream: &ImageStream| match stream {
+            ImageStream::Images(name) => {
                 StreamInfo::encoded(name, self.picture_element).with_ragged(self.ragged)
             }
-            PictureStream::Labels(labels) => {
+            ImageStream::Labels(labels) => {
                 StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
             }
         };
@@ -248,7 +248,7 @@ impl PictureOptions {
 }
 
 /// The type that the stream of pictures asks for.
-fn picture_element(options: &Options<'_>, inputs: &[PictureSection]) -> Result<Option<Element>, ConfigError> {
+fn picture_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Option<Element>, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.element.is_some()) else { return Ok(None) };
     if !given.has_transforms {
         let what = format!("stream `{}` has no pictures; labels are of the reader's type", given.name);
@@ -258,7 +258,7 @@ fn picture_element(options: &Options<'_>, inputs: &[PictureSection]) -> Result<O
 }
 
 /// True if the stream of pictures asks for shapes of their own.
-fn ragged(options: &Options<'_>, inputs: &[PictureSection]) -> Result<bool, ConfigError> {
+fn ragged(options: &Options<'_>, inputs: &[ImageSection]) -> Result<bool, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.ragged.is_some()) else { return Ok(false) };
     if !given.has_transforms {
         let what = format!("stream `{}` has no pictures; classes have no shape of their own", given.name);
@@ -282,17 +282,17 @@ fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
     }))
 }
 
-fn streams(options: &Options<'_>, inputs: &[PictureSection]) -> Result<Vec<PictureStream>, ConfigError> {
-    let stream = |input: &PictureSection| match (input.has_transforms, input.label_dim) {
-        (true, None) => Ok(PictureStream::Pictures(input.name.clone())),
-        (false, Some(dim)) => Ok(PictureStream::Labels(LabelStream { name: input.name.clone(), dim })),
+fn streams(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Vec<ImageStream>, ConfigError> {
+    let stream = |input: &ImageSection| match (input.has_transforms, input.label_dim) {
+        (true, None) => Ok(ImageStream::Images(input.name.clone())),
+        (false, Some(dim)) => Ok(ImageStream::Labels(LabelStream { name: input.name.clone(), dim })),
         _ => {
             let what = format!("stream `{}` expects `transforms`, or `labelDim`, and not both", input.name);
             Err(ConfigError::new(options.path("input"), what))
         }
     };
     let streams = inputs.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
-    let labels = streams.iter().filter(|stream| matches!(stream, PictureStream::Labels(_))).count();
+    let labels = streams.iter().filter(|stream| matches!(stream, ImageStream::Labels(_))).count();
     match (streams.len() - labels, labels) {
         (1, 0 | 1) => Ok(streams),
         (pictures, labels) => {

@@ -2,7 +2,7 @@
 
 use tesson_core::{Chunk, Data, EncodedColumn, Keys, Offsets, StreamColumn, Values};
 
-use super::PictureStream;
+use super::ImageStream;
 
 /// The number at the beginning of a label, after blanks and a `+`, and whether more follows it; `None` where there is
 /// none, or one beyond 64 bits.
@@ -47,7 +47,7 @@ pub(crate) fn lossy(text: &[u8]) -> String {
 /// The columns of pictures and of their labels, in the memory that a chunk has held: filling them allocates nothing unless
 /// they are larger than those before.
 #[derive(Default)]
-pub(crate) struct PictureColumns {
+pub(crate) struct ImageColumns {
     pub(crate) pictures: EncodedColumn,
     pub(crate) labels: Vec<u32>,
     /// Memory for the rest of a chunk, empty.
@@ -55,11 +55,11 @@ pub(crate) struct PictureColumns {
     lengths: Vec<u32>,
 }
 
-impl PictureColumns {
+impl ImageColumns {
     /// Empty columns.
-    pub(crate) fn recycled(chunk: &mut Chunk) -> PictureColumns {
+    pub(crate) fn recycled(chunk: &mut Chunk) -> ImageColumns {
         let Chunk { mut streams, mut lengths, .. } = std::mem::replace(chunk, Chunk::empty());
-        let mut columns = PictureColumns::default();
+        let mut columns = ImageColumns::default();
         for StreamColumn { data, .. } in streams.drain(..) {
             match data {
                 Data::Encoded(pictures) => columns.pictures = pictures,
@@ -70,16 +70,16 @@ impl PictureColumns {
         columns.pictures.clear();
         columns.labels.clear();
         lengths.clear();
-        PictureColumns { streams, lengths, ..columns }
+        ImageColumns { streams, lengths, ..columns }
     }
 
     /// A chunk with a sequence for each picture.
-    pub(crate) fn into_chunk(self, streams: &[PictureStream], keys: Keys) -> Chunk {
+    pub(crate) fn into_chunk(self, streams: &[ImageStream], keys: Keys) -> Chunk {
         let n = self.pictures.len();
         let (mut pictures, mut labels) = (Some(self.pictures), Some(self.labels));
-        let data = |stream: &PictureStream| match stream {
-            PictureStream::Pictures(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
-            PictureStream::Labels(_) => {
+        let data = |stream: &ImageStream| match stream {
+            ImageStream::Images(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
+            ImageStream::Labels(_) => {
                 let columns = labels.take().expect("at most one stream is of labels");
                 Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }
             }

@@ -15,7 +15,7 @@ use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, Fe
 use crate::loader::RecordId;
 
 /// The transforms of the pictures of some features.
-pub(super) struct PictureTransforms {
+pub(super) struct ImageTransforms {
     /// The schema of what is stored, whose pictures are not decoded, and that of what is delivered.
     pub(super) stored: Arc<Schema>,
     pub(super) delivered: Arc<Schema>,
@@ -55,7 +55,7 @@ impl Occasion<'_> {
     }
 }
 
-impl PictureTransforms {
+impl ImageTransforms {
     /// # Errors
     /// A feature that is not read, or whose pictures `stored` decodes.
     pub(super) fn new(
@@ -64,7 +64,7 @@ impl PictureTransforms {
         prefixes: Vec<String>,
         spec: &StreamSpec,
         room: SampleRoom,
-    ) -> Result<PictureTransforms, ConfigError> {
+    ) -> Result<ImageTransforms, ConfigError> {
         let mut delivered = Schema::clone(&stored);
         let mut features = Vec::with_capacity(transforms.len());
         for of in transforms {
@@ -84,7 +84,7 @@ impl PictureTransforms {
             features.push((column, of));
         }
         let repeats = spec.repeat_files || spec.ops.iter().any(|op| matches!(op, StreamOp::Repeat(_)));
-        Ok(PictureTransforms {
+        Ok(ImageTransforms {
             delivered: Arc::new(delivered),
             stored,
             features,
@@ -100,9 +100,9 @@ impl PictureTransforms {
     }
 
     /// The state that one thread needs to transform pictures.
-    pub(super) fn maker(self: &Arc<Self>) -> PictureMaker {
+    pub(super) fn maker(self: &Arc<Self>) -> ImageMaker {
         let scratch = Mutex::new(self.features.iter().map(|(_, of)| of.scratch(&self.room)).collect());
-        PictureMaker {
+        ImageMaker {
             transforms: Arc::clone(self),
             stored: Batch::new(&self.stored),
             scratch,
@@ -112,8 +112,8 @@ impl PictureTransforms {
 }
 
 /// Transforms pictures on one thread.
-pub(super) struct PictureMaker {
-    transforms: Arc<PictureTransforms>,
+pub(super) struct ImageMaker {
+    transforms: Arc<ImageTransforms>,
     /// Examples as they are stored.
     pub(super) stored: Batch,
     /// Never locked: what transforms keep need not be `Sync`, and readers are.
@@ -121,8 +121,8 @@ pub(super) struct PictureMaker {
     key: String,
 }
 
-impl PictureMaker {
-    pub(super) fn transforms(&self) -> &Arc<PictureTransforms> {
+impl ImageMaker {
+    pub(super) fn transforms(&self) -> &Arc<ImageTransforms> {
         &self.transforms
     }
 
@@ -138,7 +138,7 @@ impl PictureMaker {
         at: usize,
         batch: &mut Batch,
     ) -> Result<(), Failed> {
-        let PictureMaker { transforms, stored, scratch, key } = self;
+        let ImageMaker { transforms, stored, scratch, key } = self;
         let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut rows = 0..stored.rows();
         let mut failed = None;
@@ -160,7 +160,7 @@ impl PictureMaker {
 
 /// One feature of some records.
 struct Making<'a> {
-    transforms: &'a PictureTransforms,
+    transforms: &'a ImageTransforms,
     of: &'a EncodedTransforms,
     scratch: &'a mut EncodedScratch,
     key: &'a mut String,

@@ -54,7 +54,7 @@ pub(crate) fn open(
     let names: Vec<&'static str> = transforms.iter().map(|(format, _)| format.name).collect();
     let pipeline = Pipeline::new(steps)
         .map_err(|AtStep { step, fault }| refused(&transforms[step].1, "type", &fault))?;
-    Ok(Arc::new(PictureTransforms {
+    Ok(Arc::new(ImageTransforms {
         name: names.join(", "),
         names,
         identity: identities.join("; "),
@@ -74,7 +74,7 @@ pub(crate) fn content(file: &[u8]) -> String {
 }
 
 /// Transforms of pictures that follow each other.
-struct PictureTransforms {
+struct ImageTransforms {
     name: String,
     /// The name of each.
     names: Vec<&'static str>,
@@ -84,7 +84,7 @@ struct PictureTransforms {
     pipeline: Pipeline,
 }
 
-impl Transform for PictureTransforms {
+impl Transform for ImageTransforms {
     fn name(&self) -> &str {
         &self.name
     }
@@ -152,7 +152,7 @@ impl Transform for PictureTransforms {
     }
 }
 
-impl PictureTransforms {
+impl ImageTransforms {
     fn append<F: Real>(
         &self,
         picture: View<'_, u8>,

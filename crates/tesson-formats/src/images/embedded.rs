@@ -8,7 +8,7 @@ use tesson_core::{
     Origin, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
-use super::{KeyColumn, KeyTable, PictureColumns, PictureOptions, PictureStream, VIEWS};
+use super::{ImageColumns, ImageOptions, ImageStream, KeyColumn, KeyTable, VIEWS};
 use crate::near::NearBytes;
 
 /// The file among the resources.
@@ -19,7 +19,7 @@ const CHUNK: u64 = 32 << 20;
 
 /// Where a picture lies, and its label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Picture {
+pub(crate) struct EmbeddedImage {
     /// Where its bytes begin in the file.
     pub(crate) begin: u64,
     /// How many these are.
@@ -32,7 +32,7 @@ pub(crate) struct Picture {
 /// The pictures of a file, in its order.
 #[derive(Default)]
 pub(crate) struct TableBuilder {
-    pictures: Vec<Picture>,
+    pictures: Vec<EmbeddedImage>,
     keys: KeyColumn,
     /// The first picture of each chunk.
     chunks: Vec<u32>,
@@ -48,7 +48,7 @@ impl TableBuilder {
     }
 
     /// Appends a picture; `span` are all bytes of the file that belong to it. Without a key its number is the key.
-    pub(crate) fn push(&mut self, key: Option<&[u8]>, number: u64, span: Range<u64>, picture: Picture) {
+    pub(crate) fn push(&mut self, key: Option<&[u8]>, number: u64, span: Range<u64>, picture: EmbeddedImage) {
         self.keys.push(key, number);
         if self.chunks.is_empty() || span.end - self.chunk.0 > CHUNK {
             self.end_chunk();
@@ -66,7 +66,7 @@ impl TableBuilder {
     }
 
     /// The index, and what loads the pictures: `unpack` appends a file of a picture, made of its bytes.
-    pub(crate) fn finish(mut self, options: &PictureOptions, form: Form) -> Indexed {
+    pub(crate) fn finish(mut self, options: &ImageOptions, form: Form) -> Indexed {
         self.end_chunk();
         self.chunks.push(self.pictures.len() as u32);
         let copies = if options.multi_view { VIEWS } else { 1 };
@@ -78,9 +78,9 @@ impl TableBuilder {
         index.seal();
         let TableBuilder { pictures, keys, chunks, .. } = self;
         let keys = keys.finish(options.numeric_keys);
-        let memory = pictures.capacity() * size_of::<Picture>() + keys.bytes() + chunks.capacity() * 4;
+        let memory = pictures.capacity() * size_of::<EmbeddedImage>() + keys.bytes() + chunks.capacity() * 4;
         let (streams, facts) = (options.streams.clone(), CorpusFacts::new(memory));
-        let corpus = EmbeddedPictures { pictures, keys, chunks, copies, streams, form, facts };
+        let corpus = EmbeddedImages { pictures, keys, chunks, copies, streams, form, facts };
         Indexed { index: Arc::new(index), corpus: Arc::new(corpus) }
     }
 }
@@ -95,18 +95,18 @@ pub(crate) struct Form {
 }
 
 /// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's picture `i / copies`.
-struct EmbeddedPictures {
-    pictures: Vec<Picture>,
+struct EmbeddedImages {
+    pictures: Vec<EmbeddedImage>,
     keys: KeyTable,
     /// The first picture of each chunk, and the number of pictures.
     chunks: Vec<u32>,
     copies: u32,
-    streams: Vec<PictureStream>,
+    streams: Vec<ImageStream>,
     form: Form,
     facts: CorpusFacts,
 }
 
-impl EmbeddedPictures {
+impl EmbeddedImages {
     /// The number of the picture of a chunk's sequence.
     fn picture(&self, chunk: u32, sequence: u32) -> usize {
         (self.chunks[chunk as usize] + sequence / self.copies) as usize
@@ -117,7 +117,7 @@ impl EmbeddedPictures {
     }
 }
 
-impl Corpus for EmbeddedPictures {
+impl Corpus for EmbeddedImages {
     fn facts(&self) -> &CorpusFacts {
         &self.facts
     }
@@ -132,7 +132,7 @@ impl Corpus for EmbeddedPictures {
     ) -> Result<(), Error> {
         let sequences = wanted.to_vec();
         let mut near = NearBytes::new(FILE, std::mem::take(&mut scratch.bytes));
-        let mut columns = PictureColumns::recycled(out);
+        let mut columns = ImageColumns::recycled(out);
         let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
         for (i, &sequence) in (0..).zip(&sequences) {
             let number = self.picture(chunk, sequence);
@@ -144,7 +144,7 @@ impl Corpus for EmbeddedPictures {
                 continue;
             }
             last = Some(number);
-            let Picture { begin, len, line, .. } = self.pictures[number];
+            let EmbeddedImage { begin, len, line, .. } = self.pictures[number];
             // Neighbours that are wanted, too, are read at once.
             let next = sequences[i as usize..].iter().map(|&next| {
                 let picture = self.pictures[self.picture(chunk, next)];
@@ -187,7 +187,7 @@ impl Corpus for EmbeddedPictures {
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let Picture { begin, len, .. } = self.pictures[self.picture(chunk, sequence)];
+        let EmbeddedImage { begin, len, .. } = self.pictures[self.picture(chunk, sequence)];
         (FILE, begin..begin + u64::from(len))
     }
 
