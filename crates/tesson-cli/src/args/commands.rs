@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Shows the resolved configuration, without opening any data
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
-    /// Converts what can be read, and tables, to CNTK's text or binary format; labels of speech to label files
+    /// Converts any input, or a table, to CNTK's text or binary format; speech labels to label files
     #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <CONFIG|FILE> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
     /// Measures how fast minibatches are read
@@ -91,7 +91,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_state: Option<PathBuf>,
 
-    /// Draws the pictures of the first minibatch, at most 256, with the numbers of their classes, into a PNG file
+    /// Draws the images of the first minibatch, at most 256, with the numbers of their classes, into a PNG file
     #[arg(long, value_name = "FILE")]
     pub(crate) preview: Option<PathBuf>,
 
@@ -235,7 +235,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) from: Option<String>,
 
-    /// The output's format, if its name does not show it: ctf or cbf; of labels of speech mlf or bmlf, the binary form; of records tfrecord or array_record
+    /// The output's format, if its name does not show it: ctf or cbf; for speech labels mlf or bmlf, the binary form; for
+    /// records tfrecord or array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) to: Option<String>,
 
@@ -249,7 +250,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "BYTES", help_heading = "Conversion")]
     pub(crate) chunk_size: Option<String>,
 
-    /// Records in a chunk of an ArrayRecord file, by default 1; a single one costs decompressing all of them
+    /// Records in a chunk of an ArrayRecord file, by default 1; reading a single record decompresses the whole chunk
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Conversion")]
     pub(crate) group_size: Option<u32>,
 
@@ -293,7 +294,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long = "streams", value_name = "NAME=COLUMNS", help_heading = "Tables")]
     pub(crate) stream_columns: Vec<String>,
 
-    /// Columns of sparse features, by default as many as occur
+    /// Number of columns of sparse features, by default as many as occur
     #[arg(long, value_name = "N", help_heading = "Tables", value_parser = positive)]
     pub(crate) dim: Option<u64>,
 

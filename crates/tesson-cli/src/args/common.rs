@@ -58,7 +58,7 @@ pub(crate) struct InputArgs {
     #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
     pub(crate) streams: Vec<String>,
 
-    /// The name of a stream in the file, where it differs
+    /// The name of a stream in the file, if it differs
     #[arg(long = "alias", value_name = "STREAM=NAME", help_heading = "Input")]
     pub(crate) aliases: Vec<String>,
 
@@ -78,7 +78,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) quarantine: Option<String>,
 
-    /// A file with a key in each line: their sequences are left out, all others keep their positions
+    /// A file with a key on each line: the sequences of these keys are left out, all others keep their positions
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) exclude_keys: Option<String>,
 
@@ -86,7 +86,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(crate) base_dir: Option<PathBuf>,
 
-    /// Worker threads; 0 is one for each core
+    /// Number of worker threads; 0 means one for each core
     #[arg(long, value_name = "N", help_heading = "Resources", value_parser = whole)]
     pub(crate) threads: Option<u64>,
 
@@ -94,7 +94,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "BYTES", help_heading = "Resources")]
     pub(crate) memory_limit: Option<String>,
 
-    /// Prints JSON, one object a line
+    /// Prints JSON, one object on each line
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -127,7 +127,7 @@ pub(crate) struct OrderArgs {
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) take: Option<u64>,
 
-    /// Sequences that a minibatch may hold over all workers; its size if no samples are given
+    /// Largest number of sequences in a minibatch, over all workers; its size if no samples are given
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size_in_sequences: Option<u64>,
 

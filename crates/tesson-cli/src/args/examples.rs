@@ -34,8 +34,8 @@ Examples:
   tesson info reader.json --minibatch-size 1024 --bucketing";
 
 pub(super) const PLAN_EXAMPLES: &str = "\
-Each sequence is shown as chunk.sequence, both counted from 0 as stored. Truncated minibatches are shown row by row, with the
-samples of each piece, as if every sequence were as long as the index says: what has faults may be shorter. `--step` and
+Each sequence is shown as chunk.sequence, both counted from 0 as stored. Truncated minibatches are shown slot by slot, with the
+samples of each segment, as if every sequence had its length in the index; sequences with faults may be shorter. `--step` and
 `--key` show the minibatches of all ranks unless one is named.
 
 Examples:
@@ -56,14 +56,14 @@ Examples:
   tesson show reader.json --key 4711 --sweep 2 --json";
 
 pub(super) const BENCH_EXAMPLES: &str = "\
-The first minibatch is not part of the rates. Without an end given one sweep is read.
+The rates leave the first minibatch out. Without an end given one sweep is read.
 
 Examples:
   tesson bench train.ctf --stream features:784 --stream labels:10:sparse --threads 1
   tesson bench reader.json --minibatch-size 4096 --seconds 10 --runs 3 --json";
 
 pub(super) const CHECK_EXAMPLES: &str = "\
-Exit code: 1 if there are faults or notes, what is out of the ordinary and read all the same; 0 with remarks alone.
+Exit code: 1 if there are faults, or notes (irregularities that are read all the same); 0 if there are only remarks.
 
 Examples:
   tesson check train.ctf --stream features:784 --stream labels:10:sparse
@@ -91,9 +91,11 @@ Examples:
   tesson config train.cntk --section Train/reader --to toml";
 
 pub(super) const CONVERT_EXAMPLES: &str = "\
-OUT appears when it is complete, replaces an older file with --force alone, and never an input. The formats are known by their names: ctf, txt (text), cbf (binary), mlf, bmlf (labels of speech, text and binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
+OUT appears when it is complete. It replaces an older file only with --force, and never an input. Formats are recognized by
+their extensions: ctf, txt (text), cbf (binary), mlf, bmlf (speech labels, text and binary), csv, tsv, svm, libsvm, jsonl;
+others need --from and --to.
 Files of records (tfrecord, array_record) are converted to each other, record by record.
-Labels of speech are those of a configuration, whatever else it reads.
+Speech labels are those of a configuration, whatever else it reads.
 The binary format keeps no keys: its sequences are numbered from 0.
 In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that
 follow each other are one sequence.
