@@ -4,14 +4,17 @@ use tesson_core::{OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
 
 use crate::READER_OPTIONS;
 
+/// The default of options that end the data, 2^64-1.
+const NO_LIMIT: &str = "18446744073709551615";
+
 /// All options in Markdown: those of the reader, then those of each format, a table each.
 pub fn option_manual(registry: &Registry) -> String {
-    let mut page = String::from("# Options\n\nNames are taken in any case.\n");
+    let mut page = String::from("# Options\n\nOption names are case-insensitive.\n");
     environment(&mut page);
     heading(
         &mut page,
         "The reader",
-        "Around the deserializers, in a configuration's `source` or a call's keywords.",
+        "The options around the deserializers, in a configuration's `source` or a call's keywords.",
     );
     rows(&mut page, "", READER_OPTIONS);
     for format in registry.formats() {
@@ -35,19 +38,22 @@ pub fn option_manual(registry: &Registry) -> String {
 pub const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "TESSON_KERNELS",
-        "Keeps vector code to `plain`, `portable`, `sse42`, `avx2` or `avx512`, by default the highest that the machine has; \
+        "Limits vector code to `plain`, `portable`, `sse42`, `avx2` or `avx512`, by default the highest level of the machine; \
          results do not depend on it.",
     ),
-    ("TESSON_INDEX_DIR", "A folder for indexes of records, instead of beside the files."),
+    ("TESSON_INDEX_DIR", "A folder for indexes of record files, instead of the folders of these files."),
     (
         "TESSON_WORLD_SIZE",
-        "Number of processes for `world=\"auto\"` in Python, where a launcher says a rank alone: PMIx, PALS, indexed jobs of Kubernetes.",
+        "Number of processes for `world=\"auto\"` in Python, if a launcher gives only a rank: PMIx, PALS, indexed jobs of Kubernetes.",
     ),
-    ("TFDS_DATA_DIR", "Where prepared datasets are looked for by name, by default `~/tensorflow_datasets`."),
+    (
+        "TFDS_DATA_DIR",
+        "The folder in which prepared datasets are looked for by name, by default `~/tensorflow_datasets`.",
+    ),
 ];
 
 fn environment(page: &mut String) {
-    heading(page, "Environment variables", "None but `TESSON_WORLD_SIZE` changes what is delivered.");
+    heading(page, "Environment variables", "Only `TESSON_WORLD_SIZE` changes results.");
     page.push_str("\n| variable | meaning |\n|---|---|\n");
     for (name, meaning) in ENVIRONMENT {
         page.push_str(&format!("| `{name}` | {meaning} |\n"));
@@ -76,6 +82,7 @@ fn row(page: &mut String, prefix: &str, option: &OptionSpec) {
     let default = match option.default {
         OptionDefault::Required => "required".to_string(),
         OptionDefault::Absent => "–".to_string(),
+        OptionDefault::Value(value) if value == NO_LIMIT => "no limit".to_string(),
         OptionDefault::Value(value) => format!("`{value}`"),
     };
     let help = option.help.replace('|', "\\|");

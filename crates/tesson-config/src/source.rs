@@ -128,10 +128,10 @@ options! {
         /// The deserializers. The first one is the primary: it defines chunks and order.
         pub let deserializers: Vec<DeserializerConfig> = reader.deserializers.clone();
         _ = "deserializers": OptionKind::Formats, required
-            => "What to read: a list of sections, each with a `type` and the options of that type.";
+            => "The data to read: a list of sections, each with a `type` and the options of that type.";
         _ = "primary": OptionKind::Text, optional
-            => "Which of several deserializers comes first, streams too, and gives chunks and order: its number from 0, its type \
-            or one of its streams.";
+            => "The deserializer that defines chunks and order, and whose streams come first: its number from 0, its type or one \
+             of its streams.";
         /// The order, and the way in which workers share it.
         ..pub order: OrderConfig => [within &()];
         /// The division of sequences into minibatches, and their end.
@@ -140,14 +140,15 @@ options! {
         expect options.bool("frameMode");
         /// Transforms of streams beside those that the streams' own sections name.
         pub transforms: Transforms = "transforms": OptionKind::Object, optional
-            => "What is done with the samples of streams: a section with a list of transforms for each."
+            => "Transforms of the samples of streams: a section with a list of transforms for each stream."
             [read transforms::lower(options)?]
             [describe never];
         /// The random numbers that transforms draw.
         pub augmentation: Augmentation = "augmentation" in AUGMENTATIONS, "sequence"
-            => "Random draws of transforms: those of each sequence, the same at any size, rank and after a resume (`sequence`), or \
-            `cntk`, for comparisons with the reference, whose draws depend on all minibatches before: no state can be \
-            restored, one minibatch is made at a time, and an interrupted call has to be repeated before one of another size.";
+            => "Random draws of transforms: by sequence, equal for any size, any rank and after a resume (`sequence`), or as the \
+             reference draws (`cntk`), for comparisons only, as these draws depend on all earlier minibatches: no state can be \
+             restored, one minibatch is made at a time, and an interrupted call has to be repeated before a call of another \
+             size.";
         /// Truncation.
         ..pub truncation: TruncationConfig => [within &()];
         expect lower::precision(options, &reader.deserializers);
@@ -156,8 +157,8 @@ options! {
         ..pub join: JoinConfig => [within &()];
         /// Sequences with these keys are left out.
         pub exclude_keys: ExcludedKeys = "excludeKeys": OptionKind::Keys, optional
-            => "A list of keys, or the name of a file with a key in each line: their sequences are left out, as invalid ones are, so \
-            that all others keep their minibatch; a state resumes under any list."
+            => "A list of keys, or the name of a file with a key on each line, whose sequences are left out, as invalid ones \
+             are, so that all others keep their minibatch; a state resumes under any list."
             [read lower::excluded_keys(options)?]
             [describe never];
         /// The rules for faults in the data.
@@ -166,17 +167,17 @@ options! {
         ..pub defaults: DeserializerDefaults;
         /// The level of logging: 0 errors, 1 also warnings, 2 also information.
         pub trace_level: u8 = "traceLevel": OptionKind::Whole, optional
-            => "What is logged: 0 errors, 1 warnings (the default), 2 information too."
+            => "Amount of logging: 0 errors, 1 also warnings (the default), 2 also information."
             [read lower::trace_level(options, &reader.deserializers)?]
             [describe as |source| Value::Whole(source.trace_level.into())];
         /// The memory and the threads that it may take.
         ..pub runtime: RuntimeSpec => [within &()];
         /// The way in which files are read.
         pub store: StoreKind = "store" in STORES, "file"
-            => "How files are read; `mmap` maps them and is only for files that will not change.";
+            => "How files are read; `mmap` maps them into memory and is only for files that do not change.";
         expect lower::bucketing(options, &minibatches);
         _: Option<bool> = "multiThreadedDeserialization" | "multithreadedDeserializer", optional
-            => "Accepted without effect: deserialization always uses all threads."
+            => "Accepted; has no effect: deserialization always uses all threads."
             [describe with |_, options, section| {
                 section.push(
                     "multiThreadedDeserialization",
@@ -185,16 +186,16 @@ options! {
                 Ok(())
             }];
         _: Option<bool> = "checkData", optional
-            => "Accepted without effect: keys are always reconciled.";
+            => "Accepted; has no effect: keys are always reconciled.";
         _: Option<String> = "module", optional
-            => "The Python module that registers the type, which is imported and so runs its code: read such configurations from \
-            people you trust alone; without effect beside a built-in type."
+            => "The Python module that registers the type; it is imported, which runs its code, so read such configurations only \
+             from people you trust; has no effect beside a built-in type."
             [listed after "pathsRelativeTo"];
         // Its meaning is known to the caller, who knows where the file lies.
         _: bool = "pathsRelativeTo" in PATH_BASES, "workingDirectory"
-            => "What relative file names start from: the working directory, or the folder of the configuration's file.";
+            => "Folder from which relative file names start: the working directory, or the folder of the configuration's file.";
         _: u64 = "verbosity", "0"
-            => "Accepted without effect, see `traceLevel`."
+            => "Accepted; has no effect: see `traceLevel`."
             [listed after "checkData"];
         /// The transforms that sections may name.
         pub(crate) let registry: Registry = reader.registry.clone();

@@ -113,7 +113,7 @@ impl OptionSpec {
 ///     "file": OptionKind::Path, required
 ///         => "The file.",
 ///     "precision" | "dtype": OptionKind::Text, "float"
-///         => "The type of all values.",
+///         => "Type of all values.",
 ///     VERBOSITY,
 /// };
 /// assert_eq!(OPTIONS.find("dtype").map(|option| option.name), Some("precision"));

@@ -8,14 +8,14 @@ crate::options! {
     pub struct RuntimeSpec(options) {
         /// True: minibatches are made before they are asked for.
         pub prefetch: bool = "prefetch", "true"
-            => "Whether minibatches are made before they are asked for.";
+            => "Make minibatches before they are asked for.";
         /// Bytes for index, plan, blocks and packed minibatches together; `None` leaves it to the engine.
         pub memory_limit: Option<u64> = "memoryLimit": crate::OptionKind::Bytes, optional
-            => "Bytes of memory for index, order, decoded data and minibatches together, such as `2GiB`."
+            => "Limit on the memory of index, order, decoded data and minibatches together, such as `2GiB`."
             [read options.bytes_if_given("memoryLimit")?];
         /// Worker threads; 0 is one a core.
         pub threads: usize = "threads": crate::OptionKind::Whole, "0"
-            => "Worker threads; 0 is one a core."
+            => "Number of worker threads; 0 means one for each core."
             [read threads(options)?]
             [describe as |runtime| Value::Whole(runtime.threads as i128)];
     }

@@ -19,7 +19,7 @@ options! {
     pub struct DeserializerDefaults(options, reader: ReaderContext) {
         /// The type of all values.
         pub precision: Element = "precision" | "dtype" in PRECISIONS, "float"
-            => "The type of all values."
+            => "Type of all values."
             [listed after "keepSparse"]
             [read precision(options, &reader.deserializers)?]
             [describe as |defaults| {
@@ -27,16 +27,16 @@ options! {
             }];
         /// True: keys are numbers; false: they are texts.
         pub numeric_keys: bool = "useNumericSequenceKeys", "true"
-            => "Whether sequence keys are numbers; otherwise they are texts."
+            => "Whether sequence keys are numbers (true) or texts (false)."
             [listed after "precision"]
             [read numeric_keys(options, &reader.deserializers)?]
             [describe as |defaults| Value::Bool(defaults.numeric_keys)];
         /// True: every sequence is one sample, such as a frame of speech.
         pub frame_mode: bool = "frameMode", "false"
-            => "Whether every sequence is one sample; longer ones are refused, or split into frames if features of speech come first."
+            => "Read every sequence as one sample; longer ones are refused, or split into frames if speech features come first."
             [listed after "dropLast"];
         /// True: indexes are cached.
         pub cache_index: bool = "cacheIndex", "false"
-            => "Whether indexes are kept in files beside their inputs: the default for all deserializers.";
+            => "Keep indexes in files beside the data: the default for all deserializers.";
     }
 }

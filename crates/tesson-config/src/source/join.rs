@@ -11,24 +11,24 @@ options! {
     pub struct JoinConfig(options) {
         /// True: text keys are kept as 64-bit hashes.
         pub hash_keys: bool = "hashSequenceKeys", "false"
-            => "Whether text keys become 64-bit hashes (djb2), which are then the keys of the sequences.";
+            => "Replace text keys by 64-bit hashes (djb2), which are then the keys of the sequences.";
         /// The treatment of sequences that not all of them have.
         pub missing: MissingKeys = "strictKeys": OptionKind::Bool, "false"
-            => "Whether reading several deserializers is refused if one lacks a key of the first; otherwise such sequences are \
-            left out and counted."
+            => "Refuse to read several deserializers if one lacks a key of the first (true), or leave such sequences out and \
+             count them (false)."
             [read lower::missing_keys(options)?]
             [describe as |join| Value::Bool(join.missing == MissingKeys::Refuse)];
         _ = "outerJoin": OptionKind::Bool, "false"
-            => "Whether sequences that another deserializer lacks are kept, without samples in its streams.";
+            => "Keep sequences that another deserializer lacks, without samples in its streams.";
         /// The share of the first deserializer's sequences that another one may lack.
         pub max_missing: f64 = "maxMissing", "1"
-            => "The share of the first deserializer's sequences, from 0 to 1, that another one may lack; reading is refused where \
-            one lacks more."
+            => "Share of the first deserializer's sequences, from 0 to 1, that another one may lack; reading is refused if one \
+             lacks more."
             [read options.share("maxMissing")?];
         /// True: a key that is repeated is refused, in the only deserializer or in any but the first.
         pub unique_keys: bool = "uniqueKeys", "false"
-            => "Whether reading is refused if the only deserializer has a key more than once, or any but the first of several; \
-            otherwise the first sequence of the key is the one that is joined.";
+            => "Refuse to read if the only deserializer repeats a key, or any but the first of several does (true), or join the \
+             first sequence of the key (false).";
     }
 }
 

@@ -28,45 +28,45 @@ options! {
     pub struct MinibatchConfig(options) {
         /// Samples of an epoch over all workers, whose end ends a minibatch, too; `None`: one sweep.
         pub epoch_size: Option<u64> = "epochSize", "0"
-            => "Samples of an epoch over all workers, at whose end a minibatch ends, too; 0 is one sweep."
+            => "Number of samples in an epoch, over all workers; a minibatch also ends at its end; 0 means one sweep."
             [listed after "bucketing"]
             [read options.whole_if_given("epochSize")?.filter(|&samples| samples > 0)];
         /// True: a minibatch may hold the end of one sweep and the beginning of the next.
         pub cross_sweep_ends: bool = "crossSweepEnds", "true"
-            => "Whether a minibatch may hold the end of one sweep and the beginning of the next; not with `equalSteps` under \
-            sharing by chunk."
+            => "Allow a minibatch to hold the end of one sweep and the beginning of the next; not with `equalSteps` under \
+             sharing by chunk."
             [listed after "sharing"];
         /// Sizes by epoch, for calls that give none.
         pub size: Option<Schedule> = "minibatchSize": OptionKind::Text, optional
-            => "Samples of a minibatch over all workers where a call does not say, or a schedule over epochs such as \
-            `128*2:1024`."
+            => "Number of samples in a minibatch, over all workers, for calls that give no size; or a schedule over epochs such \
+             as `128*2:1024`."
             [read minibatch_size(options)?]
             [describe never];
         /// Sequences that a minibatch of all workers may hold, at least 1; `None`: any number.
         pub size_in_sequences: Option<u64> = "minibatchSizeInSequences", optional
-            => "Sequences of a minibatch over all workers, at most; beside a size in samples the smaller limit wins, without one \
-            it is the size.";
+            => "Number of sequences in a minibatch, over all workers; beside a size in samples both are limits, and the smaller \
+             one applies.";
         /// The end of the data.
         pub limit: Limit = "maxSweeps": OptionKind::Whole, "18446744073709551615"
-            => "Sweeps until the end of the data; 2^64-1 is no end."
+            => "Number of sweeps until the end of the data; 2^64-1 means no end."
             [listed after "localTimeline"]
             [read limit(options, epoch_size)?]
             [describe never];
         _ = "maxSamples": OptionKind::Whole, "18446744073709551615"
-            => "Samples until the end of the data, over all workers; 2^64-1 is no end, 2^64-2 one sweep."
+            => "Number of samples until the end of the data, over all workers; 2^64-1 means no end, 2^64-2 one sweep."
             [listed after "maxSweeps"]
             [describe never];
         _ = "maxEpochs": OptionKind::Whole, optional
-            => "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`."
+            => "Number of epochs until the end of the data, in place of `maxSweeps` and `maxSamples`."
             [describe never];
         /// The treatment of the sequence in which the end of the data lies.
         pub last_sequence: LastSequence = "maxSamplesEnd" in ENDS, "after"
-            => "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
-            which cuts it."
+            => "End of the data if `maxSamples` lies inside a sequence: after the sequence, as in the reference, before it, or \
+             inside, which cuts it."
             [listed after "augmentation"];
         /// True: a last minibatch with room left is left out.
         pub drop_last: bool = "dropLast", "false"
-            => "Whether the last minibatch of the data is left out if more would have fit into it."
+            => "Leave out the last minibatch of the data if it is not full."
             [listed after "maxSamplesEnd"];
     }
 }

@@ -47,8 +47,8 @@ options! {
     pub struct OrderConfig(options) {
         /// The order of a sweep.
         pub randomize: Randomize = "randomize" in ORDERS, "true"
-            => "The order of each sweep: shuffled within a window (`true`, `auto`, `window`), as stored (`false`, `none`), or \
-            shuffled as a whole (`global`)."
+            => "Order of each sweep: shuffled within a window (`true`, `auto`, `window`), as stored (`false`, `none`), or \
+             shuffled as a whole (`global`)."
             [read order(options)?.0]
             [describe as |order| match order.randomize {
                 Randomize::Off => Value::Bool(false),
@@ -62,44 +62,45 @@ options! {
             => "Seed of the order of the first sweep; each further sweep adds 1.";
         /// The window of [`Randomize::Window`].
         pub window: Window = "randomizationWindow": OptionKind::Whole, optional
-            => "Size of the shuffling window, in chunks, or in samples with `sampleBasedRandomizationWindow`; 128 chunks where \
-            no window is given; 0 turns shuffling off."
+            => "Size of the shuffling window, in chunks, or in samples with `sampleBasedRandomizationWindow`; by default 128 \
+             chunks; 0 turns shuffling off."
             [read order(options)?.1]
             [describe with |order, _, section| {
                 order.describe_window(section);
                 Ok(())
             }];
         _ = "sampleBasedRandomizationWindow": OptionKind::Bool, "false"
-            => "Whether `randomizationWindow` counts samples instead of chunks; without `randomizationWindow` the window is then the \
-            whole data set."
+            => "Count `randomizationWindow` in samples instead of chunks; without `randomizationWindow` the window is then the \
+             whole data set."
             [describe never];
         _ = "randomizationWindowInChunks": OptionKind::Whole, optional
-            => "Size of the shuffling window in chunks; with `randomizationWindowInSamples` 0 too, shuffling is off."
+            => "Size of the shuffling window in chunks; if `randomizationWindowInSamples` is 0 as well, shuffling is off."
             [describe never];
         _ = "randomizationWindowInSamples": OptionKind::Whole, optional
             => "Size of the shuffling window in samples."
             [describe never];
         /// The way in which workers share the data; `None`: by position under [`Randomize::Global`] and in buckets, else by chunk.
         pub sharing: Option<Sharing> = "sharing" in SHARING, optional
-            => "How workers share the data: each takes whole chunks, as the reference does, or every n-th sequence of each \
-            minibatch (`position`, the default of `global` order and of `bucketing`).";
+            => "How workers share the data: each takes whole chunks (`chunk`), as the reference does, or every n-th sequence of \
+             each minibatch (`position`, the default for `global` order and `bucketing`).";
         expect options.bool("crossSweepEnds");
         /// True if each worker fills its own share, false if a minibatch ends when all workers together have enough
         /// samples.
         pub local_timeline: bool = "localTimeline", "true"
-            => "Whether each worker cuts its share of a minibatch by itself, or all by the samples of all."
+            => "Whether each worker fills its own share (true), or a minibatch ends when all workers together have enough \
+             samples (false)."
             [listed after "equalSteps"];
         expect minibatch_size(options);
         expect options.whole_if_given("minibatchSizeInSequences");
         /// The way in which all workers give the same number of minibatches, if they do. Under sharing by chunk minibatches must not
         /// cross the ends of sweeps.
         pub equal_steps: Option<EqualSteps> = "equalSteps" in EQUAL_STEPS, "false"
-            => "Whether all workers get the same number of minibatches of each sweep: what not all have data for is left out \
-            (`drop`), or who has run out gets its own sequences again (`repeat`) or empty minibatches (`empty`).";
+            => "Give all workers the same number of minibatches in each sweep: leave out minibatches for which not all have data \
+             (`drop`), or give a worker without data its own sequences again (`repeat`) or empty minibatches (`empty`).";
         /// Samples of a bucket of sequences of similar length, if there are buckets.
         pub bucketing: Option<u64> = "bucketing": OptionKind::Text, "false"
-            => "Puts sequences of similar length together, within what a window takes in: samples of a bucket, best the size of \
-            a minibatch, or `true` for `minibatchSize`, `minibatchSizeInSequences` or 256."
+            => "Group sequences of similar length within the shuffling window to reduce padding: number of samples in a bucket, \
+             best the size of a minibatch, or `true` for `minibatchSize`, `minibatchSizeInSequences` or 256."
             [listed after "minibatchSizeInSequences"]
             // By default as large as a minibatch, which is known when all else is.
             [read None];

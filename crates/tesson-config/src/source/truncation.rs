@@ -11,25 +11,25 @@ options! {
     pub struct TruncationConfig(options) {
         /// Samples of a piece, if `slots` is 0.
         pub length: u64 = "truncationLength", "0"
-            => "Samples of a sequence in one minibatch when truncating; 0 is off.";
+            => "Number of samples of a sequence in one truncated minibatch; 0 turns truncation off.";
         /// Pieces side by side in a minibatch, whose size then says how long they are; 0: `length` says it.
         pub slots: u64 = "truncationSlots", "0"
-            => "In place of `truncationLength`: pieces side by side in a minibatch, whose size divided by this is their length, also \
-            where sizes change from epoch to epoch.";
+            => "In place of `truncationLength`: number of segments side by side in a minibatch; their length is the size of the \
+             minibatch divided by it, also if sizes change from epoch to epoch.";
         expect length_or_slots(options, length, slots);
         /// Samples by which a piece repeats the end of the one before it.
         pub right_splice: u64 = "rightSplice", "0"
-            => "Samples by which a piece of a truncated sequence repeats the end of the piece before it.";
+            => "Number of samples by which a segment of a truncated sequence repeats the end of the segment before it.";
         /// True: sequences are cut. Python says only how long pieces are (0 is off), BrainScript says whether; then the length alone
         /// means nothing.
         pub is_on: bool = "truncated", optional
-            => "Whether sequences are cut into pieces of `truncationLength` samples; the default is whether that or `truncationSlots` is given."
+            => "Cut sequences into segments of `truncationLength` samples; by default true if that or `truncationSlots` is given."
             [listed after "frameMode"]
             [otherwise length > 0 || slots > 0]
             [describe as |truncation| Value::Bool(truncation.is_on)];
         /// True: sparse streams stay sparse; false: they become dense, as in the reference.
         pub keep_sparse: bool = "keepSparse", "false"
-            => "Whether sparse streams stay sparse when truncating; the reference makes them dense.";
+            => "Keep sparse streams sparse when truncating; the reference makes them dense.";
     }
 }
 
