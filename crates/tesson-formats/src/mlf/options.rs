@@ -158,40 +158,30 @@ options! {
     }
 }
 
-options! {
-    /// The options of text files. Those of their stream may stand around that, too.
-    #[derive(Debug)]
-    pub(crate) struct TextLabels(options, reader: ReaderDefaults) {
-        stream: OnlySection<TextStream> = "input", required
-            => "One section, named as the stream."
-            [describe last];
-        chunk_bytes: u64 = CHUNK_BYTES [describe if given];
-        _ = VERBOSITY [describe never];
-    }
+/// Declares the options of label files whose stream has its options in a set. Those may stand around the stream, too.
+macro_rules! label_files {
+    ($(#[$doc:meta] $name:ident: $stream:ty;)*) => {$(
+        options! {
+            #[$doc]
+            #[derive(Debug)]
+            pub(crate) struct $name(options, reader: ReaderDefaults) {
+                stream: OnlySection<$stream> = "input", required
+                    => "One section, named as the stream."
+                    [describe last];
+                chunk_bytes: u64 = CHUNK_BYTES [describe if given];
+                _ = VERBOSITY [describe never];
+            }
+        }
+    )*};
 }
 
-options! {
-    /// The options of binary files, in the same way.
-    #[derive(Debug)]
-    pub(crate) struct BinaryLabels(options, reader: ReaderDefaults) {
-        stream: OnlySection<BinaryStream> = "input", required
-            => "One section, named as the stream."
-            [describe last];
-        chunk_bytes: u64 = CHUNK_BYTES [describe if given];
-        _ = VERBOSITY [describe never];
-    }
-}
-
-options! {
-    /// The options of alignments, in the same way.
-    #[derive(Debug)]
-    pub(crate) struct AlignmentLabels(options, reader: ReaderDefaults) {
-        stream: OnlySection<AlignmentStream> = "input", required
-            => "One section, named as the stream."
-            [describe last];
-        chunk_bytes: u64 = CHUNK_BYTES [describe if given];
-        _ = VERBOSITY [describe never];
-    }
+label_files! {
+    /// The options of text files.
+    TextLabels: TextStream;
+    /// The options of binary files.
+    BinaryLabels: BinaryStream;
+    /// The options of alignments.
+    AlignmentLabels: AlignmentStream;
 }
 
 /// The largest number of classes.
