@@ -5,13 +5,15 @@ use std::process::{Command, ExitCode};
 
 use crate::run::{answer, cargo, program, root, target, tee};
 
-/// The modules of Python with the keywords of formats.
-const KEYWORD_MODULES: [&str; 5] = [
+/// The modules of Python with the keywords of formats, transforms and sources.
+const KEYWORD_MODULES: [&str; 7] = [
     "audio_deserializers.py",
     "deserializers.py",
     "feature_deserializers.py",
     "image_deserializers.py",
     "label_deserializers.py",
+    "source.py",
+    "transforms.py",
 ];
 
 /// Writes the pages of documentation, and the keywords of Python, that are made from tables in the code; tests compare them.

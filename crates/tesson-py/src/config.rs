@@ -162,8 +162,8 @@ pub(crate) fn is_cntk_module(module: &str) -> bool {
     tesson_config::reader::is_cntk_module(module)
 }
 
-/// The options of a type of deserializer, or of the source itself for the empty name: for each its name, kind, default
-/// (None: required) and a sentence.
+/// The options of a type of deserializer, or of the source itself for the empty name: for each its name, other
+/// names, kind, default (None: required) and a sentence.
 #[pyfunction]
 pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
     let table = if name.is_empty() {
@@ -185,6 +185,7 @@ fn rows<'py>(py: Python<'py>, table: &OptionTable) -> PyResult<Bound<'py, PyList
     for option in table.0 {
         let row = PyDict::new(py);
         row.set_item("name", option.name)?;
+        row.set_item("aliases", option.aliases)?;
         row.set_item("kind", kind(option.kind))?;
         let default = match option.default {
             OptionDefault::Required => None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .deserializers import Deserializer, camel_case
+from .deserializers import Deserializer
 from .errors import ConfigError
-from .keywords import suggests_keywords
+from .keywords import camel_case, suggests_keywords
 from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamDef, StreamDefs
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, SupportsIndex, cast
 
 from . import _tesson
 from .errors import ConfigError
-from .keywords import suggests_keywords
+from .keywords import camel_case, suggests_keywords
 from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamConfiguration, StreamDef, StreamDefs
 from .transforms import AnyTransform
@@ -395,12 +395,6 @@ class TFDSDeserializer(Deserializer):
         arguments = [f"{name}={value!r}" for name, value in self._options.items()]
         arguments += [f"streams={self.streams!r}"] if self._streams else []
         return f"TFDSDeserializer({', '.join(arguments)})"
-
-
-def camel_case(name: str) -> str:
-    """The spelling of configurations: ``max_errors`` is ``maxErrors``."""
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def _files(names: AnyPath | Sequence[AnyPath]) -> str | list[str]:

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from . import _tesson
 
-__all__ = ["nearest_keyword", "suggests_arguments", "suggests_keywords"]
+__all__ = ["camel_case", "nearest_keyword", "suggests_arguments", "suggests_keywords"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,3 +52,9 @@ def nearest_keyword(name: str, parameters: list[str]) -> str | None:
 
     meant = next((keyword for keyword in keywords_of(name) if keyword in parameters), None)
     return meant or _tesson.nearest_name(name, parameters)
+
+
+def camel_case(name: str) -> str:
+    """The spelling of configurations: ``max_errors`` is ``maxErrors``."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)

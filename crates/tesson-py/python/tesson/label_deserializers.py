@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from . import _tesson
 from .deserializers import Deserializer
 from .errors import ConfigError
-from .keywords import suggests_keywords
+from .keywords import camel_case, suggests_keywords
 from .paths import AnyPath, files_of, optional_text_of, text_of
 from .streams import StreamDef, StreamDefs
 
@@ -17,9 +18,11 @@ __all__ = ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDese
 class _Labels(Deserializer):
     """A base of deserializers of labels: one stream of classes."""
 
-    def __init__(self, streams: Mapping[str, StreamDef], options: Mapping[str, object], section: Mapping[str, Any]) -> None:
-        super().__init__(options)
-        self._own = {name: value for name, value in section.items() if value is not None}
+    def __init__(self, streams: Mapping[str, StreamDef], options: Mapping[str, object]) -> None:
+        of_file = {row["name"] for row in _tesson.option_table(self.type)}
+        super().__init__({name: value for name, value in options.items() if camel_case(name) in of_file})
+        of_stream = {camel_case(name): value for name, value in options.items() if camel_case(name) not in of_file}
+        self._own = {name: value for name, value in of_stream.items() if value is not None}
         given = StreamDefs(streams)
         if len(given) != 1:
             raise ConfigError(f"streams: found {len(given)} streams, expected one of labels", path="streams")
@@ -108,17 +111,15 @@ class HTKMLFDeserializer(_Labels):
         time_unit: Literal["auto", "100ns", "frames"] | None = None,
         verbosity: int | None = None,
     ) -> None:
-        super().__init__(
-            streams,
-            {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity},
-            {
-                "labelMappingFile": optional_text_of(label_mapping_file),
-                "phoneBoundaries": phoneBoundaries,
-                "lengthTolerance": length_tolerance,
-                "framePeriod": frame_period,
-                "timeUnit": time_unit,
-            },
-        )
+        super().__init__(streams, {
+            "label_mapping_file": optional_text_of(label_mapping_file),
+            "phoneBoundaries": phoneBoundaries,
+            "length_tolerance": length_tolerance,
+            "frame_period": frame_period,
+            "time_unit": time_unit,
+            "chunk_size_in_bytes": chunk_size_in_bytes,
+            "verbosity": verbosity,
+        })
 
 
 @suggests_keywords
@@ -158,8 +159,12 @@ class HTKMLFBinaryDeserializer(_Labels):
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
     ) -> None:
-        options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
-        super().__init__(streams, options, {"phoneBoundaries": phoneBoundaries, "lengthTolerance": length_tolerance})
+        super().__init__(streams, {
+            "phoneBoundaries": phoneBoundaries,
+            "length_tolerance": length_tolerance,
+            "chunk_size_in_bytes": chunk_size_in_bytes,
+            "verbosity": verbosity,
+        })
 
 
 @suggests_keywords
@@ -199,6 +204,9 @@ class KaldiAlignmentDeserializer(_Labels):
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
     ) -> None:
-        files = files_of(filename)
-        options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
-        super().__init__(streams, options, {"arkFile": files, "lengthTolerance": length_tolerance})
+        super().__init__(streams, {
+            "ark_file": files_of(filename),
+            "length_tolerance": length_tolerance,
+            "chunk_size_in_bytes": chunk_size_in_bytes,
+            "verbosity": verbosity,
+        })

@@ -12,9 +12,9 @@ from numpy.typing import DTypeLike
 
 from . import _tesson
 from .config import copied, load_reader
-from .deserializers import Deserializer, camel_case
+from .deserializers import Deserializer
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import nearest_keyword, suggests_keywords
+from .keywords import camel_case, nearest_keyword, suggests_keywords
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
 from .paths import AnyPath, optional_text_of, text_of
@@ -43,9 +43,6 @@ FULL_DATA_SWEEP = 2**64 - 2
 #: Chunks that are randomized together.
 DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
 
-
-#: The options with another word as their keyword.
-_OTHER_NAMES = {"dtype": "precision", "multithreaded_deserializer": "multiThreadedDeserialization"}
 
 #: The remedies for an object that is not a state, and for the state of another source.
 _STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
@@ -247,7 +244,6 @@ class MinibatchSource(Source):
             "randomizationWindowInChunks": randomization_window_in_chunks,
             # As in CNTK, 0 samples alone are no window of nothing but none in samples.
             "randomizationWindowInSamples": randomization_window_in_samples or None,
-            "quarantine": optional_text_of(quarantine),
             "excludeKeys": _excluded(exclude_keys),
             "precision": None if dtype is None else _precision(dtype),
             "transforms": transformed or None,
@@ -951,15 +947,19 @@ def _shares(world: Any, workers: int | None, rank: int | None) -> tuple[int, int
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The options among the arguments of a source that are not as by default, under their names in configurations."""
     parameters = inspect.signature(MinibatchSource).parameters
-    names = {_OTHER_NAMES.get(name, camel_case(name)): name for name in parameters}
-    options = {row["name"]: names[row["name"]] for row in _tesson.option_table("") if row["name"] in names}
+    keywords = {camel_case(name): name for name in parameters}
 
     def is_default(value: Any, default: Any) -> bool:
         # 0 is no False: it may be refused.
         return value is default or (type(value) is type(default) and bool(value == default))
 
-    given = {option: arguments[name] for option, name in options.items()}
-    return {option: value for option, value in given.items() if not is_default(value, parameters[options[option]].default)}
+    given = {}
+    for row in _tesson.option_table(""):
+        keyword = next((keywords[name] for name in (row["name"], *row["aliases"]) if name in keywords), None)
+        if keyword is not None and not is_default(arguments[keyword], parameters[keyword].default):
+            value = arguments[keyword]
+            given[row["name"]] = optional_text_of(value) if row["kind"] == "path" else value
+    return given
 
 
 def _section(part: Deserializer | UserDeserializer) -> dict[str, Any]:

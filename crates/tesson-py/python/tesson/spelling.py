@@ -6,7 +6,7 @@ import inspect
 import re
 
 from . import deserializers, image_deserializers, label_deserializers, transforms
-from .deserializers import camel_case
+from .keywords import camel_case
 
 __all__ = ["keywords_of", "respell"]
 

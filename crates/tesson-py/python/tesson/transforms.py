@@ -14,13 +14,14 @@ Random numbers depend on the source's seed, the sweep, the sequence's key, the t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .errors import ConfigError
-from .keywords import suggests_arguments
+from .keywords import camel_case, suggests_arguments
 from .paths import AnyPath, optional_text_of, text_of
 
 __all__ = [
@@ -80,15 +81,12 @@ def crop(
         Seed that lets two equal transforms draw different numbers. CNTK's Python has no such argument.
     """
     return _section(
-        "Crop",
-        cropType=_unless("center", crop_type),
-        cropSize=_unless(0, _pair("crop_size", crop_size)),
-        sideRatio=_unless(0, _range("side_ratio", side_ratio)),
-        areaRatio=_unless(0, _range("area_ratio", area_ratio)),
-        aspectRatio=_unless(1, _range("aspect_ratio", aspect_ratio)),
-        jitterType=_unless("none", jitter_type),
-        hflip=hflip,
-        seed=seed,
+        crop,
+        locals(),
+        crop_size=_pair("crop_size", crop_size),
+        side_ratio=_range("side_ratio", side_ratio),
+        area_ratio=_range("area_ratio", area_ratio),
+        aspect_ratio=_range("aspect_ratio", aspect_ratio),
     )
 
 
@@ -123,19 +121,17 @@ def scale(
         As in :func:`crop`.
     """
     return _section(
-        "Scale",
-        width=width,
-        height=height,
-        channels=channels,
-        interpolations=_unless("linear", interpolations if isinstance(interpolations, str) else list(interpolations)),
-        scaleMode=_unless("fill", scale_mode),
-        padValue=_unless(-1, _listed(pad_value)),
-        seed=seed,
+        scale,
+        locals(),
+        interpolations=interpolations if isinstance(interpolations, str) else list(interpolations),
+        pad_value=_listed(pad_value),
     )
 
 
 @suggests_arguments
-def mean(filename: AnyPath) -> dict[str, Any]:
+def mean(
+    filename: AnyPath,
+) -> dict[str, Any]:
     """Subtract a mean picture.
 
     Parameters
@@ -143,7 +139,7 @@ def mean(filename: AnyPath) -> dict[str, Any]:
     filename : str or os.PathLike
         The mean picture, as OpenCV stores matrices (XML or YAML); one of a single pixel is a mean of each channel.
     """
-    return _section("Mean", meanFile=text_of(filename))
+    return {"type": "Mean", "meanFile": text_of(filename)}
 
 
 @suggests_arguments
@@ -170,17 +166,20 @@ def color(
         As in :func:`crop`.
     """
     return _section(
-        "Color",
-        brightnessRadius=_unless(0, _single(brightness_radius)),
-        contrastRadius=_unless(0, _single(contrast_radius)),
-        saturationRadius=_unless(0, _single(saturation_radius)),
-        seed=seed,
+        color,
+        locals(),
+        brightness_radius=_single(brightness_radius),
+        contrast_radius=_single(contrast_radius),
+        saturation_radius=_single(saturation_radius),
     )
 
 
 @suggests_arguments
 def intensity(
-    intensity_file: AnyPath | None = None, intensity_std_dev: float = 0.0, *, seed: int | None = None
+    intensity_file: AnyPath | None = None,
+    intensity_std_dev: float = 0.0,
+    *,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """Add noise to a picture along the principal axes of its colours. CNTK's Python has no such function.
 
@@ -193,16 +192,15 @@ def intensity(
     seed : int, optional
         As in :func:`crop`.
     """
-    return _section(
-        "Intensity",
-        intensityFile=optional_text_of(intensity_file),
-        intensityStdDev=_unless(0, intensity_std_dev),
-        seed=seed,
-    )
+    return _section(intensity, locals(), intensity_file=optional_text_of(intensity_file))
 
 
 @suggests_arguments
-def normalize(mean: float | Sequence[float], std: float | Sequence[float], divisor: float = 255.0) -> dict[str, Any]:
+def normalize(
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    divisor: float = 255.0,
+) -> dict[str, Any]:
     """Divide values, subtract the mean and divide by the standard deviation, channel by channel.
 
     Parameters
@@ -215,11 +213,15 @@ def normalize(mean: float | Sequence[float], std: float | Sequence[float], divis
     divisor : float
         Number by which values are divided first. Default 255.
     """
-    return _section("Normalize", mean=_listed(mean), std=_listed(std), divisor=_unless(255, divisor))
+    return _section(normalize, locals(), mean=_listed(mean), std=_listed(std))
 
 
 @suggests_arguments
-def horizontal_flip(probability: float = 0.5, *, seed: int | None = None) -> dict[str, Any]:
+def horizontal_flip(
+    probability: float = 0.5,
+    *,
+    seed: int | None = None,
+) -> dict[str, Any]:
     """Mirror the picture left to right, at random.
 
     Parameters
@@ -229,7 +231,7 @@ def horizontal_flip(probability: float = 0.5, *, seed: int | None = None) -> dic
     seed : int, optional
         As in :func:`crop`.
     """
-    return _section("HorizontalFlip", probability=_unless(0.5, probability), seed=seed)
+    return _section(horizontal_flip, locals())
 
 
 @suggests_arguments
@@ -258,12 +260,11 @@ def random_erasing(
         As in :func:`crop`.
     """
     return _section(
-        "RandomErasing",
-        probability=_unless(0.5, probability),
-        areaRatio=_unless([0.02, 0.33], _range("area_ratio", area_ratio)),
-        aspectRatio=_unless([0.3, 3.3], _range("aspect_ratio", aspect_ratio)),
-        value=_unless(0.0, _listed(value)),
-        seed=seed,
+        random_erasing,
+        locals(),
+        area_ratio=_range("area_ratio", area_ratio),
+        aspect_ratio=_range("aspect_ratio", aspect_ratio),
+        value=_listed(value),
     )
 
 
@@ -289,13 +290,7 @@ def random_rotation(
     seed : int, optional
         As in :func:`crop`.
     """
-    return _section(
-        "RandomRotation",
-        degrees=_listed(degrees),
-        interpolation=_unless("nearest", interpolation),
-        value=_unless(0.0, _listed(value)),
-        seed=seed,
-    )
+    return _section(random_rotation, locals(), degrees=_listed(degrees), value=_listed(value))
 
 
 @suggests_arguments
@@ -317,10 +312,10 @@ def random_resized_crop(
         As in :func:`crop`.
     """
     return _section(
-        "RandomResizedCrop",
-        areaRatio=_unless([0.08, 1], _range("area_ratio", area_ratio)),
-        aspectRatio=_unless([3 / 4, 4 / 3], _range("aspect_ratio", aspect_ratio)),
-        seed=seed,
+        random_resized_crop,
+        locals(),
+        area_ratio=_range("area_ratio", area_ratio),
+        aspect_ratio=_range("aspect_ratio", aspect_ratio),
     )
 
 
@@ -355,19 +350,15 @@ def decode(
         A width and a height, such as those of a later :func:`scale`: decode JPEGs to 1/2, 1/4 or 1/8 of their size if
         the result is no smaller, which is faster and gives different pixels; 0 decodes JPEGs in full size. Default 0.
     """
-    return _section(
-        "Decode",
-        grayscale=_unless(False, grayscale),
-        channelOrder=_unless("bgr", channel_order),
-        exifOrientation=_unless("auto", exif_orientation),
-        maxPixels=_unless(268435456, max_pixels),
-        truncated=_unless(False, truncated),
-        jpegScaledDecode=_unless(0, _listed(jpeg_scaled_decode)),
-    )
+    return _section(decode, locals(), jpeg_scaled_decode=_listed(jpeg_scaled_decode))
 
 
 @suggests_arguments
-def decode_image(channels: int = 0, *, max_pixels: int = 268435456) -> dict[str, Any]:
+def decode_image(
+    channels: int = 0,
+    *,
+    max_pixels: int = 268435456,
+) -> dict[str, Any]:
     """Decode files of pictures to the pixels of ``tf.io.decode_image``, as the first transform of a stream.
 
     Pictures of prepared datasets are decoded so by themselves.
@@ -379,7 +370,7 @@ def decode_image(channels: int = 0, *, max_pixels: int = 268435456) -> dict[str,
     max_pixels : int
         As in :func:`decode`. Default 268435456.
     """
-    return _section("DecodeImage", channels=_unless(0, channels), maxPixels=_unless(268435456, max_pixels))
+    return _section(decode_image, locals())
 
 
 def transpose() -> dict[str, Any]:
@@ -387,22 +378,20 @@ def transpose() -> dict[str, Any]:
 
     Deserializers of pictures transpose by default; `layout` changes that.
     """
-    return _section("Transpose")
+    return {"type": "Transpose"}
 
 
 def cast() -> dict[str, Any]:
     """Make the values those of the stream's type, as is done at the end in any case."""
-    return _section("Cast")
+    return {"type": "Cast"}
 
 
-def _section(kind: str, **options: Any) -> dict[str, Any]:
-    """A section with the options that are given."""
-    return {"type": kind, **{name: value for name, value in options.items() if value is not None}}
-
-
-def _unless(default: object, value: object) -> object:
-    """A value, or None in the place of the default: a section holds what differs from it."""
-    return None if value == default else value
+def _section(function: Callable[..., Any], arguments: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
+    """The section of a function's transform: its arguments that differ from the defaults, in the form of configurations."""
+    defaults = {name: _listed(parameter.default) for name, parameter in inspect.signature(function).parameters.items()}
+    given = {**arguments, **changed}
+    options = {camel_case(name): value for name, value in given.items() if value is not None and value != defaults[name]}
+    return {"type": "".join(word.capitalize() for word in function.__name__.split("_")), **options}
 
 
 def _single(radius: float) -> float:

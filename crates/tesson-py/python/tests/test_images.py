@@ -36,7 +36,7 @@ from tesson import (
     tfds,
     transforms,
 )
-from tesson.deserializers import camel_case
+from tesson.keywords import camel_case
 from tesson.tfds import Dataset
 
 #: Each function with the type that it stands for, and arguments that it cannot do without.
@@ -477,35 +477,6 @@ def test_every_option_of_a_transform_is_a_keyword(function: Any, kind: str, requ
 
 def test_every_transform_has_a_function() -> None:
     assert sorted(function.__name__ for function, _, _ in FUNCTIONS) == transforms.__all__
-
-
-@pytest.mark.parametrize(("function", "kind", "required"), FUNCTIONS, ids=NAMES)
-def test_documented_words_and_defaults_are_those_of_the_table(
-    function: Any, kind: str, required: tuple[Any, ...]
-) -> None:
-    # A last line without an end is an entry's, too.
-    documented = f"{inspect.getdoc(function)}\n"
-    rows = {row["name"]: row for row in _tesson.transform_table(kind)}
-    for name, parameter in inspect.signature(function).parameters.items():
-        row = rows[{"filename": "meanFile"}.get(name) or camel_case(name)]
-        entry = re.search(rf"\n(?:\w+, )?{name}(?:, \w+)? : (.*)\n((?:    .*\n)+)", documented)
-        assert entry is not None, name
-        words = re.findall(r'"([\w-]+)"', entry[1])
-        if words and row["kind"] != "str":
-            assert words == row["kind"].lower().split(" | "), name
-        if parameter.default is inspect.Parameter.empty or parameter.default is None:
-            continue
-        # The defaults of the signature, of the documentation and of the table are the same.
-        default = re.search(r"Default\s+(?:``)?\"?(.+?)\"?(?:``)?\.(?:\s|$)", entry[2])
-        assert default is not None, name
-        if isinstance(parameter.default, str | bool):
-            in_signature = str(parameter.default).lower()
-            assert (default[1].lower(), row["default"].lower()) == (in_signature, in_signature), name
-        else:
-            in_table = [float(number) for number in row["default"].split(":")]
-            assert in_table == np.atleast_1d(parameter.default).tolist(), name
-            in_words = [eval(number) for number in default[1].split(" to ")]
-            assert in_words == in_table, name
 
 
 def test_one_transform_needs_no_list() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-import inspect
 import json
 import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import MappingProxyType
@@ -356,37 +354,6 @@ def test_streams_tell_their_facts(sources: tuple[Make, Make]) -> None:
         streams.feature
     with pytest.raises(KeyError, match="no stream `feature`, there are features, labels"):
         sources[0]().stream_info("feature")
-
-
-#: Options of a source that only configurations have, and the keyword of one that has another name.
-ONLY_IN_CONFIGURATIONS = {
-    "checkData", "cacheIndex", "crossSweepEnds", "epochSize", "hashSequenceKeys", "localTimeline", "maxEpochs",
-    "minibatchSize", "module", "pathsRelativeTo", "prefetch", "randomizationWindow", "rightSplice",
-    "sampleBasedRandomizationWindow", "truncated", "useNumericSequenceKeys", "verbosity",
-}  # fmt: skip
-KEYWORDS = {option: keyword for keyword, option in tesson.source._OTHER_NAMES.items()}
-
-
-def test_every_option_of_the_table_is_a_keyword_with_the_same_default() -> None:
-    parameters = inspect.signature(MinibatchSource).parameters
-    documented = MinibatchSource.__doc__ or ""
-    rows = {row["name"]: row for row in tesson._tesson.option_table("")}
-    assert set(rows) >= ONLY_IN_CONFIGURATIONS
-    for name, row in rows.items():
-        keyword = KEYWORDS.get(name) or re.sub("([A-Z])", r"_\1", name).lower()
-        if name in ONLY_IN_CONFIGURATIONS:
-            assert keyword not in parameters, name
-            continue
-        assert keyword in parameters and keyword in documented, name
-        default = parameters[keyword].default
-        if name in ("deserializers", "randomizationWindowInChunks", "randomizationWindowInSamples"):
-            continue
-        # What is None is left to the table.
-        assert default is None or str(default).lower() == row["default"], (name, default, row["default"])
-        words = set(row["kind"].split(" | "))
-        literal = re.search(r"Literal\[([^]]*)\]", str(parameters[keyword].annotation))
-        if literal is not None:
-            assert {word.strip(" '\"") for word in literal[1].split(",")} <= words, name
 
 
 @pytest.mark.parametrize(
