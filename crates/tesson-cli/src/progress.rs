@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -55,7 +56,10 @@ impl Progress {
 
     fn show(bar: ProgressBar, what: &str) -> Progress {
         bar.set_message(what.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(100));
+        // A thread ticks: there may be none for a hidden bar, nor where no thread can be started, which would be a panic.
+        if !bar.is_hidden() && thread::Builder::new().spawn(|| ()).is_ok() {
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Progress(bar)
     }
