@@ -1,6 +1,7 @@
 //! The registry: all formats, with the functions that open them.
 
 use std::fmt;
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -194,7 +195,8 @@ impl Registry {
         if let Some(f) = self.formats.iter().find(|f| f.name == name || f.aliases.contains(&name)) {
             return Ok(f);
         }
-        Err(unknown_type(path, name, self.formats.iter().map(|f| f.name)))
+        let aliases = self.formats.iter().flat_map(|f| f.aliases.iter().copied());
+        Err(unknown_type(path, name, self.formats.iter().map(|f| f.name), aliases))
     }
 
     /// All transforms.
@@ -208,14 +210,21 @@ impl Registry {
     /// An unknown name, with the nearest known one.
     pub fn find_transform(&self, name: &str, path: &str) -> Result<&'static TransformFormat, ConfigError> {
         let found = self.transforms.iter().find(|t| t.name == name).copied();
-        found.ok_or_else(|| unknown_type(path, name, self.transforms.iter().map(|t| t.name)))
+        found.ok_or_else(|| unknown_type(path, name, self.transforms.iter().map(|t| t.name), iter::empty()))
     }
 }
 
-fn unknown_type(path: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> ConfigError {
+/// The error of a name that is none of the `known` ones, which are listed, nor of their `aliases`, which may be meant.
+fn unknown_type(
+    path: &str,
+    name: &str,
+    known: impl Iterator<Item = &'static str> + Clone,
+    aliases: impl Iterator<Item = &'static str>,
+) -> ConfigError {
     let longer =
         |known: &&str| !name.is_empty() && known.to_ascii_lowercase().starts_with(&name.to_ascii_lowercase());
-    let near = nearest(name, known.clone()).or_else(|| known.clone().find(longer));
+    // A beginning is meant to be that of a first name, though an alias may be shorter.
+    let near = known.clone().find(longer).or_else(|| nearest(name, known.clone().chain(aliases)));
     let hint = match near {
         Some(near) => format!(", did you mean `{near}`?"),
         None => format!(", expected one of {}", known.collect::<Vec<_>>().join(", ")),
