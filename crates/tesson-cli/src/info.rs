@@ -91,6 +91,12 @@ impl Info<'_> {
             let (padded, packed) = (100.0 * padding.padded, 100.0 * padding.packed);
             format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
         };
+        let longest = counted(max.into(), "sample");
+        let lengths = if min == max {
+            format!("{longest} each")
+        } else {
+            format!("{min} to {longest}, {mean:.1} on average")
+        };
         let stored = bytes(index).map_or(String::new(), |bytes| format!("{} in storage, ", size(bytes)));
         if let Some(Speech { hours, period_ms }) = speech {
             let frames = count(index.n_samples());
@@ -107,7 +113,7 @@ impl Info<'_> {
             ("chunks", count(index.n_chunks() as u64)),
             ("sequences", count(index.n_sequences())),
             ("samples", format!("{} a sweep", count(index.n_samples()))),
-            ("lengths", format!("{min} to {}, {mean:.1} on average", counted(max.into(), "sample"))),
+            ("lengths", lengths),
             ("bytes", format!("{stored}{} of index in memory", size(self.memory))),
             ("padding", shares(without)),
         ]);

@@ -6,6 +6,7 @@ use tesson_convert::records::RecordKind;
 
 use crate::data;
 use crate::failure::Failure;
+use crate::lists;
 
 /// The kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +104,12 @@ impl InputKind {
         if self != InputKind::Text {
             return Ok(());
         }
-        let by_name = || of_speech(&extension(path)).filter(|_| !has_inputs(path));
+        let extension = extension(path);
+        let by_name = || of_speech(&extension).filter(|_| !has_inputs(path));
         let Some((what, remedy)) = foreign(&data::beginning(path, 8)).or_else(by_name) else { return Ok(()) };
+        // The rows of a list say more than its extension: recordings are listed in script files, too.
+        let by_rows = if extension == "scp" { lists::of_file(path) } else { None };
+        let (what, remedy) = by_rows.unwrap_or((what, remedy.to_owned()));
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
         Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
     }
@@ -144,6 +149,9 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'B', b'Z', b'h', ..] => Some(("a file compressed by bzip2", "decompress it with `bunzip2 --keep`")),
         [b'P', b'A', b'R', b'1', ..] => Some(("a Parquet file", TABLE)),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(("an Arrow file", TABLE)),
+        b"version " => {
+            Some(("what looks like a pointer of Git LFS", "fetch the file itself with `git lfs pull`"))
+        }
         b"#!MLF!#\n" | b"#!MLF!#\r" => of_speech("mlf"),
         [b'M', b'L', b'F', 1 | 2, 0, ..] => of_speech("bmlf"),
         _ => None,

@@ -390,6 +390,8 @@ fn lists_of_pictures_and_recordings_come_with_the_configuration_that_reads_them(
         ("utterances.txt", "u1=u1.mfc[0,99]\nu2=u2.mfc[0,9]\n", "a script file of speech"),
         ("feats.txt", "u1 feats.ark:17\nu2 feats.ark:1700\n", "a script file of Kaldi"),
         ("wav.txt", "u1 u1.wav\n", "a list of recordings"),
+        ("wav.scp", "u1 u1.wav\nu2 u2.flac\n", "a list of recordings"),
+        ("feats.scp", "u1=u1.mfc[0,99]\n", "a script file of speech"),
         ("classes", "", "a folder of pictures for each class"),
     ] {
         if !text.is_empty() {
@@ -403,6 +405,8 @@ fn lists_of_pictures_and_recordings_come_with_the_configuration_that_reads_them(
             assert!(crate::common::tesson(&folder, "config reader.json").status.success(), "{configuration}");
         }
     }
+    fs::write(folder.join("lfs.ctf"), "version https://git-lfs.github.com/spec/v1\nsize 9\n").unwrap();
+    assert!(refused(&folder, "info lfs.ctf", 2).contains("`git lfs pull`"));
     // A table that is none stays one.
     fs::write(folder.join("t.csv"), "a,b\n1,2\n").unwrap();
     assert!(refused(&folder, "info t.csv", 2).contains("convert it first"));
