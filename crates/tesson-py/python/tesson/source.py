@@ -236,7 +236,7 @@ class MinibatchSource(Source):
             num_data_partitions, partition_index = _shares(world, num_data_partitions, partition_index)
             sharing = sharing or "position"
         given = _given(locals())
-        parts = _parts(deserializers)
+        parts = _parts(deserializers, max_samples)
         transformed = _transforms(parts, transforms or {})
         special: dict[str, Any] = {
             "deserializers": [_section(part) for part in parts],
@@ -865,8 +865,11 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {**merged, "ended": True} if all(state.get("ended") for state in given) else merged
 
 
-def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
+def _parts(deserializers: Any, following: Any) -> list[Deserializer | UserDeserializer]:
     """The deserializers of a source. A custom one need not be a :class:`UserDeserializer`, only look like it."""
+    if isinstance(following, Deserializer) or hasattr(following, "get_chunk"):
+        what = f"found {type(following).__name__} as max_samples, expected a number"
+        raise TypeError(f"{what}; several deserializers are a list, MinibatchSource([first, second])")
     is_list = isinstance(deserializers, Iterable) and not isinstance(deserializers, (str, bytes, os.PathLike))
     one = isinstance(deserializers, Deserializer) or hasattr(deserializers, "get_chunk") or not is_list
     given = [deserializers] if one else list(deserializers)

@@ -161,6 +161,12 @@ def test_what_is_no_deserializer_is_refused(wrong: Any, message: str) -> None:
         MinibatchSource(wrong)
 
 
+def test_several_deserializers_are_a_list() -> None:
+    one: Any = CTFDeserializer("train.ctf", StreamDefs(x=StreamDef("x", 4)))
+    with pytest.raises(TypeError, match=r"found CTFDeserializer as max_samples, .*MinibatchSource\(\[first, second\]\)"):
+        MinibatchSource(one, one)
+
+
 @pytest.mark.parametrize("wrong", [None, 5, [5], {"a": 1}])
 def test_what_is_no_file_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigError, match="filename: found .*, expected a file name or a list of them"):
@@ -258,6 +264,12 @@ def test_a_module_is_a_name_and_no_path(module: str) -> None:
     with pytest.raises(ConfigError, match="expected the name of a Python module, such as `package.module`") as error:
         MinibatchSource.from_config({"deserializers": [{"type": "Evil", "module": module}]})
     assert error.value.path == "deserializers[0].module"
+
+
+@pytest.mark.parametrize(("kind", "meant"), [("CTFDeserializr", "CTFDeserializer"), ("TFDSDeserializr", "TFDSDeserializer")])
+def test_the_nearest_of_all_names_of_a_type_is_meant(kind: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown type `{kind}`, did you mean `{meant}`"):
+        MinibatchSource.from_config({"deserializers": [{"type": kind, "file": "train.ctf"}]})
 
 
 @pytest.mark.parametrize(("option", "value"), [("max_samples_end", "inside"), ("max_errors", 3), ("strict_keys", True), ("quarantine", None)])

@@ -319,6 +319,23 @@ def test_more_workers_than_minibatches() -> None:
     assert [values(loader) for _ in range(3)] == [[sweep] for sweep in expected]
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda source: tesson.torch.IterableDataset(source, 4, layouts="classes"), "layouts: found 'classes', expected the layout of each"),
+        (lambda source: tesson.torch.IterableDataset(source, 4, dtype="bfloat16"), "dtype: found 'bfloat16', expected a floating-point type"),
+        (lambda source: tesson.torch.IterableDataset(source, 4, dtype=np.float16), "dtype: found .*float16.*, expected a floating-point type"),
+        (lambda source: tesson.torch.DataLoader(source), r"found MinibatchSource, .*; give IterableDataset\(…, minibatch_size\)"),
+        (lambda source: tesson.torch.Sampler(1.5), "found 1.5, expected a dataset with a length, or its number of items"),
+        (lambda source: tesson.torch.Sampler(3).set_epoch("1"), "found '1', expected a whole number from 0"),
+        (lambda source: tesson.torch.Sampler(3).set_epoch(-1), "found -1, expected a whole number from 0"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(make: Any, message: str) -> None:
+    with MinibatchSource.from_data(x=np.eye(3)) as source, pytest.raises(ConfigError, match=message):
+        make(source)
+
+
 def test_layouts_cross_processes() -> None:
     for layout in ("padded", "nested", "packed"):
         here, there = (

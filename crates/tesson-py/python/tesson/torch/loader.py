@@ -10,6 +10,8 @@ from torch.utils.data import DataLoader as TorchDataLoader  # type: ignore[impor
 from torch.utils.data import default_convert
 
 from ..errors import ConfigError
+from ..source import MinibatchSource
+from ..tfds import Dataset
 from .dataset import IterableDataset
 
 __all__ = ["DataLoader"]
@@ -22,6 +24,9 @@ class DataLoader(TorchDataLoader[dict[str, Any]]):
     tensors, and if the source already keeps all cores busy, the loop waits for it. This one passes on the dataset's
     batches. With worker processes, ``pin_memory``, a ``timeout`` or a ``collate_fn`` it works like PyTorch's;
     otherwise it draws no number from PyTorch's generator, while PyTorch's draws one for each iteration.
+
+    A state that is saved after Ctrl-C is exact here. Other loaders, ``StatefulDataLoader`` among them, run code of their own between the
+    dataset and the loop, and an interrupt in it loses the minibatch: save states in the body of the loop.
 
     Parameters
     ----------
@@ -45,7 +50,9 @@ class DataLoader(TorchDataLoader[dict[str, Any]]):
 
     def __init__(self, dataset: IterableDataset, *, batch_size: None = None, **options: Any) -> None:
         if not isinstance(dataset, IterableDataset):
-            what = f"found {dataset!r}, expected a tesson.torch.IterableDataset; others are for torch.utils.data.DataLoader"
+            is_ours = isinstance(dataset, (MinibatchSource, Dataset))
+            remedy = "give IterableDataset(…, minibatch_size)" if is_ours else "others are for torch.utils.data.DataLoader"
+            what = f"found {type(dataset).__name__}, expected a tesson.torch.IterableDataset; {remedy}"
             raise ConfigError(what, path="dataset")
         if batch_size is not None:
             what = f"found {batch_size!r}, expected None: the size is the dataset's `minibatch_size`"

@@ -30,8 +30,11 @@ class ReaderOptions:
     def __init__(
         self, size: int | None, layouts: Mapping[str, StreamLayout] | None, dtype: torch.dtype | None, world: Any
     ) -> None:
-        if dtype is not None and not dtype.is_floating_point:
-            raise ConfigError(f"dtype: found {dtype}, expected a floating-point type such as torch.bfloat16", path="dtype")
+        if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+            raise ConfigError(f"dtype: found {dtype!r}, expected a floating-point type such as torch.bfloat16", path="dtype")
+        if layouts is not None and not isinstance(layouts, Mapping):
+            what = f"found {layouts!r}, expected the layout of each stream by its name, such as {{'labels': 'classes'}}"
+            raise ConfigError(f"layouts: {what}", path="layouts")
         self.size: int | None = size
         self.layouts: dict[str, StreamLayout] = dict(layouts or {})
         self.dtype: torch.dtype | None = dtype

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sized
-from typing import Any, Literal, NamedTuple
+from operator import index
+from typing import Any, Literal, NamedTuple, SupportsIndex
 
 # Types are checked where PyTorch is not installed, too.
 from torch.utils.data import Sampler as TorchSampler  # type: ignore[import-not-found, unused-ignore]
@@ -63,6 +64,9 @@ class Sampler(TorchSampler[int]):
     ) -> None:
         if equal_steps not in ("repeat", "drop", None):
             raise ConfigError(f"found {equal_steps!r}, expected 'repeat' or 'drop'", path="equal_steps")
+        if not isinstance(data_source, (int, Sized)):
+            what = f"found {data_source!r}, expected a dataset with a length, or its number of items"
+            raise ConfigError(what, path="data_source")
         self._items = data_source if isinstance(data_source, int) else len(data_source)
         if self._items < 1:
             raise ConfigError(f"found {self._items} items, expected at least 1", path="data_source")
@@ -80,8 +84,10 @@ class Sampler(TorchSampler[int]):
 
     def set_epoch(self, epoch: int) -> None:
         """Begin this epoch, counted from 0, with the next iteration; nothing happens if a state of it was loaded for that."""
+        if not isinstance(epoch, SupportsIndex) or not 0 <= index(epoch) < 2**64:
+            raise ConfigError(f"found {epoch!r}, expected a whole number from 0 below 2^64", path="epoch")
         if self._running is not None or epoch != self._start.epoch:
-            self._start, self._running = _Place(epoch, 0), None
+            self._start, self._running = _Place(index(epoch), 0), None
         self._workers = 0
 
     def __len__(self) -> int:
