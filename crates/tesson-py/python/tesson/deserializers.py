@@ -214,7 +214,7 @@ class CTFDeserializer(Deserializer):
         alias : str, optional
             The input's name in the file, by default `name`.
         defines_mb_size : bool
-            Whether the samples of this stream alone are counted for the size of minibatches.
+            True if only the samples of this stream count for the size of minibatches.
 
         Examples
         --------

@@ -58,7 +58,7 @@ class _Images(Deserializer):
         node : str or StreamInformation
             The stream's name, or what has one.
         transforms : transform or sequence of them
-            What is done with each picture, as in :class:`StreamDef`.
+            The transforms of each image, as in :class:`StreamDef`.
         """
         self._add(_name(node), StreamDef("image", transforms=transforms))
         return self
@@ -177,7 +177,7 @@ class ImageDeserializer(_Images):
         whose `shape` is the number of classes, by default as many as there are. Without it classes are neither read nor
         checked. :meth:`map_features` and :meth:`map_labels` add them, too.
     layout : {"CHW", "HWC"}
-        Whether a sample's channels come first, as CNTK's Python has them, or last. A :func:`tesson.transforms.transpose`
+        Order of a sample's axes: channels first, as in CNTK's Python, or last. A :func:`tesson.transforms.transpose`
         among the transforms decides by itself. Default ``"CHW"``.
     grayscale : bool, optional
         Decode to one channel. Default False.

@@ -89,13 +89,14 @@ class MinibatchSource(Source):
         all others keep their minibatch, except that the rows of truncated minibatches close up. After a restore the
         list may differ from that of the run that saved the state; it applies from there on.
     max_errors : int
-        Faults that leave a sequence out before reading ends with an error: pictures that cannot be decoded, recordings that
-        are cut off, wrong labels. Deserializers with their own budget, such as :class:`CTFDeserializer`, count separately.
+        Number of faults to tolerate before reading fails, such as images that cannot be decoded, recordings that are cut
+        off, wrong labels. Faulty sequences are left out. Deserializers with their own budget, such as
+        :class:`CTFDeserializer`, count separately.
     max_error_share : float, optional
-        Share of the sequences passed, from 0 to 1, that may be faulty in all, even if `max_errors` and the budgets of
-        the deserializers forgive fewer.
+        Share of the sequences passed so far, from 0 to 1, that may be faulty, even if `max_errors` and the budgets of
+        the deserializers tolerate fewer.
     quarantine : str or os.PathLike, optional
-        File to which a line of JSON is appended for every fault that is forgiven: ``fault`` in words, ``file``,
+        File to which a line of JSON is appended for every tolerated fault: ``fault`` in words, ``file``,
         ``line``, ``offset``, ``stream``, ``key``.
     primary : int or str, optional
         The deserializer that defines order and chunks, instead of the first: its number from 0, its type or one of
@@ -112,7 +113,7 @@ class MinibatchSource(Source):
     max_samples_end : {"after", "before", "inside"}
         The end of the data if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
     drop_last : bool
-        Leave out the last minibatch of the data if more would have fit into it.
+        Leave out the last minibatch of the data if it is not full.
     minibatch_size_in_sequences : int, optional
         Sequences that a minibatch may hold, over all workers. If a call also gives a size in samples, both limits
         hold; otherwise it gets this many sequences.
@@ -120,10 +121,10 @@ class MinibatchSource(Source):
         Group sequences of similar length within the shuffle window to reduce padding:
         the samples of a bucket, best those of a minibatch. ``True``: the size of minibatches for calls without one.
     keep_sparse : bool
-        Let sparse streams stay sparse when truncating.
+        Keep sparse streams sparse when truncating.
     truncation_slots : int
-        In place of `truncation_length`: so many pieces side by side in each minibatch, whose size divided by this is their
-        length, also where sizes change.
+        In place of `truncation_length`: number of segments side by side in each minibatch; their length is the size of
+        the minibatch divided by it, also if sizes change.
     equal_steps : {"drop", "repeat", "empty"}, optional
         Give all workers the same number of minibatches of each sweep, so that none waits for others without end.
         ``"drop"`` leaves out minibatches for which not all workers have data, ``"repeat"`` lets a worker that has run
@@ -150,7 +151,7 @@ class MinibatchSource(Source):
         The way to read files. ``"mmap"`` requires files that do not change while they are read.
     transforms : mapping, optional
         Transforms of each stream, applied after those of its :class:`StreamDef`: a function from array to array, a
-        :class:`UserTransform`, which sparse streams need, a transform of pictures from :mod:`tesson.transforms`, or a
+        :class:`UserTransform`, which sparse streams need, a transform of images from :mod:`tesson.transforms`, or a
         list of them.
     num_data_partitions, partition_index : int, optional
         Number of workers and the rank of this one, for all calls without their own. If some ranks would get no data,

@@ -51,11 +51,11 @@ class StreamDef:
     max_sequence_length : int
         Longer utterances are left out; 65535, the default, leaves none out.
     dtype : dtype, optional
-        For pictures only: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the
+        For images only: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the
         type of the source.
     ragged : bool
-        For pictures only. ``True``: pictures may have different shapes and are delivered in
-        :attr:`~tesson.MinibatchData.sample_list`; ``False``: a picture of another shape than the first is an error.
+        For images only. ``True``: images may have different shapes and are delivered in
+        :attr:`~tesson.MinibatchData.sample_list`; ``False``: an image of another shape than the first is an error.
 
     Attributes
     ----------
