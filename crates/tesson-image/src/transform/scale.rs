@@ -136,7 +136,7 @@ options! {
             [identity after "interpolations" with |scale, text| scale.mode.identify(text)];
         /// One of them for each picture.
         interpolations: Box<[Interpolation]> = "interpolations": INTERPOLATIONS.kind_of_list(), "linear"
-            => "Method to compute pixels; one of several is drawn for each image. Methods with `-aa` are antialiased, like \
+            => "Method to compute pixels, one drawn for each image if several are given; methods with `-aa` are antialiased, like \
              Pillow's."
             [read options.words("interpolations", &INTERPOLATIONS)?.into()]
             [describe as |scale| one_or_list(scale.words().map(|word| Value::Text(word.into())))]
