@@ -67,8 +67,14 @@ fn read(
 ) -> Result<Read, Failure> {
     let mut read = Read::default();
     let schedule = args.minibatch_size.clone().unwrap_or_else(|| config.minibatches.default_sizes());
-    let mut epoch =
-        config.minibatches.epoch_size.map_or(0, |samples| source.state().cursor.position / samples);
+    let epoch_samples = match config.minibatches.epoch_size {
+        // Pieces of sequences pass a sweep end one after the other: the source counts what it has fetched.
+        None if config.truncation.is_on && schedule.runs().len() > 1 => {
+            Some(source.num_samples_per_sweep()?.max(1))
+        }
+        samples => samples,
+    };
+    let mut epoch = epoch_samples.map_or(0, |samples| source.state().cursor.position / samples);
     if !out.is_json() {
         out.line(&header(source))?;
     }
@@ -95,7 +101,7 @@ fn read(
         read.minibatches += 1;
         read.sequences += minibatch.n_sequences() as u64;
         read.samples += samples;
-        epoch = match config.minibatches.epoch_size {
+        epoch = match epoch_samples {
             // Also where a source resumes from a state.
             Some(samples) => source.state().cursor.position / samples,
             None => epoch + u64::from(minibatch.sweep_end()),

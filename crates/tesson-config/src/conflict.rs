@@ -68,6 +68,11 @@ tesson_core::error_kinds! {
             = "config.length-and-slots": "found {slots} beside `truncationLength` {length}; pieces have a length of their own, \
                 or that of a minibatch divided by its slots"
             => "Leave `truncationLength` or `truncationSlots` out.",
+        /// The slots of truncation change from epoch to epoch, and all workers are to take equal steps.
+        StepsOfOtherSlots
+            = "config.steps-of-other-slots": "equal steps are counted with one number of slots, and those of `truncationSlots` \
+                change from epoch to epoch; leave it out"
+            => "Leave `equalSteps` out, or give one number of `truncationSlots`.",
         /// Sequences with missing keys are to be refused and to be kept.
         StrictOuterJoin
             = "config.strict-outer-join": "sequences with missing keys are kept by `outerJoin`; only one of the two \

@@ -64,6 +64,45 @@ pub fn parse(text: &str) -> Result<Schedule, ConfigError> {
     Schedule::new(runs)
 }
 
+/// Two schedules as one: both values, and for how many epochs they hold together. Neither is empty; the last values hold for all
+/// later epochs.
+pub(crate) fn by_epoch(first: &[(u64, u64)], second: &[(u64, u64)]) -> Vec<(u64, u64, u64)> {
+    let mut both = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    let (mut left_of_first, mut left_of_second) = (first[0].1, second[0].1);
+    loop {
+        let is_last = (i + 1 == first.len(), j + 1 == second.len());
+        let epochs = match is_last {
+            (true, true) => 1,
+            (true, false) => left_of_second,
+            (false, true) => left_of_first,
+            (false, false) => left_of_first.min(left_of_second),
+        };
+        both.push((first[i].0, second[j].0, epochs));
+        for (runs, at, left, is_last) in
+            [(first, &mut i, &mut left_of_first, is_last.0), (second, &mut j, &mut left_of_second, is_last.1)]
+        {
+            *left = left.saturating_sub(epochs);
+            if *left == 0 && !is_last {
+                *at += 1;
+                *left = runs[*at].1;
+            }
+        }
+        if is_last == (true, true) {
+            return both;
+        }
+    }
+}
+
+/// Values, and for how many epochs each holds, as [`parse`] takes them.
+pub(crate) fn text(runs: &[(u64, u64)]) -> String {
+    let run = |&(value, epochs): &(u64, u64)| match epochs {
+        1 => format!("{value}"),
+        _ => format!("{value}*{epochs}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(":")
+}
+
 fn run(item: &str, text: &str) -> Result<(u64, u64), ConfigError> {
     let (size, epochs) = item.split_once('*').unwrap_or((item, "1"));
     let number = |part: &str| {

@@ -266,7 +266,7 @@ impl SourceConfig {
         self.minibatches.check()?;
         self.order.check_bucketing(self.truncation.is_on)?;
         self.check_equal_steps()?;
-        self.minibatches.check_epochs()?;
+        self.minibatches.check_epochs(self.truncation.spec().as_ref())?;
         self.check_truncation()
     }
 
@@ -302,7 +302,10 @@ impl SourceConfig {
             return Err(ConfigError::new("truncationLength", what));
         }
         let sizes = self.minibatches.default_sizes();
-        let length = sizes.runs().iter().map(|(size, _)| length.samples(*size)).min().unwrap_or(0);
+        if length.changes_by_epoch() && self.order.equal_steps.is_some() {
+            return Err(ConfigError::refused("equalSteps", &ConfigConflict::StepsOfOtherSlots));
+        }
+        let length = minibatch::lengths(&length, &sizes).min().unwrap_or(0);
         if splice >= length {
             let conflict = ConfigConflict::SpliceTooLong { splice, length };
             return Err(ConfigError::refused("rightSplice", &conflict));

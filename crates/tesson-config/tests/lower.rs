@@ -209,6 +209,51 @@ fn truncation_is_a_length_with_or_without_saying_so() {
         Some(Truncation { length: SegmentLength::BySlots(8), right_splice: 0, keep_sparse: false })
     );
     assert_eq!(truncation(r#""truncated": false, "truncationSlots": 8"#), None);
+    let by_epoch = |slots: &[(u64, u64)]| {
+        let length = match slots {
+            [(slots, _)] => SegmentLength::BySlots(*slots),
+            slots => SegmentLength::BySlotsOfEpoch(slots.into()),
+        };
+        Some(Truncation { length, right_splice: 0, keep_sparse: false })
+    };
+    for (slots, expected) in [
+        (r#""4*2:16""#, &[(4, 2), (16, 1)][..]),
+        ("[4, 4, 16]", &[(4, 2), (16, 1)]),
+        (r#""8*3:8""#, &[(8, 4)]),
+        (r#""8""#, &[(8, 1)]),
+        ("8.0", &[(8, 1)]),
+    ] {
+        assert_eq!(truncation(&format!(r#""truncationSlots": {slots}"#)), by_epoch(expected), "{slots}");
+    }
+    assert_eq!(truncation(r#""truncationSlots": 0"#), None);
+    let found = refused(r#""truncationSlots": "4:0""#);
+    assert_eq!(
+        found,
+        "truncationSlots: found `4:0`, expected a number of slots, or numbers by epoch such as `4*2:16`"
+    );
+    assert!(
+        refused(r#""truncationSlots": "many""#)
+            .starts_with("truncationSlots: found `many`, expected a whole")
+    );
+    assert!(
+        refused(r#""truncationSlots": "4:2", "equalSteps": "drop""#)
+            .starts_with("equalSteps: equal steps are counted")
+    );
+    // The shortest pieces are those of an epoch in the middle.
+    assert!(
+        refused(r#""truncationSlots": "4:8:4", "minibatchSize": "256:64", "rightSplice": 8"#)
+            .contains("expected less than `truncationLength` (8)")
+    );
+    // An epoch has to hold a piece of one slot, and where pieces have a length of their own a minibatch.
+    assert!(reader(r#""truncationSlots": "4:8", "minibatchSize": "40:320", "epochSize": 40"#).is_ok());
+    assert!(
+        refused(r#""truncationSlots": "4:8", "minibatchSize": "40:328", "epochSize": 40"#)
+            .ends_with("found 40 samples, expected at least the size of a minibatch, 41")
+    );
+    assert!(
+        refused(r#""truncationLength": 4, "minibatchSize": 44, "epochSize": 40"#)
+            .ends_with("expected at least the size of a minibatch, 44")
+    );
     assert!(
         refused(r#""truncationSlots": 8, "truncationLength": 4"#)
             .starts_with("truncationSlots: found 8 beside")

@@ -12,9 +12,10 @@
 //! equal steps: change both.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Sequences cut into pieces of equal length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncation {
     /// Samples of a slot in one minibatch.
     pub length: SegmentLength,
@@ -92,28 +93,55 @@ struct Slot<T> {
 }
 
 /// How long the pieces are that sequences are cut into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SegmentLength {
     /// Samples of a slot in a minibatch, at least 1: the size of the minibatch decides how many slots it has.
     Samples(u64),
     /// Slots of a minibatch, at least 1: its size is divided by them, so the length changes with it.
     BySlots(u64),
+    /// Slots of a minibatch where their number changes from epoch to epoch: slots, at least 1, and for how many epochs. The last
+    /// number holds for all later epochs; there are at least two.
+    BySlotsOfEpoch(Arc<[(u64, u64)]>),
 }
 
 impl SegmentLength {
-    /// Samples of a slot in a minibatch of so many samples.
-    pub fn samples(self, of_minibatch: u64) -> u64 {
-        match self {
-            SegmentLength::Samples(length) => length,
-            SegmentLength::BySlots(slots) => (of_minibatch / slots).max(1),
+    /// Samples of a slot in a minibatch of so many samples, in an epoch counted from 0.
+    pub fn samples(&self, of_minibatch: u64, epoch: u64) -> u64 {
+        match self.by_slots(epoch) {
+            Ok(slots) => (of_minibatch / slots).max(1),
+            Err(length) => length,
         }
     }
 
-    /// Slots of a minibatch of so many samples.
-    pub fn slots(self, of_minibatch: u64) -> u64 {
+    /// Slots of a minibatch of so many samples, in an epoch counted from 0.
+    pub fn slots(&self, of_minibatch: u64, epoch: u64) -> u64 {
+        match self.by_slots(epoch) {
+            Ok(slots) => slots.min(of_minibatch),
+            Err(length) => (of_minibatch / length).max(1),
+        }
+    }
+
+    /// True if the number of slots depends on the epoch, whatever the size of minibatches.
+    pub fn changes_by_epoch(&self) -> bool {
+        matches!(self, SegmentLength::BySlotsOfEpoch(_))
+    }
+
+    /// The slots of an epoch, or else the length.
+    fn by_slots(&self, epoch: u64) -> Result<u64, u64> {
         match self {
-            SegmentLength::Samples(length) => (of_minibatch / length).max(1),
-            SegmentLength::BySlots(slots) => slots.min(of_minibatch),
+            SegmentLength::Samples(length) => Err(*length),
+            SegmentLength::BySlots(slots) => Ok(*slots),
+            SegmentLength::BySlotsOfEpoch(runs) => {
+                let mut left = epoch;
+                let (last, before) = runs.split_last().expect("there are at least two");
+                for (slots, epochs) in before {
+                    match left.checked_sub(*epochs) {
+                        None => return Ok(*slots),
+                        Some(rest) => left = rest,
+                    }
+                }
+                Ok(last.0)
+            }
         }
     }
 }
@@ -148,6 +176,9 @@ pub struct Slots<T> {
     length: u32,
     right_splice: u32,
     slots: Vec<Slot<T>>,
+    /// The number of slots that take further sequences. Those after them deliver what they hold, and the last ones leave when
+    /// they are empty.
+    open: usize,
     /// A sweep ended in a fetch that brought nothing: reported with the next sequence.
     pending_end: bool,
 }
@@ -157,7 +188,14 @@ impl<T: Clone> Slots<T> {
     /// its last `right_splice` samples, fewer than `length`.
     pub fn new(n: usize, length: u32, right_splice: u32) -> Slots<T> {
         let slot = Slot { held: VecDeque::new(), cursor: 0, left: 0 };
-        Slots { length, right_splice, slots: vec![slot; n], pending_end: false }
+        Slots { length, right_splice, slots: vec![slot; n], open: n, pending_end: false }
+    }
+
+    /// Adds empty slots up to `n`, which take no sequences but by [`Slots::push`]: for those of an epoch with more slots that
+    /// hold unfinished sequences.
+    pub fn add_closed(&mut self, n: usize) {
+        let slot = Slot { held: VecDeque::new(), cursor: 0, left: 0 };
+        self.slots.resize(self.slots.len().max(n), slot);
     }
 
     /// Number of slots.
@@ -170,10 +208,10 @@ impl<T: Clone> Slots<T> {
         self.slots.iter().all(|slot| slot.held.is_empty())
     }
 
-    /// The first slot that needs another sequence before a minibatch can be made, as long as there are any left. A
-    /// slot always holds more samples than it delivers.
+    /// The first slot that needs another sequence before a minibatch can be made, as long as there are any left. An
+    /// open slot always holds more samples than it delivers.
     pub fn hungry(&self) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.left <= u64::from(self.length))
+        self.slots[..self.open].iter().position(|slot| slot.left <= u64::from(self.length))
     }
 
     /// True if each of `workers`, among which the slots are dealt out, has a sample.
@@ -182,9 +220,9 @@ impl<T: Clone> Slots<T> {
         (0..workers).all(has)
     }
 
-    /// True if every slot has all the samples that it delivers next.
+    /// True if every slot that takes sequences has all the samples that it delivers next.
     pub fn are_full(&self) -> bool {
-        self.slots.iter().all(|slot| slot.left >= u64::from(self.length))
+        self.slots[..self.open].iter().all(|slot| slot.left >= u64::from(self.length))
     }
 
     /// Appends a sequence of `length` samples to a slot. A sequence without samples is not kept, but the end of a
@@ -222,10 +260,12 @@ impl<T: Clone> Slots<T> {
     /// sequences.
     pub fn take(&mut self, into: &mut Vec<Segment<T>>) -> bool {
         let (length, splice) = (self.length, self.right_splice);
-        self.slots
-            .iter_mut()
-            .zip(0..)
-            .fold(false, |end, (slot, number)| slot.take(number, length, splice, into) || end)
+        let numbered = self.slots.iter_mut().zip(0..);
+        let end = numbered.fold(false, |end, (slot, number)| slot.take(number, length, splice, into) || end);
+        while self.slots.len() > self.open && self.slots.last().is_some_and(|slot| slot.held.is_empty()) {
+            self.slots.pop();
+        }
+        end
     }
 
     /// The sequences that are held, slot by slot.

@@ -97,6 +97,7 @@ impl OpenOptions {
             },
             frame_mode: config.defaults.frame_mode,
             truncation: config.truncation.spec(),
+            sizes_change: config.minibatches.size.as_ref().is_some_and(|sizes| sizes.runs().len() > 1),
             element: config.defaults.precision,
             runtime: config.runtime,
             faults: config.faults.clone(),

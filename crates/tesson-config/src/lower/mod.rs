@@ -64,17 +64,20 @@ pub(crate) fn missing_keys(options: &Options<'_>) -> Result<MissingKeys, ConfigE
 }
 
 pub(crate) fn minibatch_size(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError> {
-    let name = "minibatchSize";
-    let text = match options.given(name) {
-        None => return Ok(None),
+    schedule_text(options, "minibatchSize")?.map(|text| schedule::parse(&text)).transpose()
+}
+
+/// A schedule as text, also where it is written as a list; `None` if it is not given.
+fn schedule_text(options: &Options<'_>, name: &str) -> Result<Option<String>, ConfigError> {
+    match options.given(name) {
+        None => Ok(None),
         Some(Value::List(items)) => {
             let items: Vec<String> =
                 items.iter().map(|i| i.describe().trim_matches('`').to_string()).collect();
-            items.join(":")
+            Ok(Some(items.join(":")))
         }
-        Some(_) => options.text(name)?,
-    };
-    schedule::parse(&text).map(Some)
+        Some(_) => options.text(name).map(Some),
+    }
 }
 
 /// Keys of sequences to leave out.
@@ -137,4 +140,27 @@ pub(crate) fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Li
             Err(ConfigError::refused("maxSamples", &ConfigConflict::SamplesAndSweeps { samples, sweeps }))
         }
     }
+}
+
+/// The slots of truncation by epoch; `None` if they are not given, or 0. Neighbours differ.
+pub(crate) fn truncation_slots(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError> {
+    let name = "truncationSlots";
+    let text = schedule_text(options, name)?.filter(|text| text.contains([':', '*']));
+    let Some(text) = text else {
+        let slots = options.whole(name)?;
+        return if slots > 0 { Schedule::constant(slots).map(Some) } else { Ok(None) };
+    };
+    let by_epoch = schedule::parse(&text).map_err(|_| {
+        let what =
+            format!("found `{text}`, expected a number of slots, or numbers by epoch such as `4*2:16`");
+        ConfigError::new(options.path(name), what)
+    })?;
+    let mut slots: Vec<(u64, u64)> = Vec::new();
+    for &(number, epochs) in by_epoch.runs() {
+        match slots.last_mut() {
+            Some((same, so_far)) if *same == number => *so_far = so_far.saturating_add(epochs),
+            _ => slots.push((number, epochs)),
+        }
+    }
+    Schedule::new(slots).map(Some)
 }

@@ -11,7 +11,7 @@ use super::single_file::global_timeline;
 use super::window::Rule;
 use super::{Draft, composite};
 use crate::lower::{WHOLE_SET, minibatch_size};
-use crate::{READER_OPTIONS, Result, Schedule, format_names};
+use crate::{READER_OPTIONS, Result, Schedule, format_names, schedule};
 
 /// Options that older programs read and that change nothing.
 const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "verbosity", "module"];
@@ -181,6 +181,9 @@ fn is_older(scope: &Scope<'_>) -> bool {
 /// Truncation without a length of its own (spec/speech.md §10): pieces are as long as a minibatch is large, and a minibatch has
 /// as many slots as the epoch has sequences side by side. `default`: the size of minibatches if none is given; without it the
 /// length then stays open.
+///
+/// One length is written as such, and others by their slots, of which states know nothing that they did not: a length
+/// is part of what they belong to. Epochs shorter than all pieces of a minibatch together, but not than one, want slots too.
 pub(super) fn truncate_by_minibatch(
     parallel: &[u64],
     default: Option<&Schedule>,
@@ -194,24 +197,28 @@ pub(super) fn truncate_by_minibatch(
     let sizes = minibatch_size(&options)?.or_else(|| default.cloned());
     let Some(sizes) = sizes.filter(|_| is_open) else { return Ok(()) };
     let place = section.span_of("minibatchSize").cloned();
+    let epoch_size = options.whole_if_given("epochSize")?.filter(|&samples| samples > 0);
     let parallel = if parallel.is_empty() { &[1] } else { parallel };
-    let length = sizes.at(0);
-    let (option, value, sizes) = if sizes.runs().iter().all(|(size, _)| *size == length) {
-        let of_epoch = |slots: &u64| length.saturating_mul(*slots).to_string();
-        ("truncationLength", length, parallel.iter().map(of_epoch).collect::<Vec<_>>())
-    } else if parallel.iter().all(|slots| *slots == parallel[0]) {
+    let parallel: Vec<(u64, u64)> = parallel.iter().map(|slots| (*slots, 1)).collect();
+    let epochs = schedule::by_epoch(sizes.runs(), &parallel);
+    let samples = |length: u64, slots: u64| length.saturating_mul(slots);
+    let has_one = |of: fn(&(u64, u64, u64)) -> u64| epochs.iter().all(|epoch| of(epoch) == of(&epochs[0]));
+    let fits = |epoch: u64| epochs.iter().all(|(length, slots, _)| samples(*length, *slots) <= epoch);
+    let (option, value) = if has_one(|epoch| epoch.0) && epoch_size.is_none_or(fits) {
+        ("truncationLength", Value::Whole(epochs[0].0.into()))
+    } else if has_one(|epoch| epoch.1) {
         // The length of the pieces changes with the size.
-        let of_run = |(size, epochs): &(u64, u64)| format!("{}*{epochs}", size.saturating_mul(parallel[0]));
-        ("truncationSlots", parallel[0], sizes.runs().iter().map(of_run).collect())
+        ("truncationSlots", Value::Whole(epochs[0].1.into()))
     } else {
-        let what = "truncation without `truncationLength` cuts pieces of this size, and both it and \
-                    `nbruttsineachrecurrentiter` change from epoch to epoch here; give one number of sequences side by side, or \
-                    `truncationLength`";
-        return Err(ConfigError::new("minibatchSize", what));
+        let slots: Vec<(u64, u64)> = epochs.iter().map(|(_, slots, n)| (*slots, *n)).collect();
+        ("truncationSlots", Value::Text(schedule::text(&slots)))
     };
+    let sizes: Vec<(u64, u64)> =
+        epochs.iter().map(|(length, slots, n)| (samples(*length, *slots), *n)).collect();
+    let sizes = Value::Text(schedule::text(&sizes));
     remove(section, &["minibatchSize", "truncationLength"]);
-    section.push(Name::at(option, place.clone()), Value::Whole(value.into()));
-    section.push(Name::at("minibatchSize", place), Value::Text(sizes.join(":")));
+    section.push(Name::at(option, place.clone()), value);
+    section.push(Name::at("minibatchSize", place), sizes);
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! How sequences are divided into minibatches, and where minibatches end.
 
 use tesson_core::{ConfigError, OptionKind, Words, options};
-use tesson_plan::{Demand, Ending, LastSequence, Limit};
+use tesson_plan::{Demand, Ending, LastSequence, Limit, SegmentLength, Truncation};
 
 use crate::lower::{limit, minibatch_size};
-use crate::{ConfigConflict, Schedule};
+use crate::{ConfigConflict, Schedule, schedule};
 
 /// Samples of a minibatch where neither a call nor the configuration gives a size (spec/engine.md §14).
 pub(crate) const DEFAULT_MINIBATCH: u64 = 256;
@@ -103,10 +103,15 @@ impl MinibatchConfig {
         Ok(())
     }
 
-    /// Refuses epochs that are shorter than a minibatch.
-    pub(super) fn check_epochs(&self) -> Result<(), ConfigError> {
-        let sizes = self.size.iter().flat_map(|schedule| schedule.runs());
-        let least = sizes.map(|(size, _)| *size).max().unwrap_or(0);
+    /// Refuses epochs that are shorter than a minibatch. Where pieces of sequences are given by how many lie side by side, it is the
+    /// size of one that counts: the older readers of speech call that `minibatchSize`.
+    pub(super) fn check_epochs(&self, truncation: Option<&Truncation>) -> Result<(), ConfigError> {
+        let by_slots = truncation.map(|t| &t.length).filter(|l| !matches!(l, SegmentLength::Samples(_)));
+        let least = match (by_slots, &self.size) {
+            (_, None) => 0,
+            (Some(length), Some(sizes)) => lengths(length, sizes).max().unwrap_or(0),
+            (None, Some(sizes)) => sizes.runs().iter().map(|(size, _)| *size).max().unwrap_or(0),
+        };
         match self.epoch_size {
             Some(samples) if samples < least => {
                 Err(ConfigError::refused("epochSize", &ConfigConflict::EpochTooShort { samples, least }))
@@ -114,4 +119,18 @@ impl MinibatchConfig {
             _ => Ok(()),
         }
     }
+}
+
+/// The lengths of pieces of sequences, of every epoch in which they may change.
+pub(super) fn lengths(length: &SegmentLength, sizes: &Schedule) -> impl Iterator<Item = u64> {
+    let slots = match length {
+        SegmentLength::BySlotsOfEpoch(runs) => &**runs,
+        // The size decides alone.
+        _ => &[(1, 1)],
+    };
+    let by_epoch = schedule::by_epoch(sizes.runs(), slots).into_iter();
+    by_epoch.map(move |(size, slots, _)| match length {
+        SegmentLength::BySlotsOfEpoch(_) => SegmentLength::BySlots(slots).samples(size, 0),
+        length => length.samples(size, 0),
+    })
 }

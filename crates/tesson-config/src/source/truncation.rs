@@ -1,22 +1,25 @@
 //! Truncation: sequences cut into pieces.
 
-use tesson_core::{ConfigError, Options, Value, options};
+use tesson_core::{ConfigError, OptionKind, Options, Value, options};
 use tesson_plan::{SegmentLength, Truncation};
 
-use crate::{ConfigConflict, Result};
+use crate::lower::truncation_slots;
+use crate::{ConfigConflict, Result, Schedule, schedule};
 
 options! {
     /// Sequences cut into pieces, or not.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct TruncationConfig(options) {
-        /// Samples of a piece, if `slots` is 0.
+        /// Samples of a piece, if `slots` is `None`.
         pub length: u64 = "truncationLength", "0"
             => "Number of samples of a sequence in one truncated minibatch; 0 turns truncation off.";
-        /// Pieces side by side in a minibatch, whose size then says how long they are; 0: `length` says it.
-        pub slots: u64 = "truncationSlots", "0"
-            => "In place of `truncationLength`: number of segments side by side in a minibatch; their length is the size of the \
-             minibatch divided by it, also if sizes change from epoch to epoch.";
-        expect length_or_slots(options, length, slots);
+        /// Pieces side by side in a minibatch, by epoch; its size then says how long they are. `None`: `length` says it.
+        pub slots: Option<Schedule> = "truncationSlots": OptionKind::Text, "0"
+            => "In place of `truncationLength`: number of segments side by side in a minibatch, or a schedule of it over epochs \
+             such as `4*2:16`; their length is the size of the minibatch divided by it, also if sizes change from epoch to epoch."
+            [read truncation_slots(options)?]
+            [describe as |truncation| slots_value(truncation.slots.as_ref())];
+        expect length_or_slots(options, length, slots.as_ref());
         /// Samples by which a piece repeats the end of the one before it.
         pub right_splice: u64 = "rightSplice", "0"
             => "Number of samples by which a segment of a truncated sequence repeats the end of the segment before it.";
@@ -25,7 +28,7 @@ options! {
         pub is_on: bool = "truncated", optional
             => "Cut sequences into segments of `truncationLength` samples; by default true if that or `truncationSlots` is given."
             [listed after "frameMode"]
-            [otherwise length > 0 || slots > 0]
+            [otherwise length > 0 || slots.is_some()]
             [describe as |truncation| Value::Bool(truncation.is_on)];
         /// True: sparse streams stay sparse; false: they become dense, as in the reference.
         pub keep_sparse: bool = "keepSparse", "false"
@@ -33,10 +36,17 @@ options! {
     }
 }
 
-fn length_or_slots(options: &Options<'_>, length: u64, slots: u64) -> Result<()> {
-    if length == 0 || slots == 0 {
-        return Ok(());
+/// Slots as the option has them.
+fn slots_value(slots: Option<&Schedule>) -> Value {
+    match slots.map_or(&[][..], Schedule::runs) {
+        [] => Value::Whole(0),
+        [(slots, _)] => Value::Whole((*slots).into()),
+        by_epoch => Value::Text(schedule::text(by_epoch)),
     }
+}
+
+fn length_or_slots(options: &Options<'_>, length: u64, slots: Option<&Schedule>) -> Result<()> {
+    let Some(slots) = slots.map(|slots| slots.at(0)).filter(|_| length > 0) else { return Ok(()) };
     let path = options.path("truncationSlots");
     Err(ConfigError::refused(path, &ConfigConflict::LengthAndSlots { length, slots }))
 }
@@ -44,8 +54,12 @@ fn length_or_slots(options: &Options<'_>, length: u64, slots: u64) -> Result<()>
 impl TruncationConfig {
     /// The truncation, as the plan knows it, if sequences are cut.
     pub fn spec(&self) -> Option<Truncation> {
-        let TruncationConfig { length, slots, right_splice, is_on, keep_sparse } = *self;
-        let length = if slots > 0 { SegmentLength::BySlots(slots) } else { SegmentLength::Samples(length) };
+        let TruncationConfig { length, ref slots, right_splice, is_on, keep_sparse } = *self;
+        let length = match slots.as_ref().map_or(&[][..], Schedule::runs) {
+            [] => SegmentLength::Samples(length),
+            [(slots, _)] => SegmentLength::BySlots(*slots),
+            by_epoch => SegmentLength::BySlotsOfEpoch(by_epoch.into()),
+        };
         is_on.then_some(Truncation { length, right_splice, keep_sparse })
     }
 }

@@ -45,6 +45,9 @@ pub struct SourceSpec {
     pub frame_mode: bool,
     /// Sequences are cut into segments.
     pub truncation: Option<Truncation>,
+    /// True if sizes of minibatches change from epoch to epoch: unfinished sequences then continue in another number of slots,
+    /// which is refused otherwise.
+    pub sizes_change: bool,
     /// Type of all values.
     pub element: Element,
     /// The memory and the threads that it may take.
@@ -214,7 +217,7 @@ impl SourceSpec {
             .field("frame", self.frame_mode)
             .field("element", self.element.name())
             .flag("outer", self.join.missing == MissingKeys::Empty);
-        if let Some(truncation) = self.truncation {
+        if let Some(truncation) = &self.truncation {
             options = truncated::write(truncation, options);
         }
         if let Some(Bucketing { samples, sequences }) = self.plan.bucketing {
@@ -224,7 +227,7 @@ impl SourceSpec {
     }
 
     fn delivered_streams(&self, transforms: &Transforms) -> Vec<Arc<StreamInfo>> {
-        match self.truncation {
+        match &self.truncation {
             Some(t) => transforms.outputs().iter().map(|stream| delivered(t, stream)).collect(),
             None => transforms.outputs(),
         }
@@ -232,6 +235,8 @@ impl SourceSpec {
 
     fn truncated(&self, pools: Pools, drops_last: bool) -> Option<Box<Truncated>> {
         let equal_steps = self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk;
-        self.truncation.map(|t| Box::new(Truncated::new(t, pools, drops_last, equal_steps)))
+        let truncation = self.truncation.clone()?;
+        let carries = self.sizes_change || truncation.length.changes_by_epoch();
+        Some(Box::new(Truncated::new(truncation, pools, drops_last, carries, equal_steps)))
     }
 }

@@ -36,8 +36,11 @@ pub(super) struct Truncated {
     spec: Truncation,
     /// True if minibatches at the end of the data are left out when a slot is not full.
     drops_last: bool,
-    /// The demand of the last call; `None` if the slots are to be filled anew.
-    demand: Option<Demand>,
+    /// True if sizes or slots change from epoch to epoch by configuration: unfinished sequences then continue where the number
+    /// of slots is another.
+    carries: bool,
+    /// The demand of the last call and the slots for it; `None` if the slots are to be filled anew.
+    asked: Option<(Demand, SlotsShape)>,
     slots: Slots<Arc<Whole>>,
     /// Under equal steps: the progress through them.
     progress: Option<StepProgress>,
@@ -59,16 +62,20 @@ pub(super) struct Truncated {
 }
 
 /// Writes what changes values.
-pub(super) fn write(truncation: Truncation, identity: Identity) -> Identity {
-    let identity = match truncation.length {
+pub(super) fn write(truncation: &Truncation, identity: Identity) -> Identity {
+    let identity = match &truncation.length {
         SegmentLength::Samples(length) => identity.field("truncationLength", length),
         SegmentLength::BySlots(slots) => identity.field("truncationSlots", slots),
+        SegmentLength::BySlotsOfEpoch(runs) => {
+            let runs: Vec<String> = runs.iter().map(|(slots, epochs)| format!("{slots}*{epochs}")).collect();
+            identity.field("truncationSlots", runs.join(":"))
+        }
     };
     identity.field("rightSplice", truncation.right_splice).field("keepSparse", truncation.keep_sparse)
 }
 
 /// A stream as truncated minibatches have it.
-pub(super) fn delivered(truncation: Truncation, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
+pub(super) fn delivered(truncation: &Truncation, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
     if stream.sparse && !truncation.keep_sparse {
         Arc::new(StreamInfo::clone(stream).with_sparse(false))
     } else {
@@ -78,11 +85,18 @@ pub(super) fn delivered(truncation: Truncation, stream: &Arc<StreamInfo>) -> Arc
 
 impl Truncated {
     /// `equal_steps`: whether each rank has as many steps, although ranks have sequences of their own.
-    pub(super) fn new(spec: Truncation, pools: Pools, drops_last: bool, equal_steps: bool) -> Truncated {
+    pub(super) fn new(
+        spec: Truncation,
+        pools: Pools,
+        drops_last: bool,
+        carries: bool,
+        equal_steps: bool,
+    ) -> Truncated {
         Truncated {
             spec,
             drops_last,
-            demand: None,
+            carries,
+            asked: None,
             slots: Slots::new(0, 1, 0),
             progress: equal_steps.then(StepProgress::default),
             over: false,
@@ -140,6 +154,8 @@ impl Truncated {
 
 /// How many slots there are, how long, and whose.
 pub(super) struct SlotShare {
+    /// The slots of all workers.
+    shape: SlotsShape,
     /// Samples of a slot in a minibatch.
     length: u64,
     /// Slots that this worker fills.
@@ -154,9 +170,9 @@ pub(super) struct SlotShare {
 }
 
 impl SlotShare {
-    /// The number of slots that this worker delivers.
-    fn own_slots(&self) -> u64 {
-        (self.filled + self.workers - 1 - self.rank) / self.workers
+    /// The number of slots that this worker delivers of these.
+    fn own_of(&self, slots: u64) -> u64 {
+        (slots + self.workers - 1 - self.rank) / self.workers
     }
 
     /// Removes the segments of other workers' slots, and numbers its own.
@@ -211,8 +227,9 @@ impl Truncated {
         demand: Demand,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Minibatch>, Error> {
-        let share = self.share_of_slots(source, demand)?;
-        if self.demand != Some(demand) || source.position.demand().is_none() {
+        let epoch = self.epoch(source)?;
+        let share = self.share_of_slots(source, demand, epoch)?;
+        if self.asked != Some((demand, share.shape)) || source.position.demand().is_none() {
             self.retarget(source, demand, &share)?;
         }
         if !self.begin_steps(source, demand, &share)? {
@@ -253,7 +270,20 @@ impl Truncated {
     /// The state after a restored one, and the slots that are filled by the next call.
     pub(super) fn restore(&mut self, from: &ResumeState, position: &mut Position) {
         position.restore_slots(from, self.progress.is_some());
-        self.demand = None;
+        self.asked = None;
+    }
+
+    /// The epoch of the next minibatch, counted from 0 by the samples of what has been fetched, as callers count it who take
+    /// sizes from a schedule; 0 where the number of slots does not depend on it.
+    fn epoch(&self, source: &mut Source) -> Result<u64, Error> {
+        if !self.spec.length.changes_by_epoch() {
+            return Ok(0);
+        }
+        let samples = match source.plan.epoch_size {
+            Some(samples) => samples,
+            None => source.num_samples_per_sweep()?,
+        };
+        Ok(source.position.cursor().position / samples.max(1))
     }
 
     /// Calls `each` with the minibatches of a plan, if every sequence is as long as the index says.
@@ -266,16 +296,13 @@ impl Truncated {
         mut each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         demand.validate()?;
-        let share = self.share_of_slots(source, demand)?;
+        if self.spec.length.changes_by_epoch() {
+            return Err(EngineRefusal::TruncatedSchedule.into());
+        }
+        let share = self.share_of_slots(source, demand, 0)?;
         if self.progress.is_some() {
-            let shape = self.slots_shape(&source.plan, demand);
-            return equal_steps::for_each_step(
-                plan,
-                index,
-                demand,
-                StepSlots { shape, fetch: share.fetch },
-                each,
-            );
+            let slots = StepSlots { shape: share.shape, fetch: share.fetch };
+            return equal_steps::for_each_step(plan, index, demand, slots, each);
         }
         let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
@@ -311,11 +338,12 @@ impl Truncated {
         Ok(())
     }
 
-    /// The slots of all workers.
-    pub(super) fn slots_shape(&self, plan: &PlanSpec, demand: Demand) -> SlotsShape {
+    /// The slots of all workers in an epoch.
+    pub(super) fn slots_shape(&self, plan: &PlanSpec, demand: Demand, epoch: u64) -> SlotsShape {
+        let length = &self.spec.length;
         // A slot holds a sequence at a time.
-        let n = self.spec.length.slots(demand.samples).min(plan.most_sequences.unwrap_or(u64::MAX)).max(1);
-        let length = u32::try_from(self.spec.length.samples(demand.samples)).unwrap_or(u32::MAX);
+        let n = length.slots(demand.samples, epoch).min(plan.most_sequences.unwrap_or(u64::MAX)).max(1);
+        let length = u32::try_from(length.samples(demand.samples, epoch)).unwrap_or(u32::MAX);
         SlotsShape { n, length, right_splice: self.spec.right_splice as u32 }
     }
 
@@ -325,10 +353,10 @@ impl Truncated {
         Slots::new(share.filled as usize, length, self.spec.right_splice as u32)
     }
 
-    fn share_of_slots(&self, source: &Source, demand: Demand) -> Result<SlotShare, UsageError> {
+    fn share_of_slots(&self, source: &Source, demand: Demand, epoch: u64) -> Result<SlotShare, UsageError> {
         let Demand { samples, workers, rank } = demand;
-        let (plan, length) = (&source.plan, self.spec.length.samples(samples));
-        let shape = self.slots_shape(plan, demand);
+        let (plan, length) = (&source.plan, self.spec.length.samples(samples, epoch));
+        let shape = self.slots_shape(plan, demand, epoch);
         let slots = shape.n;
         if workers > slots {
             return Err(EngineRefusal::TooFewSlots { workers, samples, length, slots }.into());
@@ -339,6 +367,7 @@ impl Truncated {
         }
         let share = match plan.sharing {
             Sharing::Chunk => SlotShare {
+                shape,
                 length,
                 filled: shape.share(workers, rank),
                 fetch: Demand { samples: 1, workers, rank },
@@ -347,6 +376,7 @@ impl Truncated {
                 serves_all: None,
             },
             Sharing::Position => SlotShare {
+                shape,
                 length,
                 filled: slots,
                 fetch: Demand { samples: 1, workers: 1, rank: 0 },
@@ -368,10 +398,14 @@ impl Truncated {
     fn retarget(&mut self, source: &mut Source, demand: Demand, share: &SlotShare) -> Result<(), Error> {
         let saved = source.position.state().rows.clone().unwrap_or_default();
         let slots = saved.slots.len() as u64;
-        if !saved.is_empty() && slots != share.filled {
+        if !saved.is_empty() && slots != share.filled && !self.may_carry(source, demand) {
             return Err(EngineRefusal::SlotsInUse { slots, asked: share.filled }.into());
         }
+        // What is refused from here on leaves slots that have to be filled again.
+        self.asked = None;
         self.slots = self.empty_slots(share);
+        let in_use = saved.slots.iter().rposition(|slot| !slot.waiting.is_empty());
+        self.slots.add_closed(in_use.map_or(0, |last| last + 1));
         self.held_bytes = 0;
         self.reserve_expected(source, share)?;
         if self.progress.is_some() {
@@ -380,10 +414,16 @@ impl Truncated {
             source.retarget(share.fetch, &mut || false)?;
         }
         self.refill(source, &saved)?;
-        (self.demand, self.over) = (Some(demand), false);
+        (self.asked, self.over) = (Some((demand, share.shape)), false);
         self.fetched = Cursor { steps: Steps::default(), ..source.position.cursor() };
         self.faults = source.position.faults();
         Ok(())
+    }
+
+    /// True if pending sequences may continue in another number of slots: by configuration, for the worker whose they are.
+    fn may_carry(&self, source: &Source, demand: Demand) -> bool {
+        let is_same = self.asked.is_none_or(|(before, _)| before.share() == demand.share());
+        self.carries && self.progress.is_none() && (source.plan.sharing == Sharing::Position || is_same)
     }
 
     /// Makes the pipeline leave memory for full slots and two minibatches of them, if sequences are of average length.
@@ -401,7 +441,7 @@ impl Truncated {
         let sequences = share.filled.saturating_mul(of_slot.div_ceil(mean)).min(index.n_sequences());
         let beside = sequences.saturating_mul(Whole::bytes_beside(source.streams.delivered.len()));
         let held = values.saturating_add(beside);
-        let batch = bytes(&source.streams.delivered, share.own_slots(), length);
+        let batch = bytes(&source.streams.delivered, share.own_of(share.filled), length);
         self.expected = (trimmed_bytes(held), batch);
         let all = self.expected.0.saturating_add(batch.saturating_mul(2));
         self.reserved = all.min(source.runtime.memory_limit);
@@ -475,7 +515,7 @@ impl Truncated {
         if bytes > most {
             let (bytes, slots) = self.bytes_needed(batch_bytes);
             self.slots = Slots::new(0, 1, 0);
-            self.demand = None;
+            self.asked = None;
             let limit = limit_for(bytes);
             return Err(EngineRefusal::SlotsBeyondMemory { slots, bytes, most, limit }.into());
         }
@@ -490,12 +530,14 @@ impl Truncated {
     /// Packs the next minibatch out of the slots.
     fn deliver(&mut self, source: &mut Source, share: &SlotShare) -> Result<Minibatch, Error> {
         let mut segments: Vec<Segment<Arc<Whole>>> = Vec::new();
+        // Some of them may leave when they are empty.
+        let rows = share.own_of(self.slots.len() as u64) as u32;
         let mut sweep_end = self.slots.take(&mut segments);
         share.keep_own(&mut segments);
         let bytes = pack::batch_bytes(&source.streams.delivered, &segments);
         self.make_room(source, bytes)?;
         let steps = u32::try_from(share.length).unwrap_or(u32::MAX);
-        let size = LayoutSize { steps, rows: share.own_slots() as u32 };
+        let size = LayoutSize { steps, rows };
         source.process_memory.note_made(bytes as usize);
         let batches = pack::pack_segments(&source.streams.delivered, &segments, size, &self.pools);
         let keys = pack::segment_keys(&segments);

@@ -123,3 +123,21 @@ fn a_cursor_beyond_its_sequence_is_refused() {
     assert!(!slots.set_cursor(0, 2));
     assert!(slots.set_cursor(0, 1));
 }
+
+#[test]
+fn closed_slots_deliver_what_they_hold_and_leave() {
+    let mut slots = Slots::new(1, 2, 0);
+    slots.add_closed(3);
+    for (slot, sequence, length) in [(0, 0, 5), (1, 1, 1), (2, 2, 3)] {
+        slots.push(slot, sequence, pending(sequence, 9), length);
+    }
+    let take = |slots: &mut Slots<usize>| {
+        let mut segments = Vec::new();
+        slots.take(&mut segments);
+        let samples = segments.iter().map(|segment| (segment.slot, segment.samples)).collect::<Vec<_>>();
+        (samples, slots.len(), slots.hungry())
+    };
+    assert_eq!(take(&mut slots), (vec![(0, (0, 2)), (1, (0, 1)), (2, (0, 2))], 3, None));
+    assert_eq!(take(&mut slots), (vec![(0, (2, 4)), (2, (2, 3))], 1, Some(0)));
+    assert!(!slots.are_full() && !slots.is_empty());
+}

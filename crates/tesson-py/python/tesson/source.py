@@ -122,9 +122,9 @@ class MinibatchSource(Source):
         the samples of a bucket, best those of a minibatch. ``True``: the size of minibatches for calls without one.
     keep_sparse : bool
         Keep sparse streams sparse when truncating.
-    truncation_slots : int
+    truncation_slots : int or str
         In place of `truncation_length`: number of segments side by side in each minibatch; their length is the size of
-        the minibatch divided by it, also if sizes change.
+        the minibatch divided by it, also if sizes change. A schedule such as ``"4*2:16"`` has a number for each epoch.
     equal_steps : {"drop", "repeat", "empty"}, optional
         Give all workers the same number of minibatches of each sweep, so that none waits for others without end.
         ``"drop"`` leaves out minibatches for which not all workers have data, ``"repeat"`` lets a worker that has run
@@ -216,7 +216,7 @@ class MinibatchSource(Source):
         max_missing: float = 1,
         unique_keys: bool = False,
         keep_sparse: bool = False,
-        truncation_slots: int = 0,
+        truncation_slots: int | str = "0",
         max_samples_end: Literal["after", "before", "inside"] = "after",
         drop_last: bool = False,
         minibatch_size_in_sequences: int | None = None,
@@ -363,7 +363,7 @@ class MinibatchSource(Source):
         randomization_window_in_samples: int = 0,
         frame_mode: bool = False,
         truncation_length: int = 0,
-        truncation_slots: int = 0,
+        truncation_slots: int | str = "0",
         exclude_keys: Iterable[int | str] | AnyPath | None = None,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,

@@ -465,9 +465,64 @@ fn truncation_without_a_length_cuts_pieces_of_a_minibatch() {
         (length(&open), open.minibatches.default_sizes().at(0)),
         (Some(SegmentLength::Samples(256)), 512)
     );
-    let both = options.replace("= 2", "= 2:4");
-    let error = opened(&speech("HTKMLFReader", "minibatchSize = 10*2:20", &both)).err().unwrap().to_string();
-    assert!(error.contains("both it and `nbruttsineachrecurrentiter` change from epoch to epoch"), "{error}");
+    // An epoch has to hold as many samples as `minibatchSize` says, as in training, and not as all slots take.
+    let config = |around: &str, slots: &str| {
+        let text = speech("HTKMLFReader", around, &options.replace("= 2", slots));
+        load(&text, &Choices::default()).unwrap().reader(None).unwrap().source(&registry())
+    };
+    let short = config("minibatchSize = 10 ; epochSize = 10", "= 2").unwrap();
+    assert_eq!(length(&short), Some(SegmentLength::BySlots(2)));
+    assert_eq!(
+        length(&config("minibatchSize = 10 ; epochSize = 20", "= 2").unwrap()),
+        Some(SegmentLength::Samples(10))
+    );
+    let error = config("minibatchSize = 10 ; epochSize = 9", "= 2").expect_err("it is shorter").to_string();
+    assert!(error.contains("found 9 samples, expected at least the size of a minibatch, 10"), "{error}");
+}
+
+#[test]
+fn the_length_of_pieces_and_the_number_of_slots_change_together() {
+    let options = "frameMode = false ; truncated = true ; readMethod = none ; nbruttsineachrecurrentiter = ";
+    let config = |around: &str, slots: &str| {
+        let text = speech("HTKMLFReader", around, &format!("{options}{slots}"));
+        load(&text, &Choices::default()).unwrap().reader(None).unwrap().source(&registry()).unwrap()
+    };
+    for (sizes, slots, expected) in [
+        ("10*2:20", "2:4", [(10, 2), (10, 4), (20, 4), (20, 4)]),
+        ("10:20:30", "2:4", [(10, 2), (20, 4), (30, 4), (30, 4)]),
+        ("10:20", "2:2:8:2", [(10, 2), (20, 2), (20, 8), (20, 2)]),
+        ("10*3:20", "2*2:4", [(10, 2), (10, 2), (10, 4), (20, 4)]),
+        ("10", "2:4", [(10, 2), (10, 4), (10, 4), (10, 4)]),
+    ] {
+        let config = config(&format!("minibatchSize = {sizes}"), slots);
+        let (sizes, length) =
+            (config.minibatches.default_sizes(), config.truncation.spec().expect("it truncates").length);
+        let of_epoch = |epoch| (length.samples(sizes.at(epoch), epoch), length.slots(sizes.at(epoch), epoch));
+        assert_eq!([0, 1, 2, 3].map(of_epoch), expected, "{slots}");
+    }
+    // Two slots with pieces of one sample, then one slot with pieces of two: the size of a minibatch is the same.
+    let around = "SGD = [ minibatchSize = 1:2 ; epochSize = 4 ; maxEpochs = 2 ]";
+    let text = speech("HTKMLFReader", around, &format!("{options}2:1"));
+    let sizes = config(around, "2:1").minibatches.default_sizes();
+    let read = |source: &mut Source| {
+        let size = sizes.at(source.state().cursor.position / 4);
+        let minibatch = source.next_minibatch(size).unwrap()?;
+        let keys: Vec<String> =
+            (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect();
+        let rows = minibatch.streams()[0].layout().rows;
+        Some((keys.join(" "), minibatch.streams()[0].lengths().to_vec(), rows))
+    };
+    let expected = [("a b", vec![1, 1], 2), ("a b", vec![2, 2], 2), ("a c", vec![1, 1], 1)];
+    let expected = expected.map(|(keys, lengths, rows)| (keys.to_string(), lengths, rows));
+    let mut source = opened(&text).unwrap();
+    for (i, minibatch) in expected.iter().enumerate() {
+        assert_eq!(read(&mut source).as_ref(), Some(minibatch), "minibatch {i}");
+        let mut resumed = opened(&text).unwrap();
+        resumed.restore(source.state()).unwrap();
+        let rest: Vec<_> = std::iter::from_fn(|| read(&mut resumed)).collect();
+        assert_eq!(rest, expected[i + 1..], "after minibatch {i}");
+    }
+    assert_eq!(read(&mut source), None);
 }
 
 #[test]

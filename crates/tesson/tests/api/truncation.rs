@@ -1,5 +1,6 @@
 //! Truncated reading: pieces of equal length out of rows of sequences.
 
+use tesson::config::Schedule;
 use tesson::store::MemoryStore;
 use tesson::{BatchKeys, Demand, Error, Layout, OpenOptions, ResumeState, Samples, Source};
 
@@ -293,4 +294,77 @@ fn more_workers_than_rows_and_more_rows_than_memory_are_refused() {
     assert!(refused(7, 3, &mut source).starts_with("3 workers share the slots"), "three of two rows");
     assert!(refused(1 << 60, 1, &mut source).contains("larger `memoryLimit`"));
     assert_eq!(next(&mut source, 6, 1, 0).unwrap().len(), 2);
+}
+
+/// A source whose sizes, slots, or both change from epoch to epoch, and its sizes. An epoch has 26 samples, a sweep 52; there are
+/// three sweeps.
+fn by_epoch(options: &str) -> (Source, Schedule) {
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "f", "chunkSizeInBytes": 60,
+            "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 20, "format": "sparse"}}}}}}],
+            "maxSweeps": 3, "epochSize": 26, {options}}}"#
+    );
+    let store = MemoryStore::new().with("f", text(&LENGTHS).into_bytes());
+    let config = tesson::config::from_json(&json).expect("the test's configuration is right");
+    let source = OpenOptions::in_store(&store).open(&config).expect("the data are right");
+    (source, config.minibatches.default_sizes())
+}
+
+/// The next minibatch of the size of its epoch: the number of rows, and the values of `x`.
+fn next_by_epoch(
+    (source, sizes): &mut (Source, Schedule),
+    (workers, rank): (u64, u64),
+) -> Option<(u32, Vec<f64>)> {
+    let samples = sizes.at(source.state().cursor.position / 26);
+    let minibatch = source.next(Demand { samples, workers, rank }).expect("the data are right")?;
+    let stream = &minibatch.streams()[0];
+    let Samples::Dense { values } = stream.samples() else { panic!("dense") };
+    Some((stream.layout().rows, (0..values.len()).map(|i| values.get(i)).collect()))
+}
+
+#[test]
+fn sequences_under_way_continue_where_an_epoch_has_other_slots() {
+    let sweep: u32 = LENGTHS.iter().sum();
+    assert_eq!(sweep, 52);
+    let ways = [
+        r#""truncationSlots": "2:6:3:2*2:7", "minibatchSize": "6:24:6*2:4:14""#,
+        r#""truncationSlots": "5:2*3:4", "minibatchSize": 20"#,
+        r#""truncationSlots": "8:2", "minibatchSize": "8:2""#,
+        r#""truncationLength": 3, "minibatchSize": "6:18*2:9*2:6:24""#,
+    ];
+    let orders = [(IN_ORDER, 1), (BY_POSITION, 1), (BY_POSITION, 2), (r#""randomizationWindow": 3"#, 2)];
+    for (way, (order, workers)) in ways.iter().flat_map(|way| orders.map(|order| (way, order))) {
+        let options = format!("{way}, {order}");
+        let mut delivered: Vec<f64> = Vec::new();
+        let mut rows = Vec::new();
+        for rank in 0..workers {
+            let share = (workers, rank);
+            let mut source = by_epoch(&options);
+            let whole: Vec<_> = std::iter::from_fn(|| next_by_epoch(&mut source, share)).collect();
+            let mut again = by_epoch(&options);
+            for after in 1..=whole.len() {
+                next_by_epoch(&mut again, share).expect("as many as before");
+                let mut fresh = by_epoch(&options);
+                fresh.0.restore(&ResumeState::from_bytes(&again.0.state().to_bytes()).unwrap()).unwrap();
+                let rest: Vec<_> = std::iter::from_fn(|| next_by_epoch(&mut fresh, share)).collect();
+                assert_eq!(rest, whole[after..], "{options}, rank {rank}, after minibatch {after}");
+            }
+            rows.extend(whole.iter().map(|(rows, _)| *rows));
+            delivered.extend(whole.into_iter().flat_map(|(_, values)| values));
+        }
+        assert!(rows.iter().any(|n| *n != rows[0]), "{options}: {rows:?}");
+        delivered.sort_by(f64::total_cmp);
+        let samples =
+            LENGTHS.iter().enumerate().flat_map(|(i, &n)| (0..n).map(move |t| f64::from(100 * i as u32 + t)));
+        let thrice: Vec<f64> = samples.flat_map(|x| [x; 3]).collect();
+        assert_eq!(delivered, thrice, "{options}, {workers} workers");
+    }
+}
+
+#[test]
+fn minibatches_whose_slots_change_by_epoch_are_not_planned_with_one_size() {
+    let (mut source, _) = by_epoch(r#""truncationSlots": "2:3", "minibatchSize": 6"#);
+    let demand = Demand { samples: 6, workers: 1, rank: 0 };
+    let refused = source.plan_truncated(demand, |_| true).unwrap_err().to_string();
+    assert!(refused.contains("one size is expected"), "{refused}");
 }

@@ -147,7 +147,7 @@ impl Truncated {
         self.slots = self.empty_slots(share);
         if !idle && self.fetched != steps.end() {
             // What is left of the stretch is passed over by the next call.
-            self.demand = None;
+            self.asked = None;
         }
         self.fetched = steps.end();
         StepEnds { sweep_end: steps.end().sweep > steps.sweep, data_end: steps.data_end }
@@ -155,7 +155,7 @@ impl Truncated {
 
     /// Counts the steps of a demand from a cursor on. `None` at the end of the data.
     fn steps_from(&self, source: &mut Source, at: Cursor, demand: Demand) -> Result<Option<Cursor>, Error> {
-        let shape = self.slots_shape(&source.plan, demand);
+        let shape = self.slots_shape(&source.plan, demand, 0);
         let index = source.indexed()?.index.clone();
         Ok(Planner::new(source.plan.clone()).steps_of_rows(&index, at, demand, shape)?)
     }
