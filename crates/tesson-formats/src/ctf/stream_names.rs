@@ -1,7 +1,7 @@
 //! A look at the first rows, for a stream that none of them has: most likely its name is misspelt, and under the lenient
 //! rules all its sequences would come without samples.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use tesson_core::did_you_mean;
 
@@ -14,18 +14,21 @@ pub(super) const LISTED: usize = 8;
 /// cut off.
 pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]) -> Option<String> {
     let known: Vec<&[u8]> = aliases.collect();
-    let mut absent = known.clone();
+    // There may be thousands of streams, and as many names in a row.
+    let mut absent: HashSet<&[u8]> = known.iter().copied().collect();
+    let mut present = HashSet::new();
     let mut others = BTreeSet::new();
     for name in names(rows) {
         if absent.is_empty() {
             return None;
         }
-        absent.retain(|alias| *alias != name);
-        if !known.contains(&name) && others.len() < LISTED {
+        if absent.remove(name) {
+            present.insert(name);
+        } else if others.len() < LISTED && !present.contains(name) {
             others.insert(String::from_utf8_lossy(name));
         }
     }
-    let first = String::from_utf8_lossy(absent.first()?);
+    let first = String::from_utf8_lossy(known.iter().find(|alias| absent.contains(*alias))?);
     // Without an unused name the stream may well begin later.
     let found: Vec<String> = others.iter().map(|name| format!("`|{name}`")).collect();
     if found.is_empty() {
