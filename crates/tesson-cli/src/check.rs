@@ -69,7 +69,10 @@ fn sentence(checked: &Checked) -> String {
         };
     }
     let fatal = match checked.fatal {
-        0 => format!("`maxErrors` {} would read on", count(checked.faults)),
+        0 => {
+            let them = if checked.faults == 1 { "it" } else { "them" };
+            format!("`maxErrors = {}` would leave {them} out and read on", checked.faults)
+        }
         n => format!("{} of them fatal", count(n)),
     };
     format!("{sequences}, {}, {fatal}{notes}", counted(checked.faults, "fault"))

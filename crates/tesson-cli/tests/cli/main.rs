@@ -432,7 +432,10 @@ fn check_lists_every_fault_with_its_place_and_does_not_stop() {
         text.contains("bad.ctf:1 (byte 10): stream `y`, sequence 0: index 7 is not below dim 5"),
         "{text}"
     );
-    assert!(text.contains("3 sequences, 3 faults"), "{text}");
+    assert!(
+        text.contains("3 sequences, 3 faults, `maxErrors = 3` would leave them out and read on"),
+        "{text}"
+    );
     fs::write(folder.join("good.ctf"), "0 |x 1 |y 1:1\n").unwrap();
     let output = tesson(&folder, "check good.ctf --stream x:1 --stream y:5:sparse");
     assert_eq!(output.status.code(), Some(0));
