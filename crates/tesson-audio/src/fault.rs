@@ -13,6 +13,15 @@ tesson_core::error_kinds! {
         Command { found: String = "sox a.wav -t wav - |".into() }
             = "audio.command": "found the command `{found}`, expected the path of a recording"
             => "Commands of lists are not run: write what it makes to a file, and list that.",
+        /// A line of a list has more bytes than memory has room for.
+        LongLine { limit: u64 = 33_619_968 }
+            = "audio.long-line": "the line has more than {limit} bytes, which is as much as this `memoryLimit` has room for"
+            => "Check that the file is a list of recordings, or raise `memoryLimit`.",
+        /// A list names more recordings than memory has room for.
+        ListBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
+            = "audio.list-beyond-memory": "the recordings of the first {lines} lines of the list take {bytes} bytes, and `memoryLimit` \
+                is {limit}; all of it needs about {needed}"
+            => "Set `memoryLimit` to the value that the message names and as much again for the recordings, or read the list in parts.",
         /// A line of a list is not UTF-8.
         NotUtf8 { found: String = "u1 caf\\xe9.wav".into() }
             = "audio.not-utf-8": "`{found}` is not UTF-8"

@@ -31,6 +31,7 @@ mod object;
 mod option_set;
 mod option_table;
 mod options;
+mod packed_texts;
 mod parallelism;
 mod real_number;
 mod registry;
@@ -43,6 +44,7 @@ mod stored;
 mod stream;
 mod streaming;
 mod suggest;
+mod text_set;
 mod transform;
 pub mod varint;
 mod wave;
@@ -81,6 +83,7 @@ pub use option_set::{
 };
 pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words};
 pub use options::{Options, describe_from_table, repeated, split_type};
+pub use packed_texts::PackedTexts;
 pub use parallelism::{OneCore, Parallelism};
 pub use registry::{
     DecoderFn, DescribeFn, Format, KeyType, OpenChainFn, OpenFn, OpenTransform, OpenTransformFn, ReadFile,
@@ -93,5 +96,6 @@ pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};
 pub use stream::{Element, Shape, Storage, StreamInfo, beginning_of, check_name, readable, repeated_name};
 pub use streaming::{ByteRun, StreamingDecoder};
 pub use suggest::{did_you_mean, nearest};
+pub use text_set::TextSet;
 pub use transform::{Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform};
 pub use wave::Wave;

@@ -14,12 +14,14 @@ use tesson_core::{
 use crate::executor::{Canceller, RetryingRead};
 use crate::named_files::{NamedFiles, Opened};
 use crate::stats::Counters;
-use crate::store::{Bytes, Resource, Store};
+use crate::store::{Resource, Store};
 
 /// The open resources of a source.
 pub(crate) struct Resources {
     /// Those that configurations name.
     files: Vec<(Arc<Path>, Box<dyn Resource>)>,
+    /// Bytes of memory that the listings of folders among them take.
+    listings: usize,
     /// Those that these list, for each deserializer that has any, ascending by number.
     named: Vec<NamedFiles>,
     counters: Arc<Counters>,
@@ -42,10 +44,14 @@ impl Resources {
         largest: u64,
     ) -> Result<Resources, Error> {
         let (mut files, mut missing) = (Vec::new(), Vec::new());
+        let mut listings = 0;
         for (path, may_be_folder) in paths {
             let opened = match store.open(&path) {
                 Err(e) if may_be_folder && e.kind() == io::ErrorKind::IsADirectory => {
-                    store.list(&path).map(|listing| Box::new(Bytes(listing.into_bytes().into())) as Box<_>)
+                    store.list(&path).map(|listing| {
+                        listings += listing.memory();
+                        Box::new(listing) as Box<_>
+                    })
                 }
                 opened => opened,
             };
@@ -62,7 +68,7 @@ impl Resources {
             return Err(not_found(missing, &files, store).into());
         }
         let interrupted = AtomicBool::new(false);
-        Ok(Resources { files, named: Vec::new(), counters, canceller, interrupted, largest })
+        Ok(Resources { files, listings, named: Vec::new(), counters, canceller, interrupted, largest })
     }
 
     /// Adds resources that are listed in those of a deserializer, whose numbers they follow.
@@ -81,9 +87,9 @@ impl Resources {
         Some((list, self.named.iter().map(|named| named.ids.len() as u64).sum()))
     }
 
-    /// Bytes of memory that names take.
+    /// Bytes of memory that names and listings take.
     pub(crate) fn memory(&self) -> usize {
-        self.named.iter().map(NamedFiles::memory).sum()
+        self.listings + self.named.iter().map(NamedFiles::memory).sum::<usize>()
     }
 
     fn located(&self, resource: ResourceId) -> Located<'_> {

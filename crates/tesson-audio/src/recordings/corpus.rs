@@ -27,11 +27,65 @@ impl Recording {
     }
 }
 
+/// Recordings that are read, packed.
+#[derive(Default)]
+pub(super) struct RecordingList {
+    /// Their numbers in the list; empty where all up to now are read.
+    numbers: Vec<u32>,
+    frames: Vec<u32>,
+    /// Bytes of their files, of which larger ones are apart.
+    bytes: Vec<u32>,
+    large: BTreeMap<u32, u64>,
+}
+
+impl RecordingList {
+    /// Appends a recording, whose number is larger than those before.
+    pub(super) fn push(&mut self, recording: Recording) {
+        let i = self.len();
+        if self.numbers.is_empty() && recording.number != i {
+            self.numbers.extend(0..i);
+        }
+        if recording.number != i || !self.numbers.is_empty() {
+            self.numbers.push(recording.number);
+        }
+        self.frames.push(recording.frames);
+        self.bytes.push(u32::try_from(recording.bytes).unwrap_or(u32::MAX));
+        if recording.bytes >= u32::MAX.into() {
+            self.large.insert(i, recording.bytes);
+        }
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.frames.len() as u32
+    }
+
+    pub(super) fn get(&self, i: u32) -> Recording {
+        let at = i as usize;
+        let bytes = match self.bytes[at] {
+            u32::MAX => self.large[&i],
+            bytes => bytes.into(),
+        };
+        let number = self.numbers.get(at).copied().unwrap_or(i);
+        Recording { number, frames: self.frames[at], bytes }
+    }
+
+    /// Gives back memory that no recording takes.
+    pub(super) fn shrink(&mut self) {
+        [&mut self.numbers, &mut self.frames, &mut self.bytes].into_iter().for_each(Vec::shrink_to_fit);
+    }
+
+    /// Bytes of memory that they take.
+    fn memory(&self) -> usize {
+        let columns = self.numbers.capacity() + self.frames.capacity() + self.bytes.capacity();
+        columns * size_of::<u32>() + self.large.len() * 32
+    }
+}
+
 /// The approximate memory of a fault with its text, in bytes.
-const FAULTY_BYTES: usize = 256;
+pub(super) const FAULTY_BYTES: usize = 256;
 
 pub(super) struct AudioCorpus {
-    recordings: Vec<Recording>,
+    recordings: RecordingList,
     /// Faults of recordings that cannot be read, by number in the list.
     faulty: BTreeMap<u32, AudioFault>,
     /// The keys of all lines.
@@ -43,24 +97,22 @@ pub(super) struct AudioCorpus {
 
 impl AudioCorpus {
     pub(super) fn new(
-        recordings: Vec<Recording>,
+        recordings: RecordingList,
         faulty: BTreeMap<u32, AudioFault>,
         keys: Arc<Keys>,
         chunks: Vec<u32>,
     ) -> AudioCorpus {
-        let memory = recordings.capacity() * size_of::<Recording>()
-            + faulty.len() * FAULTY_BYTES
-            + keys.bytes()
-            + chunks.capacity() * 4;
+        let memory = recordings.memory() + faulty.len() * FAULTY_BYTES + keys.bytes() + chunks.capacity() * 4;
         AudioCorpus { recordings, faulty, keys, chunks, facts: CorpusFacts::new(memory) }
     }
 
-    fn of_chunk(&self, chunk: u32) -> &[Recording] {
+    /// The recordings of a chunk, by number among those that are read.
+    fn of_chunk(&self, chunk: u32) -> Range<u32> {
         let chunk = chunk as usize;
-        &self.recordings[self.chunks[chunk] as usize..self.chunks[chunk + 1] as usize]
+        self.chunks[chunk]..self.chunks[chunk + 1]
     }
 
-    fn keys_of<'a>(&self, recordings: impl Iterator<Item = &'a Recording>) -> Keys {
+    fn keys_of(&self, recordings: impl Iterator<Item = Recording>) -> Keys {
         Keys::gathered(std::slice::from_ref(&*self.keys), recordings.map(|recording| (0, recording.number)))
     }
 }
@@ -78,8 +130,9 @@ impl Corpus for AudioCorpus {
         _scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let of_chunk = self.of_chunk(chunk);
-        let wanted: Vec<&Recording> = wanted.to_vec().into_iter().map(|i| &of_chunk[i as usize]).collect();
+        let first = self.of_chunk(chunk).start;
+        let wanted: Vec<Recording> =
+            wanted.to_vec().into_iter().map(|i| self.recordings.get(first + i)).collect();
         let mut column = out.take_recordings();
         let (mut faults, mut ends) = (Vec::new(), vec![0]);
         for (sequence, recording) in (0..).zip(&wanted) {
@@ -123,7 +176,7 @@ impl Corpus for AudioCorpus {
     }
 
     fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
-        Ok(Some(self.keys_of(self.of_chunk(chunk).iter())))
+        Ok(Some(self.keys_of(self.of_chunk(chunk).map(|i| self.recordings.get(i)))))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
@@ -131,7 +184,7 @@ impl Corpus for AudioCorpus {
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let recording = self.of_chunk(chunk)[sequence as usize];
+        let recording = self.recordings.get(self.of_chunk(chunk).start + sequence);
         (recording.resource(), 0..recording.bytes)
     }
 

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Keys, ListedAt, ListedPaths, Location, NamedResource, Parallelism, ResourceId, Shape, Storage,
-    StreamInfo, StreamMismatch, StreamingDecoder,
+    Indexed, Keys, ListedAt, ListedPaths, Location, NamedResource, NamedResources, Parallelism, ResourceId,
+    SEQUENCES_IN_MEMORY, Shape, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
-use super::corpus::{AudioCorpus, Recording};
-use super::list::{KeysSeen, LineStart, each_line};
+use super::corpus::{AudioCorpus, FAULTY_BYTES, Recording, RecordingList};
+use super::list::{KeysSeen, LineStart, PIECE, each_line};
 use super::options::AudioOptions;
 use super::source_file::SourceFile;
 use crate::decode::{Header, header};
@@ -23,6 +23,12 @@ const LIST: ResourceId = ResourceId(0);
 
 /// Recordings that are looked at by one job.
 const AT_ONCE: usize = 64;
+
+/// Jobs whose findings are in memory at once.
+const JOBS: usize = 256;
+
+/// Lines between two looks at how much memory they take.
+const LOOK: u32 = 4096;
 
 /// The recordings of a list. Recording `i` is named resource `i`.
 pub(super) struct Recordings {
@@ -48,8 +54,7 @@ impl Recordings {
     }
 
     fn list_error(&self, fault: AudioFault, offset: u64, line: Option<u64>) -> DataError {
-        let at = Location { file: self.options.list.as_path().into(), offset, line };
-        DataError::new(fault, at)
+        list_error(&self.options.list, fault, offset, line)
     }
 
     /// An error of a listed file.
@@ -87,19 +92,23 @@ impl Recordings {
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
-    ) -> Result<(Vec<Recording>, BTreeMap<u32, AudioFault>), Error> {
+    ) -> Result<(RecordingList, BTreeMap<u32, AudioFault>), Error> {
         let n = self.facts.named.len();
+        let n_jobs = n.div_ceil(AT_ONCE);
         let job = |job: usize| {
             let range = job * AT_ONCE..n.min((job + 1) * AT_ONCE);
             range.map(|i| self.look(i, fetch)).collect::<Result<Vec<_>, Error>>()
         };
         let keeps_faulty = self.options.forgives || defects.are_collected();
-        let (mut recordings, mut faulty) = (Vec::with_capacity(n), BTreeMap::new());
-        for (i, found) in (0..n).zip(parallelism.map(n.div_ceil(AT_ONCE), job).into_iter().flat_map(flatten))
-        {
+        let (mut recordings, mut faulty) = (RecordingList::default(), BTreeMap::new());
+        let rounds = (0..n_jobs).step_by(JOBS);
+        let found = rounds.flat_map(|first| {
+            parallelism.map(JOBS.min(n_jobs - first), |i| job(first + i)).into_iter().flat_map(flatten)
+        });
+        for (i, found) in (0..n).zip(found) {
             let checked = found?.and_then(|(header, bytes)| self.recording(i, header, bytes));
             match checked {
-                Ok(recording) => recordings.extend(recording),
+                Ok(recording) => recording.into_iter().for_each(|recording| recordings.push(recording)),
                 Err(fault) if keeps_faulty => {
                     let number = i as u32;
                     recordings.push(Recording { number, frames: 1, bytes: 0 });
@@ -108,6 +117,7 @@ impl Recordings {
                 Err(fault) => defects.report(self.file_error(i, fault))?,
             }
         }
+        recordings.shrink();
         Ok((recordings, faulty))
     }
 
@@ -129,14 +139,15 @@ impl Recordings {
     }
 
     /// Cuts chunks, each as soon as it has more frames than it should.
-    fn cut(&self, recordings: &[Recording]) -> (Index, Vec<u32>) {
+    fn cut(&self, recordings: &RecordingList) -> (Index, Vec<u32>) {
         let (mut index, mut chunks) = (Index::new(), vec![0]);
         let (mut lengths, mut frames, mut bytes) = (Vec::new(), 0, 0);
-        for (i, recording) in (1..).zip(recordings) {
+        for i in 1..=recordings.len() {
+            let recording = recordings.get(i - 1);
             lengths.push(recording.frames);
             frames += u64::from(recording.frames);
             bytes += recording.bytes;
-            if frames > self.options.chunk_frames || i as usize == recordings.len() {
+            if frames > self.options.chunk_frames || i == recordings.len() {
                 index.push(CompactLengths::new(&lengths), bytes);
                 chunks.push(i);
                 lengths.clear();
@@ -146,6 +157,18 @@ impl Recordings {
         index.seal();
         (index, chunks)
     }
+}
+
+/// An error of the list.
+fn list_error(list: &Path, fault: AudioFault, offset: u64, line: Option<u64>) -> DataError {
+    DataError::new(fault, Location { file: list.into(), offset, line })
+}
+
+/// The line that lists a recording.
+fn line_of(named: &NamedResources, recording: u32) -> u32 {
+    let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) =
+        named.get(recording, &mut String::new());
+    at.line
 }
 
 /// The results of a job one by one, or the error that ended it.
@@ -162,34 +185,57 @@ impl Deserializer for Recordings {
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
-        let mut bytes = Vec::new();
-        fetch.read(LIST, 0..fetch.size(LIST)?, &mut bytes)?;
-        let paths = ListedPaths::new(&self.options.list.to_string_lossy(), &self.options.root);
+        let Recordings { options, facts, .. } = self;
+        let size = fetch.size(LIST)?;
+        let limit = fetch.largest().saturating_mul(SEQUENCES_IN_MEMORY);
+        let paths = ListedPaths::new(&options.list.to_string_lossy(), &options.root);
+        let error =
+            |at: LineStart, fault| list_error(&options.list, fault, at.offset, Some(at.number.into()));
+        let too_long = |at, limit| error(at, AudioFault::LongLine { limit }).into();
+        // Of a list of which so much has been read.
+        let beyond_memory = |at: LineStart, bytes: u64| {
+            let needed = u128::from(bytes) * u128::from(size) / u128::from(at.offset.max(1));
+            let needed = u64::try_from(needed).unwrap_or(u64::MAX);
+            error(at, AudioFault::ListBeyondMemory { lines: at.number.into(), bytes, limit, needed })
+        };
         let mut keys = KeysSeen::default();
-        let (mut texts, mut ends, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        let mut faults = Vec::new();
-        each_line(&bytes, &mut |at, line| {
+        let (mut numbers, mut defects) = (Vec::new(), Vec::new());
+        let mut last = LineStart { offset: 0, number: 0 };
+        each_line(fetch, LIST, PIECE, &too_long, &mut |at, line| {
+            let named = &facts.named;
             let taken = line.and_then(|line| {
-                keys.take(line.key, at.number, self.options.numeric_keys).map(|number| (line, number))
+                let number = keys.take(line.key, at.number, options.numeric_keys, |i| line_of(named, i));
+                number.map(|number| (line, number))
             });
             match taken {
                 Ok((line, number)) => {
                     let listed = ListedAt { root: LIST, line: at.number };
-                    self.facts.push_file(&paths.complete(line.path), listed);
-                    texts.extend_from_slice(line.key.as_bytes());
-                    ends.push(texts.len() as u32);
+                    facts.push_file(&paths.complete(line.path), listed);
                     numbers.extend(number);
                 }
-                Err(fault) => faults.push((at, fault)),
+                Err(fault) => defects.push(error(at, fault)),
             }
-        });
-        self.keys = Arc::new(if self.options.numeric_keys {
+            last = at;
+            if !at.number.is_multiple_of(LOOK) {
+                return Ok(());
+            }
+            let apart = numbers.capacity() * size_of::<u64>() + defects.len() * FAULTY_BYTES;
+            match (facts.named.bytes() + keys.bytes() + apart) as u64 {
+                bytes if bytes <= limit => Ok(()),
+                // Where lines are wrong, that is what is said.
+                bytes if defects.is_empty() => Err(beyond_memory(at, bytes).into()),
+                _ => Err(defects.swap_remove(0).into()),
+            }
+        })?;
+        self.keys = Arc::new(if options.numeric_keys {
             Keys::Numbers(numbers)
         } else {
-            Keys::Texts { bytes: texts, ends }
+            let (bytes, ends) = keys.into_texts();
+            let ends = ends.into_iter().map(u32::try_from).collect::<Result<_, _>>();
+            let ends = ends.map_err(|_| beyond_memory(last, bytes.len() as u64))?;
+            Keys::Texts { bytes, ends }
         });
-        let error = |(at, fault): (LineStart, _)| self.list_error(fault, at.offset, Some(at.number.into()));
-        self.defects = faults.into_iter().map(error).collect();
+        self.defects = defects;
         Ok(())
     }
 
@@ -201,7 +247,7 @@ impl Deserializer for Recordings {
     ) -> Result<Indexed, Error> {
         self.defects.iter().try_for_each(|defect| defects.report(defect.clone()))?;
         let (recordings, faulty) = self.looked_at(fetch, parallelism, defects)?;
-        if recordings.is_empty() {
+        if recordings.len() == 0 {
             let listed = self.facts.named.len() as u64;
             defects.report(self.list_error(AudioFault::NothingToRead { listed }, 0, None))?;
         }

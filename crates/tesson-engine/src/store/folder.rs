@@ -1,6 +1,5 @@
 //! Folders of the local file system, listed.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -36,11 +35,19 @@ fn list_below(
     listing: &mut Listing,
 ) -> io::Result<()> {
     let in_folder = |path: &Path, e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-    let entries = fs::read_dir(folder).map_err(|e| in_folder(folder, e))?;
-    let mut names = entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()?;
-    names.sort_unstable_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
-    for file in names {
-        let (path, inside) = (folder.join(&file), inside.join(&file));
+    // A folder may have millions of names: they lie end to end.
+    let (mut names, mut spans) = (String::new(), Vec::new());
+    for entry in fs::read_dir(folder).map_err(|e| in_folder(folder, e))? {
+        let file = entry?.file_name();
+        let Some(file) = file.to_str() else { return Err(no_name(&inside.join(file))) };
+        let begin = u32::try_from(names.len()).map_err(io::Error::other)?;
+        names.push_str(file);
+        spans.push((begin, file.len() as u32));
+    }
+    let name_of = |(begin, len): (u32, u32)| &names[begin as usize..][..len as usize];
+    spans.sort_unstable_by(|a, b| name_of(*a).cmp(name_of(*b)));
+    for file in spans.into_iter().map(name_of) {
+        let (path, inside) = (folder.join(file), inside.join(file));
         // A link to nothing is a file that cannot be opened.
         if !path.is_dir() {
             listing.push(&name(&inside)?);
@@ -63,10 +70,13 @@ fn list_below(
 pub(super) fn name(path: &Path) -> io::Result<String> {
     let part = |component: Component<'_>| component.as_os_str().to_str().map(str::to_owned);
     let name = path.components().map(part).collect::<Option<Vec<_>>>().map(|parts| parts.join("/"));
-    name.filter(|name| !name.contains('\n')).ok_or_else(|| {
-        let what = format!("found the name `{}`, expected UTF-8 without line feeds", path.display());
-        io::Error::new(io::ErrorKind::InvalidData, what)
-    })
+    name.filter(|name| !name.contains('\n')).ok_or_else(|| no_name(path))
+}
+
+/// The error of a path that a listing cannot have.
+fn no_name(path: &Path) -> io::Error {
+    let what = format!("found the name `{}`, expected UTF-8 without line feeds", path.display());
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]

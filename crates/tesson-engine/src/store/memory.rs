@@ -74,7 +74,7 @@ impl Store for MemoryStore {
 }
 
 /// Bytes as a resource.
-pub(crate) struct Bytes(pub(crate) Arc<[u8]>);
+struct Bytes(Arc<[u8]>);
 
 impl Resource for Bytes {
     fn size(&self) -> u64 {

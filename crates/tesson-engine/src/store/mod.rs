@@ -24,7 +24,6 @@ pub use fake::{FakeStore, InjectedFault, Schedule};
 pub use file::FileStore;
 pub(crate) use file::{entry as local_entry, open_regular};
 pub(crate) use file_glob::file_glob;
-pub(crate) use memory::Bytes;
 pub use memory::MemoryStore;
 pub use mmap::MmapStore;
 pub(crate) use mmap::local as local_name;

@@ -22,8 +22,14 @@ pub(super) struct MapCorpus {
 }
 
 impl MapCorpus {
-    pub(super) fn new(pictures: Arc<ListedImages>, copies: u32, options: &ImageOptions) -> MapCorpus {
-        let facts = CorpusFacts::new(pictures.bytes()).with_access(ChunkAccess::WholeOnly);
+    /// `names`: bytes of memory that the names of classes take.
+    pub(super) fn new(
+        pictures: Arc<ListedImages>,
+        copies: u32,
+        options: &ImageOptions,
+        names: usize,
+    ) -> MapCorpus {
+        let facts = CorpusFacts::new(pictures.bytes() + names).with_access(ChunkAccess::WholeOnly);
         MapCorpus { pictures, copies, streams: options.streams.clone(), facts }
     }
 

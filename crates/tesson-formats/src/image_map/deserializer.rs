@@ -7,19 +7,19 @@ use std::sync::Arc;
 use tesson_core::{
     CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
     Indexed, Key, ListedAt, Location, NamedResource, Parallelism, ResourceId, SEQUENCES_IN_MEMORY, Shape,
-    StoreError, StoreErrorKind, StreamMismatch, StreamingDecoder,
+    StoreError, StoreErrorKind, StreamMismatch, StreamingDecoder, TextSet,
 };
 
 use super::FORMAT;
 use super::corpus::MapCorpus;
 use super::fault::ImageMapFault;
-use super::labels::{Classes, LabelKind, Labels};
+use super::labels::{Classes, LabelKind, Labels, NAME_BYTES};
 use super::line::{Line, LineStart, TextRules};
 use super::listed_images::{ImageColumn, ListedImages};
 use super::options::{MapFormat, MapOptions};
 use super::path::{ImagePath, PathRules};
 use super::text::{MAP, MapText, PIECE, TextLine};
-use super::{csv, folder, json_lines};
+use super::{classes, csv, folder, json_lines};
 use crate::images::{OnCorruptImage, VIEWS, lossy};
 
 /// The list of classes among the resources, where there is one.
@@ -29,9 +29,9 @@ const CLASSES: ResourceId = ResourceId(1);
 const WHOLE: u32 = ListedAt::IN_FOLDER;
 
 /// Lines between two looks at how much memory they take.
-const LOOK: u32 = 4096;
+pub(super) const LOOK: u32 = 4096;
 
-/// Bytes that a line with a fault takes, about, and one that is the first of its class or its archive.
+/// Bytes that a line with a fault takes, about, and one that is the first of its archive.
 const FAULT_BYTES: usize = 256;
 
 /// Members that archives lack and that an error names.
@@ -132,36 +132,20 @@ impl ImageMap {
     }
 
     /// The names of the classes, one in each line, where a file lists them.
-    fn classes(&self, fetch: &dyn Fetch) -> Result<Option<Vec<String>>, Error> {
-        let Some(path) = &self.options.classes else { return Ok(None) };
-        let mut bytes = Vec::new();
-        fetch.read(CLASSES, 0..fetch.size(CLASSES)?, &mut bytes)?;
-        let mut classes: HashMap<&str, u32> = HashMap::new();
-        let mut names = Vec::new();
-        let (mut offset, mut line) = (0, 0);
-        for text in bytes.split_inclusive(|&byte| byte == b'\n') {
-            line += 1;
-            let at = || Location { file: path.as_path().into(), offset, line: Some(line.into()) };
-            let name = std::str::from_utf8(text)
-                .map_err(|_| DataError::new(ImageMapFault::NotUtf8 { found: lossy(text) }, at()))?;
-            let name = name.trim_start_matches('\u{feff}').trim();
-            if let Some(first) = classes.insert(name, line).filter(|_| !name.is_empty()) {
-                let name = name.to_owned();
-                return Err(DataError::new(ImageMapFault::RepeatedClass { name, first }, at()).into());
-            }
-            names.extend((!name.is_empty()).then(|| name.to_owned()));
-            offset += text.len() as u64;
+    fn classes(&self, fetch: &dyn Fetch) -> Result<Option<TextSet>, Error> {
+        match &self.options.classes {
+            Some(path) => classes::read(fetch, CLASSES, path, self.piece).map(Some),
+            None => Ok(None),
         }
-        Ok(Some(names))
     }
 
     /// Gives the stream of labels its classes.
-    fn take_classes(&mut self, n: u64, names: Vec<String>) {
+    fn take_classes(&mut self, n: u64, names: Arc<[String]>) {
         let Some(labels) = self.options.pictures.labels() else { return };
         let stream = self.facts.streams.iter_mut().find(|stream| stream.name == labels.name);
         let stream = stream.expect("the stream of labels is one of them");
         stream.shape = Shape::new([n as usize]);
-        stream.classes = names.into();
+        stream.classes = names;
     }
 }
 
@@ -292,7 +276,9 @@ impl Deserializer for ImageMap {
         }
         index.assume_bytes();
         index.seal();
-        let corpus = MapCorpus::new(self.pictures.clone(), copies, &self.options.pictures);
+        let names = self.facts.streams.iter().flat_map(|stream| stream.classes.iter());
+        let names = names.map(|name| name.len() + NAME_BYTES).sum();
+        let corpus = MapCorpus::new(self.pictures.clone(), copies, &self.options.pictures, names);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
     }
 
@@ -403,8 +389,8 @@ impl MapReader<'_> {
     /// Refuses a map that takes more than `limit` bytes of memory, as far as it has been read: up to the end of a line. Where lines
     /// are wrong, that is what is said.
     fn check_memory(&mut self, line: TextLine<'_>, size: u64, limit: u64) -> Result<(), Error> {
-        let apart = self.defects.len() + self.labels.n_names() + self.archives.len();
-        let bytes = (self.facts.named.bytes() + self.pictures.bytes() + apart * FAULT_BYTES) as u64;
+        let apart = (self.defects.len() + self.archives.len()) * FAULT_BYTES + self.labels.bytes();
+        let bytes = (self.facts.named.bytes() + self.pictures.bytes() + apart) as u64;
         if bytes <= limit {
             return Ok(());
         }

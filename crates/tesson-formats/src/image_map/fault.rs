@@ -47,6 +47,11 @@ tesson_core::error_kinds! {
             = "image-map.list-beyond-memory": "the pictures of the first {lines} lines of the map take {bytes} bytes, and `memoryLimit` \
                 is {limit}; all of it needs about {needed}"
             => "Set `memoryLimit` to the value that the message names and as much again for the pictures, or read the map in parts.",
+        /// A file lists more classes than memory has room for.
+        ClassesBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
+            = "image-map.classes-beyond-memory": "the classes of the first {lines} lines take {bytes} bytes, and `memoryLimit` \
+                is {limit}; all of them need about {needed}"
+            => "Check that the file lists classes, or set `memoryLimit` to the value that the message names and as much again for the pictures.",
         /// A line is not UTF-8.
         NotUtf8 { found: String = "caf\\xe9.jpg".into() }
             = "image-map.not-utf-8": "`{found}` is not UTF-8"

@@ -1,6 +1,8 @@
 //! Labels of a map on their way to numbers of classes.
 
-use std::collections::HashMap;
+use std::sync::Arc;
+
+use tesson_core::TextSet;
 
 use super::fault::ImageMapFault;
 use crate::images::{lossy, parse_label};
@@ -19,6 +21,9 @@ pub(super) enum LabelKind {
 /// The number of a class, or of a name among those that have been met.
 pub(super) type Label = u32;
 
+/// Bytes of a name as a text of its own, about: those of a class that has no long one, and where they lie.
+pub(super) const NAME_BYTES: usize = size_of::<String>() + 32;
+
 /// The labels so far.
 pub(super) struct Labels {
     kind: LabelKind,
@@ -28,9 +33,9 @@ pub(super) struct Labels {
     largest: u64,
     /// The line of the first number.
     first_number: Option<u32>,
-    names: HashMap<Box<str>, Label>,
-    /// All classes in their order, where a file lists them.
-    listed: Option<Vec<String>>,
+    /// The names that have been met, or all classes in their order, where a file lists them.
+    names: TextSet,
+    are_listed: bool,
     /// The line of the first name.
     first_name: Option<u32>,
     /// True if a label with more than a number has been logged.
@@ -44,20 +49,20 @@ impl Labels {
             dim,
             largest: 0,
             first_number: None,
-            names: HashMap::new(),
-            listed: None,
+            names: TextSet::default(),
+            are_listed: false,
             first_name: None,
             warned: false,
         }
     }
 
     /// Labels that are limited to these classes, in this order.
-    pub(super) fn with_listed(mut self, classes: Vec<String>) -> Labels {
+    pub(super) fn with_listed(mut self, classes: TextSet) -> Labels {
         if self.dim == 0 {
             self.dim = classes.len() as u64;
         }
-        self.names = (0..).zip(&classes).map(|(number, name)| (name.as_str().into(), number)).collect();
-        self.listed = Some(classes);
+        self.names = classes;
+        self.are_listed = true;
         self
     }
 
@@ -124,29 +129,25 @@ impl Labels {
     /// Numbers a name for now.
     fn name(&mut self, text: &[u8], path: &str) -> Result<Label, ImageMapFault> {
         let name = std::str::from_utf8(text).map_err(|_| ImageMapFault::NotUtf8 { found: lossy(text) })?;
-        if let Some(&label) = self.names.get(name) {
+        if !self.are_listed {
+            let (Ok(label) | Err(label)) = self.names.insert(text);
             return Ok(label);
         }
-        if self.listed.is_some() {
-            return Err(ImageMapFault::UnknownClass { path: path.into(), found: name.into() });
-        }
-        let label = self.names.len() as Label;
-        self.names.insert(name.into(), label);
-        Ok(label)
+        self.names
+            .find(text)
+            .ok_or_else(|| ImageMapFault::UnknownClass { path: path.into(), found: name.into() })
     }
 
-    /// How many names have been met.
-    pub(super) fn n_names(&self) -> usize {
-        self.names.len()
+    /// Bytes of memory that names take, those included that the stream is given.
+    pub(super) fn bytes(&self) -> usize {
+        self.names.bytes() + self.names.len() * NAME_BYTES
     }
 
     /// Adds a class that may have no picture.
     pub(super) fn declare(&mut self, name: &str) {
-        if self.listed.is_some() {
-            return;
+        if !self.are_listed {
+            let (Ok(_) | Err(_)) = self.names.insert(name.as_bytes());
         }
-        let next = self.names.len() as Label;
-        self.names.entry(name.into()).or_insert(next);
     }
 
     /// How many classes there are, their names by number, and the number of the class of each label that [`Labels::push`] has
@@ -154,21 +155,26 @@ impl Labels {
     pub(super) fn finish(self) -> Result<Classes, ImageMapFault> {
         if self.names.is_empty() {
             let n = if self.dim == 0 { self.largest + 1 } else { self.dim };
-            return Ok(Classes { n, names: Vec::new(), numbers: Vec::new() });
+            return Ok(Classes { n, names: Arc::default(), numbers: Vec::new() });
         }
         let found = self.names.len() as u64;
         if self.dim != 0 && found > self.dim {
             return Err(ImageMapFault::TooManyClasses { found, dim: self.dim });
         }
-        if let Some(names) = self.listed {
-            return Ok(Classes { n: self.dim, names, numbers: Vec::new() });
+        let mut labels: Vec<Label> = (0..self.names.len() as Label).collect();
+        let name = |label: &Label| String::from_utf8_lossy(self.names.get(*label)).into_owned();
+        if self.are_listed {
+            return Ok(Classes {
+                n: self.dim,
+                names: labels.iter().map(name).collect(),
+                numbers: Vec::new(),
+            });
         }
-        let mut names: Vec<(Box<str>, Label)> = self.names.into_iter().collect();
-        names.sort_unstable();
-        let mut numbers = vec![0; names.len()];
-        (0..).zip(&names).for_each(|(number, (_, label))| numbers[*label as usize] = number);
+        labels.sort_unstable_by_key(|&label| self.names.get(label));
+        let mut numbers = vec![0; labels.len()];
+        (0..).zip(&labels).for_each(|(number, label)| numbers[*label as usize] = number);
         let n = if self.dim == 0 { found } else { self.dim };
-        Ok(Classes { n, names: names.into_iter().map(|(name, _)| name.into()).collect(), numbers })
+        Ok(Classes { n, names: labels.iter().map(name).collect(), numbers })
     }
 }
 
@@ -178,7 +184,7 @@ pub(super) struct Classes {
     /// How many there are.
     pub(super) n: u64,
     /// Their names, sorted by their bytes unless a file lists them; none where labels are numbers.
-    pub(super) names: Vec<String>,
+    pub(super) names: Arc<[String]>,
     /// The number of each label; none where labels are numbers.
     pub(super) numbers: Vec<Label>,
 }
@@ -195,7 +201,7 @@ mod tests {
             .collect::<Result<_, _>>()?;
         let Classes { n, names, numbers } = column.finish()?;
         let number = |label: Label| numbers.get(label as usize).copied().unwrap_or(label);
-        Ok((n, names, pushed.into_iter().map(number).collect()))
+        Ok((n, names.to_vec(), pushed.into_iter().map(number).collect()))
     }
 
     #[test]
@@ -210,13 +216,18 @@ mod tests {
     #[test]
     fn a_list_numbers_the_classes_and_has_all_of_them() {
         let listed = || ["dog", "cat", "ant"].map(str::to_owned).to_vec();
-        let mut column = Labels::new(LabelKind::Names, 0).with_listed(listed());
+        let set = || {
+            let mut set = TextSet::default();
+            listed().iter().for_each(|name| assert!(set.insert(name.as_bytes()).is_ok()));
+            set
+        };
+        let mut column = Labels::new(LabelKind::Names, 0).with_listed(set());
         assert_eq!([b"cat", b"dog"].map(|name| column.push(name, "p", "map", 1)), [Ok(1), Ok(0)]);
         column.declare("eel");
         let unknown = ImageMapFault::UnknownClass { path: "p".into(), found: "eel".into() };
         assert_eq!(column.push(b"eel", "p", "map", 1), Err(unknown));
-        assert_eq!(column.finish(), Ok(Classes { n: 3, names: listed(), numbers: Vec::new() }));
-        let mut numbers = Labels::new(LabelKind::Numbers { strict: true }, 0).with_listed(listed());
+        assert_eq!(column.finish(), Ok(Classes { n: 3, names: listed().into(), numbers: Vec::new() }));
+        let mut numbers = Labels::new(LabelKind::Numbers { strict: true }, 0).with_listed(set());
         assert_eq!(numbers.push(b"2", "p", "map", 1), Ok(2));
         let beyond = ImageMapFault::LabelOutOfRange { path: "p".into(), label: 3, dim: 3 };
         assert_eq!(numbers.push(b"3", "p", "map", 1), Err(beyond));

@@ -8,12 +8,14 @@
 //! | `csv`, `json_lines` | other maps |
 //! | `folder` | a folder in the place of a map |
 //! | `labels` | labels and their classes: numbers, or names that are numbered |
+//! | `classes` | the file that names the classes |
 //! | `path` | what a path names: a file, or a member of a zip archive |
 //! | `pictures` | the pictures of all lines, packed |
 //! | `deserializer` | the map read when a source is opened |
 //! | `corpus` | pictures read when minibatches need them |
 //! | `fault` | what can be wrong |
 
+mod classes;
 mod corpus;
 mod csv;
 mod deserializer;

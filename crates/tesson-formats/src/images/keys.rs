@@ -1,6 +1,6 @@
 //! The keys of lines of pictures, in as little memory as they allow.
 
-use tesson_core::Keys;
+use tesson_core::{Keys, PackedTexts};
 
 use super::parse_numeric_key;
 
@@ -16,7 +16,7 @@ pub(crate) struct KeyColumn {
 enum Written {
     /// Numbers that have no digit or sign too many.
     Numbers(Numbers),
-    Texts(Texts),
+    Texts(PackedTexts),
 }
 
 impl Default for KeyColumn {
@@ -34,14 +34,14 @@ impl KeyColumn {
         match (&mut self.written, key.map_or(Some(line), plain_number)) {
             (Written::Numbers(numbers), Some(number)) => numbers.push(self.n, number),
             (Written::Numbers(numbers), None) => {
-                let mut texts = Texts::default();
-                (0..self.n).for_each(|i| texts.push_number(numbers.get(i)));
+                let mut texts = PackedTexts::default();
+                (0..self.n).for_each(|i| texts.push(numbers.get(i).to_string().as_bytes()));
                 texts.push(key.expect("the number of a line is plain"));
                 self.written = Written::Texts(texts);
             }
             (Written::Texts(texts), _) => match key {
                 Some(key) => texts.push(key),
-                None => texts.push_number(line),
+                None => texts.push(line.to_string().as_bytes()),
             },
         }
         self.n += 1;
@@ -68,9 +68,10 @@ impl KeyColumn {
                 KeyTable::Texts(texts)
             }
             Written::Texts(texts) => {
-                let mut numbers = Numbers::default();
+                let (mut numbers, mut text) = (Numbers::default(), Vec::new());
                 for i in 0..n {
-                    numbers.push(i, parse_numeric_key(texts.get(i)).expect("all keys are numbers"));
+                    let key = texts.get(i as usize, &mut text);
+                    numbers.push(i, parse_numeric_key(key).expect("all keys are numbers"));
                 }
                 numbers.shrink();
                 KeyTable::Numbers(numbers)
@@ -83,7 +84,7 @@ impl KeyColumn {
 pub(crate) enum KeyTable {
     Numbers(Numbers),
     NumbersAsTexts(Numbers),
-    Texts(Texts),
+    Texts(PackedTexts),
 }
 
 impl KeyTable {
@@ -97,7 +98,10 @@ impl KeyTable {
             KeyTable::NumbersAsTexts(numbers) => {
                 pictures.for_each(|i| texts.push_number(numbers.get(i)));
             }
-            KeyTable::Texts(all) => pictures.for_each(|i| texts.push(all.get(i))),
+            KeyTable::Texts(all) => {
+                let mut text = Vec::new();
+                pictures.for_each(|i| texts.push(all.get(i as usize, &mut text)));
+            }
         }
         Keys::Texts { bytes: texts.bytes, ends: texts.ends }
     }
@@ -184,9 +188,9 @@ impl Numbers {
     }
 }
 
-/// Texts, end to end.
+/// Texts of a column that is handed out, end to end.
 #[derive(Default)]
-pub(crate) struct Texts {
+struct Texts {
     bytes: Vec<u8>,
     ends: Vec<u32>,
 }
@@ -199,20 +203,6 @@ impl Texts {
 
     fn push_number(&mut self, number: u64) {
         self.push(number.to_string().as_bytes());
-    }
-
-    fn get(&self, i: u32) -> &[u8] {
-        let start = i.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.bytes[start as usize..self.ends[i as usize] as usize]
-    }
-
-    fn shrink(&mut self) {
-        self.bytes.shrink_to_fit();
-        self.ends.shrink_to_fit();
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * size_of::<u32>()
     }
 }
 

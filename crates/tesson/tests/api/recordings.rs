@@ -190,3 +190,31 @@ fn frames_of_recordings_are_no_sequences() {
     let error = open(&store(), "", r#""frameMode": true"#).err().expect("it is refused").to_string();
     assert!(error.contains("set `frameMode = false`"), "{error}");
 }
+
+#[test]
+fn a_list_that_memory_has_no_room_for_is_refused_while_it_is_read() {
+    let list: String = (0..100_000).map(|i| format!("recording-{i:06} {}.wav\n", i % 20)).collect();
+    let store = store().with("all.scp", list.into_bytes());
+    let reader = r#""randomize": false, "memoryLimit": "1MiB""#;
+    let error = open(&store, "", reader).err().expect("it is refused");
+    let Error::Data(error) = error else { panic!("{error}") };
+    let found = error.kind().of_format::<AudioFault>().cloned();
+    let Some(AudioFault::ListBeyondMemory { lines, bytes, limit, needed }) = found else { panic!("{error}") };
+    assert_eq!((limit, error.at().line), (2 << 20, Some(lines)));
+    assert!((40_000..90_000).contains(&lines) && bytes > limit, "{error}");
+    assert!((2_500_000..8_000_000).contains(&needed), "{error}");
+    // A wrong line is what is said of such a list.
+    let list: String = (0..100_000).map(|i| format!("recording-{i:06} {}.wav\n", i % 20)).collect();
+    let store = store.with("all.scp", format!("u1\n{list}").into_bytes());
+    let error = open(&store, "", reader).err().expect("it is refused").to_string();
+    assert!(error.starts_with("all.scp:1 (byte 0): found `u1`"), "{error}");
+}
+
+#[test]
+fn what_a_list_takes_by_line_has_a_bound() {
+    // Much of the limit is for reading: a list of ten thousand has no room of a line and a hundred bytes each.
+    let list: String = (0..10_000).map(|i| format!("recording-{i:06} {}.wav\n", i % 20)).collect();
+    let store = store().with("all.scp", list.into_bytes());
+    let mut source = open(&store, "", r#""randomize": false, "memoryLimit": "1MiB""#).unwrap();
+    assert!(source.next_minibatch(60).unwrap().is_some());
+}
