@@ -18,7 +18,7 @@ use tesson::store::MemoryStore;
 use tesson::{ConfigError, Element, Error, Key, OpenOptions, ResumeState};
 use tesson_config::brainscript::{Script, Variables};
 use tesson_core::{
-    ByteRun, Chunk, Corpus, Data, Defects, Deserializer, Fault, Fetch, InMemory, Indexed, Options,
+    ByteRun, Chunk, ChunkId, Corpus, Data, Defects, Deserializer, Fault, Fetch, InMemory, Indexed, Options,
     Parallelism, ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, StreamingDecoder, Value,
     Values,
 };
@@ -137,12 +137,12 @@ pub fn ctf_index(bytes: &[u8]) {
 
 /// The contents of an index: for each chunk the bytes, and the counted lengths and extents of its sequences.
 fn shape(indexed: &Indexed) -> Vec<(u64, Vec<u32>)> {
-    let chunk = |c: usize| {
+    let chunk = |c: ChunkId| {
         let span = indexed.index.chunk(c);
         let lengths = (0..span.n_sequences as usize).map(|i| indexed.index.lengths(c).get(i)).collect();
         (span.bytes, lengths)
     };
-    (0..indexed.index.n_chunks()).map(chunk).collect()
+    indexed.index.chunk_ids().map(chunk).collect()
 }
 
 /// A text file, its first byte choosing options: read in pieces, in chunks, and sequence by sequence it holds the
@@ -268,9 +268,9 @@ fn sequences_of(
     file: &Memory<'_>,
 ) -> Result<Vec<Sequence>, Error> {
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
-    for c in 0..indexed.index.n_chunks() {
+    for c in indexed.index.chunk_ids() {
         let n = indexed.index.chunk(c).n_sequences;
-        indexed.corpus.load(c as u32, SequenceSelection::Range(0..n), file, &mut scratch, &mut chunk)?;
+        indexed.corpus.load(c, SequenceSelection::Range(0..n), file, &mut scratch, &mut chunk)?;
         assert_eq!(chunk.n_sequences, n);
         found.extend(sequences(deserializer, &chunk));
     }
@@ -280,21 +280,21 @@ fn sequences_of(
 /// The keys of all sequences, as they are read for joining.
 fn keys_of(indexed: &Indexed, file: &Memory<'_>) -> Vec<Key> {
     let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
-    let of_chunk = |c: usize| {
+    let of_chunk = |c: ChunkId| {
         let n = indexed.index.chunk(c).n_sequences;
-        let keys = indexed.corpus.keys_of_chunk(c as u32, n, file, &mut scratch, &mut chunk);
+        let keys = indexed.corpus.keys_of_chunk(c, n, file, &mut scratch, &mut chunk);
         let keys = keys.expect("the file is the one that was indexed");
         (0..n as usize).map(|i| keys.get(i)).collect::<Vec<_>>()
     };
-    (0..indexed.index.n_chunks()).flat_map(of_chunk).collect()
+    indexed.index.chunk_ids().flat_map(of_chunk).collect()
 }
 
 fn one_by_one(deserializer: &dyn Deserializer, indexed: &Indexed, file: &Memory<'_>) -> Vec<Sequence> {
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
     let corpus: &Arc<dyn Corpus> = &indexed.corpus;
-    for c in 0..indexed.index.n_chunks() {
+    for c in indexed.index.chunk_ids() {
         for i in 0..indexed.index.chunk(c).n_sequences {
-            let loaded = corpus.load(c as u32, SequenceSelection::List(&[i]), file, &mut scratch, &mut chunk);
+            let loaded = corpus.load(c, SequenceSelection::List(&[i]), file, &mut scratch, &mut chunk);
             loaded.expect("the file is the one that was indexed");
             found.extend(sequences(deserializer, &chunk));
         }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tesson::{Error, SourceConfig, StoreError};
 use tesson_core::{
-    Chunk, Corpus, Defects, Deserializer, Fetch, InMemory, Index, Indexed, NamedResource, OneCore, Options,
-    ResourceBytes, ResourceId, Scratch, SequenceSelection,
+    Chunk, ChunkId, Corpus, Defects, Deserializer, Fetch, InMemory, Index, Indexed, NamedResource, OneCore,
+    Options, ResourceBytes, ResourceId, Scratch, SequenceSelection,
 };
 
 use crate::sources::Input;
@@ -72,13 +72,12 @@ fn check_one(config: &SourceConfig, number: usize, input: &Input) -> Result<(), 
         let restored = deserializer.restore(&saved).expect("what was saved comes back");
         assert_eq!(restored.index.n_sequences(), index.n_sequences());
     }
-    (0..index.n_chunks() as u32).try_for_each(|chunk| check_chunk(chunk, &index, &*corpus, &files))
+    index.chunk_ids().try_for_each(|chunk| check_chunk(chunk, &index, &*corpus, &files))
 }
 
-fn check_chunk(chunk: u32, index: &Index, corpus: &dyn Corpus, files: &dyn Fetch) -> Result<(), Error> {
+fn check_chunk(chunk: ChunkId, index: &Index, corpus: &dyn Corpus, files: &dyn Fetch) -> Result<(), Error> {
     // A line of labels may declare millions of frames, each a sequence: sources load them in blocks.
-    let (all, n) =
-        (index.chunk(chunk as usize).n_sequences, index.chunk(chunk as usize).n_sequences.min(LOADED));
+    let (all, n) = (index.chunk(chunk).n_sequences, index.chunk(chunk).n_sequences.min(LOADED));
     let load = |wanted: SequenceSelection<'_>| {
         let mut loaded = Chunk::empty();
         corpus.load(chunk, wanted, files, &mut Scratch::default(), &mut loaded).map(|()| loaded)

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
-    Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,
-    ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, StreamMismatch,
-    StreamingDecoder, Values,
+    Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
+    Fetch, Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,
+    ReaderDefaults, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn,
+    StreamMismatch, StreamingDecoder, Values,
 };
 
 /// The formats that cases name: those that come with Tesson, and the cases' own.
@@ -84,7 +84,7 @@ impl Deserializer for User {
             index.push(CompactLengths::new(&chunk.iter().map(longest).collect::<Vec<_>>()), 1);
         }
         index.seal();
-        let firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
+        let firsts = index.chunk_ids().map(|c| index.chunk(c).first_sequence).collect();
         Ok(Indexed {
             index: Arc::new(index),
             corpus: Arc::new(Loaded { facts: CorpusFacts::new(0), chunks: self.chunks.clone(), firsts }),
@@ -118,7 +118,7 @@ impl Corpus for Loaded {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         _: &dyn Fetch,
         _: &mut Scratch,
@@ -126,13 +126,13 @@ impl Corpus for Loaded {
     ) -> Result<(), Error> {
         let rows = wanted.to_vec();
         let sequences: Vec<&Sequence> =
-            rows.iter().map(|&r| &self.chunks[chunk as usize][r as usize]).collect();
+            rows.iter().map(|&r| &self.chunks[chunk.index()][r as usize]).collect();
         *out = Chunk::empty();
         out.n_sequences = rows.len() as u32;
         out.lengths =
             sequences.iter().map(|s| s.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32).collect();
-        out.keys = Keys::Numbers(rows.iter().map(|&r| self.firsts[chunk as usize] + u64::from(r)).collect());
-        for stream in 0..self.chunks[chunk as usize].first().map_or(0, Vec::len) {
+        out.keys = Keys::Numbers(rows.iter().map(|&r| self.firsts[chunk.index()] + u64::from(r)).collect());
+        for stream in 0..self.chunks[chunk.index()].first().map_or(0, Vec::len) {
             let mut at = vec![0];
             let mut values = Vec::new();
             for sequence in &sequences {
@@ -145,7 +145,7 @@ impl Corpus for Loaded {
         Ok(())
     }
 
-    fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, _: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         Ok(None)
     }
 
@@ -153,7 +153,7 @@ impl Corpus for Loaded {
         None
     }
 
-    fn span(&self, _: u32, _: u32) -> (ResourceId, std::ops::Range<u64>) {
+    fn span(&self, _: SequenceId) -> (ResourceId, std::ops::Range<u64>) {
         (FILE, 0..0)
     }
 

@@ -37,7 +37,8 @@ impl Twin {
             .open(&corpus::config(r#""randomize": false"#))
             .expect("the text is right");
         let index = source.indexed().expect("the text is right").index.clone();
-        let chunks = (0..index.n_chunks())
+        let chunks = index
+            .chunk_ids()
             .map(|c| index.chunk(c))
             .map(|c| c.first_sequence as usize..c.first_sequence as usize + c.n_sequences as usize);
         Twin {

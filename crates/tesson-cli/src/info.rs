@@ -213,7 +213,7 @@ fn describe(stream: &StreamInfo) -> String {
 
 /// The size of the data in storage, if it is known.
 fn bytes(index: &Index) -> Option<u64> {
-    (!index.assumes_bytes()).then(|| (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum())
+    (!index.assumes_bytes()).then(|| index.chunk_ids().map(|c| index.chunk(c).bytes).sum())
 }
 
 /// Counted lengths of sequences, in samples.
@@ -226,7 +226,7 @@ struct Lengths {
 
 impl Lengths {
     fn of(index: &Index) -> Lengths {
-        let columns = (0..index.n_chunks()).map(|c| index.lengths(c));
+        let columns = index.chunk_ids().map(|c| index.lengths(c));
         let lengths = columns.flat_map(|column| (0..column.len()).map(move |i| column.get(i)));
         let (min, max) = lengths.fold((u32::MAX, 0), |(min, max), n| (min.min(n), max.max(n)));
         let mean = index.n_samples() as f64 / index.n_sequences().max(1) as f64;
@@ -321,7 +321,7 @@ impl Padding {
         let in_buckets = |plan: &mut PlanSpec| plan.bucketing = bucketing;
         source.plan_with(in_buckets, demand, |plan| {
             lengths.clear();
-            lengths.extend(plan.own.iter().map(|p| index.lengths(p.chunk as usize).get(p.sequence as usize)));
+            lengths.extend(plan.own.iter().map(|p| index.length(*p)));
             let layout = Layout::of(&lengths);
             let steps = u64::from(layout.steps);
             samples += lengths.iter().map(|&n| u64::from(n)).sum::<u64>();

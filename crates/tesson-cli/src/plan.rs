@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use tesson_core::Index;
+use tesson_core::{Index, SequenceId};
 use tesson_engine::TruncatedPlan;
-use tesson_plan::{BatchPlan, Planned};
+use tesson_plan::BatchPlan;
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;
@@ -53,11 +53,11 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
 }
 
 fn samples(plan: &BatchPlan, index: &Index) -> u64 {
-    plan.own.iter().map(|p| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize))).sum()
+    plan.own.iter().map(|p| u64::from(index.length(*p))).sum()
 }
 
 fn json(plan: &BatchPlan, index: &Index) -> Value {
-    let sequences: Vec<[u32; 2]> = plan.own.iter().map(|p| [p.chunk, p.sequence]).collect();
+    let sequences: Vec<[u32; 2]> = plan.own.iter().map(|p| [p.chunk.0, p.sequence]).collect();
     serde_json::json!({
         "sweepEnd": plan.sweep_end,
         "numberOfSequences": sequences.len(),
@@ -69,8 +69,7 @@ fn json(plan: &BatchPlan, index: &Index) -> Value {
 
 fn row(number: u64, plan: &BatchPlan, index: &Index) -> String {
     let mut text = heading(number, samples(plan, index));
-    let places: Vec<(u32, u32)> = plan.own.iter().map(|p| (p.chunk, p.sequence)).collect();
-    put_places(&mut text, &places);
+    put_places(&mut text, &plan.own);
     if plan.sweep_end {
         text.push_str("  (sweep end)");
     }
@@ -89,7 +88,7 @@ fn n_samples(plan: &TruncatedPlan) -> u64 {
 fn truncated_json(plan: &TruncatedPlan) -> Value {
     let pieces = plan.segments.iter().map(|piece| {
         serde_json::json!({
-            "sequence": [piece.sequence.planned.chunk, piece.sequence.planned.sequence],
+            "sequence": [piece.sequence.planned.chunk.0, piece.sequence.planned.sequence],
             "samples": [piece.samples.0, piece.samples.1],
             "row": piece.slot,
             "begin": piece.begin,
@@ -111,7 +110,7 @@ fn truncated_row(number: u64, plan: &TruncatedPlan) -> String {
     for (i, row) in plan.segments.chunk_by(|a, b| a.slot == b.slot).enumerate() {
         text.push_str(if i == 0 { "" } else { " |" });
         for piece in row {
-            let (Planned { chunk, sequence }, (from, to)) = (piece.sequence.planned, piece.samples);
+            let (SequenceId { chunk, sequence }, (from, to)) = (piece.sequence.planned, piece.samples);
             write!(text, " {chunk}.{sequence}[{from}..{to}]").expect("a string takes any text");
         }
     }
@@ -122,11 +121,12 @@ fn truncated_row(number: u64, plan: &TruncatedPlan) -> String {
 }
 
 /// Sequences as `chunk.sequence`, neighbours within a chunk as `chunk.first-last`.
-fn put_places(text: &mut String, places: &[(u32, u32)]) {
-    let follows = |a: &(u32, u32), b: &(u32, u32)| a.0 == b.0 && a.1.checked_add(1) == Some(b.1);
+fn put_places(text: &mut String, places: &[SequenceId]) {
+    let follows =
+        |a: &SequenceId, b: &SequenceId| a.chunk == b.chunk && a.sequence.checked_add(1) == Some(b.sequence);
     for run in places.chunk_by(follows) {
-        let (chunk, first) = run[0];
-        let last = run[run.len() - 1].1;
+        let SequenceId { chunk, sequence: first } = run[0];
+        let last = run[run.len() - 1].sequence;
         let written = match run.len() {
             1 => write!(text, " {chunk}.{first}"),
             _ => write!(text, " {chunk}.{first}-{last}"),
@@ -137,12 +137,18 @@ fn put_places(text: &mut String, places: &[(u32, u32)]) {
 
 #[cfg(test)]
 mod tests {
+    use tesson_core::ChunkId;
+
     use super::*;
 
     #[test]
     fn neighbours_are_shown_as_runs() {
         let mut text = String::new();
-        put_places(&mut text, &[(0, 3), (0, 4), (0, 5), (1, 0), (1, 2), (1, 1), (2, 2)]);
+        let places = [(0, 3), (0, 4), (0, 5), (1, 0), (1, 2), (1, 1), (2, 2)];
+        put_places(
+            &mut text,
+            &places.map(|(chunk, sequence)| SequenceId { chunk: ChunkId(chunk), sequence }),
+        );
         assert_eq!(text, " 0.3-5 1.0 1.2 1.1 2.2");
     }
 }

@@ -40,7 +40,7 @@ fn json(args: &ShowArgs, shown: &Shown, occurrences: u64, out: &mut Output) -> s
     let head = serde_json::json!({
         "key": args.key,
         "occurrences": occurrences,
-        "chunk": shown.planned.chunk,
+        "chunk": shown.planned.chunk.0,
         "sequence": shown.planned.sequence,
         "file": place.as_ref().map(|(file, _)| file),
         "offset": place.as_ref().map(|(_, offset)| offset),

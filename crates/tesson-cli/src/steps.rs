@@ -1,6 +1,7 @@
 //! `tesson plan --step` and `--key`: the sequences of a minibatch, and the minibatches that deliver a key.
 
 use tesson::{KeyDelivery, RunCalls, Source, SourceConfig, StepSequence, StepSizes};
+use tesson_core::SequenceId;
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;
@@ -46,16 +47,13 @@ pub(crate) fn key(
     let sweep = args.sweep.unwrap_or(0);
     let found = asked(args, extensions, |source, calls| source.where_is(key, sweep, calls))?;
     for &KeyDelivery { step, rank, sweep, planned } in &found {
-        let place = (planned.chunk, planned.sequence);
+        let SequenceId { chunk, sequence } = planned;
         if out.is_json() {
             out.json(&serde_json::json!({
-                "key": key, "step": step, "rank": rank, "sweep": sweep, "chunk": place.0, "sequence": place.1,
+                "key": key, "step": step, "rank": rank, "sweep": sweep, "chunk": chunk.0, "sequence": sequence,
             }))?
         } else {
-            out.line(&format!(
-                "step {step:<9} rank {rank:<4} sweep {sweep:<6} {}.{}  {key}",
-                place.0, place.1
-            ))?
+            out.line(&format!("step {step:<9} rank {rank:<4} sweep {sweep:<6} {chunk}.{sequence}  {key}"))?
         }
     }
     if found.is_empty() && !out.is_json() {
@@ -110,7 +108,7 @@ fn sequence_json(sequence: &StepSequence) -> serde_json::Value {
         "rank": rank,
         "key": key.to_string(),
         "sweep": sweep,
-        "chunk": planned.chunk,
+        "chunk": planned.chunk.0,
         "sequence": planned.sequence,
         "samples": [samples.start, samples.end],
         "file": location.as_ref().map(|(file, _)| file.display().to_string()),

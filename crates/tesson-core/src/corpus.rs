@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::key::KeyList;
-use crate::{Chunk, Error, Fetch, Index, Key, Keys, ResourceId, Scratch};
+use crate::{Chunk, ChunkId, Error, Fetch, Index, Key, Keys, ResourceId, Scratch, SequenceId};
 
 /// A corpus that has been indexed, and how to load parts of it. Every method is required: a corpus made of others cannot
 /// forget one.
@@ -20,7 +20,7 @@ pub trait Corpus: Send + Sync {
     /// Only when bytes cannot be read or the resource is not the one indexed; bad data are faults in `out`.
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -34,7 +34,7 @@ pub trait Corpus: Send + Sync {
     /// The errors of [`Corpus::load`].
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -45,7 +45,7 @@ pub trait Corpus: Send + Sync {
 
     /// The resource and the extent of one sequence in storage. A corpus without resources returns
     /// [`ResourceId::NONE`].
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>);
 
     /// The resource and the extent of one sequence like [`Corpus::span`], for callers that may not have loaded
     /// anything of its chunk: reads the bytes on which the extent depends, such as a header. If these are damaged or
@@ -53,13 +53,8 @@ pub trait Corpus: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the result is no longer needed.
-    fn locate(
-        &self,
-        chunk: u32,
-        sequence: u32,
-        _fetch: &dyn Fetch,
-    ) -> Result<(ResourceId, Range<u64>), Error> {
-        Ok(self.span(chunk, sequence))
+    fn locate(&self, at: SequenceId, _fetch: &dyn Fetch) -> Result<(ResourceId, Range<u64>), Error> {
+        Ok(self.span(at))
     }
 
     /// Appends the bytes from which [`Deserializer::restore`](crate::Deserializer::restore) restores index and
@@ -173,7 +168,7 @@ pub trait Scattered: Sync {
     /// The errors of [`Corpus::load`].
     fn load_scattered(
         &self,
-        rows: &[(u32, u32)],
+        sequences: &[SequenceId],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
@@ -191,7 +186,7 @@ impl<'a> dyn Corpus + 'a {
     /// The errors of [`Corpus::load`].
     pub fn keys_of_chunk(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,

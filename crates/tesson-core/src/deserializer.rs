@@ -65,7 +65,7 @@ use crate::{
 ///
 ///     fn load(
 ///         &self,
-///         _chunk: u32,
+///         _chunk: ChunkId,
 ///         wanted: SequenceSelection<'_>,
 ///         fetch: &dyn Fetch,
 ///         _: &mut Scratch,
@@ -82,7 +82,7 @@ use crate::{
 ///         Ok(())
 ///     }
 ///
-///     fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+///     fn keys(&self, _: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
 ///         Ok(Some(Keys::Consecutive(0)))
 ///     }
 ///
@@ -90,8 +90,8 @@ use crate::{
 ///         None
 ///     }
 ///
-///     fn span(&self, _chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-///         (FILE, sequence.into()..u64::from(sequence) + 1)
+///     fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+///         (FILE, at.sequence.into()..u64::from(at.sequence) + 1)
 ///     }
 ///
 ///     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

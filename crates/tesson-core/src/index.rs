@@ -1,6 +1,6 @@
 //! The index of a corpus: which sequences there are and how long they are, without their data.
 
-use crate::CompactLengths;
+use crate::{ChunkId, CompactLengths, SequenceId};
 
 /// One chunk as the index knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,12 @@ impl AlikeChunk {
         Some(AlikeChunk { lengths: lengths.clone(), samples, bytes })
     }
 
-    fn span(&self, chunk: usize) -> ChunkSpan {
+    fn span(&self, chunk: ChunkId) -> ChunkSpan {
         let n_sequences = self.lengths.len() as u32;
         ChunkSpan {
-            first_sequence: chunk as u64 * u64::from(n_sequences),
+            first_sequence: u64::from(chunk.0) * u64::from(n_sequences),
             n_sequences,
-            first_sample: chunk as u64 * self.samples,
+            first_sample: u64::from(chunk.0) * self.samples,
             n_samples: self.samples,
             bytes: self.bytes,
         }
@@ -140,10 +140,15 @@ impl Index {
         }
     }
 
+    /// All chunks known.
+    pub fn chunk_ids(&self) -> impl DoubleEndedIterator<Item = ChunkId> + ExactSizeIterator + use<> {
+        (0..self.n_chunks() as u32).map(ChunkId)
+    }
+
     /// The first chunk, if all of them are known to be alike: of as many sequences of one length, and as large in storage.
     pub fn common_chunk(&self) -> Option<ChunkSpan> {
         match &self.chunks {
-            Chunks::Alike { chunk, .. } => Some(chunk.span(0)),
+            Chunks::Alike { chunk, .. } => Some(chunk.span(ChunkId(0))),
             Chunks::Any { .. } => None,
         }
     }
@@ -160,13 +165,14 @@ impl Index {
 
     /// The entry of a chunk.
     #[inline]
-    pub fn chunk(&self, chunk: usize) -> ChunkSpan {
+    pub fn chunk(&self, chunk: ChunkId) -> ChunkSpan {
         match &self.chunks {
             Chunks::Alike { n, chunk: alike } => {
-                assert!(chunk < *n as usize, "chunk {chunk} of {n}");
+                assert!(chunk.0 < *n, "chunk {chunk} of {n}");
                 alike.span(chunk)
             }
             Chunks::Any { entries, lengths } => {
+                let chunk = chunk.index();
                 let at = entries[chunk];
                 let end = entries.get(chunk + 1).map_or(self.n_samples, |e| e.first_sample);
                 ChunkSpan {
@@ -182,34 +188,59 @@ impl Index {
 
     /// The counted lengths of a chunk's sequences.
     #[inline]
-    pub fn lengths(&self, chunk: usize) -> &CompactLengths {
+    pub fn lengths(&self, chunk: ChunkId) -> &CompactLengths {
         match &self.chunks {
             Chunks::Alike { chunk: alike, .. } => &alike.lengths,
-            Chunks::Any { lengths, .. } => &lengths[chunk],
+            Chunks::Any { lengths, .. } => &lengths[chunk.index()],
         }
+    }
+
+    /// The counted length of a sequence.
+    #[inline]
+    pub fn length(&self, at: SequenceId) -> u32 {
+        self.lengths(at.chunk).get(at.sequence as usize)
     }
 
     /// The chunk that holds a sequence of the corpus.
     ///
     /// # Panics
     /// If the sequence is not below [`Index::n_sequences`].
-    pub fn chunk_of_sequence(&self, sequence: u64) -> usize {
+    pub fn chunk_of_sequence(&self, sequence: u64) -> ChunkId {
         assert!(sequence < self.n_sequences, "sequence {sequence} of {}", self.n_sequences);
         match &self.chunks {
-            Chunks::Alike { chunk, .. } => (sequence / chunk.lengths.len() as u64) as usize,
-            Chunks::Any { entries, .. } => entries.partition_point(|e| e.first_sequence <= sequence) - 1,
+            Chunks::Alike { chunk, .. } => ChunkId((sequence / chunk.lengths.len() as u64) as u32),
+            Chunks::Any { entries, .. } => {
+                ChunkId::at(entries.partition_point(|e| e.first_sequence <= sequence) - 1)
+            }
         }
+    }
+
+    /// A sequence by its number in the corpus.
+    ///
+    /// # Panics
+    /// If the number is not below [`Index::n_sequences`].
+    pub fn sequence(&self, number: u64) -> SequenceId {
+        let chunk = self.chunk_of_sequence(number);
+        SequenceId { chunk, sequence: (number - self.chunk(chunk).first_sequence) as u32 }
+    }
+
+    /// The number of a sequence in the corpus.
+    #[inline]
+    pub fn number_of(&self, sequence: SequenceId) -> u64 {
+        self.chunk(sequence.chunk).first_sequence + u64::from(sequence.sequence)
     }
 
     /// The chunk that holds a sample of the sweep.
     ///
     /// # Panics
     /// If the sample is not below [`Index::n_samples`].
-    pub fn chunk_of_sample(&self, sample: u64) -> usize {
+    pub fn chunk_of_sample(&self, sample: u64) -> ChunkId {
         assert!(sample < self.n_samples, "sample {sample} of {}", self.n_samples);
         match &self.chunks {
-            Chunks::Alike { chunk, .. } => (sample / chunk.samples) as usize,
-            Chunks::Any { entries, .. } => entries.partition_point(|e| e.first_sample <= sample) - 1,
+            Chunks::Alike { chunk, .. } => ChunkId((sample / chunk.samples) as u32),
+            Chunks::Any { entries, .. } => {
+                ChunkId::at(entries.partition_point(|e| e.first_sample <= sample) - 1)
+            }
         }
     }
 
@@ -234,7 +265,7 @@ impl Chunks {
                 let ChunkSpan { first_sequence, first_sample, bytes, .. } = chunk.span(i);
                 Entry { first_sequence, first_sample, bytes }
             };
-            let entries = (0..*n as usize).map(entry).collect();
+            let entries = (0..*n).map(ChunkId).map(entry).collect();
             *self = Chunks::Any { entries, lengths: vec![chunk.lengths.clone(); *n as usize] };
         }
         match self {
@@ -256,12 +287,15 @@ mod tests {
         index.push(CompactLengths::new(&[1, 1]), 7);
         index.seal();
         assert_eq!((index.n_sequences(), index.n_samples()), (6, 12));
-        let by_sequence: Vec<_> = (0..6).map(|s| index.chunk_of_sequence(s)).collect();
+        let named = |number| index.sequence(number);
+        assert_eq!(named(4), SequenceId { chunk: ChunkId(2), sequence: 0 });
+        assert!((0..6).all(|number| index.number_of(named(number)) == number));
+        let by_sequence: Vec<_> = (0..6).map(|s| index.chunk_of_sequence(s).0).collect();
         assert_eq!(by_sequence, [0, 0, 0, 1, 2, 2]);
-        let by_sample: Vec<_> = (0..12).map(|s| index.chunk_of_sample(s)).collect();
+        let by_sample: Vec<_> = (0..12).map(|s| index.chunk_of_sample(s).0).collect();
         assert_eq!(by_sample, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
         assert_eq!(
-            index.chunk(1),
+            index.chunk(ChunkId(1)),
             ChunkSpan { first_sequence: 3, n_sequences: 1, first_sample: 6, n_samples: 4, bytes: 5 }
         );
     }
@@ -270,11 +304,11 @@ mod tests {
     fn chunks_that_are_alike_take_no_memory_and_are_found_like_others() {
         let mut alike = Index::new();
         (0..1000).for_each(|_| alike.push(CompactLengths::new(&[2, 2, 2]), 10));
-        assert_eq!((alike.bytes(), alike.common_chunk()), (0, Some(alike.chunk(0))));
+        assert_eq!((alike.bytes(), alike.common_chunk()), (0, Some(alike.chunk(ChunkId(0)))));
         let mut other = alike.clone();
         other.push(CompactLengths::new(&[2]), 10);
         assert_eq!((other.common_chunk(), other.n_chunks()), (None, 1001));
-        for chunk in 0..1000 {
+        for chunk in (0..1000).map(ChunkId) {
             assert_eq!(alike.chunk(chunk), other.chunk(chunk));
             assert_eq!(alike.lengths(chunk), other.lengths(chunk));
         }
@@ -282,6 +316,6 @@ mod tests {
             assert_eq!(alike.chunk_of_sequence(sequence), other.chunk_of_sequence(sequence));
             assert_eq!(alike.chunk_of_sample(2 * sequence + 1), other.chunk_of_sample(2 * sequence + 1));
         }
-        assert_eq!(other.chunk(1000).first_sample, 6000);
+        assert_eq!(other.chunk(ChunkId(1000)).first_sample, 6000);
     }
 }

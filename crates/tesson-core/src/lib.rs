@@ -19,6 +19,7 @@ mod error;
 mod fault_rules;
 mod fetch;
 pub mod identity;
+mod ids;
 mod index;
 mod kernels;
 mod key;
@@ -68,6 +69,7 @@ pub use error::{
 };
 pub use fault_rules::FaultRules;
 pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceBytes, ResourceId};
+pub use ids::{ChunkId, SequenceId};
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};

@@ -6,10 +6,9 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use tesson_core::{Chunk, ChunkAccess, EncodedColumn, Index, Indexed};
+use tesson_core::{Chunk, ChunkAccess, ChunkId, EncodedColumn, Index, Indexed, SequenceId};
 use tesson_memory::file_pages::{FilePages, PagePool};
 use tesson_memory::packed::PackedRows;
-use tesson_plan::Planned;
 
 use crate::pack::Source;
 
@@ -18,6 +17,11 @@ use crate::pack::Source;
 pub(crate) struct BlockId(pub(crate) u32);
 
 impl BlockId {
+    /// The block of a chunk of a corpus that grows: one byte run is both.
+    pub(crate) fn of_run(chunk: ChunkId) -> BlockId {
+        BlockId(chunk.0)
+    }
+
     /// Its place in a table of all blocks.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
@@ -34,8 +38,15 @@ pub(crate) struct BlockRow {
 /// The sequences of a block, within their chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockSpan {
-    pub(crate) chunk: u32,
+    pub(crate) chunk: ChunkId,
     pub(crate) sequences: Range<u32>,
+}
+
+impl BlockSpan {
+    /// The sequence that is number `row` of the block.
+    pub(crate) fn sequence(&self, row: u32) -> SequenceId {
+        SequenceId { chunk: self.chunk, sequence: self.sequences.start + row }
+    }
 }
 
 /// The division of an indexed corpus into blocks.
@@ -116,16 +127,16 @@ impl BlockTable {
     /// `whole` says of a chunk of so many bytes that is one block how many bytes it takes while it is loaded.
     fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u64) -> Option<u64>) -> BlockTable {
         let mut has_large_whole = false;
-        let mut divide = |chunk: usize| {
+        let mut divide = |chunk: ChunkId| {
             let (division, is_large_whole) = Division::of(index, chunk, sizes, &whole);
             has_large_whole |= is_large_whole;
             division
         };
         let n = index.n_chunks();
         let divisions = match index.common_chunk() {
-            Some(_) => Divisions::Alike { n: n as u32, division: divide(0) },
+            Some(_) => Divisions::Alike { n: n as u32, division: divide(ChunkId(0)) },
             None => {
-                let chunks: Vec<Division> = (0..n).map(divide).collect();
+                let chunks: Vec<Division> = index.chunk_ids().map(divide).collect();
                 let mut first = Vec::with_capacity(n + 1);
                 first.push(0);
                 chunks.iter().fold(0, |before, division| {
@@ -147,22 +158,22 @@ impl BlockTable {
     }
 
     /// The number of a chunk's first block, and how it is divided.
-    fn chunk(&self, chunk: u32) -> (u32, &Division) {
+    fn chunk(&self, chunk: ChunkId) -> (u32, &Division) {
         match &self.divisions {
-            Divisions::Alike { division, .. } => (chunk * division.n_blocks(), division),
-            Divisions::Each { first, chunks } => (first[chunk as usize], &chunks[chunk as usize]),
+            Divisions::Alike { division, .. } => (chunk.0 * division.n_blocks(), division),
+            Divisions::Each { first, chunks } => (first[chunk.index()], &chunks[chunk.index()]),
         }
     }
 
     /// The block that holds a sequence of a chunk, and where it lies in it.
-    pub(crate) fn find(&self, planned: Planned) -> BlockRow {
-        let Planned { chunk, sequence } = planned;
+    pub(crate) fn find(&self, planned: SequenceId) -> BlockRow {
+        let SequenceId { chunk, sequence } = planned;
         let (first, Division { of_block, .. }) = self.chunk(chunk);
         BlockRow { block: BlockId(first + sequence / of_block), row: sequence % of_block }
     }
 
     /// The blocks of a chunk.
-    pub(crate) fn blocks(&self, chunk: u32) -> impl Iterator<Item = BlockId> + use<> {
+    pub(crate) fn blocks(&self, chunk: ChunkId) -> impl Iterator<Item = BlockId> + use<> {
         let (first, division) = self.chunk(chunk);
         (first..first + division.n_blocks()).map(BlockId)
     }
@@ -170,8 +181,10 @@ impl BlockTable {
     /// The sequences of a block.
     pub(crate) fn span(&self, block: BlockId) -> BlockSpan {
         let chunk = match &self.divisions {
-            Divisions::Alike { division, .. } => block.0 / division.n_blocks(),
-            Divisions::Each { first, .. } => first.partition_point(|&first| first <= block.0) as u32 - 1,
+            Divisions::Alike { division, .. } => ChunkId(block.0 / division.n_blocks()),
+            Divisions::Each { first, .. } => {
+                ChunkId::at(first.partition_point(|&first| first <= block.0) - 1)
+            }
         };
         let (first, &Division { n_sequences, of_block, .. }) = self.chunk(chunk);
         let start = (block.0 - first) * of_block;
@@ -184,12 +197,12 @@ impl BlockTable {
     }
 
     /// Bytes of memory that a block of a chunk takes while it is loaded, about.
-    pub(crate) fn bytes(&self, chunk: u32) -> u64 {
+    pub(crate) fn bytes(&self, chunk: ChunkId) -> u64 {
         self.chunk(chunk).1.bytes
     }
 
     /// Sequences of a chunk's blocks that are decoded at once.
-    pub(crate) fn at_once(&self, chunk: u32) -> u32 {
+    pub(crate) fn at_once(&self, chunk: ChunkId) -> u32 {
         self.chunk(chunk).1.at_once
     }
 }
@@ -199,7 +212,7 @@ impl Division {
     /// [`BlockTable::by_bytes`].
     fn of(
         index: &Index,
-        chunk: usize,
+        chunk: ChunkId,
         sizes: BlockSizes,
         whole: &impl Fn(u64) -> Option<u64>,
     ) -> (Division, bool) {
@@ -464,7 +477,9 @@ mod tests {
         index.seal();
         let table =
             |sample: u64| BlockTable::by_bytes(&index, BlockSizes { block: 100, sample, ..SIZES }, |_| None);
-        let division = |sample: u64| (table(sample).len(), table(sample).at_once(0), table(sample).bytes(0));
+        let division = |sample: u64| {
+            (table(sample).len(), table(sample).at_once(ChunkId(0)), table(sample).bytes(ChunkId(0)))
+        };
         // All values are in storage; twice as many, a block of which has 400 bytes; one sequence for each block. The longest
         // sequence has two samples, and is packed beside the others.
         assert_eq!(division(32), (1, 1, 40));
@@ -472,7 +487,7 @@ mod tests {
         assert_eq!(division(1000), (4, 1, (1 + PACKING) * 2000));
         // What is better loaded whole takes storage, columns and packed sequences.
         let whole = BlockTable::by_bytes(&index, SIZES, |bytes| Some(SIZES.whole.bytes(bytes)));
-        assert_eq!((whole.len(), whole.at_once(0), whole.bytes(0)), (1, 4, 120));
+        assert_eq!((whole.len(), whole.at_once(ChunkId(0)), whole.bytes(ChunkId(0))), (1, 4, 120));
     }
 
     #[test]
@@ -484,22 +499,22 @@ mod tests {
         index.seal();
         let table = BlockTable::by_bytes(&index, SIZES, |_| None);
         assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
-        assert_eq!(table.span(BlockId(1)), BlockSpan { chunk: 1, sequences: 0..1 });
-        assert_eq!(table.span(BlockId(17)), BlockSpan { chunk: 2, sequences: 90..100 });
-        let mut next = (0, 0);
+        assert_eq!(table.span(BlockId(1)), BlockSpan { chunk: ChunkId(1), sequences: 0..1 });
+        assert_eq!(table.span(BlockId(17)), BlockSpan { chunk: ChunkId(2), sequences: 90..100 });
+        let mut next = (ChunkId(0), 0);
         for block in (0..table.len() as u32).map(BlockId) {
             let BlockSpan { chunk, sequences: range } = table.span(block);
             assert!(!range.is_empty());
             assert!((1..=range.len().max(10) as u32).contains(&table.at_once(chunk)));
-            if next.1 == index.chunk(next.0 as usize).n_sequences {
-                next = (next.0 + 1, 0);
+            if next.1 == index.chunk(next.0).n_sequences {
+                next = (ChunkId(next.0.0 + 1), 0);
             }
             assert_eq!((chunk, range.start), next);
             for (i, sequence) in range.clone().enumerate() {
-                assert_eq!(table.find(Planned { chunk, sequence }), BlockRow { block, row: i as u32 });
+                assert_eq!(table.find(SequenceId { chunk, sequence }), BlockRow { block, row: i as u32 });
             }
             next = (chunk, range.end);
         }
-        assert_eq!(next, (4, 64));
+        assert_eq!(next, (ChunkId(4), 64));
     }
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     Chunk, DataError, DataErrorKind, Error, Indexed, Keys, Location, Parallelism, ResourceId, Scratch,
-    SequenceSelection, Shape, StreamInfo,
+    SequenceId, SequenceSelection, Shape, StreamInfo,
 };
-use tesson_plan::{BatchSlot, KeyColumns, Planned, repeated_keys};
+use tesson_plan::{BatchSlot, KeyColumns, repeated_keys};
 
-use crate::block::{BlockId, BlockSpan, BlockTable};
+use crate::block::{BlockId, BlockTable};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::memory_budget::decode_room;
@@ -87,10 +87,9 @@ impl Subject<'_> {
         pools: &Pools,
     ) -> Result<EncodedSamples, Error> {
         let WorkerScratch { scratch, chunk, chains } = worker;
-        let BlockSpan { chunk: number, sequences: range } = self.table.span(block);
-        let first = range.start;
-        let wanted = SequenceSelection::Range(range);
-        self.indexed.corpus.load(number, wanted, self.resources, scratch, chunk)?;
+        let span = self.table.span(block);
+        let wanted = SequenceSelection::Range(span.sequences.clone());
+        self.indexed.corpus.load(span.chunk, wanted, self.resources, scratch, chunk)?;
         if !self.transforms.has_stored() {
             return Ok(EncodedSamples::default());
         }
@@ -99,8 +98,7 @@ impl Subject<'_> {
         let mut found = EncodedSamples::default();
         for row in (0..chunk.n_sequences).filter(|&row| !chunk.is_left_out(row)) {
             batches.clear();
-            let planned = Planned { chunk: number, sequence: first + row };
-            let slot = BatchSlot { number: 0, planned, sweep: 0 };
+            let slot = BatchSlot { number: 0, planned: span.sequence(row), sweep: 0 };
             let item = PlacedItem { item: Item { held: 0, row }, place: slot };
             let decoded = self.transforms.append_stored(item, &source, self.resources, &mut batches, chains);
             match decoded {
@@ -194,8 +192,7 @@ pub(crate) fn check(
             for (stream, shape, error) in encoded.shapes {
                 seen.notes += shapes.add(stream, shape, error, each);
             }
-            let BlockSpan { chunk: number, sequences: range } = table.span(block);
-            seen.notes += keys.add(number, range.start, chunk, each);
+            seen.notes += keys.add(table.span(block).sequence(0), chunk, each);
             seen.faults += (chunk.faults.len() + undecodable.len()) as u64;
             seen.notes += chunk.notes.len() as u64;
             seen.sequences += u64::from(chunk.n_sequences);
@@ -288,24 +285,18 @@ impl<'a> SeenKeys<'a> {
         SeenKeys { indexed, resources, file: ResourceId::NONE, first: 0, keys: KeyColumns::new() }
     }
 
-    /// Takes the keys of sequences from `first` of a chunk on; tells what occurs again in the file before them. Returns how
+    /// Takes the keys of the sequences of a chunk from `first` on; tells what occurs again in the file before them. Returns how
     /// many do.
-    fn add(
-        &mut self,
-        number: u32,
-        first: u32,
-        chunk: &Chunk,
-        each: &mut dyn FnMut(&DataError, Severity),
-    ) -> u64 {
+    fn add(&mut self, first: SequenceId, chunk: &Chunk, each: &mut dyn FnMut(&DataError, Severity)) -> u64 {
         // Frames have the key of their utterance, and a block may begin within one.
         if chunk.n_sequences == 0 || matches!(chunk.keys, Keys::Runs { .. }) {
             return 0;
         }
-        let file = self.indexed.corpus.span(number, first).0;
+        let file = self.indexed.corpus.span(first).0;
         let mut found = 0;
         if file != self.file {
             found = self.list(each);
-            self.first = self.indexed.index.chunk(number as usize).first_sequence + u64::from(first);
+            self.first = self.indexed.index.number_of(first);
             self.file = file;
         }
         self.keys.push(chunk.absolute_keys(), chunk.n_sequences);
@@ -330,10 +321,7 @@ impl<'a> SeenKeys<'a> {
 
     /// Where a sequence begins in the file.
     fn offset(&self, sequence: u32) -> u64 {
-        let index = &self.indexed.index;
-        let number = self.first + u64::from(sequence);
-        let chunk = index.chunk_of_sequence(number);
-        let within = number - index.chunk(chunk).first_sequence;
-        self.indexed.corpus.span(chunk as u32, within as u32).1.start
+        let at = self.indexed.index.sequence(self.first + u64::from(sequence));
+        self.indexed.corpus.span(at).1.start
     }
 }

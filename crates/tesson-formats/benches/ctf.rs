@@ -54,10 +54,9 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
             }
         });
     }
-    let chunks: Vec<u32> =
-        (0..indexed.index.n_chunks()).map(|c| indexed.index.chunk(c).n_sequences).collect();
+    let chunks: Vec<u32> = indexed.index.chunk_ids().map(|c| indexed.index.chunk(c).n_sequences).collect();
     report(name, "load chunks", &memory, || {
-        for (c, &n) in (0..).zip(&chunks) {
+        for (c, &n) in indexed.index.chunk_ids().zip(&chunks) {
             indexed
                 .corpus
                 .load(c, SequenceSelection::Range(0..n), &memory, &mut scratch, &mut chunk)
@@ -66,7 +65,7 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
     });
     let rows: Vec<Vec<u32>> = chunks.iter().map(|&n| (0..n).step_by(2).collect()).collect();
     report(name, "load every second sequence, all bytes counted", &memory, || {
-        for (c, rows) in (0..).zip(&rows) {
+        for (c, rows) in indexed.index.chunk_ids().zip(&rows) {
             indexed.corpus.load(c, SequenceSelection::List(rows), &memory, &mut scratch, &mut chunk).unwrap();
         }
     });

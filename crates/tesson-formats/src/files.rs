@@ -9,9 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ByteRun, Chunk, ChunkAccess, Corpus, CorpusFacts, DataError, Defects, Deserializer, DeserializerFacts,
-    Error, Fault, Fetch, FormatFaults, Index, Indexed, Keys, Location, OneCore, Parallelism, PartFetch,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamInfo, StreamMismatch, StreamingDecoder,
+    ByteRun, Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, DataError, Defects, Deserializer,
+    DeserializerFacts, Error, Fault, Fetch, FormatFaults, Index, Indexed, Keys, Location, OneCore,
+    Parallelism, PartFetch, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamInfo,
+    StreamMismatch, StreamingDecoder,
 };
 
 tesson_core::error_kinds! {
@@ -267,7 +268,7 @@ fn concatenated(parts: Vec<Indexed>) -> Indexed {
     let mut index = Index::new();
     let mut first_chunk = vec![0];
     for part in &parts {
-        for chunk in 0..part.index.n_chunks() {
+        for chunk in part.index.chunk_ids() {
             index.push(part.index.lengths(chunk).clone(), part.index.chunk(chunk).bytes);
         }
         first_chunk.push(index.n_chunks() as u32);
@@ -290,9 +291,9 @@ struct Concatenated {
 
 impl Concatenated {
     /// The file of a chunk, its corpus, and the chunk's number there.
-    fn find(&self, chunk: u32) -> (usize, &dyn Corpus, u32) {
-        let file = self.first_chunk.partition_point(|&first| first <= chunk) - 1;
-        (file, &*self.parts[file].corpus, chunk - self.first_chunk[file])
+    fn find(&self, chunk: ChunkId) -> (usize, &dyn Corpus, ChunkId) {
+        let file = self.first_chunk.partition_point(|&first| first <= chunk.0) - 1;
+        (file, &*self.parts[file].corpus, ChunkId(chunk.0 - self.first_chunk[file]))
     }
 }
 
@@ -303,7 +304,7 @@ impl Corpus for Concatenated {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -317,7 +318,7 @@ impl Corpus for Concatenated {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -331,19 +332,14 @@ impl Corpus for Concatenated {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let (file, corpus, own) = self.find(chunk);
-        (ResourceId(file as u32), corpus.span(own, sequence).1)
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let (file, corpus, chunk) = self.find(at.chunk);
+        (ResourceId(file as u32), corpus.span(SequenceId { chunk, ..at }).1)
     }
 
-    fn locate(
-        &self,
-        chunk: u32,
-        sequence: u32,
-        fetch: &dyn Fetch,
-    ) -> Result<(ResourceId, Range<u64>), Error> {
-        let (file, corpus, own) = self.find(chunk);
-        let (_, bytes) = corpus.locate(own, sequence, &only(fetch, file))?;
+    fn locate(&self, at: SequenceId, fetch: &dyn Fetch) -> Result<(ResourceId, Range<u64>), Error> {
+        let (file, corpus, chunk) = self.find(at.chunk);
+        let (_, bytes) = corpus.locate(SequenceId { chunk, ..at }, &only(fetch, file))?;
         Ok((ResourceId(file as u32), bytes))
     }
 

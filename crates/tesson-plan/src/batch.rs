@@ -1,5 +1,7 @@
 //! The planner's results: positions, planned sequences, and minibatches of them.
 
+use tesson_core::SequenceId;
+
 use crate::ExcludedSequences;
 
 /// A position in the data, and the number of the sequence that comes next.
@@ -115,22 +117,13 @@ impl Cursor {
     }
 }
 
-/// A sequence, named by its chunk and its number there.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Planned {
-    /// The chunk.
-    pub chunk: u32,
-    /// Number of the sequence within the chunk.
-    pub sequence: u32,
-}
-
 /// A slot of a minibatch of all ranks together, and the sequence in it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct BatchSlot {
     /// The number of the slot, own and foreign sequences counted alike, in plan order.
     pub number: u64,
     /// The sequence.
-    pub planned: Planned,
+    pub planned: SequenceId,
     /// The sweep of the sequence; a minibatch may cross sweep ends.
     pub sweep: u64,
 }
@@ -162,10 +155,10 @@ pub struct BatchShare {
 #[derive(Debug, Default)]
 pub struct BatchPlan {
     /// The sequences to deliver, in order.
-    pub own: Vec<Planned>,
+    pub own: Vec<SequenceId>,
     /// Under [`Sharing::Position`](crate::Sharing::Position): the sequences of the same minibatch that other ranks
     /// deliver, in order. Their faults are charged on every rank, so that all states are the same.
-    pub foreign: Vec<Planned>,
+    pub foreign: Vec<SequenceId>,
     /// True if the minibatch reached the end of a sweep, even if it ends exactly there.
     pub sweep_end: bool,
     /// True if the data end here. See [`BatchPlan::is_end`].
@@ -188,7 +181,7 @@ pub struct BatchPlan {
 
 impl BatchPlan {
     /// A minibatch of one sequence, independent of any order.
-    pub fn of_one(planned: Planned, sweep: u64) -> BatchPlan {
+    pub fn of_one(planned: SequenceId, sweep: u64) -> BatchPlan {
         let mut plan = BatchPlan::default();
         plan.clear();
         plan.begin_sweep(sweep);
@@ -252,7 +245,7 @@ impl BatchPlan {
         })
     }
 
-    fn slot(&self, number: u64, planned: Planned) -> BatchSlot {
+    fn slot(&self, number: u64, planned: SequenceId) -> BatchSlot {
         let run = self.sweeps.partition_point(|&(_, first)| first <= number);
         let sweep = self.sweeps[..run].last().map_or(0, |&(sweep, _)| sweep);
         BatchSlot { number, planned, sweep }
@@ -316,13 +309,13 @@ impl BatchPlan {
 
     /// Removes sequences from a minibatch that has been dealt out. The others keep their slots.
     pub(crate) fn leave_out(&mut self, excluded: &ExcludedSequences) {
-        let stays = |planned: &Planned| !excluded.holds(*planned);
+        let stays = |planned: &SequenceId| !excluded.holds(*planned);
         if self.own.iter().chain(&self.foreign).all(stays) {
             return;
         }
         // The data end inside the last sequence that was planned; if it is left out, nothing is cut.
         self.keep_of_last = self.keep_of_last.filter(|_| self.own.last().is_some_and(stays));
-        let places = |all: &[Planned]| (0..).zip(all).filter(|(_, p)| stays(p)).map(|(i, _)| i).collect();
+        let places = |all: &[SequenceId]| (0..).zip(all).filter(|(_, p)| stays(p)).map(|(i, _)| i).collect();
         self.kept = Some((places(&self.own), places(&self.foreign)));
         self.own.retain(stays);
         self.foreign.retain(stays);

@@ -7,11 +7,11 @@
 //! three. `put` runs for every sequence of every rank, so it is inlined, and the rare endings are in `ends_in`, which
 //! is cold.
 
-use tesson_core::Index;
+use tesson_core::{Index, SequenceId};
 
 use crate::share::Share;
 use crate::size::Room;
-use crate::{BatchPlan, Consumed, LastSequence, PlanSpec, Planned};
+use crate::{BatchPlan, Consumed, LastSequence, PlanSpec};
 
 /// How far a minibatch has filled its room when it has been cut.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ impl Filling {
 
 /// The sequence that comes next.
 pub(crate) struct Candidate {
-    pub(crate) planned: Planned,
+    pub(crate) planned: SequenceId,
     pub(crate) length: u64,
     /// True if it belongs to this rank and was not consumed before states were merged.
     pub(crate) own: bool,

@@ -1,19 +1,19 @@
 //! Sequences that are not delivered although they are planned.
 
-use crate::Planned;
+use tesson_core::SequenceId;
 
 /// Sequences to leave out. Each is planned like all others and then removed from its minibatch, as an invalid
 /// sequence is: nothing else moves, so a state means the same whichever sequences are excluded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExcludedSequences {
-    /// Chunk and number within it, sorted.
-    sequences: Vec<(u32, u32)>,
+    /// Sorted.
+    sequences: Vec<SequenceId>,
 }
 
 impl ExcludedSequences {
     /// Collects these sequences, which may come in any order.
-    pub fn new(sequences: impl IntoIterator<Item = Planned>) -> ExcludedSequences {
-        let mut sequences: Vec<_> = sequences.into_iter().map(|p| (p.chunk, p.sequence)).collect();
+    pub fn new(sequences: impl IntoIterator<Item = SequenceId>) -> ExcludedSequences {
+        let mut sequences: Vec<_> = sequences.into_iter().collect();
         sequences.sort_unstable();
         sequences.dedup();
         ExcludedSequences { sequences }
@@ -21,8 +21,8 @@ impl ExcludedSequences {
 
     /// True if a sequence is left out.
     #[inline]
-    pub fn holds(&self, planned: Planned) -> bool {
-        self.sequences.binary_search(&(planned.chunk, planned.sequence)).is_ok()
+    pub fn holds(&self, planned: SequenceId) -> bool {
+        self.sequences.binary_search(&planned).is_ok()
     }
 
     /// The number of excluded sequences.

@@ -28,7 +28,7 @@ mod truncate;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{BatchKind, BatchPlan, BatchShare, BatchSlot, Cursor, Planned, Steps, WindowStart};
+pub use batch::{BatchKind, BatchPlan, BatchShare, BatchSlot, Cursor, Steps, WindowStart};
 pub use excluded::ExcludedSequences;
 pub use join::{
     JoinReport, JoinRules, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary,

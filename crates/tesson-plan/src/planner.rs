@@ -16,15 +16,13 @@ mod seek_step;
 
 use std::sync::Arc;
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use crate::cut::{Cut, Fill};
 use crate::order::{Bucketed, Order, OrderInfo};
 use crate::share::Share;
 use crate::size::{Room, Size};
-use crate::{
-    BatchPlan, Consumed, Cursor, Demand, EqualSteps, PlanSpec, Planned, ResumeState, Sharing, Steps,
-};
+use crate::{BatchPlan, Consumed, Cursor, Demand, EqualSteps, PlanSpec, ResumeState, Sharing, Steps};
 use crate::{PlanRefusal, Result};
 pub use seek_step::StepSizes;
 
@@ -326,7 +324,7 @@ impl Planner {
 
     /// Appends the chunks from which the rest of their sweep takes no sequence, as of the last minibatch planned,
     /// each once a sweep. The `global` order may need any chunk until the sweep ends and never appends one.
-    pub fn take_retired(&mut self, index: &Index, into: &mut Vec<u32>) {
+    pub fn take_retired(&mut self, index: &Index, into: &mut Vec<ChunkId>) {
         self.order.take_retired(index, &self.retired, &self.cursor, into);
         self.retired = self.cursor;
     }
@@ -337,7 +335,7 @@ impl Planner {
     }
 
     /// [`PlanSpec::first_visit`] of the planner's own specification.
-    pub fn first_visit(&self, index: &Index, planned: Planned, sweep: u64, demand: Demand) -> bool {
+    pub fn first_visit(&self, index: &Index, planned: SequenceId, sweep: u64, demand: Demand) -> bool {
         self.spec.first_visit(index, planned, sweep, demand)
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tesson_core::Index;
+use tesson_core::{Index, SequenceId};
 
-use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Planned, Sharing};
+use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Sharing};
 use crate::{PlanRefusal, Result};
 
 /// The end of the data (spec/engine.md §6.1), counted in samples of all ranks.
@@ -168,7 +168,7 @@ impl PlanSpec {
     ///
     /// Meant for the few sequences that have faults. In shuffled orders shared by chunk it works out the chunk
     /// orders of earlier sweeps, `workers` of them on the average.
-    pub fn first_visit(&self, index: &Index, planned: Planned, sweep: u64, demand: Demand) -> bool {
+    pub fn first_visit(&self, index: &Index, planned: SequenceId, sweep: u64, demand: Demand) -> bool {
         if sweep == 0 || self.sharing == Sharing::Position || demand.workers == 1 {
             return sweep == 0;
         }

@@ -299,7 +299,7 @@ fn sequence_parts(py: Python<'_>, sequence: StepSequence) -> PyResult<SequencePa
     let (file, bytes) =
         location.map(|(file, bytes)| (file.display().to_string(), (bytes.start, bytes.end))).unzip();
     let samples = (samples.start, samples.end);
-    Ok((rank, key, sweep, planned.chunk, planned.sequence, samples, file, bytes))
+    Ok((rank, key, sweep, planned.chunk.0, planned.sequence, samples, file, bytes))
 }
 
 #[pymethods]
@@ -495,7 +495,7 @@ impl Source {
         })?;
         Ok(found
             .into_iter()
-            .map(|d| (d.step, d.rank, d.sweep, d.planned.chunk, d.planned.sequence))
+            .map(|d| (d.step, d.rank, d.sweep, d.planned.chunk.0, d.planned.sequence))
             .collect())
     }
 

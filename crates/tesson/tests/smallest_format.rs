@@ -12,10 +12,10 @@ use tesson::{
 };
 use tesson_config::{json, lower};
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, Data, DataErrorKind, Defects, Deserializer,
+    Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, DataErrorKind, Defects, Deserializer,
     DeserializerFacts, Fetch, Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable,
-    Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
-    StreamMismatch, StreamingDecoder, Values,
+    Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
+    StreamColumn, StreamMismatch, StreamingDecoder, Values,
 };
 
 /// The entry of the registry. A built-in format's entry also stands in `tesson_formats::FORMATS`.
@@ -127,7 +127,7 @@ impl Corpus for Records {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -136,7 +136,7 @@ impl Corpus for Records {
         let rows = wanted.to_vec();
         scratch.bytes.clear();
         for &row in &rows {
-            fetch.read(FILE, self.span(chunk, row).1, &mut scratch.bytes)?;
+            fetch.read(FILE, self.span(SequenceId { chunk, sequence: row }).1, &mut scratch.bytes)?;
         }
         let floats = scratch.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         *out = Chunk::new(
@@ -152,7 +152,7 @@ impl Corpus for Records {
         Ok(())
     }
 
-    fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, _: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         Ok(None)
     }
 
@@ -160,8 +160,8 @@ impl Corpus for Records {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, std::ops::Range<u64>) {
-        let record = u64::from(chunk) * self.per_chunk + u64::from(sequence);
+    fn span(&self, at: SequenceId) -> (ResourceId, std::ops::Range<u64>) {
+        let record = u64::from(at.chunk) * self.per_chunk + u64::from(at.sequence);
         (FILE, record * self.record_bytes()..(record + 1) * self.record_bytes())
     }
 

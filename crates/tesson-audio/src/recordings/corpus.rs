@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin, ResourceId,
-    Scattered, Scratch, SequenceSelection, StreamColumn,
+    Chunk, ChunkId, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin, ResourceId,
+    Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn,
 };
 
 use crate::fault::AudioFault;
@@ -107,8 +107,8 @@ impl AudioCorpus {
     }
 
     /// The recordings of a chunk, by number among those that are read.
-    fn of_chunk(&self, chunk: u32) -> Range<u32> {
-        let chunk = chunk as usize;
+    fn of_chunk(&self, chunk: ChunkId) -> Range<u32> {
+        let chunk = chunk.index();
         self.chunks[chunk]..self.chunks[chunk + 1]
     }
 
@@ -124,7 +124,7 @@ impl Corpus for AudioCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         _scratch: &mut Scratch,
@@ -175,7 +175,7 @@ impl Corpus for AudioCorpus {
         Ok(())
     }
 
-    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, chunk: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         Ok(Some(self.keys_of(self.of_chunk(chunk).map(|i| self.recordings.get(i)))))
     }
 
@@ -183,8 +183,8 @@ impl Corpus for AudioCorpus {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let recording = self.recordings.get(self.of_chunk(chunk).start + sequence);
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let recording = self.recordings.get(self.of_chunk(at.chunk).start + at.sequence);
         (recording.resource(), 0..recording.bytes)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{DataErrorKind, ErrorCodes};
-use crate::Key;
+use crate::{ChunkId, Key};
 
 /// An error of data: the fault, its location, its stream and its sequence.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +29,10 @@ impl DataError {
     }
 
     /// An error in a chunk of a custom deserializer, shown with the deserializer's name instead of a file.
-    pub fn in_chunk(kind: impl Into<DataErrorKind>, deserializer: &str, chunk: u32) -> DataError {
+    pub fn in_chunk(kind: impl Into<DataErrorKind>, deserializer: &str, chunk: ChunkId) -> DataError {
         let at = Location { file: Path::new(deserializer).into(), offset: 0, line: None };
         let mut error = DataError::new(kind, at);
-        error.0.chunk = Some(chunk);
+        error.0.chunk = Some(chunk.0);
         error
     }
 

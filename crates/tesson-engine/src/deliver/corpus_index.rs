@@ -47,7 +47,7 @@ impl CorpusIndex {
     /// Storage bytes and sequences, 0 where the index still grows.
     pub(super) fn size(&self) -> CorpusSize {
         let Some(IndexedBlocks { index, table, .. }) = self.blocks() else { return CorpusSize::default() };
-        let storage = (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum();
+        let storage = index.chunk_ids().map(|c| index.chunk(c).bytes).sum();
         CorpusSize { storage, n_sequences: index.n_sequences(), n_blocks: table.len() }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Growth {
     /// The planner has asked for more.
     wanted: bool,
     /// The byte run the planner stands in.
-    reached: u32,
+    reached: BlockId,
     /// The data read for one minibatch leave no memory for finding out where it ends.
     outgrown: bool,
     /// A byte run makes more than there is memory for: only by an index can it be divided.
@@ -82,7 +82,7 @@ impl Growth {
             under_way: 0,
             failed: None,
             wanted: true,
-            reached: 0,
+            reached: BlockId(0),
             outgrown: false,
             too_wide: false,
         }
@@ -120,7 +120,7 @@ impl Growth {
         // Enough that no thread waits for the planner, and little enough that decoded runs, which stay in memory
         // until the planner has passed them, do not fill it.
         let ahead = 1 + 2 * threads as u64;
-        let near = self.runs.len() as u64 <= u64::from(self.reached) + ahead;
+        let near = self.runs.len() as u64 <= u64::from(self.reached.0) + ahead;
         let is_over = self.ended || self.failed.is_some();
         !self.outgrown
             && !is_over
@@ -201,7 +201,7 @@ impl Growth {
     }
 
     /// The planner stands in a byte run.
-    pub(super) fn reach(&mut self, run: u32) {
+    pub(super) fn reach(&mut self, run: BlockId) {
         self.reached = run;
     }
 
@@ -241,7 +241,7 @@ impl Growth {
 
     /// The plan starts anew somewhere.
     pub(super) fn rewind(&mut self) {
-        self.reached = 0;
+        self.reached = BlockId(0);
         self.outgrown = self.too_wide;
         // First comes what can be planned of the runs that are known.
         self.wanted = false;

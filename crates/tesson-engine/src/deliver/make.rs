@@ -10,8 +10,10 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceSelection};
-use tesson_plan::{BatchKind, BatchShare, BatchSlot, Planned, Sharing};
+use tesson_core::{
+    Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceId, SequenceSelection,
+};
+use tesson_plan::{BatchKind, BatchShare, BatchSlot, Sharing};
 
 use super::corpus_index::CorpusIndex;
 use super::job::WorkerScratch;
@@ -231,7 +233,7 @@ impl Shared {
         let mut end = from;
         for (item, planned) in items.zip(planned).skip(from) {
             if held[item.held as usize].is_none() {
-                let lengths = blocks.index.lengths(planned.chunk as usize);
+                let lengths = blocks.index.lengths(planned.chunk);
                 let length = lengths.get(planned.sequence as usize);
                 let bytes = u64::from(length).saturating_mul(self.setup.sample_bytes.fetched);
                 let bytes = bytes.max(self.size.of_sequence());
@@ -266,15 +268,12 @@ impl Shared {
         let corpus = self.corpus();
         let resources = &*self.setup.resources;
         let spans: Vec<BlockSpan> = blocks.iter().map(|&block| self.table().span(block)).collect();
-        let place = |item: &Item| {
-            let BlockSpan { chunk, sequences } = &spans[item.held as usize];
-            (*chunk, sequences.start + item.row)
-        };
+        let place = |item: &Item| spans[item.held as usize].sequence(item.row);
         if let Some(scattered) = corpus.scattered() {
             // In plan order, so that packing copies them in one go.
-            let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
+            let sequences: Vec<SequenceId> = named.iter().map(|item| place(item)).collect();
             let mut out = self.chunk_pool.take();
-            scattered.load_scattered(&rows, resources, &mut worker.scratch, &mut out)?;
+            scattered.load_scattered(&sequences, resources, &mut worker.scratch, &mut out)?;
             self.note_warnings(worker);
             for (row, item) in (0..).zip(named) {
                 *item = Item { held: (held.len() + fetched.len()) as u32, row };
@@ -285,11 +284,11 @@ impl Shared {
         // By block and row: each chunk is then read once and in its order, whatever the order of the plan is.
         named.sort_unstable_by_key(|i| (i.held, i.row));
         for group in named.chunk_by_mut(|a, b| a.held == b.held) {
-            let (chunk, _) = place(group[0]);
-            let mut rows: Vec<u32> = group.iter().map(|item| place(item).1).collect();
+            let SequenceId { chunk, .. } = place(group[0]);
+            let mut rows: Vec<u32> = group.iter().map(|item| place(item).sequence).collect();
             rows.dedup();
             for item in group {
-                let row = rows.binary_search(&place(item).1).expect("all rows are listed") as u32;
+                let row = rows.binary_search(&place(item).sequence).expect("all rows are listed") as u32;
                 **item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
             let mut out = self.chunk_pool.take();
@@ -315,7 +314,7 @@ impl Shared {
         }
         let own = work.items.iter().zip(work.plan.own_slots());
         let foreign = work.others.iter().zip(work.plan.foreign_slots());
-        let mut faulty: Vec<(u64, &Item, Planned, u64)> = own
+        let mut faulty: Vec<(u64, &Item, SequenceId, u64)> = own
             .chain(foreign)
             .filter(|(item, _)| {
                 let chunk = sources[item.held as usize].chunk;
@@ -337,7 +336,7 @@ impl Shared {
     }
 
     /// True if a fault of this sequence would be met here for the first time by a worker that reads from the start.
-    pub(super) fn is_first_visit(&self, work: &Work, planned: Planned, sweep: u64) -> bool {
+    pub(super) fn is_first_visit(&self, work: &Work, planned: SequenceId, sweep: u64) -> bool {
         match &self.corpus_index {
             CorpusIndex::Indexed(blocks) => {
                 self.setup.spec.first_visit(&blocks.index, planned, sweep, work.demand)
@@ -365,7 +364,7 @@ impl Shared {
             _ => DataErrorKind::NotAFrame { samples },
         };
         let planned = places[sequence].planned;
-        let (resource, span) = self.corpus().span(planned.chunk, planned.sequence);
+        let (resource, span) = self.corpus().span(planned);
         let error = match self.setup.resources.path(resource) {
             Some(file) => DataError::new(kind, Location { file, offset: span.start, line: None }),
             None => DataError::in_chunk(kind, self.setup.deserializer.facts().name, planned.chunk),

@@ -13,7 +13,7 @@ use tesson_plan::Progress;
 use super::Shared;
 use super::planning::PlanningContext;
 use super::state::State;
-use crate::block::{BlockId, BlockSpan};
+use crate::block::BlockId;
 
 /// Minibatches planned in one go, at most.
 pub(super) const PLANNED_AT_ONCE: usize = 32;
@@ -23,9 +23,9 @@ impl Shared {
     fn announce(&self, fresh: &[BlockId]) {
         let Some(blocks) = self.corpus_index.blocks() else { return };
         for &block in fresh {
-            let BlockSpan { chunk, sequences } = blocks.table.span(block);
-            let (resource, first) = blocks.corpus.span(chunk, sequences.start);
-            let (_, last) = blocks.corpus.span(chunk, sequences.end - 1);
+            let span = blocks.table.span(block);
+            let (resource, first) = blocks.corpus.span(span.sequence(0));
+            let (_, last) = blocks.corpus.span(span.sequence(span.sequences.len() as u32 - 1));
             self.setup.resources.will_need(resource, first.start..last.end);
         }
     }

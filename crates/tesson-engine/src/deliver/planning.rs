@@ -5,8 +5,8 @@
 //! cursor, which is as far ahead as was planned: the planner may forget what lies before the last delivery, and
 //! nothing after it.
 
-use tesson_core::Index;
-use tesson_plan::{Cursor, Demand, Planned, Planner};
+use tesson_core::{ChunkId, Index, SequenceId};
+use tesson_plan::{Cursor, Demand, Planner};
 
 use super::PipelineConfig;
 use super::corpus_index::CorpusIndex;
@@ -133,7 +133,7 @@ pub(crate) struct PlanningContext {
     /// Blocks that no plan of their sweep needed before the last ones.
     fresh: Vec<BlockId>,
     /// Memory for the chunks that a sweep does not come back to.
-    retired_chunks: Vec<u32>,
+    retired_chunks: Vec<ChunkId>,
     /// Memory of minibatches that have been made.
     #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
     works: Vec<Box<Work>>,
@@ -219,7 +219,7 @@ impl PlanningContext {
             CorpusIndex::Indexed(blocks) => {
                 work.retired.extend(retired.iter().flat_map(|&chunk| blocks.table.blocks(chunk)));
             }
-            CorpusIndex::Growing => work.retired.extend(retired.iter().copied().map(BlockId)),
+            CorpusIndex::Growing => work.retired.extend(retired.iter().map(|chunk| BlockId::of_run(*chunk))),
         }
         self.retired_chunks = retired;
         for block in &work.retired {
@@ -236,7 +236,7 @@ impl PlanningContext {
         let (_, index) = self.parts();
         let made = setup.sample_bytes.made;
         let most = work.demand.samples.saturating_mul(made);
-        let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+        let length = |p: &SequenceId| u64::from(index.length(*p));
         let (samples, dense) = if most <= SMALL_BATCH {
             (u64::MAX, most)
         } else {
@@ -246,13 +246,13 @@ impl PlanningContext {
         work.samples = usize::try_from(samples).unwrap_or(usize::MAX);
         work.bytes = dense;
         if let Some(first) = own.first().filter(|_| setup.has_sparse()) {
-            let chunk = index.chunk(first.chunk as usize);
+            let chunk = index.chunk(first.chunk);
             work.bytes = dense.max(own.len() as u64 * (chunk.bytes / u64::from(chunk.n_sequences.max(1))));
         }
     }
 
     /// Where the planned sequences lie: appended to `items`, and the blocks that are new to `blocks`.
-    fn items(&mut self, planned: &[Planned], items: &mut Vec<Item>, blocks: &mut Vec<BlockId>) {
+    fn items(&mut self, planned: &[SequenceId], items: &mut Vec<Item>, blocks: &mut Vec<BlockId>) {
         for &p in planned {
             let BlockRow { block, row } = self.find(p);
             if self.places.len() <= block.index() {
@@ -273,10 +273,10 @@ impl PlanningContext {
     }
 
     /// The block that holds a sequence, and where it lies in it.
-    fn find(&self, planned: Planned) -> BlockRow {
+    fn find(&self, planned: SequenceId) -> BlockRow {
         match &self.corpus_index {
             CorpusIndex::Indexed(blocks) => blocks.table.find(planned),
-            CorpusIndex::Growing => BlockRow { block: BlockId(planned.chunk), row: planned.sequence },
+            CorpusIndex::Growing => BlockRow { block: BlockId::of_run(planned.chunk), row: planned.sequence },
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Single sequences beside the plan: what waited in the rows of truncated reading when a state was saved, and those
 //! that `show` asks for.
 
-use tesson_core::Error;
-use tesson_plan::{BatchPlan, Demand, Planned};
+use tesson_core::{Error, SequenceId};
+use tesson_plan::{BatchPlan, Demand};
 
 use super::Pipeline;
 use super::corpus_index::CorpusIndex;
@@ -22,7 +22,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Unreadable storage.
-    pub(crate) fn single(&self, planned: Planned, sweep: u64, keep: Option<u32>) -> Result<Packed, Error> {
+    pub(crate) fn single(&self, planned: SequenceId, sweep: u64, keep: Option<u32>) -> Result<Packed, Error> {
         let BlockRow { block, row } = self.shared.table().find(planned);
         let mut work = Work::new(Demand { samples: 1, workers: 1, rank: 0 });
         work.plan = BatchPlan::of_one(planned, sweep);

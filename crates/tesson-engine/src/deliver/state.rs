@@ -186,7 +186,7 @@ impl State {
             Err(e) => return self.tickets.push(Ticket::done(Outcome::Failed(e))),
         };
         if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
-            growth.reach(last.chunk);
+            growth.reach(BlockId::of_run(last.chunk));
         }
         if setup.reading.by_row {
             work.held.extend(work.blocks.iter().map(|_| None));

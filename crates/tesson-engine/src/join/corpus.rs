@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, Data, DataErrorKind, Error, Fault, Fetch, Index,
-    Indexed, Keys, Offsets, PartFetch, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
-    Values,
+    Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, Damage, Data, DataErrorKind, Error, Fault, Fetch,
+    Index, Indexed, Keys, Offsets, PartFetch, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
+    StreamColumn, Values,
 };
 use tesson_plan::JoinedChunk;
 
@@ -63,9 +63,6 @@ pub(super) struct JoinedPart {
     pub(super) splits: bool,
 }
 
-/// A sequence of one part: its chunk, and its number in it.
-type Row = (u32, u32);
-
 /// Rows with gaps of up to this many times their number are loaded in one go, with what lies between them.
 const DENSE: usize = 2;
 
@@ -97,15 +94,17 @@ impl Corpus for JoinedCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let rows: Vec<Row> = match wanted {
-            SequenceSelection::Range(range) => range.map(|i| (chunk, i)).collect(),
-            SequenceSelection::List(rows) => rows.iter().map(|&i| (chunk, i)).collect(),
+        let rows: Vec<SequenceId> = match wanted {
+            SequenceSelection::Range(range) => range.map(|sequence| SequenceId { chunk, sequence }).collect(),
+            SequenceSelection::List(list) => {
+                list.iter().map(|&sequence| SequenceId { chunk, sequence }).collect()
+            }
         };
         self.assemble(&rows, fetch, scratch, out)
     }
@@ -116,35 +115,28 @@ impl Corpus for JoinedCorpus {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
     ) -> Result<Option<Keys>, Error> {
-        let joined = &self.chunks[chunk as usize];
+        let joined = &self.chunks[chunk.index()];
         let part = &self.parts[0];
-        let all = part.indexed.index.chunk(joined.chunk as usize).n_sequences;
+        let all = part.indexed.index.chunk(joined.chunk).n_sequences;
         let fetch = part.fetch(fetch);
         let keys =
             part.indexed.corpus.keys_of_chunk(joined.chunk, all, &fetch, scratch, &mut Chunk::empty())?;
         Ok(Some(Keys::gathered(&[keys], (0..n_sequences).map(|i| (0, joined.row(i))))))
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
         // Where the first part has it; the others lie anywhere.
-        let joined = &self.chunks[chunk as usize];
-        self.parts[0].indexed.corpus.span(joined.chunk, joined.row(sequence))
+        self.parts[0].indexed.corpus.span(self.first(at))
     }
 
-    fn locate(
-        &self,
-        chunk: u32,
-        sequence: u32,
-        fetch: &dyn Fetch,
-    ) -> Result<(ResourceId, Range<u64>), Error> {
-        let joined = &self.chunks[chunk as usize];
+    fn locate(&self, at: SequenceId, fetch: &dyn Fetch) -> Result<(ResourceId, Range<u64>), Error> {
         let part = &self.parts[0];
-        part.indexed.corpus.locate(joined.chunk, joined.row(sequence), &part.fetch(fetch))
+        part.indexed.corpus.locate(self.first(at), &part.fetch(fetch))
     }
 
     fn save(&self, _index: &Index, _into: &mut Vec<u8>) {
@@ -155,7 +147,7 @@ impl Corpus for JoinedCorpus {
 impl Scattered for JoinedCorpus {
     fn load_scattered(
         &self,
-        rows: &[Row],
+        rows: &[SequenceId],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
@@ -169,17 +161,10 @@ impl JoinedPart {
         PartFetch { fetch, first: self.first_resource }
     }
 
-    /// Where a sequence of the whole part lies.
-    fn row(&self, sequence: u32) -> Row {
-        let chunk = self.indexed.index.chunk_of_sequence(sequence.into());
-        let first = self.indexed.index.chunk(chunk).first_sequence;
-        (chunk as u32, (u64::from(sequence) - first) as u32)
-    }
-
     /// Loads sequences, `None` standing for one that does not exist.
     fn load<'a>(
         &self,
-        rows: &[Option<Row>],
+        rows: &[Option<SequenceId>],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         chunks: &'a mut Vec<Chunk>,
@@ -192,26 +177,27 @@ impl JoinedPart {
             corpus.load(chunk, SequenceSelection::Range(range), fetch, scratch, &mut chunks[0])?;
             return Ok(Loaded { chunks: &mut chunks[..1], picks: None });
         }
-        let mut distinct: Vec<Row> = rows.iter().copied().flatten().collect();
+        let mut distinct: Vec<SequenceId> = rows.iter().copied().flatten().collect();
         distinct.sort_unstable();
         distinct.dedup();
         let mut firsts = Vec::new();
-        for group in distinct.chunk_by(|a, b| a.0 == b.0) {
+        for group in distinct.chunk_by(|a, b| a.chunk == b.chunk) {
             if chunks.len() == firsts.len() {
                 chunks.push(Chunk::empty());
             }
-            let (chunk, first, last) = (group[0].0, group[0].1, group[group.len() - 1].1);
+            let SequenceId { chunk, sequence: first } = group[0];
+            let last = group[group.len() - 1].sequence;
             let out = &mut chunks[firsts.len()];
             if (last - first) as usize <= DENSE * group.len() {
                 corpus.load(chunk, SequenceSelection::Range(first..last + 1), fetch, scratch, out)?;
                 firsts.push(Group { chunk, rows: None, first });
             } else {
-                let rows: Vec<u32> = group.iter().map(|row| row.1).collect();
+                let rows: Vec<u32> = group.iter().map(|row| row.sequence).collect();
                 corpus.load(chunk, SequenceSelection::List(&rows), fetch, scratch, out)?;
                 firsts.push(Group { chunk, rows: Some(rows), first });
             }
         }
-        let pick = |row: &Option<Row>| row.map(|row| Group::find(&firsts, row));
+        let pick = |row: &Option<SequenceId>| row.map(|row| Group::find(&firsts, row));
         let picks = rows.iter().map(pick).collect();
         Ok(Loaded { chunks: &mut chunks[..firsts.len()], picks: Some(picks) })
     }
@@ -219,18 +205,18 @@ impl JoinedPart {
 
 /// A request to one chunk: all sequences from the first one on, or the listed ones.
 struct Group {
-    chunk: u32,
+    chunk: ChunkId,
     first: u32,
     rows: Option<Vec<u32>>,
 }
 
 impl Group {
     /// The group of a row that was loaded, and where it is in it. Groups ascend by chunk.
-    fn find(groups: &[Group], row: Row) -> (u32, u32) {
-        let at = groups.partition_point(|g| g.chunk < row.0);
+    fn find(groups: &[Group], row: SequenceId) -> (u32, u32) {
+        let at = groups.partition_point(|g| g.chunk < row.chunk);
         let within = match &groups[at].rows {
-            None => row.1 - groups[at].first,
-            Some(rows) => rows.partition_point(|&r| r < row.1) as u32,
+            None => row.sequence - groups[at].first,
+            Some(rows) => rows.partition_point(|&r| r < row.sequence) as u32,
         };
         (at as u32, within)
     }
@@ -240,15 +226,15 @@ impl Group {
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     /// The joined sequences.
-    rows: &'a [Row],
+    rows: &'a [SequenceId],
     /// The part's sequence for each joined one, if it has one.
-    wanted: &'a [Option<Row>],
+    wanted: &'a [Option<SequenceId>],
 }
 
 /// The chunk and the rows, if all are there and follow each other in one chunk.
-fn run_of(rows: &[Option<Row>]) -> Option<(u32, Range<u32>)> {
-    let (chunk, first) = (*rows.first()?)?;
-    let follow = rows.iter().zip(first..).all(|(&row, expected)| row == Some((chunk, expected)));
+fn run_of(rows: &[Option<SequenceId>]) -> Option<(ChunkId, Range<u32>)> {
+    let SequenceId { chunk, sequence: first } = (*rows.first()?)?;
+    let follow = rows.iter().zip(first..).all(|(&row, sequence)| row == Some(SequenceId { chunk, sequence }));
     follow.then_some((chunk, first..first + rows.len() as u32))
 }
 
@@ -256,7 +242,7 @@ impl JoinedCorpus {
     /// Loads joined sequences, in the order given.
     fn assemble(
         &self,
-        rows: &[Row],
+        rows: &[SequenceId],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
@@ -266,7 +252,7 @@ impl JoinedCorpus {
         let mut streams = std::mem::take(&mut out.streams).into_iter();
         *out = Chunk::empty();
         out.n_sequences = rows.len() as u32;
-        let lengths = rows.iter().map(|&(c, i)| self.index.lengths(c as usize).get(i as usize));
+        let lengths = rows.iter().map(|at| self.index.length(*at));
         out.lengths = lengths.collect();
         let workers = worker.scratch.iter_mut().zip(&mut worker.chunks);
         let mut done = Ok(());
@@ -275,7 +261,7 @@ impl JoinedCorpus {
                 // Memory of columns that were handed on comes back with the chunk they were handed on in.
                 chunk.streams = streams.by_ref().take(part.streams.len()).collect();
             }
-            let wanted: Vec<Option<Row>> = rows.iter().map(|&row| self.row(number, row)).collect();
+            let wanted: Vec<Option<SequenceId>> = rows.iter().map(|&row| self.row(number, row)).collect();
             done = part.load(&wanted, fetch, scratch, chunks).and_then(|loaded| {
                 self.take(part, number == 0, loaded, Asked { rows, wanted: &wanted }, out)
             });
@@ -301,14 +287,14 @@ impl JoinedCorpus {
 
     /// Turns columns of one sample a sequence, the last ones, into columns of samples that are repeated to the length of
     /// the first part's sequence.
-    fn repeat(&self, part: &JoinedPart, rows: &[Row], wanted: &[Option<Row>], out: &mut Chunk) {
+    fn repeat(&self, part: &JoinedPart, rows: &[SequenceId], wanted: &[Option<SequenceId>], out: &mut Chunk) {
         let lengths = self.first_lengths(rows);
         let first = out.streams.len() - part.streams.len();
         for number in (0..part.streams.len()).filter(|&number| part.repeated[number]) {
             let (column, dim) = (&mut out.streams[first + number], part.streams[number].dim);
             for i in repeated::repeat(column, &lengths, dim) {
-                let (chunk, row) = wanted[i as usize].expect("what has samples is there");
-                let (resource, bytes) = part.indexed.corpus.span(chunk, row);
+                let at = wanted[i as usize].expect("what has samples is there");
+                let (resource, bytes) = part.indexed.corpus.span(at);
                 out.faults.push(Fault {
                     sequence: i,
                     kind: DataErrorKind::NotOneSample,
@@ -323,17 +309,21 @@ impl JoinedCorpus {
     }
 
     /// The lengths of joined sequences in the first part.
-    fn first_lengths(&self, rows: &[Row]) -> Vec<u32> {
-        let length = |&row: &Row| {
-            let (chunk, i) = self.row(0, row).expect("the first part has every sequence");
-            self.parts[0].indexed.index.lengths(chunk as usize).get(i as usize)
-        };
+    fn first_lengths(&self, rows: &[SequenceId]) -> Vec<u32> {
+        let length = |&row: &SequenceId| self.parts[0].indexed.index.length(self.first(row));
         rows.iter().map(length).collect()
     }
 
     /// Brings the sequences of a part's columns, the last ones, to the length of the first part's sequence, where they
     /// differ by no more than is tolerated. Those that differ by more are left out, with a fault.
-    fn fit(&self, part: &JoinedPart, tolerance: u32, rows: &[Row], wanted: &[Option<Row>], out: &mut Chunk) {
+    fn fit(
+        &self,
+        part: &JoinedPart,
+        tolerance: u32,
+        rows: &[SequenceId],
+        wanted: &[Option<SequenceId>],
+        out: &mut Chunk,
+    ) {
         let lengths = self.first_lengths(rows);
         let first = out.streams.len() - part.streams.len();
         for number in 0..part.streams.len() {
@@ -342,14 +332,14 @@ impl JoinedCorpus {
             for (i, &row) in (0..).zip(wanted) {
                 let (found, target) =
                     (column.samples.range(i as usize).len() as u64, &mut targets[i as usize]);
-                let (Some((chunk, row)), 1..) = (row, found) else { continue };
+                let (Some(at), 1..) = (row, found) else { continue };
                 differs |= found != u64::from(*target);
                 if found.abs_diff(u64::from(*target)) <= u64::from(tolerance) {
                     continue;
                 }
                 let kind = DataErrorKind::LengthsDiffer { found, expected: *target, tolerance };
                 *target = found as u32;
-                let (resource, bytes) = part.indexed.corpus.span(chunk, row);
+                let (resource, bytes) = part.indexed.corpus.span(at);
                 out.left_out.push(i);
                 out.faults.push(Fault {
                     sequence: i,
@@ -371,12 +361,19 @@ impl JoinedCorpus {
         }
     }
 
+    /// The sequence of the first part, which has every joined one.
+    fn first(&self, at: SequenceId) -> SequenceId {
+        let joined = &self.chunks[at.chunk.index()];
+        SequenceId { chunk: joined.chunk, sequence: joined.row(at.sequence) }
+    }
+
     /// The location of a joined sequence's data in one part, if that part has it.
-    fn row(&self, part: usize, (chunk, i): Row) -> Option<Row> {
-        let joined = &self.chunks[chunk as usize];
+    fn row(&self, part: usize, at: SequenceId) -> Option<SequenceId> {
         match part {
-            0 => Some((joined.chunk, joined.row(i))),
-            _ => joined.partner(part, i).map(|sequence| self.parts[part].row(sequence)),
+            0 => Some(self.first(at)),
+            _ => self.chunks[at.chunk.index()]
+                .partner(part, at.sequence)
+                .map(|sequence| self.parts[part].indexed.index.sequence(sequence.into())),
         }
     }
 
@@ -451,7 +448,8 @@ impl JoinedCorpus {
         Asked { rows, wanted }: Asked<'_>,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let frames: Vec<u32> = rows.iter().map(|&(c, i)| self.chunks[c as usize].frame(i)).collect();
+        let frames: Vec<u32> =
+            rows.iter().map(|at| self.chunks[at.chunk.index()].frame(at.sequence)).collect();
         let picks: Vec<Pick> = (0..rows.len()).map(|i| loaded.pick(i)).collect();
         for (i, (&pick, &frame)) in (0..).zip(picks.iter().zip(&frames)) {
             let (Some((chunk, row)), Some(place)) = (pick, wanted[i as usize]) else { continue };
@@ -496,13 +494,13 @@ impl JoinedPart {
 
     /// The fault of a sequence that is split into frames, a stream of which has other samples than one for each; streams of a
     /// single sample stand for all.
-    fn incomplete(&self, chunk: &Chunk, row: u32, place: Row) -> Option<Fault> {
+    fn incomplete(&self, chunk: &Chunk, row: u32, place: SequenceId) -> Option<Fault> {
         let counted = chunk.lengths[row as usize];
         let found = |column: &StreamColumn| column.samples.range(row as usize).len() as u64;
         let differs = |column: &StreamColumn| found(column) != u64::from(counted) && found(column) != 1;
         let stream = chunk.streams.iter().position(differs)?;
         let found = found(&chunk.streams[stream]);
-        let (resource, bytes) = self.indexed.corpus.span(place.0, place.1);
+        let (resource, bytes) = self.indexed.corpus.span(place);
         let kind = DataErrorKind::SamplesAndFrames { found, expected: counted };
         let stream = Some(stream as u16);
         Some(Fault { sequence: row, kind, stream, resource, offset: bytes.start, line: None, fatal: false })

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkId, Corpus, CorpusFacts, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch,
+    SequenceId, SequenceSelection,
 };
 
 /// A corpus whose text keys are numbers: their djb2 hashes (spec/engine.md §3.1). Different texts of the same hash are
@@ -40,7 +41,7 @@ impl Corpus for Hashed {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -57,7 +58,7 @@ impl Corpus for Hashed {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -66,17 +67,12 @@ impl Corpus for Hashed {
         Ok(keys.map(|keys| hashed(&keys).unwrap_or(keys)))
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        self.0.span(chunk, sequence)
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        self.0.span(at)
     }
 
-    fn locate(
-        &self,
-        chunk: u32,
-        sequence: u32,
-        fetch: &dyn Fetch,
-    ) -> Result<(ResourceId, Range<u64>), Error> {
-        self.0.locate(chunk, sequence, fetch)
+    fn locate(&self, at: SequenceId, fetch: &dyn Fetch) -> Result<(ResourceId, Range<u64>), Error> {
+        self.0.locate(at, fetch)
     }
 
     fn save(&self, index: &Index, into: &mut Vec<u8>) {
@@ -87,13 +83,13 @@ impl Corpus for Hashed {
 impl Scattered for Hashed {
     fn load_scattered(
         &self,
-        rows: &[(u32, u32)],
+        sequences: &[SequenceId],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let inner = self.0.scattered().expect("it is asked only if there is a way");
-        inner.load_scattered(rows, fetch, scratch, out)?;
+        inner.load_scattered(sequences, fetch, scratch, out)?;
         hash_keys(out);
         Ok(())
     }

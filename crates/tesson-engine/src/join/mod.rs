@@ -22,8 +22,8 @@ mod repeated;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, ConfigError, Defects, Error, Indexed, Key, Keys, Parallelism, PartFetch, ResourceId, Scratch,
-    Storage,
+    Chunk, ChunkId, ConfigError, Defects, Error, Indexed, Key, Keys, Parallelism, PartFetch, ResourceId,
+    Scratch, Storage,
 };
 use tesson_plan::{
     JoinReport, JoinRules, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
@@ -106,8 +106,8 @@ pub(crate) fn index(
 /// The keys of a whole part.
 fn key_columns(part: &JoinedPart, resources: &Resources, threads: &Threads) -> Result<KeyColumns, Error> {
     let mut keys = KeyColumns::new();
-    each_keys(part, resources, threads, &mut |chunk: u32, found: Keys| {
-        keys.push(found, part.indexed.index.chunk(chunk as usize).n_sequences);
+    each_keys(part, resources, threads, &mut |chunk: ChunkId, found: Keys| {
+        keys.push(found, part.indexed.index.chunk(chunk).n_sequences);
     })?;
     Ok(keys)
 }
@@ -168,7 +168,7 @@ fn each_keys(
     part: &JoinedPart,
     resources: &Resources,
     threads: &Threads,
-    each: &mut dyn FnMut(u32, Keys),
+    each: &mut dyn FnMut(ChunkId, Keys),
 ) -> Result<(), Error> {
     type Found = Mutex<Option<Result<Keys, Error>>>;
     let n_chunks = part.indexed.index.n_chunks();
@@ -180,12 +180,13 @@ fn each_keys(
         threads.run(wave, &|i| {
             let mut worker = workers[i].lock().unwrap_or_else(PoisonError::into_inner);
             let (scratch, chunk) = &mut *worker;
-            let n: u32 = part.indexed.index.chunk(from + i).n_sequences;
+            let number = ChunkId::at(from + i);
+            let n = part.indexed.index.chunk(number).n_sequences;
             let fetch = PartFetch { fetch: resources, first: part.first_resource };
-            let keys = part.indexed.corpus.keys_of_chunk((from + i) as u32, n, &fetch, scratch, chunk);
+            let keys = part.indexed.corpus.keys_of_chunk(number, n, &fetch, scratch, chunk);
             *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
         });
-        for (chunk, keys) in (from as u32..).zip(found) {
+        for (chunk, keys) in (from..).map(ChunkId::at).zip(found) {
             let keys = keys.into_inner().unwrap_or_else(PoisonError::into_inner);
             each(chunk, keys.expect("every lane has answered")?);
         }
@@ -212,17 +213,15 @@ fn check_memory(columns: &[KeyColumns], limit: u64) -> Result<(), ConfigError> {
 
 /// Refuses the keys that a part repeats: the first one, with both of its places.
 fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Resources) -> ConfigError {
-    let place = |sequence: u32| {
-        let index = &part.indexed.index;
-        let chunk = index.chunk_of_sequence(sequence.into());
-        let within = u64::from(sequence) - index.chunk(chunk).first_sequence;
-        let (resource, bytes) = part.indexed.corpus.span(chunk as u32, within as u32);
+    let place = |number: u32| {
+        let at = part.indexed.index.sequence(number.into());
+        let (resource, bytes) = part.indexed.corpus.span(at);
         if resource != ResourceId::NONE
             && let Some(file) = resources.path(ResourceId(part.first_resource + resource.0))
         {
             return format!("{} (byte {})", file.display(), bytes.start);
         }
-        format!("sequence {within} of chunk {chunk}")
+        format!("sequence {} of chunk {}", at.sequence, at.chunk)
     };
     let first = found.first_repeated.first().zip(found.repeated_at.first());
     let first = first

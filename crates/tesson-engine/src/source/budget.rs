@@ -57,7 +57,7 @@ impl Source {
         } else {
             // While one is decoded the others are there, packed.
 
-            let largest = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).max();
+            let largest = index.chunk_ids().map(|chunk| index.chunk(chunk).bytes).max();
             let decoded = of(columns, largest.unwrap_or(0));
             (of(PACKED, in_use).saturating_add(decoded), columns + PACKED)
         };

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Error, Indexed, Key, Scratch, nearest};
-use tesson_plan::{ExcludedSequences, Planned};
+use tesson_core::{Chunk, Error, Indexed, Key, Scratch, SequenceId, nearest};
+use tesson_plan::ExcludedSequences;
 
 use super::Source;
 use crate::refusal::EngineRefusal;
@@ -20,14 +20,13 @@ impl Source {
     pub(super) fn for_each_key(
         &self,
         indexed: &Indexed,
-        mut each: impl FnMut(Planned, Key) -> bool,
+        mut each: impl FnMut(SequenceId, Key) -> bool,
     ) -> Result<(), Error> {
         let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
-        for chunk in 0..indexed.index.n_chunks() {
+        for chunk in indexed.index.chunk_ids() {
             let n = indexed.index.chunk(chunk).n_sequences;
-            let chunk = chunk as u32;
             let keys = indexed.corpus.keys_of_chunk(chunk, n, &*self.resources, &mut scratch, &mut memory)?;
-            if !(0..n).all(|sequence| each(Planned { chunk, sequence }, keys.get(sequence as usize))) {
+            if !(0..n).all(|sequence| each(SequenceId { chunk, sequence }, keys.get(sequence as usize))) {
                 break;
             }
         }
@@ -40,7 +39,7 @@ impl Source {
         indexed: &Indexed,
         wanted: &str,
         most: usize,
-    ) -> Result<(Vec<Planned>, u64), Error> {
+    ) -> Result<(Vec<SequenceId>, u64), Error> {
         let number: Option<u64> = wanted.parse().ok();
         let (mut found, mut occurrences) = (Vec::new(), 0);
         self.for_each_key(indexed, |planned, key| {

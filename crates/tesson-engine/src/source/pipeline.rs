@@ -63,7 +63,7 @@ impl Source {
     /// index says it.
     fn storage(&self, indexed: &Indexed) -> u64 {
         let index = &indexed.index;
-        let listed = (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).fold(0, u64::saturating_add);
+        let listed = index.chunk_ids().map(|chunk| index.chunk(chunk).bytes).fold(0, u64::saturating_add);
         if self.resources.are_named() { listed } else { self.resources.bytes().max(listed) }
     }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{DataError, Error, Indexed};
-use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planned, Planner};
+use tesson_core::{DataError, Error, Indexed, SequenceId};
+use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planner};
 
 use super::Source;
 use crate::minibatch::Minibatch;
@@ -24,7 +24,7 @@ pub struct Shown {
     /// A minibatch of this sequence alone, transformed as in its sweep.
     pub minibatch: Minibatch,
     /// Its chunk and its number there.
-    pub planned: Planned,
+    pub planned: SequenceId,
     /// The file that it begins in (of the first deserializer), and the byte; none for what is in no file.
     pub place: Option<(Arc<Path>, u64)>,
     /// Its number in the sweep, and the position in samples at which it begins. None where ranks have timelines of their own.
@@ -55,9 +55,9 @@ impl Source {
             self.position.lose_aim();
         }
         let when = self.when(&indexed, &found, sweep)?;
-        let show = |(planned, when): (Planned, Option<(u64, u64)>)| -> Result<Shown, Error> {
+        let show = |(planned, when): (SequenceId, Option<(u64, u64)>)| -> Result<Shown, Error> {
             let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep, None)?;
-            let (resource, span) = indexed.corpus.span(planned.chunk, planned.sequence);
+            let (resource, span) = indexed.corpus.span(planned);
             let file = self.resources.path(resource);
             Ok(Shown {
                 planned,
@@ -81,7 +81,7 @@ impl Source {
     fn when(
         &self,
         indexed: &Indexed,
-        wanted: &[Planned],
+        wanted: &[SequenceId],
         sweep: u64,
     ) -> Result<Vec<Option<(u64, u64)>>, Error> {
         let mut when = vec![None; wanted.len()];

@@ -5,10 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Error, Indexed, Key, Scratch};
-use tesson_plan::{
-    BatchPlan, BatchSlot, Cursor, Demand, Planned, Planner, ResumeState, Share, Sharing, StepSizes,
-};
+use tesson_core::{Chunk, Error, Indexed, Key, Scratch, SequenceId};
+use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand, Planner, ResumeState, Share, Sharing, StepSizes};
 
 use super::Source;
 use super::truncated::TruncatedPlan;
@@ -44,7 +42,7 @@ pub struct StepSequence {
     /// The sweep that it is of.
     pub sweep: u64,
     /// Its chunk and its number there.
-    pub planned: Planned,
+    pub planned: SequenceId,
     /// Its samples in the minibatch, by counted length: all of them, but where the data end inside it or minibatches are truncated.
     pub samples: Range<u32>,
     /// The file that it lies in (of the first deserializer), and its bytes there; none for what is in no file.
@@ -61,14 +59,14 @@ pub struct KeyDelivery {
     /// The sweep.
     pub sweep: u64,
     /// The sequence: several may have one key.
-    pub planned: Planned,
+    pub planned: SequenceId,
 }
 
 /// A planned sequence on its way to a [`StepSequence`].
 struct Found {
     rank: u64,
     sweep: u64,
-    planned: Planned,
+    planned: SequenceId,
     samples: Range<u32>,
 }
 
@@ -267,7 +265,7 @@ impl Source {
     ) {
         let last = plan.own.len().wrapping_sub(1);
         for (i, BatchSlot { number, planned, sweep }) in plan.own_slots().enumerate() {
-            let counted = indexed.index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+            let counted = indexed.index.length(planned);
             let keep = plan.keep_of_last.filter(|_| i == last);
             let samples = 0..keep.map_or(counted, |keep| keep.min(counted));
             each(Found { rank: self.rank_of(number, share, calls), sweep, planned, samples });
@@ -379,7 +377,7 @@ impl Source {
         let mut keys = BTreeMap::new();
         for chunk in found.iter().map(|found| found.planned.chunk) {
             if let std::collections::btree_map::Entry::Vacant(vacant) = keys.entry(chunk) {
-                let n = indexed.index.chunk(chunk as usize).n_sequences;
+                let n = indexed.index.chunk(chunk).n_sequences;
                 let resources = &*self.resources;
                 vacant.insert(indexed.corpus.keys_of_chunk(
                     chunk,
@@ -391,8 +389,7 @@ impl Source {
             }
         }
         let locate = |Found { rank, sweep, planned, samples }: Found| {
-            let (resource, bytes) =
-                indexed.corpus.locate(planned.chunk, planned.sequence, &*self.resources)?;
+            let (resource, bytes) = indexed.corpus.locate(planned, &*self.resources)?;
             let key = keys[&planned.chunk].get(planned.sequence as usize);
             let location = self.resources.path(resource).map(|file| (file, bytes));
             Ok(StepSequence { rank, key, sweep, planned, samples, location })

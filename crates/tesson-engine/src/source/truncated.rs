@@ -10,11 +10,11 @@ mod equal_steps;
 use std::sync::Arc;
 
 use tesson_core::identity::Identity;
-use tesson_core::{Error, Index, StreamInfo, UsageError};
+use tesson_core::{Error, Index, SequenceId, StreamInfo, UsageError};
 use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::{
-    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Segment,
-    SegmentLength, Sharing, Slots, SlotsShape, SlotsState, Steps, Truncation,
+    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, ResumeState, Segment, SegmentLength,
+    Sharing, Slots, SlotsShape, SlotsState, Steps, Truncation,
 };
 
 use super::Source;
@@ -187,7 +187,7 @@ impl SlotShare {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SweepSequence {
     /// The sequence.
-    pub planned: Planned,
+    pub planned: SequenceId,
     /// The sweep.
     pub sweep: u64,
 }
@@ -315,7 +315,7 @@ impl Truncated {
         let mut wanted = true;
         super::plan::for_each_plan(plan, index, share.fetch, |fetched| {
             for BatchSlot { planned, sweep, .. } in fetched.own_slots() {
-                let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+                let counted = index.length(planned);
                 let length = fetched.keep_of_last.map_or(counted, |keep| keep.min(counted));
                 // One sequence a plan, and a slot that is full gives way to the next one before it is asked for.
                 while wanted && slots.hungry().is_none() {
@@ -459,9 +459,7 @@ impl Truncated {
                 if pending.sequence >= n {
                     return Err(EngineRefusal::StateSlotSequence { sequence: pending.sequence, n }.into());
                 }
-                let chunk = index.chunk_of_sequence(pending.sequence);
-                let sequence = pending.sequence - index.chunk(chunk).first_sequence;
-                let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
+                let planned = index.sequence(pending.sequence);
                 let pipeline = source.pipeline.as_ref().ok_or(Error::Cancelled)?;
                 let packed = pipeline.single(planned, pending.sweep, pending.keep)?;
                 self.put(source, number, packed, pending)?;
@@ -480,8 +478,7 @@ impl Truncated {
         let refused = packed.refused.take();
         match packed.first.filter(|_| !packed.arrays.keys.is_empty() && refused.is_none()) {
             Some(BatchSlot { planned, sweep, .. }) => {
-                let first = source.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
-                let sequence = first + u64::from(planned.sequence);
+                let sequence = source.indexed()?.index.number_of(planned);
                 let (sweep_end, keep) = (packed.sweep_end, packed.keep_of_last);
                 self.put(source, slot, packed, PendingSequence { sequence, sweep_end, sweep, keep })?;
             }

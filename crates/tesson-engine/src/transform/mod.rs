@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Augmentation, Cause, ConfigError, DataError, DataErrorKind, Element, Error, Key, SampleType, Shape,
-    Storage, StreamInfo, Transform, ValueType,
+    Augmentation, Cause, ChunkId, ConfigError, DataError, DataErrorKind, Element, Error, Key, SampleType,
+    Shape, Storage, StreamInfo, Transform, ValueType,
 };
 use tesson_plan::{BatchSlot, DrawKey};
 
@@ -217,7 +217,7 @@ impl Transforms {
             let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
             let key = |i: usize| self.key(places[i].sweep, batch_key_hash(keys, i), copy(i));
             chain.apply(batch, draws.of_batch(stream, key), memory, pools).map_err(|(i, cause)| {
-                let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
+                let chunk = places.get(i).map_or(ChunkId(0), |place| place.planned.chunk);
                 let kind = match chain.error_kind(cause) {
                     Ok(kind) => kind,
                     Err(ours) => return ours,

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Element, Error, Fetch, Index, Indexed, Keys,
-    ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, DataErrorKind, Element, Error, Fetch, Index, Indexed,
+    Keys, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
 };
 
 use super::decode::{self, Cut, Decoder};
@@ -47,7 +47,7 @@ pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>) -> Indexed {
 /// Consecutive sequences of a chunk.
 #[derive(Clone, Debug)]
 struct Run {
-    chunk: u32,
+    chunk: ChunkId,
     sequences: Range<u32>,
 }
 
@@ -58,7 +58,7 @@ impl Corpus for CbfCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -66,7 +66,9 @@ impl Corpus for CbfCorpus {
     ) -> Result<(), Error> {
         let runs = match wanted {
             SequenceSelection::Range(sequences) => vec![Run { chunk, sequences }],
-            SequenceSelection::List(rows) => runs(rows.iter().map(|&row| (chunk, row))),
+            SequenceSelection::List(rows) => {
+                runs(rows.iter().map(|&sequence| SequenceId { chunk, sequence }))
+            }
         };
         self.load_runs(&runs, fetch, scratch, out)
     }
@@ -77,18 +79,18 @@ impl Corpus for CbfCorpus {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         _n_sequences: u32,
         _fetch: &dyn Fetch,
         _scratch: &mut Scratch,
     ) -> Result<Option<Keys>, Error> {
-        Ok(Some(Keys::Consecutive(self.rules.chunks[chunk as usize].first_sequence)))
+        Ok(Some(Keys::Consecutive(self.rules.chunks[chunk.index()].first_sequence)))
     }
 
     /// Where the sequence's length stands: its samples lie in as many places as there are streams.
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let at = self.rules.chunks[chunk as usize].offset + 4 * u64::from(sequence);
-        (FILE, at..at + 4)
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let offset = self.rules.chunks[at.chunk.index()].offset + 4 * u64::from(at.sequence);
+        (FILE, offset..offset + 4)
     }
 
     fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
@@ -97,22 +99,22 @@ impl Corpus for CbfCorpus {
 impl Scattered for CbfCorpus {
     fn load_scattered(
         &self,
-        rows: &[(u32, u32)],
+        sequences: &[SequenceId],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        self.load_runs(&runs(rows.iter().copied()), fetch, scratch, out)
+        self.load_runs(&runs(sequences.iter().copied()), fetch, scratch, out)
     }
 }
 
-/// Joins rows that follow each other.
-fn runs(rows: impl Iterator<Item = (u32, u32)>) -> Vec<Run> {
+/// Joins sequences that follow each other.
+fn runs(wanted: impl Iterator<Item = SequenceId>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for (chunk, row) in rows {
+    for SequenceId { chunk, sequence } in wanted {
         match runs.last_mut() {
-            Some(run) if run.chunk == chunk && run.sequences.end == row => run.sequences.end += 1,
-            _ => runs.push(Run { chunk, sequences: row..row + 1 }),
+            Some(run) if run.chunk == chunk && run.sequences.end == sequence => run.sequences.end += 1,
+            _ => runs.push(Run { chunk, sequences: sequence..sequence + 1 }),
         }
     }
     runs
@@ -155,7 +157,7 @@ impl CbfCorpus {
 
     fn keys_of(&self, runs: &[Run]) -> Keys {
         let first =
-            |run: &Run| self.rules.chunks[run.chunk as usize].first_sequence + u64::from(run.sequences.start);
+            |run: &Run| self.rules.chunks[run.chunk.index()].first_sequence + u64::from(run.sequences.start);
         match runs {
             [run] => Keys::Consecutive(first(run)),
             _ => {
@@ -166,7 +168,7 @@ impl CbfCorpus {
 
     /// True if a run is a whole chunk that is read from its beginning to its end: that needs no directory.
     fn whole(&self, run: &Run) -> bool {
-        run.sequences == (0..self.rules.chunks[run.chunk as usize].n_sequences) && !self.rules.skips()
+        run.sequences == (0..self.rules.chunks[run.chunk.index()].n_sequences) && !self.rules.skips()
     }
 
     fn load_whole<E: Real>(
@@ -176,12 +178,12 @@ impl CbfCorpus {
         buffer: &mut Vec<u8>,
         decoder: &mut Decoder<'_, E>,
     ) -> Result<(), Error> {
-        let chunk = &self.rules.chunks[run.chunk as usize];
+        let chunk = &self.rules.chunks[run.chunk.index()];
         let before = decoder.lengths.len();
         let mut window = Window::new(fetch, buffer);
         window.go(chunk.offset..chunk.end);
         decoder.chunk(run.chunk, &mut window)?;
-        let lengths = self.index.lengths(run.chunk as usize);
+        let lengths = self.index.lengths(run.chunk);
         if (before..).zip(0..lengths.len()).all(|(i, j)| decoder.lengths[i] == lengths.get(j)) {
             return Ok(());
         }
@@ -195,7 +197,7 @@ impl CbfCorpus {
         buffer: &mut Vec<u8>,
         decoder: &mut Decoder<'_, E>,
     ) -> Result<(), Error> {
-        let all = self.index.lengths(run.chunk as usize);
+        let all = self.index.lengths(run.chunk);
         let lengths = run.sequences.clone().map(|i| all.get(i as usize));
         let sections = match self.directory(run.chunk, fetch, buffer)? {
             Directory::Sound(sections) => sections,
@@ -212,7 +214,7 @@ impl CbfCorpus {
         }
         decoder.end_part(
             run.sequences.len(),
-            self.rules.chunks[run.chunk as usize].offset + 4 * u64::from(run.sequences.start),
+            self.rules.chunks[run.chunk.index()].offset + 4 * u64::from(run.sequences.start),
         );
         Ok(())
     }
@@ -227,7 +229,7 @@ impl CbfCorpus {
         window: &mut Window<'_>,
         decoder: &mut Decoder<'_, E>,
     ) -> Result<(), Error> {
-        let n = self.rules.chunks[run.chunk as usize].n_sequences;
+        let n = self.rules.chunks[run.chunk.index()].n_sequences;
         let Range { start, end } = run.sequences;
         let stretch = section.stretch(start, end, n);
         let changed = |first: u32, cut: Cut| {
@@ -245,8 +247,13 @@ impl CbfCorpus {
     }
 
     /// The directory of a chunk; found by a walk if it is not known.
-    fn directory(&self, chunk: u32, fetch: &dyn Fetch, buffer: &mut Vec<u8>) -> Result<&Directory, Error> {
-        let ChunkDirectory { known, walk } = &self.directories[chunk as usize];
+    fn directory(
+        &self,
+        chunk: ChunkId,
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+    ) -> Result<&Directory, Error> {
+        let ChunkDirectory { known, walk } = &self.directories[chunk.index()];
         if let Some(directory) = known.get() {
             return Ok(directory);
         }

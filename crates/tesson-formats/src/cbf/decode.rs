@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Damage, DecodeWarnings, Error, Fault, Keys, Scratch};
+use tesson_core::{Chunk, ChunkId, Damage, DecodeWarnings, Error, Fault, Keys, Scratch};
 
 use super::column::{Column, Mark, Spare, Wrong};
 use super::fault::CbfFault;
@@ -80,8 +80,8 @@ impl<'r, E: Real> Decoder<'r, E> {
     ///
     /// # Errors
     /// Lengths that do not add up to what the table says: an index pass finds that too. What reading answers.
-    pub(super) fn chunk(&mut self, number: u32, window: &mut Window<'_>) -> Result<(), Error> {
-        let place = self.rules.chunks[number as usize];
+    pub(super) fn chunk(&mut self, number: ChunkId, window: &mut Window<'_>) -> Result<(), Error> {
+        let place = self.rules.chunks[number.index()];
         let first = self.n_sequences();
         self.prefix(&place, window)?;
         self.rules.check_lengths(number, &self.lengths[first as usize..])?;
@@ -115,7 +115,7 @@ impl<'r, E: Real> Decoder<'r, E> {
     }
 
     /// Takes a damaged chunk's sequences for lost.
-    fn refuse(&mut self, number: u32, first: u32, stream: usize, Cut { sequence, at, why }: Cut) {
+    fn refuse(&mut self, number: ChunkId, first: u32, stream: usize, Cut { sequence, at, why }: Cut) {
         let error = self.rules.damage(number, sequence, stream, at, why);
         for (column, mark) in self.columns.iter_mut().zip(&self.marks) {
             column.go_back(*mark);

@@ -3,7 +3,7 @@
 //! Made by a walk over the heads of all records when a part of the chunk is first wanted, and kept: the file has nothing
 //! of the kind. Records of one size take no memory; of others one position is kept for about 16 KiB of the chunk.
 
-use tesson_core::{DataError, Error, Fetch};
+use tesson_core::{ChunkId, DataError, Error, Fetch};
 
 use super::decode::Cut;
 use super::layout::ChunkPlace;
@@ -96,11 +96,11 @@ pub(super) fn most_bytes(rules: &Rules, chunk: &ChunkPlace) -> usize {
 /// Walks over a chunk.
 pub(super) fn walk(
     rules: &Rules,
-    number: u32,
+    number: ChunkId,
     fetch: &dyn Fetch,
     bytes: &mut Vec<u8>,
 ) -> Result<Directory, Error> {
-    let chunk = &rules.chunks[number as usize];
+    let chunk = &rules.chunks[number.index()];
     fetch.will_need(FILE, chunk.offset..chunk.end);
     let mut walker = Walker { window: Window::new(fetch, bytes), chunk, step: 0 };
     walker.window.go(chunk.offset..chunk.end);

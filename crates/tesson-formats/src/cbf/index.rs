@@ -1,6 +1,6 @@
 //! The index: the lengths in front of each chunk. Of what follows them nothing is read.
 
-use tesson_core::{CompactLengths, DataError, Error, Fetch, Index, Parallelism};
+use tesson_core::{ChunkId, CompactLengths, DataError, Error, Fetch, Index, Parallelism};
 
 use super::{FILE, Rules};
 
@@ -20,7 +20,7 @@ pub(super) fn index(
     let (mut index, mut defects) = (Index::new(), Vec::new());
     for chunks in rules.chunks.chunks(AT_ONCE) {
         let first = index.n_chunks();
-        let found = parallelism.map(chunks.len(), |i| lengths(rules, (first + i) as u32, fetch));
+        let found = parallelism.map(chunks.len(), |i| lengths(rules, ChunkId::at(first + i), fetch));
         for (chunk, lengths) in chunks.iter().zip(found) {
             let (lengths, defect) = lengths?;
             index.push(lengths, chunk.bytes());
@@ -35,8 +35,8 @@ pub(super) fn index(
 type Lengths = (CompactLengths, Option<DataError>);
 
 /// The counted lengths of a chunk's sequences.
-fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Lengths, Error> {
-    let chunk = &rules.chunks[number as usize];
+fn lengths(rules: &Rules, number: ChunkId, fetch: &dyn Fetch) -> Result<Lengths, Error> {
+    let chunk = &rules.chunks[number.index()];
     if chunk.n_sequences == 1 && !rules.checking {
         // The table says it. The reference's converter writes a chunk for each sequence (spec/cbf.md §5): millions of
         // small reads.

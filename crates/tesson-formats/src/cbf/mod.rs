@@ -47,8 +47,8 @@ use std::sync::Arc;
 
 use tesson_core::identity::{Identity, List, Quoted};
 use tesson_core::{
-    ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, Indexed,
-    Key, Location, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo,
+    ChunkId, ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format,
+    Indexed, Key, Location, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo,
     StreamMismatch, StreamingDecoder, format_of, repeated_name,
 };
 
@@ -139,25 +139,25 @@ impl Rules {
     }
 
     /// Compares the lengths in front of a chunk with the table (spec/cbf.md §3), unless that is done already.
-    fn check_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), DataError> {
+    fn check_lengths(&self, number: ChunkId, lengths: &[u32]) -> Result<(), DataError> {
         if self.checking { Ok(()) } else { self.compare_lengths(number, lengths) }
     }
 
-    fn compare_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), DataError> {
-        let place = &self.chunks[number as usize];
+    fn compare_lengths(&self, number: ChunkId, lengths: &[u32]) -> Result<(), DataError> {
+        let place = &self.chunks[number.index()];
         let sum: u64 = lengths.iter().map(|&n| u64::from(n)).sum();
         if sum == u64::from(place.n_samples) {
             return Ok(());
         }
-        let fault = CbfFault::LengthsDisagree { chunk: number, sum, listed: place.n_samples };
+        let fault = CbfFault::LengthsDisagree { chunk: number.0, sum, listed: place.n_samples };
         Err(self.error(fault, place.offset))
     }
 
     /// The error of a chunk whose records do not lie where they must. `sequence` is counted within the chunk.
-    fn damage(&self, number: u32, sequence: u32, stream: usize, offset: u64, why: Broken) -> DataError {
-        let place = &self.chunks[number as usize];
+    fn damage(&self, number: ChunkId, sequence: u32, stream: usize, offset: u64, why: Broken) -> DataError {
+        let place = &self.chunks[number.index()];
         let (sequences, why) = (place.n_sequences, why.describe());
-        let fault = CbfFault::DamagedChunk { chunk: number, sequence, sequences, why };
+        let fault = CbfFault::DamagedChunk { chunk: number.0, sequence, sequences, why };
         let key = Key::Number(place.first_sequence + u64::from(sequence));
         self.error(fault, offset).within(Some(self.streams[stream].name.clone()), Some(key))
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{ByteRun, Chunk, Element, Error, Fetch, Keys, Scratch, StreamingDecoder};
+use tesson_core::{ByteRun, Chunk, ChunkId, Element, Error, Fetch, Keys, Scratch, StreamingDecoder};
 
 use super::decode::Decoder;
 use super::value::Real;
@@ -83,7 +83,7 @@ fn decode<E: Real>(
     let mut window = Window::new(fetch, &mut bytes);
     window.go(piece.offset..piece.offset + piece.bytes);
     let numbers = chunks.clone().filter(|&c| rules.chunks[c].n_sequences > 0);
-    let done = numbers.map(|c| c as u32).try_for_each(|number| decoder.chunk(number, &mut window));
+    let done = numbers.map(ChunkId::at).try_for_each(|number| decoder.chunk(number, &mut window));
     scratch.bytes = bytes;
     decoder.finish(Keys::Consecutive(rules.chunks[chunks.start].first_sequence), scratch, out);
     done

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Indexed, Keys,
-    ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Indexed, Keys,
+    ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
 };
 
 use super::index::{ChunkTable, save};
@@ -53,7 +53,7 @@ impl Corpus for CtfCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -79,7 +79,7 @@ impl Corpus for CtfCorpus {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -94,10 +94,10 @@ impl Corpus for CtfCorpus {
         Ok(Some(keys))
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let (table, lengths) = (&self.table[chunk as usize], self.index.lengths(chunk as usize));
-        let (start, _) = table.locate(lengths, sequence as usize);
-        (FILE, start..start + u64::from(table.sizes.get(sequence as usize)))
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let (table, lengths) = (&self.table[at.chunk.index()], self.index.lengths(at.chunk));
+        let (start, _) = table.locate(lengths, at.sequence as usize);
+        (FILE, start..start + u64::from(table.sizes.get(at.sequence as usize)))
     }
 
     fn save(&self, index: &Index, into: &mut Vec<u8>) {
@@ -108,17 +108,17 @@ impl Corpus for CtfCorpus {
 impl Scattered for CtfCorpus {
     fn load_scattered(
         &self,
-        rows: &[(u32, u32)],
+        sequences: &[SequenceId],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
         let mut decoder = AnyDecoder::new(&self.rules, scratch, out);
-        let done = rows.chunk_by(|a, b| a.0 == b.0).try_for_each(|rows| {
-            let chunk = rows[0].0;
-            let part = self.part(chunk, self.table[chunk as usize].line);
-            part.rows(rows.iter().map(|&(_, row)| row), fetch, &mut bytes, &mut decoder)
+        let done = sequences.chunk_by(|a, b| a.chunk == b.chunk).try_for_each(|sequences| {
+            let chunk = sequences[0].chunk;
+            let part = self.part(chunk, self.table[chunk.index()].line);
+            part.rows(sequences.iter().map(|at| at.sequence), fetch, &mut bytes, &mut decoder)
         });
         decoder.finish(scratch, out);
         (out.first_line, out.n_lines) = (0, 0);
@@ -129,8 +129,8 @@ impl Scattered for CtfCorpus {
 
 impl CtfCorpus {
     /// A chunk whose lines count from `line`.
-    fn part(&self, chunk: u32, line: u64) -> Part<'_> {
-        let (table, lengths) = (&self.table[chunk as usize], self.index.lengths(chunk as usize));
+    fn part(&self, chunk: ChunkId, line: u64) -> Part<'_> {
+        let (table, lengths) = (&self.table[chunk.index()], self.index.lengths(chunk));
         Part { corpus: self, table, lengths, line }
     }
 }

@@ -466,11 +466,13 @@ const VERSION: u32 = 1;
 pub(crate) fn save(index: &Index, table: &[ChunkTable], into: &mut Vec<u8>) {
     into.extend_from_slice(&VERSION.to_le_bytes());
     into.extend_from_slice(&(table.len() as u64).to_le_bytes());
-    for (i, chunk) in table.iter().enumerate() {
+    for (number, chunk) in index.chunk_ids().zip(table) {
         into.extend_from_slice(&chunk.start.to_le_bytes());
         into.extend_from_slice(&chunk.line.to_le_bytes());
         into.extend_from_slice(&(chunk.sizes.len() as u32).to_le_bytes());
-        for column in [Some(index.lengths(i)), Some(&chunk.sizes), Some(&chunk.gaps), chunk.lines.as_ref()] {
+        for column in
+            [Some(index.lengths(number)), Some(&chunk.sizes), Some(&chunk.gaps), chunk.lines.as_ref()]
+        {
             save_column(column, into);
         }
     }

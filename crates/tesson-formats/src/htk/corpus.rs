@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Damage, Data, DataError, DeserializerFacts, Element, Error, Fetch, Index,
-    Keys, LeftOut, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection,
-    StreamColumn, Values,
+    Chunk, ChunkId, Corpus, CorpusFacts, Damage, Data, DataError, DeserializerFacts, Element, Error, Fetch,
+    Index, Keys, LeftOut, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceId,
+    SequenceSelection, StreamColumn, Values,
 };
 
 use super::frames::only_sample;
@@ -89,14 +89,14 @@ impl HtkCorpus {
         }
     }
 
-    fn utterances_of(&self, chunk: u32) -> Range<usize> {
-        self.chunks[chunk as usize] as usize..self.chunks[chunk as usize + 1] as usize
+    fn utterances_of(&self, chunk: ChunkId) -> Range<usize> {
+        self.chunks[chunk.index()] as usize..self.chunks[chunk.index() + 1] as usize
     }
 
     /// Looks at the files of a chunk, when the first part of it is read: a chunk that has a bad one cannot be read at all
     /// (spec/speech.md §5.2), whichever part of it is wanted.
-    fn verify(&self, chunk: u32, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
-        let verified = &self.verified[chunk as usize];
+    fn verify(&self, chunk: ChunkId, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
+        let verified = &self.verified[chunk.index()];
         if verified.load(Ordering::Acquire) {
             return Ok(None);
         }
@@ -138,8 +138,13 @@ impl HtkCorpus {
         Encoding::of(byte).expect("its header has been read")
     }
 
+    /// The piece that a sequence lies in.
+    fn piece(&self, SequenceId { chunk, sequence }: SequenceId) -> Piece {
+        self.pieces(chunk, SequenceSelection::Range(sequence..sequence + 1)).swap_remove(0)
+    }
+
     /// The pieces that selected sequences lie in.
-    fn pieces(&self, chunk: u32, wanted: SequenceSelection<'_>) -> Vec<Piece> {
+    fn pieces(&self, chunk: ChunkId, wanted: SequenceSelection<'_>) -> Vec<Piece> {
         let utterances = self.utterances_of(chunk);
         let mut pieces: Vec<Piece> = Vec::new();
         if !self.shape.by_frame {
@@ -351,7 +356,7 @@ impl Corpus for HtkCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -375,7 +380,7 @@ impl Corpus for HtkCorpus {
         Ok(())
     }
 
-    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, chunk: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         let utterances = self.utterances_of(chunk);
         let keys = self.utterances.keys(utterances.clone());
         if !self.shape.by_frame {
@@ -392,20 +397,15 @@ impl Corpus for HtkCorpus {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let piece = &self.pieces(chunk, SequenceSelection::Range(sequence..sequence + 1))[0];
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let piece = self.piece(at);
         let file = self.utterances.get(piece.utterance).file;
         let is_known = Encoding::of(self.encodings[file as usize].load(Ordering::Relaxed)).is_some();
-        (self.resource(file), if is_known { self.bytes_of(piece).1 } else { 0..0 })
+        (self.resource(file), if is_known { self.bytes_of(&piece).1 } else { 0..0 })
     }
 
-    fn locate(
-        &self,
-        chunk: u32,
-        sequence: u32,
-        fetch: &dyn Fetch,
-    ) -> Result<(ResourceId, Range<u64>), Error> {
-        let i = self.pieces(chunk, SequenceSelection::Range(sequence..sequence + 1))[0].utterance;
+    fn locate(&self, at: SequenceId, fetch: &dyn Fetch) -> Result<(ResourceId, Range<u64>), Error> {
+        let i = self.piece(at).utterance;
         let encoding = &self.encodings[self.utterances.get(i).file as usize];
         if Encoding::of(encoding.load(Ordering::Relaxed)).is_none() {
             // The header says where frames begin.
@@ -419,7 +419,7 @@ impl Corpus for HtkCorpus {
                 Err(_) => Ok(()),
             })?;
         }
-        Ok(self.span(chunk, sequence))
+        Ok(self.span(at))
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

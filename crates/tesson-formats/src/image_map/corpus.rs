@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Error, Fault, Fetch, Index, Keys, Origin,
-    ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, DataErrorKind, Error, Fault, Fetch, Index, Keys,
+    Origin, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
 };
 
 use super::fault::ImageMapFault;
@@ -34,8 +34,8 @@ impl MapCorpus {
     }
 
     /// The picture that a chunk is a view of.
-    fn picture(&self, chunk: u32) -> u32 {
-        chunk / self.copies
+    fn picture(&self, chunk: ChunkId) -> u32 {
+        chunk.0 / self.copies
     }
 }
 
@@ -46,7 +46,7 @@ impl Corpus for MapCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         _scratch: &mut Scratch,
@@ -84,13 +84,13 @@ impl Corpus for MapCorpus {
         };
         columns.labels.push(self.pictures.label(picture));
         *out = columns.into_chunk(&self.streams, self.pictures.key(picture));
-        out.copies = if self.copies == 1 { Vec::new() } else { vec![chunk % self.copies] };
+        out.copies = if self.copies == 1 { Vec::new() } else { vec![chunk.0 % self.copies] };
         out.left_out = if faults.is_empty() { Vec::new() } else { vec![0] };
         out.faults = faults;
         Ok(())
     }
 
-    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, chunk: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         Ok(Some(self.pictures.key(self.picture(chunk))))
     }
 
@@ -98,8 +98,8 @@ impl Corpus for MapCorpus {
         None
     }
 
-    fn span(&self, chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
-        (self.pictures.resource(self.picture(chunk)), 0..0)
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        (self.pictures.resource(self.picture(at.chunk)), 0..0)
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

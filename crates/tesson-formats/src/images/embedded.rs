@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, DataErrorKind, Error, Fault, Fetch, Index, Indexed, Keys,
-    Origin, ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, DataErrorKind, Error, Fault, Fetch, Index, Indexed,
+    Keys, Origin, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
 };
 
 use super::{ImageColumns, ImageOptions, ImageStream, KeyColumn, KeyTable, VIEWS};
@@ -108,8 +108,8 @@ struct EmbeddedImages {
 
 impl EmbeddedImages {
     /// The number of the picture of a chunk's sequence.
-    fn picture(&self, chunk: u32, sequence: u32) -> usize {
-        (self.chunks[chunk as usize] + sequence / self.copies) as usize
+    fn picture(&self, SequenceId { chunk, sequence }: SequenceId) -> usize {
+        (self.chunks[chunk.index()] + sequence / self.copies) as usize
     }
 
     fn keys_of(&self, pictures: impl Iterator<Item = usize>) -> Keys {
@@ -124,7 +124,7 @@ impl Corpus for EmbeddedImages {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -135,7 +135,7 @@ impl Corpus for EmbeddedImages {
         let mut columns = ImageColumns::recycled(out);
         let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
         for (i, &sequence) in (0..).zip(&sequences) {
-            let number = self.picture(chunk, sequence);
+            let number = self.picture(SequenceId { chunk, sequence });
             if last == Some(number) {
                 columns.pictures.repeat_last();
                 if left_out.last() == Some(&(i - 1)) {
@@ -147,7 +147,7 @@ impl Corpus for EmbeddedImages {
             let EmbeddedImage { begin, len, line, .. } = self.pictures[number];
             // Neighbours that are wanted, too, are read at once.
             let next = sequences[i as usize..].iter().map(|&next| {
-                let picture = self.pictures[self.picture(chunk, next)];
+                let picture = self.pictures[self.picture(SequenceId { chunk, sequence: next })];
                 picture.begin + u64::from(picture.len)
             });
             let stored = near.get(begin..begin + u64::from(len), next, fetch)?;
@@ -168,7 +168,7 @@ impl Corpus for EmbeddedImages {
             }
         }
         scratch.bytes = near.into_buffer();
-        let numbers = || sequences.iter().map(|&sequence| self.picture(chunk, sequence));
+        let numbers = || sequences.iter().map(|&sequence| self.picture(SequenceId { chunk, sequence }));
         columns.labels.extend(numbers().map(|number| self.pictures[number].label));
         let copies = sequences.iter().map(|sequence| sequence % self.copies);
         *out = columns.into_chunk(&self.streams, self.keys_of(numbers()));
@@ -178,16 +178,16 @@ impl Corpus for EmbeddedImages {
         Ok(())
     }
 
-    fn keys(&self, chunk: u32, n: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
-        Ok(Some(self.keys_of((0..n).map(|sequence| self.picture(chunk, sequence)))))
+    fn keys(&self, chunk: ChunkId, n: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        Ok(Some(self.keys_of((0..n).map(|sequence| self.picture(SequenceId { chunk, sequence })))))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let EmbeddedImage { begin, len, .. } = self.pictures[self.picture(chunk, sequence)];
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let EmbeddedImage { begin, len, .. } = self.pictures[self.picture(at)];
         (FILE, begin..begin + u64::from(len))
     }
 

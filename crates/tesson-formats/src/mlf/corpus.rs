@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, DataErrorKind, Error, Fault, Fetch, Index, Indexed, Keys, Offsets,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Chunk, ChunkId, Corpus, CorpusFacts, Data, DataErrorKind, Error, Fault, Fetch, Index, Indexed, Keys,
+    Offsets, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn, Values,
 };
 
 use super::label::MAX_CLASS;
@@ -53,13 +53,13 @@ impl Corpus for LabelCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let chunk = &self.chunks[chunk as usize];
+        let chunk = &self.chunks[chunk.index()];
         let resource = self.files[chunk.file as usize];
         let sequences = wanted.to_vec();
         let mut bytes = NearBytes::new(resource, std::mem::take(&mut scratch.bytes));
@@ -113,17 +113,17 @@ impl Corpus for LabelCorpus {
         Ok(())
     }
 
-    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
-        Ok(Some(self.chunks[chunk as usize].keys.clone()))
+    fn keys(&self, chunk: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        Ok(Some(self.chunks[chunk.index()].keys.clone()))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let chunk = &self.chunks[chunk as usize];
-        let entry = chunk.entry(chunk.find(sequence).0);
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let chunk = &self.chunks[at.chunk.index()];
+        let entry = chunk.entry(chunk.find(at.sequence).0);
         (self.files[chunk.file as usize], entry.offset..end_of(entry))
     }
 

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(chunks.iter().map(|chunk| chunk.at.len()).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(chunks[1].entry(1), Entry { offset: 143, line: 16, size: 40, frames: 2 });
         assert_eq!(chunks[1].find(1), (1, 0..2));
-        assert_eq!((index.n_samples(), index.chunk(0).bytes), (10, 85));
+        assert_eq!((index.n_samples(), index.chunk(tesson_core::ChunkId(0)).bytes), (10, 85));
         let one_each = table(TableRules { chunk_bytes: 1, ..RULES }).1;
         assert_eq!(one_each.len(), 4);
     }

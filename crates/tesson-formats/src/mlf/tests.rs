@@ -118,13 +118,13 @@ fn read(
     let indexed = labels.index(&fetch, &OneCore { memory: 1 << 20 }, &mut Defects::Refuse)?;
     let mut sequences = Vec::new();
     let mut out = Chunk::empty();
-    for number in 0..indexed.index.n_chunks() {
+    for number in indexed.index.chunk_ids() {
         let lengths = indexed.index.lengths(number);
         // Hostile files declare any number of frames.
         let n = lengths.len().min(1000) as u32;
         let selection = SequenceSelection::Range(0..n);
-        indexed.corpus.load(number as u32, selection, &fetch, &mut Scratch::default(), &mut out)?;
-        let keys = indexed.corpus.keys(number as u32, n, &fetch, &mut Scratch::default())?.unwrap();
+        indexed.corpus.load(number, selection, &fetch, &mut Scratch::default(), &mut out)?;
+        let keys = indexed.corpus.keys(number, n, &fetch, &mut Scratch::default())?.unwrap();
         for i in 0..n {
             let column = &out.streams[0];
             let Data::Sparse { columns, values, .. } = &column.data else { panic!("labels are sparse") };

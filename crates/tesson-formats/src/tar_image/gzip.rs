@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, DataError, Error, Fetch, Index, Indexed, Keys, Location, ResourceId,
-    Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkId, Corpus, CorpusFacts, DataError, Error, Fetch, Index, Indexed, Keys, Location, ResourceId,
+    Scattered, Scratch, SequenceId, SequenceSelection,
 };
 
 use super::fault::TarImageFault;
@@ -55,7 +55,7 @@ impl Corpus for GunzippedCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -66,7 +66,7 @@ impl Corpus for GunzippedCorpus {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -78,8 +78,8 @@ impl Corpus for GunzippedCorpus {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        self.corpus.span(chunk, sequence)
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        self.corpus.span(at)
     }
 
     fn save(&self, index: &Index, into: &mut Vec<u8>) {

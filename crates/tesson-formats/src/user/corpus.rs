@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Keys, ResourceId, Scattered,
-    Scratch, SequenceSelection,
+    Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Keys, ResourceId,
+    Scattered, Scratch, SequenceId, SequenceSelection,
 };
 
 use super::chunk::select;
@@ -34,7 +34,7 @@ impl UserCorpus {
             return Err(Error::Cancelled);
         }
         let mut chunk = self.calls.read(number)?;
-        let indexed = self.index.lengths(number as usize);
+        let indexed = self.index.lengths(ChunkId(number));
         if indexed.len() != chunk.lengths.len() {
             let what = format!("{} sequences, {} when it was indexed", chunk.lengths.len(), indexed.len());
             return Err(self.calls.error(number, DataErrorKind::Changed { what }));
@@ -75,40 +75,41 @@ impl Corpus for UserCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         _scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
+        let number = chunk.0;
         match wanted {
-            SequenceSelection::Range(range) if range.len() == self.index.lengths(chunk as usize).len() => {
-                *out = match self.kept.take(chunk) {
+            SequenceSelection::Range(range) if range.len() == self.index.lengths(chunk).len() => {
+                *out = match self.kept.take(number) {
                     Some(kept) => Arc::unwrap_or_clone(kept),
-                    None => self.calls.in_turn(|| self.read(chunk, fetch))?,
+                    None => self.calls.in_turn(|| self.read(number, fetch))?,
                 };
             }
-            SequenceSelection::Range(range) => select(&*self.share(chunk, fetch)?, range, out),
-            SequenceSelection::List(rows) => select(&*self.share(chunk, fetch)?, rows.iter().copied(), out),
+            SequenceSelection::Range(range) => select(&*self.share(number, fetch)?, range, out),
+            SequenceSelection::List(rows) => select(&*self.share(number, fetch)?, rows.iter().copied(), out),
         }
         Ok(())
     }
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         _n_sequences: u32,
         _fetch: &dyn Fetch,
         _scratch: &mut Scratch,
     ) -> Result<Option<Keys>, Error> {
-        Ok(Some(self.keys[chunk as usize].clone()))
+        Ok(Some(self.keys[chunk.index()].clone()))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
         None
     }
 
-    fn span(&self, _chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
+    fn span(&self, _: SequenceId) -> (ResourceId, Range<u64>) {
         (ResourceId::NONE, 0..0)
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Cause, Chunk, CompactLengths, ConfigError, DataError, DataErrorKind, Defects, Deserializer,
+    Cause, Chunk, ChunkId, CompactLengths, ConfigError, DataError, DataErrorKind, Defects, Deserializer,
     DeserializerFacts, Error, Fetch, Index, IndexCache, Indexed, Keys, Parallelism, ReaderDefaults,
     StreamInfo, StreamMismatch, StreamingDecoder, UserError, repeated_name,
 };
@@ -189,7 +189,7 @@ impl Calls {
     /// An error of a chunk.
     pub(super) fn error(&self, number: u32, error: impl Into<ChunkError>) -> Error {
         let ChunkError { stream, kind } = error.into();
-        DataError::in_chunk(kind, self.source.name(), number).within(stream, None).into()
+        DataError::in_chunk(kind, self.source.name(), ChunkId(number)).within(stream, None).into()
     }
 
     fn failed(&self, number: u32, e: UserError) -> Error {

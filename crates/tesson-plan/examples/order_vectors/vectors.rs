@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use serde_json::{Value, json};
-use tesson_core::{CompactLengths, Index};
+use tesson_core::{ChunkId, CompactLengths, Index};
 use tesson_plan::{
     BatchPlan, Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, Limit, OrderSpec, PendingSequence,
     PlanSpec, Planner, SeedPair, Seeding, Segment, Sharing, SlotsShape, Span, Stream, StreamOp, StreamSpec,
@@ -236,7 +236,7 @@ fn pieces(spec: &PlanSpec, shape: SlotsShape, (workers, rank): (u64, u64)) -> Ve
         while let Some(slot) = slots.hungry()
             && let Some(sequence) = sequences.next()
         {
-            let length = index.lengths(sequence[1] as usize).get(sequence[2] as usize);
+            let length = index.lengths(ChunkId(sequence[1] as u32)).get(sequence[2] as usize);
             let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
             slots.push(slot, sequence, pending, length);
         }

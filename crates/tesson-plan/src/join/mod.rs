@@ -18,7 +18,7 @@ mod tests;
 
 use std::ops::Range;
 
-use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
+use tesson_core::{ChunkId, CompactLengths, Index, Key, Keys, RepeatedKeys};
 
 pub use keys::KeyColumns;
 pub use rules::{JoinRules, MissingKeys};
@@ -73,7 +73,7 @@ struct Partner<'a> {
     /// The sequences with the key that was looked up last.
     run: Option<Range<u32>>,
     /// The chunk of the last partner.
-    chunk: usize,
+    chunk: ChunkId,
     /// Storage bytes of a sequence, on the average.
     mean: u64,
     /// For each sequence of the chunk being joined its partner, or [`NO_PARTNER`].
@@ -98,7 +98,7 @@ pub struct Joined {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedChunk {
     /// The chunk of the first corpus.
-    pub chunk: u32,
+    pub chunk: ChunkId,
     rows: Numbers,
     partners: Box<[Numbers]>,
     /// For each sequence the number of its frame in the utterance, if samples of some corpus join frames.
@@ -236,11 +236,21 @@ impl<'a> Joiner<'a> {
         let partner = |s: &Secondary<'a>| {
             let mut find = KeyLookup::new(s.keys, s.repeated, NAMED);
             report.parts.push(take_repeated(s.keys, &mut find));
-            let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
+            let bytes: u64 = s.index.chunk_ids().map(|c| s.index.chunk(c).bytes).sum();
             let mean = bytes / s.index.n_sequences().max(1);
             let in_turn = s.repeated == RepeatedKeys::InTurn;
             let Secondary { index, tolerance, splits, .. } = *s;
-            Partner { index, find, in_turn, splits, tolerance, run: None, chunk: 0, mean, found: Vec::new() }
+            Partner {
+                index,
+                find,
+                in_turn,
+                splits,
+                tolerance,
+                run: None,
+                chunk: ChunkId(0),
+                mean,
+                found: Vec::new(),
+            }
         };
         let partners = secondaries.iter().map(partner).collect();
         let joined = Joined { report, ..Joined::default() };
@@ -249,12 +259,12 @@ impl<'a> Joiner<'a> {
     }
 
     /// Joins the next chunk of the first corpus, which has these keys.
-    pub fn push(&mut self, chunk: u32, keys: &Keys) {
+    pub fn push(&mut self, chunk: ChunkId, keys: &Keys) {
         self.rows.clear();
         self.lengths.clear();
         self.frames.clear();
         self.partners.iter_mut().for_each(|p| p.found.clear());
-        let lengths = self.primary.lengths(chunk as usize);
+        let lengths = self.primary.lengths(chunk);
         match keys {
             Keys::Runs { keys, ends } => {
                 let mut start = 0;
@@ -281,7 +291,7 @@ impl<'a> Joiner<'a> {
         if self.rows.is_empty() {
             return;
         }
-        let span = self.primary.chunk(chunk as usize);
+        let span = self.primary.chunk(chunk);
         let own = u128::from(span.bytes) * self.rows.len() as u128 / u128::from(span.n_sequences.max(1));
         let others: u64 = self.partners.iter().map(|p| p.mean * self.rows.len() as u64).sum();
         self.joined.index.push(CompactLengths::new(&self.lengths), own as u64 + others);
@@ -387,7 +397,7 @@ fn frame_of(run: &Range<u32>, frame: u32, tolerance: Option<u32>) -> Option<u32>
 impl Partner<'_> {
     /// The counted length of a sequence.
     fn length(&mut self, sequence: u64) -> u32 {
-        let holds = |c: usize| {
+        let holds = |c: ChunkId| {
             let span = self.index.chunk(c);
             (span.first_sequence..span.first_sequence + u64::from(span.n_sequences)).contains(&sequence)
         };

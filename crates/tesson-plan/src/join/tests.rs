@@ -1,7 +1,7 @@
 //! Joins against the plain reading of spec/engine.md §3.2.
 
 use proptest::prelude::*;
-use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
+use tesson_core::{ChunkId, CompactLengths, Index, Key, Keys, RepeatedKeys, SequenceId};
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn join(
     let secondaries: Vec<_> = (1..corpora.len()).map(secondary).collect();
     let mut joiner = Joiner::new(&indexes[0], &secondaries, definer, missing);
     for (i, chunk) in corpora[0].iter().enumerate() {
-        joiner.push(i as u32, &keys_of(chunk, texts));
+        joiner.push(ChunkId::at(i), &keys_of(chunk, texts));
     }
     joiner.finish()
 }
@@ -64,13 +64,13 @@ fn join(
 type Row = (u32, u32, Vec<Option<u32>>, u32);
 
 fn rows_of(joined: &Joined, n_parts: usize) -> Vec<Vec<Row>> {
-    let row = |c: usize, i: u32| {
-        let chunk = &joined.chunks[c];
+    let row = |c: ChunkId, sequence: u32| {
+        let (i, chunk) = (sequence, &joined.chunks[c.index()]);
         let partners = (1..n_parts).map(|part| chunk.partner(part, i)).collect();
-        (chunk.chunk, chunk.row(i), partners, joined.index.lengths(c).get(i as usize))
+        (chunk.chunk.0, chunk.row(i), partners, joined.index.length(SequenceId { chunk: c, sequence }))
     };
-    let n = |c: usize| joined.index.chunk(c).n_sequences;
-    (0..joined.chunks.len()).map(|c| (0..n(c)).map(|i| row(c, i)).collect()).collect()
+    let n = |c: ChunkId| joined.index.chunk(c).n_sequences;
+    joined.index.chunk_ids().map(|c| (0..n(c)).map(|i| row(c, i)).collect()).collect()
 }
 
 /// The sequences of a join, computed from the text of the specification.
@@ -208,7 +208,7 @@ fn frames_join_frames_in_turn() {
         let others =
             [Secondary { index: &secondary, keys: &columns, repeated, tolerance: None, splits: false }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
-        keys.iter().zip(0..).for_each(|(keys, chunk)| joiner.push(chunk, keys));
+        keys.iter().zip((0..).map(ChunkId)).for_each(|(keys, chunk)| joiner.push(chunk, keys));
         joiner.finish()
     };
     let partners = |joined: &Joined| -> Vec<u32> {
@@ -232,7 +232,7 @@ fn an_utterance_with_too_few_frames_is_left_out_and_named() {
         let repeated = RepeatedKeys::InTurn;
         let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance, splits: false }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
-        joiner.push(0, &keys[0]);
+        joiner.push(ChunkId(0), &keys[0]);
         joiner.finish()
     };
     let joined = join(None);
@@ -261,7 +261,7 @@ fn samples_join_frames_where_they_are_split() {
         let repeated = RepeatedKeys::First;
         let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance, splits: true }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
-        joiner.push(0, &keys[0]);
+        joiner.push(ChunkId(0), &keys[0]);
         joiner.finish()
     };
     let joined = join(None);
@@ -291,9 +291,9 @@ fn a_tolerated_difference_does_not_count() {
         let repeated = RepeatedKeys::First;
         let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance, splits: false }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
-        joiner.push(0, &keys);
+        joiner.push(ChunkId(0), &keys);
         let joined = joiner.finish();
-        (0..4).map(|i| joined.index.lengths(0).get(i)).collect::<Vec<_>>()
+        (0..4).map(|i| joined.index.lengths(ChunkId(0)).get(i)).collect::<Vec<_>>()
     };
     assert_eq!((count(None), count(Some(1))), (vec![6, 5, 7, 5], vec![5, 5, 7, 5]));
 }

@@ -9,14 +9,16 @@
 //! running number follows from sweep and sequence, so shares survive a resume and a change of size; the reference
 //! restarts them there (spec/engine.md §16, defect 3).
 
-use tesson_core::Index;
+use std::ops::Range;
+
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::{
     CutResult, Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, SequenceVisitor, SharedUnit,
 };
 use crate::Result;
 use crate::cut::{Candidate, Cut, Fill, Filling};
-use crate::{BatchPlan, Cursor, Planned};
+use crate::{BatchPlan, Cursor};
 
 /// [`OrderSpec::AsStored`].
 pub(super) struct AsStored;
@@ -44,8 +46,8 @@ impl Definition for AsStored {
         Box::new(AsStored)
     }
 
-    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64 {
-        let number = index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
+    fn home(&self, index: &Index, planned: SequenceId, sweep: u64) -> u64 {
+        let number = index.number_of(planned);
         running_number(index, sweep, number)
     }
 
@@ -114,19 +116,21 @@ impl Order for AsStored {
 }
 
 impl OrderMemory for AsStored {
-    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<ChunkId>) {
         let chunk_at = |cursor: &Cursor| {
             if cursor.sequence < index.n_sequences() {
-                index.chunk_of_sequence(cursor.sequence)
+                index.chunk_of_sequence(cursor.sequence).index()
             } else {
                 index.n_chunks()
             }
         };
         let (from, to) = (chunk_at(since), chunk_at(until));
+        let n = index.n_chunks();
+        let chunks = |range: Range<usize>| range.map(ChunkId::at);
         match until.sweep.saturating_sub(since.sweep) {
-            0 => into.extend(from as u32..to as u32),
-            1 => into.extend((from as u32..index.n_chunks() as u32).chain(0..to as u32)),
-            _ => into.extend(0..index.n_chunks() as u32),
+            0 => into.extend(chunks(from..to)),
+            1 => into.extend(chunks(from..n).chain(chunks(0..to))),
+            _ => into.extend(chunks(0..n)),
         }
     }
 }
@@ -171,27 +175,27 @@ fn run(cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Option<Fill> {
 /// An iterator over the sequences of an index in stored order, without end.
 struct Walk<'a> {
     index: &'a Index,
-    chunk: usize,
+    chunk: ChunkId,
     sequence: usize,
 }
 
 impl<'a> Walk<'a> {
     /// Begins with sequence number `sequence` of the corpus, which the index must have.
     fn new(index: &'a Index, sequence: u64) -> Walk<'a> {
-        let chunk = index.chunk_of_sequence(sequence);
-        Walk { index, chunk, sequence: (sequence - index.chunk(chunk).first_sequence) as usize }
+        let SequenceId { chunk, sequence } = index.sequence(sequence);
+        Walk { index, chunk, sequence: sequence as usize }
     }
 
     /// The next sequence and its counted length; there must be one.
     #[inline]
-    fn step(&mut self) -> (Planned, u32) {
+    fn step(&mut self) -> (SequenceId, u32) {
         let mut lengths = self.index.lengths(self.chunk);
         while self.sequence == lengths.len() {
-            self.chunk += 1;
+            self.chunk.0 += 1;
             self.sequence = 0;
             lengths = self.index.lengths(self.chunk);
         }
-        let planned = Planned { chunk: self.chunk as u32, sequence: self.sequence as u32 };
+        let planned = SequenceId { chunk: self.chunk, sequence: self.sequence as u32 };
         let length = lengths.get(self.sequence);
         self.sequence += 1;
         (planned, length)

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index};
 
 use super::sweep::SweepOrder;
 use super::{Next, Order, OrderMemory};
@@ -179,7 +179,7 @@ impl OrderMemory for Bucketed {
     }
 
     /// Reports the chunks that are no longer needed from the pool of `until` on.
-    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<ChunkId>) {
         let sequence = self.pool_of(until);
         self.inner.take_retired(index, since, &Cursor { sequence, ..*until }, into);
     }

@@ -10,7 +10,7 @@
 //! seed there (spec/engine.md §16.1), and Tesson does not reproduce that. The bound in `working_bytes` follows from
 //! how `Shuffle` grows and forgets its list: change them together.
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::lookahead::Lookahead;
 use super::places::Places;
@@ -19,8 +19,8 @@ use super::sweep::SweepOrder;
 use super::{
     Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SharedUnit, Tumbling, Window,
 };
+use crate::Cursor;
 use crate::Result;
-use crate::{Cursor, Planned};
 
 /// Chunks shuffled, and sequences among those of the chunks in a window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Definition for ChunkWindow {
         self.window.check(index, 0)
     }
 
-    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64 {
+    fn home(&self, index: &Index, planned: SequenceId, sweep: u64) -> u64 {
         place_of_chunk(index, planned.chunk, self.seed, sweep)
     }
 
@@ -109,7 +109,7 @@ struct ChunkWindowOrder {
     /// The oldest cursor that may be resumed, if that is known.
     oldest: Option<Cursor>,
     /// Chunks that their sweep no longer needs and that have not been reported yet.
-    retired: Vec<u32>,
+    retired: Vec<ChunkId>,
     lookahead: Lookahead,
     /// True until a sequence has been prepared.
     is_new: bool,
@@ -182,7 +182,7 @@ impl OrderMemory for ChunkWindowOrder {
         }
     }
 
-    fn take_retired(&mut self, _: &Index, _: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, _: &Index, _: &Cursor, until: &Cursor, into: &mut Vec<ChunkId>) {
         if let Some(current) = &mut self.current {
             let done = if current.sweep < until.sweep { u64::MAX } else { until.sequence };
             current.retire(done, &mut self.retired);

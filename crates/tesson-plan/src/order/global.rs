@@ -9,14 +9,14 @@
 //! Version 1 was uneven for few sequences (decision 23). A sort by hash was rejected because it needs a table, a
 //! linear congruence because it is visibly not random.
 
-use tesson_core::{CompactLengths, Index};
+use tesson_core::{ChunkId, CompactLengths, Index, SequenceId};
 
 use super::interval_table::IntervalTable;
 use super::lookahead::Lookahead;
 use super::sweep::{self, SweepOrder};
 use super::{Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SharedUnit};
+use crate::Cursor;
 use crate::rng::Permutation;
-use crate::{Cursor, Planned};
 
 /// All sequences shuffled by a keyed permutation, in which any position is reached at once.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Definition for Global {
         })
     }
 
-    fn home(&self, _: &Index, planned: Planned, _: u64) -> u64 {
+    fn home(&self, _: &Index, planned: SequenceId, _: u64) -> u64 {
         planned.chunk.into()
     }
 
@@ -101,7 +101,7 @@ impl ChunkTable {
         if let Some(chunk) = index.common_chunk() {
             return ChunkTable::Alike { n, sequences: chunk.n_sequences.into() };
         }
-        let mut firsts: Vec<u64> = (0..n).map(|c| index.chunk(c).first_sequence).collect();
+        let mut firsts: Vec<u64> = index.chunk_ids().map(|c| index.chunk(c).first_sequence).collect();
         firsts.push(n_sequences);
         let mut table = IntervalTable::default();
         table.rebuild(n, n_sequences, |c| firsts[c]);
@@ -117,15 +117,18 @@ impl ChunkTable {
 
     /// The chunk that holds a sequence, and where in it.
     #[inline]
-    fn find(&self, number: u64) -> Planned {
+    fn find(&self, number: u64) -> SequenceId {
         match self {
-            ChunkTable::Alike { sequences: 1, .. } => Planned { chunk: number as u32, sequence: 0 },
-            ChunkTable::Alike { sequences, .. } => {
-                Planned { chunk: (number / sequences) as u32, sequence: (number % sequences) as u32 }
+            ChunkTable::Alike { sequences: 1, .. } => {
+                SequenceId { chunk: ChunkId(number as u32), sequence: 0 }
             }
+            ChunkTable::Alike { sequences, .. } => SequenceId {
+                chunk: ChunkId((number / sequences) as u32),
+                sequence: (number % sequences) as u32,
+            },
             ChunkTable::Any { firsts, table } => {
                 let chunk = table.find(number, |c| firsts[c]);
-                Planned { chunk: chunk as u32, sequence: (number - firsts[chunk]) as u32 }
+                SequenceId { chunk: ChunkId::at(chunk), sequence: (number - firsts[chunk]) as u32 }
             }
         }
     }
@@ -141,9 +144,9 @@ impl ChunkTable {
 /// The length of all sequences, if every chunk stores the same constant length.
 pub(crate) fn only_length(index: &Index) -> Option<u64> {
     if index.common_chunk().is_some() {
-        return Some(index.lengths(0).get(0).into());
+        return Some(index.lengths(ChunkId(0)).get(0).into());
     }
-    let mut lengths = (0..index.n_chunks()).map(|c| match index.lengths(c) {
+    let mut lengths = index.chunk_ids().map(|c| match index.lengths(c) {
         CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
         _ => None,
     });

@@ -9,20 +9,20 @@
 //! entry by its number, since a window can be filled again from its start alone. After a minibatch the cursor is
 //! moved to an entry that exists, so that states equal those of the reference.
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::{CutResult, Order, OrderMemory, SequenceVisitor};
 use crate::cut::{Cut, Fill};
 use crate::share::Share;
 use crate::size::Size;
-use crate::{BatchPlan, Cursor, Planned, WindowStart};
+use crate::{BatchPlan, Cursor, WindowStart};
 use crate::{PlanRefusal, Result};
 
 /// An entry of a window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A sequence, and its counted length.
-    Sequence(Planned, u32),
+    Sequence(SequenceId, u32),
     /// The end of a sweep of the data.
     SweepEnd,
 }
@@ -47,7 +47,7 @@ pub(super) struct LocalOrder<F> {
     /// The start of the following window.
     next: WindowStart,
     /// Chunks of earlier windows.
-    retired: Vec<u32>,
+    retired: Vec<ChunkId>,
 }
 
 impl<F: FillWindow> LocalOrder<F> {
@@ -154,7 +154,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
 }
 
 impl<F: FillWindow> OrderMemory for LocalOrder<F> {
-    fn take_retired(&mut self, _: &Index, _: &Cursor, _: &Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, _: &Index, _: &Cursor, _: &Cursor, into: &mut Vec<ChunkId>) {
         into.append(&mut self.retired);
     }
 

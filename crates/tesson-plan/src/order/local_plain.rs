@@ -4,12 +4,12 @@
 //! A window is the next chunk that has sequences of the rank. Ranks share by the number of the sequence in the
 //! corpus, which starts again with every sweep, unlike in `as_stored`.
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::local::{Entry, FillWindow, LocalOrder};
 use super::{Definition, Order, OrderInfo, OrderSpec, SharedUnit, WindowStartFields};
+use crate::WindowStart;
 use crate::share::Share;
-use crate::{Planned, WindowStart};
 
 /// [`OrderSpec::LocalPlain`].
 pub(super) struct LocalPlain;
@@ -42,12 +42,12 @@ impl Definition for LocalPlain {
         Box::new(LocalOrder::new(LocalPlain))
     }
 
-    fn home(&self, index: &Index, planned: Planned, _: u64) -> u64 {
-        index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence)
+    fn home(&self, index: &Index, planned: SequenceId, _: u64) -> u64 {
+        index.number_of(planned)
     }
 
     fn working_bytes(&self, index: &Index) -> u64 {
-        let largest = (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).max();
+        let largest = index.chunk_ids().map(|c| index.chunk(c).n_sequences).max();
         4 * u64::from(largest.unwrap_or(0))
     }
 }
@@ -56,15 +56,17 @@ impl FillWindow for LocalPlain {
     fn fill(&mut self, index: &Index, share: Share, next: &mut WindowStart, entries: &mut Vec<Entry>) {
         let n = index.n_chunks() as u64;
         while entries.is_empty() {
-            let chunk = next.place % n;
-            let first = index.chunk(chunk as usize).first_sequence;
-            let lengths = index.lengths(chunk as usize);
+            // In stored order the place of a chunk is its number.
+            let place = next.place % n;
+            let chunk = ChunkId(place as u32);
+            let first = index.chunk(chunk).first_sequence;
+            let lengths = index.lengths(chunk);
             for i in (0..lengths.len()).filter(|&i| share.owns(first + i as u64)) {
-                let planned = Planned { chunk: chunk as u32, sequence: i as u32 };
+                let planned = SequenceId { chunk, sequence: i as u32 };
                 entries.push(Entry::Sequence(planned, lengths.get(i)));
             }
-            next.place = chunk + 1;
-            if chunk + 1 == n {
+            next.place = place + 1;
+            if place + 1 == n {
                 entries.push(Entry::SweepEnd);
                 next.place = 0;
             }

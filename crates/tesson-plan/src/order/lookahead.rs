@@ -5,10 +5,9 @@
 
 use std::ops::Range;
 
-use tesson_core::Index;
+use tesson_core::{Index, SequenceId};
 
 use super::Next;
-use crate::Planned;
 
 /// The most sequences that are worked out together.
 const MOST: u64 = 64;
@@ -43,7 +42,7 @@ impl Lookahead {
         index: &Index,
         sweep: u64,
         range: Range<u64>,
-        find: impl Fn(u64) -> (Planned, u64),
+        find: impl Fn(u64) -> (SequenceId, u64),
     ) {
         let from = range.start;
         let follows = sweep == self.sweep && from == self.range().end;
@@ -56,7 +55,7 @@ impl Lookahead {
             Next { planned, home, length: 0 }
         }));
         for next in &mut self.next {
-            next.length = index.lengths(next.planned.chunk as usize).get(next.planned.sequence as usize);
+            next.length = index.length(next.planned);
         }
     }
 

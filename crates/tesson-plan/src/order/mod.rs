@@ -23,10 +23,10 @@ mod sweep_preview;
 mod tumbling;
 mod window;
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use crate::cut::{Cut, Fill};
-use crate::{BatchPlan, Cursor, Planned};
+use crate::{BatchPlan, Cursor};
 use crate::{PlanRefusal, Result};
 
 use as_stored::AsStored;
@@ -150,7 +150,7 @@ pub(crate) trait Definition {
     }
 
     /// The number by which ranks share a sequence in a sweep ([`Next::home`]).
-    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64;
+    fn home(&self, index: &Index, planned: SequenceId, sweep: u64) -> u64;
 
     /// Bytes that the order takes while it works, at most, beside the index.
     fn working_bytes(&self, _index: &Index) -> u64 {
@@ -248,7 +248,7 @@ impl OrderSpec {
 
     /// The approximate storage, in bytes, of the chunks from which neighbouring sequences of a sweep come.
     pub fn storage_in_use(&self, index: &Index) -> u64 {
-        let sizes = || (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes);
+        let sizes = || index.chunk_ids().map(|chunk| index.chunk(chunk).bytes);
         let (all, largest) = (sizes().sum::<u64>(), sizes().max().unwrap_or(0));
         let within = match (self.window(), self.is_shuffled()) {
             (None, false) => 0,
@@ -272,7 +272,7 @@ impl OrderSpec {
 /// A sequence of an order.
 #[derive(Copy, Clone)]
 pub(crate) struct Next {
-    pub(crate) planned: Planned,
+    pub(crate) planned: SequenceId,
     /// The number by which ranks share: the place of the chunk in the sweep, the chunk itself, or a running number.
     pub(crate) home: u64,
     /// Counted length in samples.
@@ -334,7 +334,7 @@ pub(crate) trait OrderMemory: Send + Sync {
 
     /// Appends the chunks from which their sweep takes no sequence after the cursor `until`, each once a sweep.
     /// `since` is the cursor of the last call.
-    fn take_retired(&mut self, _index: &Index, _since: &Cursor, _until: &Cursor, _into: &mut Vec<u32>) {}
+    fn take_retired(&mut self, _index: &Index, _since: &Cursor, _until: &Cursor, _into: &mut Vec<ChunkId>) {}
 
     /// The numbers of the sequences at which the pools of a sweep begin, which are bucketed separately; the last one
     /// is the end of the sweep.

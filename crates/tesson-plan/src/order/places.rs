@@ -5,7 +5,7 @@
 //! would otherwise pay 36 bytes for each sequence. The property test below holds both to the same answers. `find` and
 //! `at` are called for every sequence and therefore inlined.
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index};
 
 use super::Window;
 use super::interval_table::IntervalTable;
@@ -15,7 +15,7 @@ use super::window::{self, AlikeWindows};
 /// A chunk at its place in the sweep. All fields but `chunk` are positions of sequences.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    pub(super) chunk: u32,
+    pub(super) chunk: ChunkId,
     pub(super) first: u32,
     /// The window of the place.
     pub(super) begin: u32,
@@ -28,7 +28,7 @@ pub(super) struct Place {
 /// The places of a sweep.
 pub(super) enum Places {
     /// Of chunks that are alike, by place; each has so many sequences.
-    Alike { chunks: Vec<u32>, sequences: u32, windows: AlikeWindows, is_whole: bool },
+    Alike { chunks: Vec<ChunkId>, sequences: u32, windows: AlikeWindows, is_whole: bool },
     /// Of any chunks: one more at the end, where everything ends.
     Any { places: Vec<Place>, table: IntervalTable, is_whole: bool },
 }
@@ -44,7 +44,7 @@ impl Places {
     pub(super) fn bytes_of(index: &Index) -> u64 {
         // A place, two cells of the table, and the list of the chunks while they are laid out.
         const ANY: usize = size_of::<Place>() + 3 * size_of::<u32>();
-        let each = if index.common_chunk().is_some() { size_of::<u32>() } else { ANY };
+        let each = if index.common_chunk().is_some() { size_of::<ChunkId>() } else { ANY };
         each as u64 * index.n_chunks() as u64
     }
 
@@ -72,7 +72,7 @@ impl Places {
         places.clear();
         for chunk in chunks {
             places.push(Place { chunk, first, ..Place::default() });
-            first += index.chunk(chunk as usize).n_sequences;
+            first += index.chunk(chunk).n_sequences;
         }
         places.push(Place { first, ..Place::default() });
         table.rebuild(places.len() - 1, first.into(), |p| places[p].first.into());
@@ -82,7 +82,7 @@ impl Places {
             Window::Samples(size) => {
                 let mut before = vec![0u64];
                 for (i, place) in places[..n].iter().enumerate() {
-                    before.push(before[i] + index.chunk(place.chunk as usize).n_samples);
+                    before.push(before[i] + index.chunk(place.chunk).n_samples);
                 }
                 set_windows(&mut places, window::in_samples(&before, size))
             }
@@ -150,7 +150,7 @@ impl Places {
     /// Bytes of memory held.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Places::Alike { chunks, .. } => chunks.capacity() * size_of::<u32>(),
+            Places::Alike { chunks, .. } => chunks.capacity() * size_of::<ChunkId>(),
             Places::Any { places, table, .. } => places.capacity() * size_of::<Place>() + table.bytes(),
         }
     }

@@ -14,25 +14,24 @@
 //! first minibatch even for small windows. With one window over everything the list is the whole order anyway; there
 //! [`SweepPreview`] serves the first minibatches.
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::Window;
 use super::places::{Place, Places};
 use super::sweep_preview::SweepPreview;
-use crate::Planned;
 use crate::rng::{Mt19937_64, Remainder};
 
 /// The chunks by place in a sweep; `seed` is the base seed + the number of the sweep (spec/engine.md §5.1).
-pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
+pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<ChunkId> {
     let mut chunks = Vec::new();
     place_chunks(n, seed, &mut chunks);
     chunks
 }
 
 /// Writes the chunks by place in a sweep to a list, whose memory is reused.
-pub(super) fn place_chunks(n: usize, seed: u64, chunks: &mut Vec<u32>) {
+pub(super) fn place_chunks(n: usize, seed: u64, chunks: &mut Vec<ChunkId>) {
     chunks.clear();
-    chunks.extend(0..n as u32);
+    chunks.extend((0..n as u32).map(ChunkId));
     let mut generator = Mt19937_64::new(seed);
     let remainder = Remainder::by((n as u64).max(1));
     for i in 0..n {
@@ -42,7 +41,7 @@ pub(super) fn place_chunks(n: usize, seed: u64, chunks: &mut Vec<u32>) {
 }
 
 /// The place of a chunk in a sweep.
-pub(super) fn place_of_chunk(index: &Index, chunk: u32, seed: u64, sweep: u64) -> u64 {
+pub(super) fn place_of_chunk(index: &Index, chunk: ChunkId, seed: u64, sweep: u64) -> u64 {
     let places = chunk_places(index.n_chunks(), seed.wrapping_add(sweep));
     places.iter().position(|&other| other == chunk).map_or(u64::MAX, |place| place as u64)
 }
@@ -207,18 +206,18 @@ impl Shuffle {
 
     /// The sequence with number `sequence` of the sweep, which has been prepared, and its home.
     #[inline]
-    pub(super) fn get(&self, sequence: u64) -> (Planned, u64) {
+    pub(super) fn get(&self, sequence: u64) -> (SequenceId, u64) {
         let position = match &self.preview {
             Some(preview) => preview.at(sequence),
             None => self.list[(sequence - u64::from(self.base)) as usize],
         };
         let home = self.places.find(position);
         let place = self.places.at(home);
-        (Planned { chunk: place.chunk, sequence: position - place.first }, home as u64)
+        (SequenceId { chunk: place.chunk, sequence: position - place.first }, home as u64)
     }
 
     /// Reports the chunks with no sequence at `sequence` or later, each once.
-    pub(super) fn retire(&mut self, sequence: u64, into: &mut Vec<u32>) {
+    pub(super) fn retire(&mut self, sequence: u64, into: &mut Vec<ChunkId>) {
         while self.retired < self.places.len() {
             let Place { chunk, reach_end, .. } = self.places.at(self.retired);
             if u64::from(reach_end) > sequence {
@@ -244,7 +243,7 @@ mod tests {
     use tesson_core::CompactLengths;
 
     fn check_places(n: usize, seed: u64, expected: &[u32]) {
-        assert_eq!(chunk_places(n, seed), expected);
+        assert_eq!(chunk_places(n, seed), expected.iter().copied().map(ChunkId).collect::<Vec<_>>());
     }
 
     #[test]
@@ -274,7 +273,7 @@ mod tests {
             if i == ready {
                 ready = shuffle.prepare(i, i);
             }
-            let (Planned { chunk, sequence }, _) = shuffle.get(i);
+            let (SequenceId { chunk, sequence }, _) = shuffle.get(i);
             found.push(format!("{chunk}.{sequence}"));
         }
         assert_eq!(found.join(" "), expected, "{window}, sweep {sweep}");

@@ -9,15 +9,15 @@
 //! are CNTK's. With several workers the reference crashes or hangs in cases that are listed there; this file follows
 //! the rules of the text in them.
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::local::{Entry, FillWindow, LocalOrder};
 use super::shuffle::{chunk_places, place_of_chunk};
 use super::{Definition, Order, OrderInfo, OrderSpec, Parameters, SharedUnit, Window, WindowStartFields};
 use crate::Result;
+use crate::WindowStart;
 use crate::rng::Mt19937_64;
 use crate::share::Share;
-use crate::{Planned, WindowStart};
 
 /// Chunks shuffled, and sequences within one window of chunks after the other.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Definition for Tumbling {
         self.window.check(index, 1)
     }
 
-    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64 {
+    fn home(&self, index: &Index, planned: SequenceId, sweep: u64) -> u64 {
         place_of_chunk(index, planned.chunk, self.seed, sweep)
     }
 
@@ -84,12 +84,12 @@ impl Definition for Tumbling {
 /// The filler of windows, with the order of the chunks in the sweep that was needed last.
 struct TumblingWindows {
     order: Tumbling,
-    places: (u64, Vec<u32>),
+    places: (u64, Vec<ChunkId>),
 }
 
 impl TumblingWindows {
     /// The chunk at a place of a sweep.
-    fn chunk_at(&mut self, index: &Index, WindowStart { place, sweep }: WindowStart) -> u32 {
+    fn chunk_at(&mut self, index: &Index, WindowStart { place, sweep }: WindowStart) -> ChunkId {
         if self.places.0 != sweep || self.places.1.len() != index.n_chunks() {
             self.places = (sweep, chunk_places(index.n_chunks(), self.order.seed.wrapping_add(sweep)));
         }
@@ -106,9 +106,9 @@ impl FillWindow for TumblingWindows {
             let WindowStart { place, sweep } = *next;
             if share.owns(place) {
                 let chunk = self.chunk_at(index, *next);
-                let lengths = index.lengths(chunk as usize);
+                let lengths = index.lengths(chunk);
                 for i in 0..lengths.len() {
-                    entries.push(Entry::Sequence(Planned { chunk, sequence: i as u32 }, lengths.get(i)));
+                    entries.push(Entry::Sequence(SequenceId { chunk, sequence: i as u32 }, lengths.get(i)));
                 }
                 left = left.saturating_sub(window.size_of_chunk(index, chunk));
             }
@@ -124,7 +124,7 @@ impl FillWindow for TumblingWindows {
     }
 
     fn bytes(&self) -> usize {
-        self.places.1.capacity() * size_of::<u32>()
+        self.places.1.capacity() * size_of::<ChunkId>()
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::{PlanRefusal, Result};
 
-use tesson_core::Index;
+use tesson_core::{ChunkId, Index};
 
 /// The size of the window in which sequences are shuffled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -28,10 +28,10 @@ impl Window {
     }
 
     /// The size of a chunk in the unit of the window.
-    pub(super) fn size_of_chunk(self, index: &Index, chunk: u32) -> u64 {
+    pub(super) fn size_of_chunk(self, index: &Index, chunk: ChunkId) -> u64 {
         match self {
             Window::Chunks(_) => 1,
-            Window::Samples(_) => index.chunk(chunk as usize).n_samples,
+            Window::Samples(_) => index.chunk(chunk).n_samples,
         }
     }
 

@@ -55,7 +55,7 @@ impl Fingerprint {
 pub fn index_shape(index: &Index) -> u64 {
     let add = |shape: u64, number: u64| mix(shape ^ number).wrapping_add(GOLDEN);
     let mut shape = add(0, index.n_chunks() as u64);
-    for chunk in 0..index.n_chunks() {
+    for chunk in index.chunk_ids() {
         let lengths = index.lengths(chunk);
         shape = add(shape, lengths.len() as u64);
         // By the values and not by their coding, which may change from release to release.

@@ -22,11 +22,11 @@ fn any_shuffled_order() -> impl Strategy<Value = OrderSpec> {
     ]
 }
 
-fn length(index: &Index, planned: Planned) -> u32 {
-    index.lengths(planned.chunk as usize).get(planned.sequence as usize)
+fn length(index: &Index, planned: SequenceId) -> u32 {
+    index.length(planned)
 }
 
-fn read(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Vec<(u64, Planned)>> {
+fn read(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Vec<(u64, SequenceId)>> {
     let mut planner = Planner::new(spec.clone());
     planner.start(index, demand).unwrap();
     all_batches(&mut planner, index, demand)
@@ -56,7 +56,7 @@ proptest! {
         let index = index_of(&chunks);
         let spec = bucketed(chunk_window(1 << 20, seed), bucket);
         let mut lengths: Vec<u32> =
-            (0..index.n_chunks()).flat_map(|c| (0..index.lengths(c).len()).map(move |s| (c, s)))
+            index.chunk_ids().flat_map(|c| (0..index.lengths(c).len()).map(move |s| (c, s)))
                 .map(|(c, s)| index.lengths(c).get(s)).collect();
         lengths.sort_unstable();
         let mut buckets: Vec<Vec<u32>> = vec![Vec::new()];
@@ -118,7 +118,7 @@ proptest! {
         let index = index_of(&chunks);
         let mut planner = Planner::new(bucketed(order, bucket));
         let mut plan = BatchPlan::default();
-        let (mut done, mut sweep): (Vec<u32>, u64) = (Vec::new(), 0);
+        let (mut done, mut sweep): (Vec<ChunkId>, u64) = (Vec::new(), 0);
         while !plan.data_end {
             planner.next_batch(&index, demand(7, 1, 0), &mut plan).unwrap();
             let comes_again = plan.own_slots().any(|p| p.sweep == sweep && done.contains(&p.planned.chunk));
@@ -137,7 +137,7 @@ proptest! {
 
 /// The number of cells in minibatches that are padded to the longest sequence, and how many of them hold samples.
 fn cells(spec: &PlanSpec, index: &Index, demand: Demand) -> (u64, u64) {
-    let lengths = |batch: &Vec<(u64, Planned)>| -> Vec<u64> {
+    let lengths = |batch: &Vec<(u64, SequenceId)>| -> Vec<u64> {
         batch.iter().map(|&(_, p)| length(index, p).into()).collect()
     };
     let batches: Vec<Vec<u64>> = read(spec, index, demand).iter().map(lengths).collect();
@@ -174,7 +174,7 @@ fn sequences_limit_a_bucket_too() {
     let spec = PlanSpec { bucketing, most_sequences: Some(8), ..bucketed(chunk_window(9, 1), 1) };
     let batches = read(&spec, &index, demand(Demand::ANY_SAMPLES, 1, 0));
     assert_eq!(batches.iter().filter(|batch| batch.len() == 8).count(), 2 * 12);
-    let mixed = |batch: &&Vec<(u64, Planned)>| batch.iter().any(|(_, p)| p.chunk != batch[0].1.chunk);
+    let mixed = |batch: &&Vec<(u64, SequenceId)>| batch.iter().any(|(_, p)| p.chunk != batch[0].1.chunk);
     assert!(batches.iter().filter(mixed).count() <= 2, "one bucket a sweep holds both lengths");
 }
 

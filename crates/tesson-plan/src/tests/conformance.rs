@@ -126,9 +126,9 @@ impl Replay {
         if plan.is_end() {
             return serde_json::json!({"end": true});
         }
-        let length = |p: &Planned| self.index.lengths(p.chunk as usize).get(p.sequence as usize);
+        let length = |p: &SequenceId| self.index.length(*p);
         let sequences: Vec<_> =
-            plan.own.iter().map(|p| (self.keys[p.chunk as usize][p.sequence as usize], length(p))).collect();
+            plan.own.iter().map(|p| (self.keys[p.chunk.index()][p.sequence as usize], length(p))).collect();
         serde_json::json!({"sweepEnd": plan.sweep_end, "sequences": sequences})
     }
 

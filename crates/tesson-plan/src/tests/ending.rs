@@ -16,7 +16,7 @@ fn lengths_of(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Vec<u64>> {
         if plan.is_end() {
             return all;
         }
-        let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+        let length = |p: &SequenceId| u64::from(index.length(*p));
         let mut lengths: Vec<u64> = plan.own.iter().map(length).collect();
         if let (Some(keep), Some(last)) = (plan.keep_of_last, lengths.last_mut()) {
             assert!(u64::from(keep) < *last && keep > 0, "{keep} of {last}");

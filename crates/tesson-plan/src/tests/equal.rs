@@ -8,7 +8,7 @@ use crate::{BatchPlan, BatchShare, EqualSteps, LastSequence, ResumeState, Share,
 const MODES: [EqualSteps; 3] = [EqualSteps::Drop, EqualSteps::Repeat, EqualSteps::Empty];
 
 /// A minibatch: its sequences, whether a sweep ends with it, and whether it repeats some.
-type Step = (Vec<(u64, Planned)>, bool, bool);
+type Step = (Vec<(u64, SequenceId)>, bool, bool);
 
 /// All steps of a rank until the end of the data.
 fn steps_of(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Step> {
@@ -45,7 +45,7 @@ fn any_end() -> impl Strategy<Value = (Limit, Option<u64>)> {
     ]
 }
 
-fn own(steps: &[Step]) -> Vec<(u64, Planned)> {
+fn own(steps: &[Step]) -> Vec<(u64, SequenceId)> {
     steps.iter().filter(|(_, _, repeated)| !repeated).flat_map(|(own, ..)| own.iter().copied()).collect()
 }
 

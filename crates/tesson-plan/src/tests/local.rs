@@ -12,9 +12,10 @@ fn timeline(
     order: &OrderSpec,
     (workers, rank): (u64, u64),
     sweeps: usize,
-) -> Vec<Option<Planned>> {
-    let sequences =
-        |c: usize| (0..chunks[c].len()).map(move |s| Planned { chunk: c as u32, sequence: s as u32 });
+) -> Vec<Option<SequenceId>> {
+    let sequences = |c: usize| {
+        (0..chunks[c].len()).map(move |s| SequenceId { chunk: ChunkId::at(c), sequence: s as u32 })
+    };
     let mut all = Vec::new();
     let OrderSpec::Tumbling(Tumbling { window, seed }) = order else {
         for _ in 0..sweeps {
@@ -27,7 +28,7 @@ fn timeline(
         return all;
     };
     let n = chunks.len();
-    let shuffled = |v: &mut Vec<Option<Planned>>, start: usize, seed: u64| {
+    let shuffled = |v: &mut Vec<Option<SequenceId>>, start: usize, seed: u64| {
         let mut random = Mt19937_64::new(seed);
         for i in start..v.len() {
             let j = i + (random.draw() % (v.len() - i) as u64) as usize;
@@ -65,7 +66,7 @@ fn timeline(
 
 /// spec/engine.md §8, `read`, on a timeline that is long enough: sequences, the end of a sweep and of the data, samples
 /// after it.
-type Read = (Vec<Planned>, bool, bool, u64);
+type Read = (Vec<SequenceId>, bool, bool, u64);
 
 fn reads(chunks: &[Vec<u32>], spec: &PlanSpec, demand: Demand) -> Vec<Read> {
     let share = match spec.sharing {
@@ -88,7 +89,7 @@ fn reads(chunks: &[Vec<u32>], spec: &PlanSpec, demand: Demand) -> Vec<Read> {
             match entries[at] {
                 None => (sweeps, sweep_end, at) = (sweeps + 1, true, at + 1),
                 Some(planned) => {
-                    let n = u64::from(chunks[planned.chunk as usize][planned.sequence as usize]);
+                    let n = u64::from(chunks[planned.chunk.index()][planned.sequence as usize]);
                     if !own.is_empty() && l + n > limit.max(1) {
                         break;
                     }

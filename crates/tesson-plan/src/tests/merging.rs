@@ -25,7 +25,7 @@ impl Rank {
     }
 
     /// Reads a number of minibatches, or to the end.
-    fn read(&mut self, index: &Index, calls: usize, delivered: &mut Vec<(u64, Planned)>) {
+    fn read(&mut self, index: &Index, calls: usize, delivered: &mut Vec<(u64, SequenceId)>) {
         let mut plan = BatchPlan::default();
         for _ in 0..calls {
             self.planner.next_batch(index, self.demand, &mut plan).unwrap();
@@ -47,7 +47,7 @@ fn read_on(
     samples: u64,
     workers: u64,
     calls: &[usize],
-    delivered: &mut Vec<(u64, Planned)>,
+    delivered: &mut Vec<(u64, SequenceId)>,
 ) -> Vec<ResumeState> {
     let ranks = (0..workers).map(|rank| {
         let mut rank = Rank::new(spec, index, from, demand(samples, workers, rank));

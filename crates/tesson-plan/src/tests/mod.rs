@@ -18,11 +18,10 @@ mod truncating;
 mod twin;
 
 use proptest::prelude::*;
-use tesson_core::{CompactLengths, Index};
+use tesson_core::{ChunkId, CompactLengths, Index, SequenceId};
 
 use crate::{
-    ChunkWindow, Demand, Ending, Global, Limit, OrderSpec, PlanSpec, Planned, Planner, Sharing, Tumbling,
-    Window,
+    ChunkWindow, Demand, Ending, Global, Limit, OrderSpec, PlanSpec, Planner, Sharing, Tumbling, Window,
 };
 
 /// A complete index of these chunks, each given by the lengths of its sequences.
@@ -59,7 +58,7 @@ fn chunk_window(chunks: u64, seed: u64) -> OrderSpec {
 }
 
 /// Everything that a planner hands out until the end, a minibatch an entry.
-fn all_batches(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Vec<(u64, Planned)>> {
+fn all_batches(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Vec<(u64, SequenceId)>> {
     let mut plan = crate::BatchPlan::default();
     let mut batches = Vec::new();
     loop {
@@ -76,14 +75,14 @@ fn all_batches(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Vec<
 
 /// Every sequence of a number of sweeps, once in each, sorted.
 fn every_sequence(index: &Index, sweeps: u64) -> Vec<(u64, u32, u32)> {
-    let of_chunk = |c: usize| (0..index.chunk(c).n_sequences).map(move |s| (c as u32, s));
+    let of_chunk = |c: ChunkId| (0..index.chunk(c).n_sequences).map(move |s| (c.0, s));
     (0..sweeps)
-        .flat_map(|sweep| (0..index.n_chunks()).flat_map(of_chunk).map(move |(c, s)| (sweep, c, s)))
+        .flat_map(|sweep| index.chunk_ids().flat_map(of_chunk).map(move |(c, s)| (sweep, c, s)))
         .collect()
 }
 
-fn sorted(delivered: impl IntoIterator<Item = (u64, Planned)>) -> Vec<(u64, u32, u32)> {
-    let mut all: Vec<_> = delivered.into_iter().map(|(w, p)| (w, p.chunk, p.sequence)).collect();
+fn sorted(delivered: impl IntoIterator<Item = (u64, SequenceId)>) -> Vec<(u64, u32, u32)> {
+    let mut all: Vec<_> = delivered.into_iter().map(|(w, p)| (w, p.chunk.0, p.sequence)).collect();
     all.sort_unstable();
     all
 }

@@ -2,7 +2,8 @@
 //! on purpose as close to the text of spec/engine.md §4 to §7 and §10.1 as code can be.
 
 use crate::rng::Permutation;
-use crate::{ChunkWindow, Demand, Global, Limit, OrderSpec, PlanSpec, Planned, Sharing, Window};
+use crate::{ChunkWindow, Demand, Global, Limit, OrderSpec, PlanSpec, Sharing, Window};
+use tesson_core::{ChunkId, SequenceId};
 
 /// The generator of spec/engine.md §4, from its textbook definition.
 struct Twister {
@@ -40,15 +41,15 @@ impl Twister {
 /// A sequence of a sweep's order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
-    pub(super) planned: Planned,
+    pub(super) planned: SequenceId,
     pub(super) home: u64,
     pub(super) n: u64,
 }
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Batch {
-    pub(super) own: Vec<Planned>,
-    pub(super) foreign: Vec<Planned>,
+    pub(super) own: Vec<SequenceId>,
+    pub(super) foreign: Vec<SequenceId>,
     pub(super) sweep_end: bool,
     pub(super) data_end: bool,
     pub(super) after: u64,
@@ -105,7 +106,7 @@ impl Model {
     }
 
     fn item(&self, chunk: usize, sequence: usize, home: u64) -> Item {
-        let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
+        let planned = SequenceId { chunk: ChunkId::at(chunk), sequence: sequence as u32 };
         Item { planned, home, n: self.chunks[chunk][sequence].into() }
     }
 

@@ -10,7 +10,7 @@ fn limited(order: OrderSpec, sharing: Sharing, sweeps: u64) -> PlanSpec {
 }
 
 /// All that a rank gets, with the sweep of each sequence.
-fn share_of(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Vec<(u64, Planned)>> {
+fn share_of(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Vec<(u64, SequenceId)>> {
     let mut planner = Planner::new(spec.clone());
     planner.start(index, demand).unwrap();
     all_batches(&mut planner, index, demand)
@@ -36,7 +36,7 @@ proptest! {
         let whole = share_of(&spec, &index, demand(samples, 1, 0)).concat();
         let spec = PlanSpec { epoch_size: Some(epoch), ..spec };
         let cut = share_of(&spec, &index, demand(samples, 1, 0));
-        let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+        let length = |p: &SequenceId| u64::from(index.length(*p));
         let mut position = 0;
         for batch in &cut {
             let end = (position / epoch + 1) * epoch;

@@ -7,7 +7,7 @@ use crate::{BatchPlan, Cursor, Progress};
 fn next(planner: &mut Planner, index: &Index, demand: Demand) -> (Vec<u32>, bool, bool) {
     let mut plan = BatchPlan::default();
     planner.next_batch(index, demand, &mut plan).unwrap();
-    let length = |p: &Planned| index.lengths(p.chunk as usize).get(p.sequence as usize);
+    let length = |p: &SequenceId| index.length(*p);
     (plan.own.iter().map(length).collect(), plan.sweep_end, plan.data_end)
 }
 

@@ -8,7 +8,7 @@ use super::*;
 fn lengths_of(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Vec<u64>> {
     let mut planner = Planner::new(spec.clone());
     planner.start(index, demand).unwrap();
-    let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+    let length = |p: &SequenceId| u64::from(index.length(*p));
     let batches = all_batches(&mut planner, index, demand);
     batches.iter().map(|batch| batch.iter().map(|(_, p)| length(p)).collect()).collect()
 }

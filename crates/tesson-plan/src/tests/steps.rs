@@ -121,7 +121,7 @@ proptest! {
             return Ok(());
         }
         let out: Vec<_> = every_sequence(&index, 1).into_iter().step_by(every)
-            .map(|(_, chunk, sequence)| Planned { chunk, sequence }).collect();
+            .map(|(_, chunk, sequence)| SequenceId { chunk: ChunkId(chunk), sequence }).collect();
         let expected: Vec<_> = batches(&whole, &index, &mut planner, demand).into_iter()
             .map(|(slots, after)| (slots.into_iter().filter(|slot| !out.contains(&slot.planned)).collect::<Vec<_>>(), after))
             .collect();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, DataError, Element, Error, Fault, Fetch, Index, Keys, Location, ResourceId,
-    Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkId, Corpus, CorpusFacts, DataError, Element, Error, Fault, Fetch, Index, Keys, Location,
+    ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
 };
 use tesson_formats::record::{self, End, RecordFile, Want};
 
@@ -148,18 +148,18 @@ impl Corpus for Loading {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let records = &*self.records;
-        let slice = records.slices[chunk as usize];
+        let slice = records.slices[chunk.index()];
         let rows = wanted.to_vec();
         *out = Chunk::empty();
         out.streams = records.streams.iter().map(|stream| stream.empty(records.element)).collect();
-        let lengths = self.index.lengths(chunk as usize);
+        let lengths = self.index.lengths(chunk);
         out.lengths = rows.iter().map(|row| lengths.get(*row as usize)).collect();
         let mut keys = KeyColumn::new(records.numeric_keys);
         let mut work = Work::take(scratch, records, fetch);
@@ -179,13 +179,13 @@ impl Corpus for Loading {
 
     fn keys(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
     ) -> Result<Option<Keys>, Error> {
         let records = &*self.records;
-        let slice = records.slices[chunk as usize];
+        let slice = records.slices[chunk.index()];
         let mut keys = KeyColumn::new(records.numeric_keys);
         if !matches!(records.keys, KeyOf::Feature(_)) {
             (slice.first..slice.first + u64::from(n_sequences))
@@ -213,9 +213,9 @@ impl Corpus for Loading {
         Ok(Some(keys.finish()))
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        let slice = &self.records.slices[chunk as usize];
-        let one = Slice { first: slice.first + u64::from(sequence), n: 1, ..*slice };
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let slice = &self.records.slices[at.chunk.index()];
+        let one = Slice { first: slice.first + u64::from(at.sequence), n: 1, ..*slice };
         (ResourceId(slice.resource), one.bytes(self.sizes[slice.resource as usize]))
     }
 

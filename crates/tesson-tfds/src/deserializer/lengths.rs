@@ -103,7 +103,7 @@ const VERSION: u32 = 1;
 pub(super) fn save(index: &Index, sizes: &[u64], into: &mut Vec<u8>) {
     into.extend(VERSION.to_le_bytes());
     sizes.iter().for_each(|size| into.extend(size.to_le_bytes()));
-    for chunk in 0..index.n_chunks() {
+    for chunk in index.chunk_ids() {
         let lengths = index.lengths(chunk);
         if let CompactLengths::Constant { value, .. } = lengths {
             into.push(0);

@@ -211,7 +211,7 @@ fn chunks_end_where_they_have_enough_frames_or_bytes() {
     let lengths = |options: &str| {
         let mut source = open(&list, options, "").unwrap();
         let index = source.indexed().unwrap().index.clone();
-        (0..index.n_chunks()).map(|chunk| index.chunk(chunk).n_sequences).collect::<Vec<_>>()
+        index.chunk_ids().map(|chunk| index.chunk(chunk).n_sequences).collect::<Vec<_>>()
     };
     assert_eq!(lengths(""), [4]);
     assert_eq!(lengths(r#", "chunkSizeInFrames": 2"#), [2, 2]);
@@ -275,7 +275,10 @@ fn compressed_frames_take_two_bytes_a_value_in_memory() {
     let mut chunk = tesson_core::Chunk::empty();
     let wanted = tesson_core::SequenceSelection::Range(0..1);
     let fetch = Files(store);
-    indexed.corpus.load(0, wanted, &fetch, &mut tesson_core::Scratch::default(), &mut chunk).unwrap();
+    indexed
+        .corpus
+        .load(tesson_core::ChunkId(0), wanted, &fetch, &mut tesson_core::Scratch::default(), &mut chunk)
+        .unwrap();
     assert!(
         (size..size + size / 4).contains(&chunk.streams[0].bytes()),
         "{} bytes",

@@ -13,10 +13,10 @@ use tesson::{
 };
 use tesson_config::{json, lower};
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
-    Format, Index, Indexed, Keys, ListedAt, Offsets, OptionDefault, OptionKind, OptionSpec, OptionTable,
-    Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
-    StreamMismatch, StreamingDecoder, Values,
+    Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
+    Fetch, Format, Index, Indexed, Keys, ListedAt, Offsets, OptionDefault, OptionKind, OptionSpec,
+    OptionTable, Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceId,
+    SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Values,
 };
 
 use crate::zip;
@@ -119,13 +119,13 @@ impl Corpus for ListedCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let first = chunk as usize * CHUNK;
+        let first = chunk.index() * CHUNK;
         let numbers: Vec<usize> = wanted.to_vec().iter().map(|&i| first + i as usize).collect();
         let (mut ends, mut floats) = (vec![0], Vec::new());
         for &number in &numbers {
@@ -145,7 +145,7 @@ impl Corpus for ListedCorpus {
         Ok(())
     }
 
-    fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, _: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         Ok(None)
     }
 
@@ -153,8 +153,8 @@ impl Corpus for ListedCorpus {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, std::ops::Range<u64>) {
-        let (resource, samples) = self.sequences[chunk as usize * CHUNK + sequence as usize];
+    fn span(&self, at: SequenceId) -> (ResourceId, std::ops::Range<u64>) {
+        let (resource, samples) = self.sequences[at.chunk.index() * CHUNK + at.sequence as usize];
         (resource, 0..4 * u64::from(samples))
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tesson::{ConfigError, Element, Error, Shape, Storage, StreamInfo};
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
+    Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
     EncodedColumn, Fetch, Format, Frame, FrameColumn, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec,
-    OptionTable, Options, Origin, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch,
+    OptionTable, Options, Origin, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceId,
     SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Values,
 };
 
@@ -138,7 +138,7 @@ impl Corpus for Entries {
         &self.facts
     }
 
-    fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, _: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         Ok(None)
     }
 
@@ -148,13 +148,13 @@ impl Corpus for Entries {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let all = &self.chunks[chunk as usize];
+        let all = &self.chunks[chunk.index()];
         let entries: Vec<&Entry> = wanted.to_vec().into_iter().map(|row| &all[row as usize]).collect();
         let mut encoded = EncodedColumn::default();
         let mut frames = FrameColumn { values: Values::Ones(0), n_frames: 0, frames: Vec::new() };
@@ -204,8 +204,8 @@ impl Corpus for Entries {
         Ok(())
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
-        (FILE, self.chunks[chunk as usize][sequence as usize].bytes.clone())
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        (FILE, self.chunks[at.chunk.index()][at.sequence as usize].bytes.clone())
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

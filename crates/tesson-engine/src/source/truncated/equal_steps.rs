@@ -4,10 +4,9 @@
 //! are counted in the index, for all ranks; while it lasts slots take sequences of it alone, and they are empty where it
 //! ends. Who has fewer samples than counted, because of faults, runs out earlier; who then has more leaves them out.
 
-use tesson_core::{Error, Index};
+use tesson_core::{Error, Index, SequenceId};
 use tesson_plan::{
-    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Planner, Slots, SlotsShape,
-    Steps,
+    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planner, Slots, SlotsShape, Steps,
 };
 
 use super::super::Source;
@@ -50,7 +49,7 @@ impl Replay {
         steps: &Steps,
         at: &mut Cursor,
         fetch: Demand,
-    ) -> Result<Option<(Planned, Option<u32>)>, Error> {
+    ) -> Result<Option<(SequenceId, Option<u32>)>, Error> {
         if !self.begun || self.planner.cursor() != *at {
             self.planner.resume(index, *at, Some(fetch))?;
             self.begun = true;
@@ -71,7 +70,7 @@ impl Replay {
         index: &Index,
         steps: &mut Steps,
         fetch: Demand,
-    ) -> Result<Option<(Planned, Option<u32>)>, Error> {
+    ) -> Result<Option<(SequenceId, Option<u32>)>, Error> {
         for mut at in [steps.again(), steps.begin()] {
             let found = self.next_from(index, steps, &mut at, fetch)?;
             if found.is_some() {
@@ -186,8 +185,7 @@ impl Truncated {
             let packed = pipeline.single(planned, steps.sweep, keep)?;
             // Its faults have been charged when it came first.
             if packed.refused.is_none() && length_of(&packed) > 0 {
-                let sequence =
-                    index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
+                let sequence = index.number_of(planned);
                 let pending = PendingSequence { sequence, sweep_end: false, sweep: steps.sweep, keep };
                 self.put(source, slot, packed, pending)?;
                 useless_since = None;
@@ -219,8 +217,8 @@ pub(super) fn for_each_step(
     let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
     let mut planned = TruncatedPlan::default();
     let push =
-        |slots: &mut Slots<SweepSequence>, slot: usize, sweep, (planned, keep): (Planned, Option<u32>)| {
-            let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+        |slots: &mut Slots<SweepSequence>, slot: usize, sweep, (planned, keep): (SequenceId, Option<u32>)| {
+            let counted = index.length(planned);
             // No state is made of it.
             let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
             slots.push(

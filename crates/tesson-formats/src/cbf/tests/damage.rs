@@ -1,6 +1,6 @@
 //! Damaged chunks: refused with chunk and sequence, whatever is wanted of them; their neighbours are read.
 
-use tesson_core::SequenceSelection;
+use tesson_core::{ChunkId, SequenceSelection};
 
 use super::harness::{File, Memory, Sample, by_index, by_pieces, dense, indexed, load, opened, rows, sparse};
 
@@ -28,7 +28,7 @@ fn lines(file: &Memory) -> Vec<String> {
     assert_eq!(by_pieces(&cbf, file, 1).unwrap(), lines);
     assert_eq!(by_pieces(&cbf, file, 1 << 20).unwrap(), lines);
     let indexed = indexed(&cbf, file).unwrap();
-    let one = |i: u32| load(&cbf, &indexed, file, i / 3, SequenceSelection::List(&[i % 3])).unwrap();
+    let one = |i: u32| load(&cbf, &indexed, file, ChunkId(i / 3), SequenceSelection::List(&[i % 3])).unwrap();
     assert_eq!((0..6).flat_map(one).collect::<Vec<_>>(), lines, "one by one");
     lines
 }

@@ -1,8 +1,8 @@
 //! Files to the byte, bytes and cores for tests, and corpora as readable text.
 
 use tesson_core::{
-    Chunk, Data, Defects, Element, InMemory, Indexed, OptionSet, Options, Parallelism, ReaderDefaults,
-    Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
+    Chunk, ChunkId, Data, Defects, Element, InMemory, Indexed, OptionSet, Options, Parallelism,
+    ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
 use crate::files::DataFile;
@@ -156,7 +156,7 @@ pub(super) fn load(
     cbf: &Cbf,
     indexed: &Indexed,
     file: &Memory,
-    chunk: u32,
+    chunk: ChunkId,
     wanted: SequenceSelection<'_>,
 ) -> Result<Vec<String>, String> {
     let (mut scratch, mut out) = (Scratch { notes: true, ..Scratch::default() }, Chunk::empty());
@@ -168,9 +168,9 @@ pub(super) fn load(
 pub(super) fn by_index(cbf: &Cbf, file: &Memory) -> Result<Vec<String>, String> {
     let indexed = indexed(cbf, file)?;
     let mut lines = Vec::new();
-    for chunk in 0..indexed.index.n_chunks() {
+    for chunk in indexed.index.chunk_ids() {
         let n = indexed.index.chunk(chunk).n_sequences;
-        lines.extend(load(cbf, &indexed, file, chunk as u32, SequenceSelection::Range(0..n))?);
+        lines.extend(load(cbf, &indexed, file, chunk, SequenceSelection::Range(0..n))?);
     }
     Ok(lines)
 }

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
-use tesson_core::{Chunk, Error, Fetch, ReadContext, ResourceId, Scratch, SequenceSelection};
+use tesson_core::{Chunk, ChunkId, Error, Fetch, ReadContext, ResourceId, Scratch, SequenceSelection};
 
 use super::super::column::Column;
 use super::harness::{File, Memory, Sample, by_index, by_pieces, dense, indexed, load, opened, sparse};
@@ -76,16 +76,16 @@ proptest! {
         prop_assert_eq!(&by_pieces(&cbf, &file, most).unwrap(), &lines);
         let indexed = indexed(&cbf, &file).unwrap();
         let mut at = 0;
-        for chunk in 0..indexed.index.n_chunks() {
+        for chunk in indexed.index.chunk_ids() {
             let n = indexed.index.chunk(chunk).n_sequences;
             let lines = &lines[at..at + n as usize];
             at += n as usize;
             for from in 0..n {
-                let part = load(&cbf, &indexed, &file, chunk as u32, SequenceSelection::Range(from..n)).unwrap();
+                let part = load(&cbf, &indexed, &file, chunk, SequenceSelection::Range(from..n)).unwrap();
                 prop_assert_eq!(&part, &lines[from as usize..], "from {}", from);
             }
             let even: Vec<u32> = (0..n).step_by(2).collect();
-            let part = load(&cbf, &indexed, &file, chunk as u32, SequenceSelection::List(&even)).unwrap();
+            let part = load(&cbf, &indexed, &file, chunk, SequenceSelection::List(&even)).unwrap();
             let expected: Vec<String> = even.iter().map(|&i| lines[i as usize].clone()).collect();
             prop_assert_eq!(part, expected);
         }
@@ -123,14 +123,17 @@ fn parts_of_a_large_chunk_are_found_by_its_directory() {
         for range in [0..1, 999..1000, 17..400, 399..401] {
             let expected = &lines[range.start as usize..range.end as usize];
             assert_eq!(
-                load(&cbf, &indexed, &file, 0, SequenceSelection::Range(range.clone())).unwrap(),
+                load(&cbf, &indexed, &file, ChunkId(0), SequenceSelection::Range(range.clone())).unwrap(),
                 expected,
                 "{range:?}"
             );
         }
         let rows = [0, 3, 4, 5, 500, 998];
         let expected: Vec<String> = rows.iter().map(|&i| lines[i as usize].clone()).collect();
-        assert_eq!(load(&cbf, &indexed, &file, 0, SequenceSelection::List(&rows)).unwrap(), expected);
+        assert_eq!(
+            load(&cbf, &indexed, &file, ChunkId(0), SequenceSelection::List(&rows)).unwrap(),
+            expected
+        );
     }
 }
 
@@ -183,7 +186,10 @@ fn threads_that_read_parts_of_one_chunk_walk_over_it_once() {
         let each = 1000 / THREADS;
         let wanted = SequenceSelection::Range(part * each..(part + 1) * each);
         begin.wait();
-        indexed.corpus.load(0, wanted, &counting, &mut Scratch::default(), &mut Chunk::empty()).unwrap();
+        indexed
+            .corpus
+            .load(ChunkId(0), wanted, &counting, &mut Scratch::default(), &mut Chunk::empty())
+            .unwrap();
     };
     std::thread::scope(|scope| {
         for part in 0..THREADS {
@@ -204,7 +210,7 @@ fn a_directory_takes_no_more_memory_than_was_said() {
     for uneven in [false, true] {
         let file = Memory::new(large(1000, uneven).bytes());
         let cbf = opened("", &file).unwrap();
-        let Directory::Sound(sections) = walk(&cbf.rules, 0, &file, &mut Vec::new()).unwrap() else {
+        let Directory::Sound(sections) = walk(&cbf.rules, ChunkId(0), &file, &mut Vec::new()).unwrap() else {
             panic!("it is sound")
         };
         let bytes: usize = sections.iter().map(|section| size_of_val(section) + section.bytes()).sum();

@@ -48,13 +48,10 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
     let mut streams: Vec<(String, Vec<Json>)> =
         ctf.streams().iter().map(|s| (s.name.clone(), Vec::new())).collect();
     let (mut scratch, mut chunk, mut budget) = (Scratch::default(), Chunk::empty(), resolved.max_errors);
-    for c in 0..indexed.index.n_chunks() {
+    for c in indexed.index.chunk_ids() {
         let n = indexed.index.chunk(c).n_sequences;
         let wanted = SequenceSelection::Range(0..n);
-        indexed
-            .corpus
-            .load(c as u32, wanted, &memory, &mut scratch, &mut chunk)
-            .map_err(|e| e.to_string())?;
+        indexed.corpus.load(c, wanted, &memory, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
         for i in 0..n {
             if frame_mode && chunk.lengths[i as usize] > 1 {
                 return Err("non-frame sequence".into());

@@ -103,11 +103,11 @@ pub(super) fn all_chunks(
     file: &Memory<Vec<u8>>,
 ) -> Result<Vec<String>, String> {
     let (mut scratch, mut chunk, mut lines) = (Scratch::default(), Chunk::empty(), Vec::new());
-    for c in 0..indexed.index.n_chunks() {
+    for c in indexed.index.chunk_ids() {
         let n = indexed.index.chunk(c).n_sequences;
         indexed
             .corpus
-            .load(c as u32, SequenceSelection::Range(0..n), file, &mut scratch, &mut chunk)
+            .load(c, SequenceSelection::Range(0..n), file, &mut scratch, &mut chunk)
             .map_err(|e| e.to_string())?;
         assert_eq!(chunk.n_sequences, n);
         assert!((0..n as usize).all(|i| chunk.lengths[i] == indexed.index.lengths(c).get(i)));

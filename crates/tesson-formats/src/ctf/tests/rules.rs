@@ -370,7 +370,7 @@ fn chunks_are_cut_where_the_limit_is_passed() {
         let file = Memory::new(input.as_bytes().to_vec());
         let ctf = opened(&format!("chunkSizeInBytes={limit}"), A, &file).unwrap();
         let index = super::harness::indexed(&ctf, &file).unwrap().index;
-        (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).collect::<Vec<_>>()
+        index.chunk_ids().map(|c| index.chunk(c).n_sequences).collect::<Vec<_>>()
     };
     let rows = "|a 1 2\n".repeat(4);
     assert_eq!(chunks(14, &rows), [2, 2]);
@@ -398,7 +398,7 @@ fn warnings(options: &str, streams: &str, input: &str, n: u32) -> (tesson_core::
     let indexed = super::harness::indexed(&ctf, &file).unwrap();
     let (mut scratch, mut chunk) = (tesson_core::Scratch::default(), tesson_core::Chunk::empty());
     let wanted = tesson_core::SequenceSelection::Range(0..n);
-    indexed.corpus.load(0, wanted, &file, &mut scratch, &mut chunk).unwrap();
+    indexed.corpus.load(tesson_core::ChunkId(0), wanted, &file, &mut scratch, &mut chunk).unwrap();
     (scratch.warnings, chunk.faults.len())
 }
 

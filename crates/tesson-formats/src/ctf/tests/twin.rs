@@ -1,7 +1,7 @@
 //! The kernels against the plain parser, and every way to read against every other.
 
 use proptest::prelude::*;
-use tesson_core::{Chunk, Defects, Scratch, SequenceSelection};
+use tesson_core::{Chunk, ChunkId, Defects, Scratch, SequenceId, SequenceSelection};
 
 use crate::files::DataFile;
 
@@ -152,12 +152,12 @@ fn compare(options: &str, streams: &str, bytes: &[u8]) {
     }
     // Any rows, asked for on their own.
     let (mut scratch, mut chunk, mut first) = (Scratch::default(), Chunk::empty(), 0);
-    for c in 0..whole.index.n_chunks() {
+    for c in whole.index.chunk_ids() {
         let n = whole.index.chunk(c).n_sequences;
         for rows in [(0..n).step_by(2).collect::<Vec<_>>(), (0..n).skip(1).step_by(3).collect(), vec![n - 1]]
         {
             let wanted = SequenceSelection::List(&rows);
-            restored.corpus.load(c as u32, wanted, &file, &mut scratch, &mut chunk).unwrap();
+            restored.corpus.load(c, wanted, &file, &mut scratch, &mut chunk).unwrap();
             let expected: Vec<&String> = rows.iter().map(|&r| &lines[first + r as usize]).collect();
             assert_eq!(render(&plain, &chunk).iter().collect::<Vec<_>>(), expected, "{rows:?}");
         }
@@ -198,9 +198,9 @@ proptest! {
         let Ok(ctf) = opened(options, streams, &file) else { return Ok(()) };
         let Ok(indexed) = ctf.index(&file, &Cores(1), &mut Defects::Refuse) else { return Ok(()) };
         let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
-        for c in 0..indexed.index.n_chunks() {
+        for c in indexed.index.chunk_ids() {
             let n = indexed.index.chunk(c).n_sequences;
-            indexed.corpus.load(c as u32, SequenceSelection::Range(0..n), &file, &mut scratch, &mut chunk).unwrap();
+            indexed.corpus.load(c, SequenceSelection::Range(0..n), &file, &mut scratch, &mut chunk).unwrap();
             for i in 0..n {
                 let has_all = chunk.streams.iter().all(|s| !s.samples.range(i as usize).is_empty());
                 prop_assert_eq!(has_all, !chunk.is_left_out(i), "sequence {} of chunk {}", i, c);
@@ -223,9 +223,9 @@ proptest! {
         saved[at] = to;
         if let Some(other) = ctf.restore(&saved) {
             // Engines check what they saved; here it is enough that nothing panics and all stays within the file.
-            let end = other.index.n_chunks() as u32 - 1;
-            let last = other.index.chunk(end as usize).n_sequences - 1;
-            if other.corpus.span(end, last).1.end <= file.bytes.len() as u64 {
+            let end = ChunkId::at(other.index.n_chunks() - 1);
+            let last = other.index.chunk(end).n_sequences - 1;
+            if other.corpus.span(SequenceId { chunk: end, sequence: last }).1.end <= file.bytes.len() as u64 {
                 let _ = all_chunks_leniently(&ctf, &other, &file);
             }
         }
@@ -239,9 +239,9 @@ fn all_chunks_leniently(
     file: &Memory<Vec<u8>>,
 ) -> Result<usize, tesson_core::Error> {
     let (mut scratch, mut chunk, mut n) = (Scratch::default(), Chunk::empty(), 0);
-    for c in 0..indexed.index.n_chunks() {
+    for c in indexed.index.chunk_ids() {
         let wanted = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
-        indexed.corpus.load(c as u32, wanted, file, &mut scratch, &mut chunk)?;
+        indexed.corpus.load(c, wanted, file, &mut scratch, &mut chunk)?;
         n += render(ctf, &chunk).len();
     }
     Ok(n)

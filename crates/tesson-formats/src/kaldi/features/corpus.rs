@@ -4,8 +4,8 @@ use std::iter;
 use std::ops::Range;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, Error, Fetch, Index, Keys, LeftOut, Offsets, Origin, ResourceId,
-    Scattered, Scratch, SequenceSelection, StreamColumn,
+    Chunk, ChunkId, Corpus, CorpusFacts, Data, Error, Fetch, Index, Keys, LeftOut, Offsets, Origin,
+    ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn,
 };
 
 use super::utterances::Utterance;
@@ -45,8 +45,8 @@ impl KaldiCorpus {
         }
     }
 
-    fn utterances_of(&self, chunk: u32) -> Range<usize> {
-        self.chunks[chunk as usize] as usize..self.chunks[chunk as usize + 1] as usize
+    fn utterances_of(&self, chunk: ChunkId) -> Range<usize> {
+        self.chunks[chunk.index()] as usize..self.chunks[chunk.index() + 1] as usize
     }
 
     fn n_frames(&self, utterance: usize) -> u32 {
@@ -81,7 +81,7 @@ impl Corpus for KaldiCorpus {
 
     fn load(
         &self,
-        chunk: u32,
+        chunk: ChunkId,
         selected: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -140,7 +140,7 @@ impl Corpus for KaldiCorpus {
         Ok(())
     }
 
-    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+    fn keys(&self, chunk: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
         let of = |utterance| Wanted { utterance, n_sequences: self.n_frames(utterance) };
         Ok(Some(self.keys_of(&self.utterances_of(chunk).map(of).collect::<Vec<_>>())))
     }
@@ -149,7 +149,8 @@ impl Corpus for KaldiCorpus {
         None
     }
 
-    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+    fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
+        let SequenceId { chunk, sequence } = at;
         let mut of = self.utterances_of(chunk).start + sequence as usize;
         if self.by_frame {
             let (first, only) =
