@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tesson_core::{Error, Index, ResumeError, StreamInfo};
 use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{
-    Bucketing, Cursor, Demand, JoinRules, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing,
+    Bucketing, Cursor, Demand, JoinRules, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Share, Sharing,
 };
 
 use crate::deliver::{Packed, Pipeline, Taken};
@@ -377,8 +377,8 @@ impl Source {
     ///
     /// # Errors
     /// A rank that is not below the number of workers, and what indexing answers.
-    pub fn check_share(&mut self, workers: u64, rank: u64) -> Result<(), Error> {
-        let demand = Demand { samples: Demand::ANY_SAMPLES, workers, rank };
+    pub fn check_share(&mut self, share: Share) -> Result<(), Error> {
+        let demand = share.demand(Demand::ANY_SAMPLES);
         demand.validate()?;
         self.warn_if_without_data(demand);
         Ok(())

@@ -2,7 +2,7 @@
 
 use tesson_core::SequenceId;
 
-use crate::ExcludedSequences;
+use crate::{ExcludedSequences, Share};
 
 /// A position in the data, and the number of the sequence that comes next.
 ///
@@ -171,8 +171,8 @@ pub struct BatchPlan {
     pub kind: BatchKind,
     /// For each sweep that begins in the minibatch: its number, and the number of its first sequence here.
     sweeps: Vec<(u64, u64)>,
-    /// The workers among which the minibatch was dealt out, and the rank; (1, 0) for one worker.
-    dealt: (u64, u64),
+    /// The share of the minibatch that was dealt to this rank; all of it for one worker.
+    dealt: Share,
     /// The number of ranks with a share of their own: all of them, unless some repeat the share of another.
     shares: u64,
     /// If sequences were left out: the numbers that the remaining own and foreign ones had before.
@@ -203,7 +203,7 @@ impl BatchPlan {
     /// How many sequences each rank gets, without those for which `is_left_out` answers true; it is given numbers
     /// that count the own and then the foreign sequences. `None` for a single rank, and where ranks share chunks.
     pub fn share(&self, is_left_out: Option<&dyn Fn(usize) -> bool>) -> Option<BatchShare> {
-        let (workers, _) = self.dealt;
+        let Share { workers, .. } = self.dealt;
         if workers == 1 {
             return None;
         }
@@ -224,7 +224,7 @@ impl BatchPlan {
 
     /// The own sequences with their slots.
     pub fn own_slots(&self) -> impl Iterator<Item = BatchSlot> + '_ {
-        let (workers, rank) = self.dealt;
+        let Share { workers, rank } = self.dealt;
         let kept = self.kept.as_ref().map(|(own, _)| own.as_slice());
         self.own.iter().enumerate().map(move |(i, &planned)| {
             let i = kept.map_or(i as u64, |kept| kept[i]);
@@ -234,7 +234,7 @@ impl BatchPlan {
 
     /// The foreign sequences with their slots.
     pub fn foreign_slots(&self) -> impl Iterator<Item = BatchSlot> + '_ {
-        let (workers, rank) = self.dealt;
+        let Share { workers, rank } = self.dealt;
         let kept = self.kept.as_ref().map(|(_, foreign)| foreign.as_slice());
         self.foreign.iter().enumerate().map(move |(i, &planned)| {
             let i = kept.map_or(i as u64, |kept| kept[i]);
@@ -256,7 +256,7 @@ impl BatchPlan {
         self.own.clear();
         self.foreign.clear();
         self.sweeps.clear();
-        (self.dealt, self.shares) = ((1, 0), 1);
+        (self.dealt, self.shares) = (Share::ALL, 1);
         self.kept = None;
         self.sweep_end = false;
         self.data_end = false;
@@ -285,11 +285,12 @@ impl BatchPlan {
     /// Keeps every `workers`-th sequence, from number `rank` on, and makes the others foreign.
     ///
     /// The first `shares` ranks have shares of their own; the others repeat one of these.
-    pub(crate) fn deal(&mut self, workers: u64, rank: u64, shares: u64) {
+    pub(crate) fn deal(&mut self, share: Share, shares: u64) {
+        let Share { workers, rank } = share;
         if workers == 1 {
             return;
         }
-        (self.dealt, self.shares) = ((workers, rank), shares);
+        (self.dealt, self.shares) = (share, shares);
         let last = self.own.len().wrapping_sub(1) as u64;
         self.keep_of_last = self.keep_of_last.filter(|_| last % workers == rank);
         // A counter instead of `i % workers`: this runs for every sequence of all ranks, on each of them.

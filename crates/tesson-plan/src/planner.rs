@@ -254,7 +254,7 @@ impl Planner {
             Some(EqualSteps::Repeat) if n > 0 => demand.workers.min(n),
             _ => demand.workers,
         };
-        out.deal(demand.workers, demand.rank % shares, shares);
+        out.deal(Share { workers: demand.workers, rank: demand.rank % shares }, shares);
         true
     }
 
@@ -412,11 +412,11 @@ impl Planner {
             return Ok(None);
         }
         let sweep = position / samples;
-        let (sequence, start) =
+        let found =
             self.order.find(index, &Cursor { position, sweep, ..Cursor::default() }, position % samples)?;
-        let position = (sweep * samples).saturating_add(start);
-        let at = Cursor { position, sweep, sequence, ..Cursor::default() };
-        if sequence < index.n_sequences() {
+        let position = (sweep * samples).saturating_add(found.sample);
+        let at = Cursor { position, sweep, sequence: found.number, ..Cursor::default() };
+        if found.number < index.n_sequences() {
             return Ok(Some(at));
         }
         Ok(index.is_complete().then_some(Cursor { sweep: sweep + 1, sequence: 0, ..at }))

@@ -68,6 +68,12 @@ pub struct Share {
     pub rank: u64,
 }
 
+impl Default for Share {
+    fn default() -> Share {
+        Share::ALL
+    }
+}
+
 impl Share {
     /// Everything: the share of a single worker.
     pub const ALL: Share = Share { workers: 1, rank: 0 };
@@ -76,6 +82,11 @@ impl Share {
     pub fn demand(self, samples: u64) -> Demand {
         let Share { workers, rank } = self;
         Demand { samples, workers, rank }
+    }
+
+    /// The number of `n` things that belong to the rank if they are dealt out one by one.
+    pub fn part_of(self, n: u64) -> u64 {
+        n / self.workers + u64::from(self.rank < n % self.workers)
     }
 
     /// True if the sequence with this home (the place of its chunk, its chunk, or a running number, as the order

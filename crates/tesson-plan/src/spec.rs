@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::{Index, SequenceId};
 
-use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Sharing};
+use crate::{Bucketing, Cursor, Demand, ExcludedSequences, OrderSpec, Share, Sharing};
 use crate::{PlanRefusal, Result};
 
 /// The end of the data (spec/engine.md §6.1), counted in samples of all ranks.
@@ -149,18 +149,18 @@ impl PlanSpec {
 
     /// True if the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples
     /// (spec/engine.md §8).
-    pub(crate) fn ends_locally(&self, at: Cursor, workers: u64, rank: u64) -> bool {
+    pub(crate) fn ends_locally(&self, at: Cursor, share: Share) -> bool {
         match self.limit {
             Limit::Sweeps(sweeps) => at.sweep >= sweeps,
-            _ => self.local_end(workers, rank).is_some_and(|end| at.position >= end),
+            _ => self.local_end(share).is_some_and(|end| at.position >= end),
         }
     }
 
     /// The number of its own samples after which a rank's data end on a local timeline; `None` if the limit is not
     /// one in samples.
-    pub(crate) fn local_end(&self, workers: u64, rank: u64) -> Option<u64> {
+    pub(crate) fn local_end(&self, share: Share) -> Option<u64> {
         let Limit::Samples(n) = self.limit else { return None };
-        Some(n / workers + u64::from(rank < n % workers))
+        Some(share.part_of(n))
     }
 
     /// True if this rank (sharing by chunk) or any rank (sharing by position) meets a sequence for the first time,

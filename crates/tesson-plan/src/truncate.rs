@@ -14,6 +14,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::Share;
+
 /// Sequences cut into pieces of equal length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncation {
@@ -159,14 +161,9 @@ pub struct SlotsShape {
 }
 
 impl SlotsShape {
-    /// The number of slots that a worker fills if they are divided.
-    pub fn share(&self, workers: u64, rank: u64) -> u64 {
-        self.n / workers + u64::from(rank < self.n % workers)
-    }
-
     /// The slots that a worker fills, empty.
-    pub fn slots_of<T: Clone>(&self, workers: u64, rank: u64) -> Slots<T> {
-        Slots::new(self.share(workers, rank) as usize, self.length, self.right_splice)
+    pub fn slots_of<T: Clone>(&self, share: Share) -> Slots<T> {
+        Slots::new(share.part_of(self.n) as usize, self.length, self.right_splice)
     }
 }
 

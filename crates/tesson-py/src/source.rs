@@ -11,7 +11,7 @@ use std::thread::Builder;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::{
-    Canceller, ConfigError, Demand, Error, Key, OpenOptions, ResumeState, RunCalls, SourceConfig,
+    Canceller, ConfigError, Demand, Error, Key, OpenOptions, ResumeState, RunCalls, Share, SourceConfig,
     StatsReader, StepSequence, StepSizes, StreamInfo, UsageError,
 };
 use tesson_engine::{ProcessGuard, no_thread};
@@ -532,7 +532,7 @@ impl Source {
     ) -> PyResult<()> {
         let (workers, rank) =
             (errors::whole(workers, "num_data_partitions")?, errors::whole(rank, "partition_index")?);
-        self.with(py, |source, _| source.check_share(workers, rank))
+        self.with(py, |source, _| source.check_share(Share { workers, rank }))
     }
 
     /// True if the data never end.

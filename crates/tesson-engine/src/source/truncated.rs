@@ -369,7 +369,7 @@ impl Truncated {
             Sharing::Chunk => SlotShare {
                 shape,
                 length,
-                filled: shape.share(workers, rank),
+                filled: demand.share().part_of(slots),
                 fetch: Demand { samples: 1, workers, rank },
                 workers: 1,
                 rank: 0,

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tesson_core::{ChunkId, CompactLengths, Index};
 use tesson_plan::{
     BatchPlan, Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, Limit, OrderSpec, PendingSequence,
-    PlanSpec, Planner, SeedPair, Seeding, Segment, Sharing, SlotsShape, Span, Stream, StreamOp, StreamSpec,
-    Tumbling, Window,
+    PlanSpec, Planner, SeedPair, Seeding, Segment, Share, Sharing, SlotsShape, Span, Stream, StreamOp,
+    StreamSpec, Tumbling, Window,
 };
 
 /// The corpus of the worked example in the specification: the lengths of the sequences of each chunk.
@@ -228,7 +228,7 @@ fn pieces(spec: &PlanSpec, shape: SlotsShape, (workers, rank): (u64, u64)) -> Ve
     let by_chunk = spec.sharing == Sharing::Chunk;
     // By position the slots of all are filled as those of a single worker, and dealt out.
     let filled = if by_chunk { (workers, rank) } else { (1, 0) };
-    let mut slots = shape.slots_of::<[u64; 3]>(filled.0, filled.1);
+    let mut slots = shape.slots_of::<[u64; 3]>(Share { workers: filled.0, rank: filled.1 });
     let mut sequences =
         batches(spec, &index, Demand { samples: 1, workers: filled.0, rank: filled.1 }).into_iter().flatten();
     let mut all = Vec::new();

@@ -14,7 +14,8 @@ use std::ops::Range;
 use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::{
-    CutResult, Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, SequenceVisitor, SharedUnit,
+    CutResult, Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, SequenceStart, SequenceVisitor,
+    SharedUnit,
 };
 use crate::Result;
 use crate::cut::{Candidate, Cut, Fill, Filling};
@@ -102,7 +103,7 @@ impl Order for AsStored {
         }
     }
 
-    fn find(&mut self, index: &Index, _: &Cursor, sample: u64) -> Result<(u64, u64)> {
+    fn find(&mut self, index: &Index, _: &Cursor, sample: u64) -> Result<SequenceStart> {
         let chunk = index.chunk_of_sample(sample);
         let span = index.chunk(chunk);
         let lengths = index.lengths(chunk);
@@ -111,7 +112,7 @@ impl Order for AsStored {
             start += u64::from(lengths.get(sequence));
             sequence += 1;
         }
-        Ok((span.first_sequence + sequence as u64, start))
+        Ok(SequenceStart { number: span.first_sequence + sequence as u64, sample: start })
     }
 }
 

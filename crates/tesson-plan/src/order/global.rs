@@ -14,7 +14,9 @@ use tesson_core::{ChunkId, CompactLengths, Index, SequenceId};
 use super::interval_table::IntervalTable;
 use super::lookahead::Lookahead;
 use super::sweep::{self, SweepOrder};
-use super::{Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SharedUnit};
+use super::{
+    Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SequenceStart, SharedUnit,
+};
 use crate::Cursor;
 use crate::rng::Permutation;
 
@@ -185,9 +187,11 @@ impl SweepOrder for GlobalOrder {
         self.lookahead.from(from)
     }
 
-    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> (u64, u64) {
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> SequenceStart {
         match only_length(index) {
-            Some(length) => (sample.div_ceil(length), sample.next_multiple_of(length)),
+            Some(length) => {
+                SequenceStart { number: sample.div_ceil(length), sample: sample.next_multiple_of(length) }
+            }
             None => sweep::find(self, index, at.sweep, sample),
         }
     }

@@ -11,7 +11,7 @@
 
 use tesson_core::{ChunkId, Index, SequenceId};
 
-use super::{CutResult, Order, OrderMemory, SequenceVisitor};
+use super::{CutResult, Order, OrderMemory, SequenceStart, SequenceVisitor};
 use crate::cut::{Cut, Fill};
 use crate::share::Share;
 use crate::size::Size;
@@ -96,9 +96,8 @@ impl<F: FillWindow> Order for LocalOrder<F> {
         if at.sequence > window {
             return Err(PlanRefusal::StateEntry { entry: at.sequence, n: window });
         }
-        let Share { workers, rank } = cut.share;
-        let ends = |at: Cursor| cut.spec.ends_locally(at, workers, rank);
-        let end = cut.spec.local_end(workers, rank);
+        let ends = |at: Cursor| cut.spec.ends_locally(at, cut.share);
+        let end = cut.spec.local_end(cut.share);
         let mut taken = Size::NOTHING;
         out.begin_sweep(at.sweep);
         while !cut.room.own.is_used_up_by(taken) && !ends(*at) {
@@ -140,7 +139,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
     /// Visits nothing: there is no sweep of all ranks.
     fn visit(&mut self, _: &Index, _: &Cursor, _: SequenceVisitor<'_>) {}
 
-    fn find(&mut self, _: &Index, at: &Cursor, _: u64) -> Result<(u64, u64)> {
+    fn find(&mut self, _: &Index, at: &Cursor, _: u64) -> Result<SequenceStart> {
         Err(PlanRefusal::PositionAlone { position: at.position })
     }
 

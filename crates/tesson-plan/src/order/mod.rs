@@ -279,6 +279,15 @@ pub(crate) struct Next {
     pub(crate) length: u32,
 }
 
+/// Where a sequence stands in its sweep.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SequenceStart {
+    /// Its number in the sweep's order.
+    pub(crate) number: u64,
+    /// The sample of the sweep at which it starts.
+    pub(crate) sample: u64,
+}
+
 /// A function that is called with runs of sequences and returns true if it wants more.
 pub(crate) type SequenceVisitor<'a> = &'a mut dyn FnMut(&[Next]) -> bool;
 
@@ -300,12 +309,11 @@ pub(crate) trait Order: OrderMemory {
     /// Visits the sequences of a sweep, beginning at a cursor, in runs until the visitor returns `false`.
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>);
 
-    /// Finds the first sequence of a cursor's sweep that starts at or after a sample of the sweep. Returns its number
-    /// and the sample at which it starts.
+    /// Finds the first sequence of a cursor's sweep that starts at or after a sample of the sweep. Returns where it stands.
     ///
     /// # Errors
     /// [`PlanRefusal`] in orders in which a position alone does not determine the next sequence.
-    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<(u64, u64)>;
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<SequenceStart>;
 
     /// `true`: a cursor can belong to this corpus; `false`: more of the index is needed to decide.
     ///

@@ -9,7 +9,7 @@
 
 use tesson_core::Index;
 
-use super::{CutResult, Next, Order, OrderMemory, SequenceVisitor};
+use super::{CutResult, Next, Order, OrderMemory, SequenceStart, SequenceVisitor};
 use crate::Result;
 use crate::cut::{Candidate, Cut, Fill, Filling};
 use crate::share::Share;
@@ -34,7 +34,7 @@ pub(super) trait SweepOrder: OrderMemory + Sized {
     }
 
     /// [`Order::find`].
-    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> (u64, u64) {
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> SequenceStart {
         self.rewind(index, at);
         find(self, index, at.sweep, sample)
     }
@@ -49,7 +49,7 @@ impl<O: SweepOrder> Order for O {
         visit(self, index, from, each);
     }
 
-    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<(u64, u64)> {
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<SequenceStart> {
         Ok(SweepOrder::find(self, index, at, sample))
     }
 }
@@ -68,19 +68,19 @@ fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: &Cursor, each: Seque
     }
 }
 
-/// The first sequence of a sweep that starts at or after a sample, and the sample at which it starts.
-pub(super) fn find<O: SweepOrder>(order: &mut O, index: &Index, sweep: u64, sample: u64) -> (u64, u64) {
-    let (mut sequence, mut start) = (0, 0);
+/// The first sequence of a sweep that starts at or after a sample.
+pub(super) fn find<O: SweepOrder>(order: &mut O, index: &Index, sweep: u64, sample: u64) -> SequenceStart {
+    let (mut number, mut start) = (0, 0);
     visit(order, index, &Cursor { sweep, ..Cursor::default() }, &mut |run| {
         let before = run.iter().take_while(|next| {
             let is_before = start < sample;
             start += if is_before { u64::from(next.length) } else { 0 };
             is_before
         });
-        sequence += before.count() as u64;
+        number += before.count() as u64;
         start < sample
     });
-    (sequence, start)
+    SequenceStart { number, sample: start }
 }
 
 /// Cuts a minibatch in rounds, each within one sweep.

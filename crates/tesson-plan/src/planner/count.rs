@@ -47,7 +47,7 @@ impl Planner {
     /// The tally of a rank before its first sequence.
     fn tally(&self, demand: Demand, slots: Option<SlotsShape>) -> Tally {
         let batch = match slots {
-            Some(shape) => Batch::Slots(shape.slots_of(demand.workers, demand.rank)),
+            Some(shape) => Batch::Slots(shape.slots_of(demand.share())),
             None => Batch::Whole {
                 room: Room::of(demand, self.spec.most_sequences(), true).own,
                 stops_when_full: self.info.stops_when_full,

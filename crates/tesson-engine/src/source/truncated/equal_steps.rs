@@ -230,7 +230,7 @@ pub(super) fn for_each_step(
         };
     let mut at = Cursor::default();
     while let Some(Cursor { mut steps, .. }) = counting.steps_of_rows(index, at, demand, shape)? {
-        let mut slots = shape.slots_of(demand.workers, demand.rank);
+        let mut slots = shape.slots_of(demand.share());
         let mut first_time = Some(steps.begin());
         for given in 1..=steps.of {
             while let (Some(slot), Some(at)) = (slots.hungry(), &mut first_time) {
