@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use tesson_core::identity::Identity;
 use tesson_core::{Draw, Input, InputValues, Kernels, Output, SampleType, Scratch, Transform, UserError};
 
 use super::header::Encoding;
@@ -18,13 +17,11 @@ impl Transform for Frames {
     }
 
     fn identity(&self) -> String {
-        let Window { left, right, values } = self.0;
-        Identity::new("frames", 1).field("values", values).field("left", left).field("right", right).text()
+        self.0.identity("frames")
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
-        let len = usize::try_from(self.0.sample_len()).map_err(|_| "samples are too large".to_owned())?;
-        Ok(input.clone().with_values(input.floats()).with_dims([Some(len)]))
+        self.0.sample_type(input)
     }
 
     fn sees_context(&self) -> bool {

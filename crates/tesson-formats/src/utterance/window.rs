@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use tesson_core::{Output, OutputValues, Scratch, UserError};
+use tesson_core::identity::Identity;
+use tesson_core::{Output, OutputValues, SampleType, Scratch, UserError};
 
 /// The option `contextWindow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,21 @@ impl GivenWindow {
 }
 
 impl Window {
+    /// The identity of samples that are made by it, under the name of what they are made of.
+    pub(crate) fn identity(&self, of: &'static str) -> String {
+        let Window { left, right, values } = self;
+        Identity::new(of, 1).field("values", values).field("left", left).field("right", right).text()
+    }
+
+    /// The type of samples that are made by it.
+    ///
+    /// # Errors
+    /// Samples of more values than memory has addresses.
+    pub(crate) fn sample_type(&self, input: &SampleType) -> Result<SampleType, String> {
+        let len = usize::try_from(self.sample_len()).map_err(|_| "samples are too large".to_owned())?;
+        Ok(input.clone().with_values(input.floats()).with_dims([Some(len)]))
+    }
+
     /// Frames in a sample.
     pub(crate) fn frames(&self) -> u64 {
         1 + u64::from(self.left) + u64::from(self.right)

@@ -4,12 +4,10 @@ use tesson_core::{
     Error, OpenTransform, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
-use super::canvas::Canvas;
-use super::fault::TransformFault;
 use super::options::{SEED, seed_if_given, share};
 use super::random::Random;
 use super::real::{Real, clamped};
-use super::step::{ApplyStep, StepFacts};
+use super::step::RandomChange;
 use super::view::Size;
 use crate::image_transforms::{self, NamedStep};
 
@@ -43,14 +41,14 @@ options! {
     }
 }
 
-impl Color {
-    /// True if it changes anything.
-    pub fn has_effect(&self) -> bool {
+impl RandomChange for Color {
+    const NAME: &'static str = FORMAT.name;
+
+    fn has_effect(&self) -> bool {
         self.brightness > 0.0 || self.contrast > 0.0 || self.saturation > 0.0
     }
 
-    /// Changes a picture.
-    pub fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
+    fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
         let mut about = |radius: f64| random.real(-radius, radius);
         if self.brightness > 0.0 || self.contrast > 0.0 {
             let beta = if self.brightness > 0.0 {
@@ -108,34 +106,6 @@ fn saturated<F: Real>([b, g, r]: [F; 3], ratio: f64) -> [F; 3] {
         3 => [t[0], t[2], t[1]],
         4 => [t[0], t[1], t[3]],
         _ => [t[2], t[1], t[0]],
-    }
-}
-
-impl StepFacts for Color {
-    fn name(&self) -> &'static str {
-        FORMAT.name
-    }
-
-    fn draws(&self) -> bool {
-        self.has_effect()
-    }
-
-    fn makes_reals(&self) -> bool {
-        self.has_effect()
-    }
-}
-
-impl ApplyStep for Color {
-    fn apply<F: Real>(
-        &self,
-        canvas: &mut Canvas<'_, F>,
-        random: &mut dyn Random,
-    ) -> Result<(), TransformFault> {
-        if self.has_effect() {
-            let (size, values) = canvas.reals();
-            self.apply_to(size, values, random);
-        }
-        Ok(())
     }
 }
 

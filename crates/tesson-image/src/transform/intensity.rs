@@ -8,13 +8,12 @@ use tesson_core::{
     Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
 };
 
-use super::canvas::Canvas;
 use super::fault::TransformFault;
 use super::opencv_storage::{matrix, parse};
 use super::options::{SEED, path, seed_if_given};
 use super::random::Random;
 use super::real::{Real, clamped};
-use super::step::{ApplyStep, StepFacts, Unchanged};
+use super::step::{RandomChange, Unchanged};
 use super::view::Size;
 use crate::image_transforms::{self, NamedStep, content, refused};
 
@@ -76,14 +75,17 @@ impl Intensity {
         let eigenvectors = rows.try_into().map_err(|_| wrong("EigVec"))?;
         Ok(Intensity { std_dev, eigenvalues, eigenvectors })
     }
+}
 
-    /// True if it changes anything.
-    pub fn has_effect(&self) -> bool {
+impl RandomChange for Intensity {
+    const NAME: &'static str = FORMAT.name;
+
+    fn has_effect(&self) -> bool {
         self.std_dev != 0.0
     }
 
-    /// Changes a picture of one channel, or of blue, green and red.
-    pub fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
+    // Pictures have one channel, or blue, green and red.
+    fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
         if !self.has_effect() {
             return;
         }
@@ -101,34 +103,6 @@ impl Intensity {
         } else {
             values.iter_mut().for_each(|value| *value = clamped(*value + red));
         }
-    }
-}
-
-impl StepFacts for Intensity {
-    fn name(&self) -> &'static str {
-        FORMAT.name
-    }
-
-    fn draws(&self) -> bool {
-        self.has_effect()
-    }
-
-    fn makes_reals(&self) -> bool {
-        self.has_effect()
-    }
-}
-
-impl ApplyStep for Intensity {
-    fn apply<F: Real>(
-        &self,
-        canvas: &mut Canvas<'_, F>,
-        random: &mut dyn Random,
-    ) -> Result<(), TransformFault> {
-        if self.has_effect() {
-            let (size, values) = canvas.reals();
-            self.apply_to(size, values, random);
-        }
-        Ok(())
     }
 }
 

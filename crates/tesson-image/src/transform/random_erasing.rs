@@ -10,7 +10,7 @@ use super::fill::Fill;
 use super::options::{SEED, fill, limits, range, reals, seed_if_given, share};
 use super::random::Random;
 use super::real::Real;
-use super::step::{ApplyStep, OpenSize, StepFacts};
+use super::step::{ApplyStep, StepFacts};
 use super::view::{Rect, Sides, Size};
 use crate::image_transforms::{self, NamedStep};
 
@@ -98,21 +98,12 @@ impl StepFacts for RandomErasing {
         FORMAT.name
     }
 
-    fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
-        size[2].map_or(Ok(()), |channels| self.fill.check(FORMAT.name, channels))?;
-        Ok(size)
-    }
-
     fn draws(&self) -> bool {
         true
     }
 
-    fn makes_reals(&self) -> bool {
-        !self.fill.is_of_bytes()
-    }
-
-    fn written(&self, size: Size) -> Option<Size> {
-        Some(size)
+    fn fill(&self) -> Option<&Fill> {
+        Some(&self.fill)
     }
 }
 

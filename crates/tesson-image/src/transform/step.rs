@@ -8,6 +8,7 @@ use std::fmt::Debug;
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
+use super::fill::Fill;
 use super::normalize::Normalize;
 use super::random::Random;
 use super::real::Real;
@@ -51,6 +52,9 @@ pub trait StepFacts: Debug + Send + Sync {
     /// # Errors
     /// Pictures of this size do not fit the step.
     fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
+        if let (Some(fill), Some(channels)) = (self.fill(), size[2]) {
+            fill.check(self.name(), channels)?;
+        }
         Ok(size)
     }
 
@@ -59,14 +63,20 @@ pub trait StepFacts: Debug + Send + Sync {
         false
     }
 
+    /// The values that the step fills parts of a picture with, if it does: they fit the channels, and decide whether the
+    /// result has floating-point numbers.
+    fn fill(&self) -> Option<&Fill> {
+        None
+    }
+
     /// True where the result has floating-point numbers, whatever went in.
     fn makes_reals(&self) -> bool {
-        false
+        self.fill().is_some_and(|fill| !fill.is_of_bytes())
     }
 
     /// The size of the picture that the step writes into memory of its own; `None` where it writes none.
     fn written(&self, size: Size) -> Option<Size> {
-        self.makes_reals().then_some(size)
+        (self.fill().is_some() || self.makes_reals()).then_some(size)
     }
 
     /// The step itself if it normalizes: the last one is applied where 8-bit pictures are stored.
@@ -86,6 +96,47 @@ pub trait ApplyStep: StepFacts {
         canvas: &mut Canvas<'_, F>,
         random: &mut dyn Random,
     ) -> Result<(), TransformFault>;
+}
+
+/// A random change of values that keeps the size of a picture. Where it has an effect it draws, and gives floating-point
+/// numbers.
+pub trait RandomChange: Debug + Send + Sync {
+    /// The name in configurations.
+    const NAME: &'static str;
+
+    /// True if it changes anything.
+    fn has_effect(&self) -> bool;
+
+    /// Changes a picture.
+    fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random);
+}
+
+impl<C: RandomChange> StepFacts for C {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn draws(&self) -> bool {
+        self.has_effect()
+    }
+
+    fn makes_reals(&self) -> bool {
+        self.has_effect()
+    }
+}
+
+impl<C: RandomChange> ApplyStep for C {
+    fn apply<F: Real>(
+        &self,
+        canvas: &mut Canvas<'_, F>,
+        random: &mut dyn Random,
+    ) -> Result<(), TransformFault> {
+        if self.has_effect() {
+            let (size, values) = canvas.reals();
+            self.apply_to(size, values, random);
+        }
+        Ok(())
+    }
 }
 
 /// A step as pipelines hold it.

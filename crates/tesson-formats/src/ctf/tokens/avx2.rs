@@ -8,40 +8,11 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real};
-use super::blocks::{Block, Masks, ZEROS, dense};
+use super::blocks::{Block, Masks, ZEROS, dense, kernel};
 
-/// Proof that the processor has AVX2 and what comes with it, and that it may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx2(());
-
-impl Avx2 {
-    pub(super) fn detect() -> Option<Avx2> {
-        (Kernels::in_use() >= Kernels::Avx2).then_some(Avx2(()))
-    }
-
-    /// Like [`super::Kernel::dense`].
-    #[inline]
-    pub(super) fn dense<E: Real>(
-        self,
-        bytes: &[u8],
-        at: usize,
-        grammar: Grammar,
-        values: &mut [E],
-    ) -> Option<(usize, usize)> {
-        // SAFETY: `self` is the proof that the processor has the features. Measured: several times the plain parser.
-        unsafe { dense_avx2(bytes, at, grammar, values) }
-    }
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn dense_avx2<E: Real>(
-    bytes: &[u8],
-    at: usize,
-    grammar: Grammar,
-    values: &mut [E],
-) -> Option<(usize, usize)> {
-    // SAFETY: the features are enabled here, and in whatever is inlined here.
-    unsafe { dense::<E, ByAvx2>(bytes, at, grammar, values) }
+kernel! {
+    /// AVX2 and what comes with it.
+    Avx2 of ByAvx2 with "avx2,bmi1,bmi2,lzcnt,popcnt"
 }
 
 struct ByAvx2;

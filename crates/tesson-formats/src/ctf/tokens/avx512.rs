@@ -9,31 +9,14 @@ use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, INVERSES, POWERS, Real};
 use super::Pairs;
-use super::blocks::{Block, Masks, ZEROS, dense};
+use super::blocks::{Block, Masks, ZEROS, dense, kernel};
 
-/// Proof that the processor has AVX-512 with byte compression, too, and that it may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx512(());
+kernel! {
+    /// AVX-512 with byte compression, and AVX2 and what comes with it.
+    Avx512 of ByAvx512 with "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2"
+}
 
 impl Avx512 {
-    pub(super) fn detect() -> Option<Avx512> {
-        (Kernels::in_use() >= Kernels::Avx512).then_some(Avx512(()))
-    }
-
-    /// Like [`super::Kernel::dense`].
-    #[inline]
-    pub(super) fn dense<E: Real>(
-        self,
-        bytes: &[u8],
-        at: usize,
-        grammar: Grammar,
-        values: &mut [E],
-    ) -> Option<(usize, usize)> {
-        // SAFETY: `self` is the proof that the processor has the features. Measured: small whole numbers at several
-        // times the rate of AVX2.
-        unsafe { dense_avx512(bytes, at, grammar, values) }
-    }
-
     /// Reads pairs of whole numbers as far as they come several to a block.
     #[inline]
     pub(super) fn sparse<E: Real>(
@@ -183,17 +166,6 @@ unsafe fn block_of_pairs<E: Real>(
         (pairs.next, pairs.sorted) = (next, sorted);
         true
     }
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
-fn dense_avx512<E: Real>(
-    bytes: &[u8],
-    at: usize,
-    grammar: Grammar,
-    values: &mut [E],
-) -> Option<(usize, usize)> {
-    // SAFETY: the features are enabled here, and in whatever is inlined here.
-    unsafe { dense::<E, ByAvx512>(bytes, at, grammar, values) }
 }
 
 struct ByAvx512;

@@ -1,6 +1,5 @@
 //! Samples made of matrices: a row with those around it.
 
-use tesson_core::identity::Identity;
 use tesson_core::{Draw, Input, InputValues, Output, SampleType, Scratch, Transform, UserError};
 
 use super::matrix::Matrix;
@@ -15,13 +14,11 @@ impl Transform for Rows {
     }
 
     fn identity(&self) -> String {
-        let Window { left, right, values } = self.0;
-        Identity::new("rows", 1).field("values", values).field("left", left).field("right", right).text()
+        self.0.identity("rows")
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
-        let len = usize::try_from(self.0.sample_len()).map_err(|_| "samples are too large".to_owned())?;
-        Ok(input.clone().with_values(input.floats()).with_dims([Some(len)]))
+        self.0.sample_type(input)
     }
 
     fn sees_context(&self) -> bool {
