@@ -10,7 +10,6 @@
 pub mod brainscript;
 mod conflict;
 mod format_names;
-mod inherit;
 pub mod json;
 mod load;
 mod loaded;

@@ -12,7 +12,6 @@ mod cntk_words;
 mod compact_lengths;
 mod config_tree;
 mod corpus;
-mod decode_warnings;
 mod deserializer;
 mod draw;
 mod error;
@@ -55,7 +54,6 @@ pub use cntk_words::CntkWords;
 pub use compact_lengths::CompactLengths;
 pub use config_tree::{Section, Value};
 pub use corpus::{ChunkAccess, Corpus, CorpusFacts, LeftOut, Scattered, SequenceSelection};
-pub use decode_warnings::DecodeWarnings;
 pub use deserializer::{
     Decoders, Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys,
     StreamMismatch,
@@ -93,7 +91,7 @@ pub use registry::{
 };
 pub use runtime_spec::RuntimeSpec;
 pub use sample_type::{SampleType, ValueType};
-pub use scratch::{DecodeRoom, Scratch};
+pub use scratch::{DecodeRoom, DecodeWarnings, Scratch};
 pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};
 pub use stream::{Element, Shape, Storage, StreamInfo, beginning_of, check_name, readable, repeated_name};
 pub use streaming::{ByteRun, StreamingDecoder};

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `options` | the options, resolved |
 //! | `list` | lines of lists, and the folder of their relative paths |
-//! | `source_file` | a listed file, read as far as a decoder needs |
 //! | `deserializer` | the list read when a source is opened, and the headers of all recordings |
 //! | `corpus` | recordings read when minibatches need them |
 
@@ -15,8 +14,6 @@ mod deserializer;
 #[cfg(feature = "codecs")]
 mod list;
 mod options;
-#[cfg(feature = "codecs")]
-mod source_file;
 
 use tesson_core::{
     ConfigError, Deserializer, Format, KeyType, OptionSet, Options, ReaderDefaults, format_of,

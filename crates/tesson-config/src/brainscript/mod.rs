@@ -2,8 +2,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `script` | files and arguments, joined to one text whose places are known; `include=` |
-//! | `comment` | what of a line is a comment |
+//! | `script` | files and arguments, joined to one text whose places are known, without comments; `include=` |
 //! | `lex` | blanks, quotes, brackets and their matches |
 //! | `parse` | the grammar: text to records, repeated names merged |
 //! | `tree` | records while they are still being written |
@@ -13,7 +12,6 @@
 //! The grammar is Tesson's own and gives the tree of CNTK 2.7 wherever that one's is sensible. Everything from outside
 //! is bounded: nesting, repeat counts, and what variables make of a text.
 
-mod comment;
 mod lex;
 mod parse;
 mod print;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 use tesson_core::{ConfigError, DataError};
 
-use super::{DatasetInfo, FileFormat, Nest, shards};
+use super::template::Names;
+use super::{DatasetInfo, FileFormat, Nest, SplitInfo};
 
 /// File names that a description lists for each split.
 const FILES_DESCRIBED: usize = 4;
@@ -139,7 +140,7 @@ impl Dataset {
         let mut splits: Vec<Split> = Vec::new();
         for (directory, info) in infos.iter().enumerate() {
             for described in &info.splits {
-                let files = shards::files(&info.name, described, file_format);
+                let files = shard_files(&info.name, described, file_format);
                 let with_lengths = files.into_iter().zip(&described.shard_lengths);
                 let shards = with_lengths.map(|(file, &len)| Shard { directory, file, first: 0, len });
                 match splits.iter_mut().find(|split| split.name == described.name) {
@@ -205,6 +206,16 @@ impl Dataset {
             "splits": splits,
         })
     }
+}
+
+/// The files of a split: paths below the dataset's directory, sorted as paths are, folder by folder. Lengths belong to them
+/// in that order (spec/tfds.md §1.5).
+fn shard_files(dataset: &str, split: &SplitInfo, format: FileFormat) -> Vec<String> {
+    let n_shards = split.shard_lengths.len();
+    let names = Names { dataset, split: &split.name, suffix: format.suffix(), n_shards };
+    let mut files: Vec<String> = (0..n_shards).map(|shard| split.template.name(names, shard)).collect();
+    files.sort_by(|a, b| a.split('/').cmp(b.split('/')));
+    files
 }
 
 fn check_same(info: &DatasetInfo, other: &DatasetInfo, directory: &str) -> Result<(), ConfigError> {

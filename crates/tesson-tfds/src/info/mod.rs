@@ -6,7 +6,6 @@ mod dataset_info;
 mod labels;
 mod name;
 mod resolve;
-mod shards;
 mod template;
 mod version;
 

@@ -10,7 +10,6 @@
 
 mod encoded;
 mod layout;
-mod stack;
 mod streams;
 mod wave;
 
@@ -20,7 +19,7 @@ use std::sync::Arc;
 use tesson_formats::example::{Columns, List, Parser, Span};
 
 use super::cast;
-use super::column::{Batch, Column, Data};
+use super::column::{Batch, Column, Data, Shapes};
 use super::fault::{FeatureError, FeatureFault};
 use super::schema::{Plan, Schema};
 use super::tree::Coding;
@@ -143,7 +142,7 @@ fn fill(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column) -> 
     let filled = fill_rows(plan, lists, limits, column);
     // Items of the rows before an error are compared, too: alone, the first of these records would have that fault.
     let good = filled.as_ref().err().map_or(lists.records, |(row, _)| *row);
-    stack::check(plan, column, before..before + good).map_err(|(row, fault)| (row - before, fault))?;
+    check_stacked(plan, column, before..before + good).map_err(|(row, fault)| (row - before, fault))?;
     filled
 }
 
@@ -177,4 +176,35 @@ fn fill_rows(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column
         }
     }
     Ok(())
+}
+
+/// Checks that the items of these rows can be stacked: those of one sequence become one array, so they need one shape
+/// (spec/tfds.md §6.3). Elements of nested streams are independent, and tensors that
+/// store their shapes are delivered as ragged if they differ.
+fn check_stacked(plan: &Plan, column: &Column, rows: Range<usize>) -> Fill<()> {
+    let Shapes::Each { rank, dims, .. } = &column.shapes else { return Ok(()) };
+    let stacked = plan.streams < plan.levels.len() && plan.leaf.coding != Coding::Plain;
+    if !stacked || plan.keys.shape.is_some() || *rank == 0 {
+        return Ok(());
+    }
+    for row in rows {
+        let elements = below(column, 0..plan.streams, row..row + 1);
+        for element in elements {
+            let items = below(column, plan.streams..plan.levels.len(), element..element + 1);
+            let mut shapes = dims[items.start * rank..items.end * rank].chunks_exact(*rank);
+            let Some(first) = shapes.next() else { continue };
+            if let Some(found) = shapes.find(|shape| *shape != first) {
+                let (first, found) = (first.to_vec(), found.to_vec());
+                return Err((row, FeatureFault::Unequal { first, found }));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The parts of things, some levels further down.
+fn below(column: &Column, levels: Range<usize>, things: Range<usize>) -> Range<usize> {
+    column.levels[levels]
+        .iter()
+        .fold(things, |things, level| level.start(things.start)..level.start(things.end))
 }

@@ -1,14 +1,13 @@
 //! Parsing features.json into the tree of features (spec/tfds.md §1.3).
 //!
 //! Two forms are in use. In the present one, a node names its class and has one content message, in protobuf's JSON
-//! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor
-//! (`legacy.rs`). Only the last component of a class name counts; a class that is not TFDS' own is read by its
+//! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor.
+//! Only the last component of a class name counts; a class that is not TFDS' own is read by its
 //! content.
 
 mod classes;
 mod content;
 mod fields;
-mod legacy;
 
 use serde_json::Value;
 use tesson_core::ConfigError;
@@ -87,6 +86,21 @@ impl Reader {
             }
             content if is_message => self.content(last(class), content, path),
             content => self.legacy(last(class), content, path),
+        }
+    }
+
+    /// The feature of a class in the older form, from its arguments.
+    fn legacy(&mut self, class: &str, content: &Value, path: &str) -> Result<Feature, ConfigError> {
+        self.classes.push(Class::of(class, content));
+        if class == "FeaturesDict" {
+            return self.members(content, path);
+        }
+        let fields = Fields::of(content, path)?;
+        match class {
+            "Text" if fields.get("useEncoder").is_some_and(|v| v != &Value::Bool(false)) => {
+                Err(fields.error("this text was encoded by TFDS' sub-word encoders, which no longer exist"))
+            }
+            _ => self.class(class, &fields, None, path),
         }
     }
 }
