@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use tesson_case_lookup::own_file;
 
 /// The rules that text deserializers follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,6 @@ pub enum Step {
 pub struct Case {
     /// Its folder, to which file names are relative.
     pub dir: PathBuf,
-    /// The intended difference of Tesson from the reference.
-    pub deviation: Option<String>,
     /// The configuration of the source.
     pub source: Map<String, Value>,
     /// The calls, in order.
@@ -72,14 +71,34 @@ pub struct Case {
 }
 
 impl Case {
-    /// Reads `case.json` in a folder.
+    /// Reads `case.json` in a folder, with the options that `tesson.json` adds to its source.
     ///
     /// # Errors
-    /// A sentence about the fault of the file: unreadable, no JSON, a step of an unknown kind.
+    /// A sentence about the fault of a file: unreadable, no JSON, a step of an unknown kind.
     pub fn load(dir: &Path) -> Result<Case, String> {
         let path = dir.join("case.json");
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        Case::parse(dir, &text).map_err(|e| format!("{}: {e}", path.display()))
+        let mut case = Case::parse(dir, &text).map_err(|e| format!("{}: {e}", path.display()))?;
+        if let Some(file) = own_file(dir, "tesson.json") {
+            for options in lines(&file)?.iter().filter_map(Value::as_object) {
+                add_members(&mut case.source, options);
+            }
+        }
+        Ok(case)
+    }
+
+    /// The answers that Tesson must give: those of `tesson.jsonl` or `lenient.jsonl` where it is meant to differ, or the
+    /// recorded ones.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub fn expected(&self, rules: Rules) -> Result<Vec<Value>, String> {
+        let own = match rules {
+            Rules::Lenient => ["lenient.jsonl", "tesson.jsonl"].as_slice(),
+            Rules::AsWritten => ["tesson.jsonl"].as_slice(),
+        };
+        let own = own.iter().find_map(|name| own_file(&self.dir, name));
+        lines(&own.unwrap_or_else(|| self.dir.join("expected.jsonl")))
     }
 
     /// A case from the text of its `case.json`.
@@ -91,41 +110,23 @@ impl Case {
         let steps = json["steps"].as_array().ok_or("`steps` is no list")?;
         let mut case = Case {
             dir: dir.to_path_buf(),
-            deviation: json["deviation"].as_str().map(str::to_string),
             source: json["source"].as_object().ok_or("`source` is no object")?.clone(),
             steps: steps.iter().map(step).collect::<Result<_, _>>()?,
         };
-        case.complete_pictures();
-        case.complete_speech();
+        case.complete_paths();
         Ok(case)
     }
 
-    /// Adds what was implied when cases of pictures were recorded: pictures lie in the case's folder, which was the
-    /// working directory, a truncated JPEG was accepted, and recorded random draws are the reference's.
-    fn complete_pictures(&mut self) {
-        let root = self.dir.display().to_string();
-        let accepts =
-            self.deviation.as_ref().is_some_and(|sentence| sentence.contains("onCorruptImage = \"accept\""));
-        if self.deviation.as_ref().is_some_and(|sentence| sentence.contains("Random draws")) {
-            self.source.insert("augmentation".into(), "cntk".into());
-        }
+    /// Adds the folder of the files that maps and script files list: the case's, which was the working directory.
+    fn complete_paths(&mut self) {
+        let root = Value::from(self.dir.display().to_string());
         for deserializer in self.deserializers_mut() {
-            let Some(name) = deserializer["type"].as_str().map(str::to_owned) else { continue };
-            if name == "ImageDeserializer" {
-                deserializer["root"] = root.clone().into();
+            if ["ImageDeserializer", "HTKFeatureDeserializer"]
+                .iter()
+                .any(|name| deserializer["type"] == *name)
+            {
+                deserializer["root"] = root.clone();
             }
-            if accepts && name.ends_with("ImageDeserializer") {
-                deserializer["onCorruptImage"] = "accept".into();
-            }
-        }
-    }
-
-    /// Adds the folder of the files that script files list: the case's, which was the working directory.
-    fn complete_speech(&mut self) {
-        let root = self.dir.display().to_string();
-        let deserializers = self.deserializers_mut().iter_mut();
-        for deserializer in deserializers.filter(|d| d["type"] == "HTKFeatureDeserializer") {
-            deserializer["root"] = root.clone().into();
         }
     }
 
@@ -165,6 +166,28 @@ impl Case {
 
     fn types(&self) -> impl Iterator<Item = &str> {
         self.deserializers().iter().filter_map(|d| d["type"].as_str())
+    }
+}
+
+/// The lines of a file of JSON, blank ones left out.
+pub(crate) fn lines(file: &Path) -> Result<Vec<Value>, String> {
+    let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let full = text.lines().filter(|line| !line.trim().is_empty());
+    full.map(|line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", file.display()))).collect()
+}
+
+/// Adds members to an object, to those that are objects their members, and to elements of lists those of the same place.
+fn add_members(to: &mut Map<String, Value>, added: &Map<String, Value>) {
+    for (name, value) in added {
+        add(to.entry(name).or_insert(Value::Null), value);
+    }
+}
+
+fn add(to: &mut Value, added: &Value) {
+    match (to, added) {
+        (Value::Object(to), Value::Object(added)) => add_members(to, added),
+        (Value::Array(to), Value::Array(added)) => to.iter_mut().zip(added).for_each(|(to, of)| add(to, of)),
+        (to, added) => *to = added.clone(),
     }
 }
 
@@ -214,10 +237,7 @@ mod tests {
     use super::*;
 
     fn case(source: &str, steps: &str) -> Result<Case, String> {
-        Case::parse(
-            Path::new("."),
-            &format!(r#"{{"deviation": null, "source": {source}, "steps": {steps}}}"#),
-        )
+        Case::parse(Path::new("."), &format!(r#"{{"source": {source}, "steps": {steps}}}"#))
     }
 
     fn needs(source: &str) -> Option<String> {
@@ -247,6 +267,16 @@ mod tests {
     fn an_unknown_step_is_named() {
         assert_eq!(case("{}", r#"[{"jump": 1}]"#).unwrap_err(), r#"unknown step {"jump":1}"#);
         assert!(case("{}", r#"[{"next": {"size": 1}}]"#).unwrap_err().contains("`size`"));
+    }
+
+    #[test]
+    fn a_case_may_be_asked_with_more_options() {
+        let case = |name: &str| Case::load(&tesson_case_lookup::case(&format!("cntk/image/{name}"))).unwrap();
+        assert_eq!(case("intensity").source["augmentation"], "cntk");
+        let cut = case("jpeg-truncated");
+        assert_eq!(cut.deserializers()[0]["onCorruptImage"], "accept");
+        assert_eq!(cut.deserializers()[0]["type"], "ImageDeserializer", "the options of the case stay");
+        assert!(!case("scale-cubic").source.contains_key("augmentation"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Conformance cases as data, and how they are run.
 //!
 //! A case is a folder with a configuration, calls, and answers ([`Case`]). [`run`] makes the calls on anything that
-//! implements [`Reader`]: the Rust API ([`RustApi`]) or the program ([`Cli`]). [`expected`] returns the answers that
+//! implements [`Reader`]: the Rust API ([`RustApi`]) or the program ([`Cli`]). [`Case::expected`] returns the answers that
 //! Tesson must give, and [`compare`] compares them with those that it gave.
 
 #![forbid(unsafe_code)]
@@ -13,12 +13,10 @@ mod compare;
 pub mod corpus;
 mod descriptions;
 pub mod entry;
-mod expected;
 mod features;
 mod image_files;
 mod images;
 pub mod marked;
-mod oracle;
 mod parts;
 pub mod prepared;
 mod reader;
@@ -34,7 +32,6 @@ pub mod ways;
 pub use case::{Case, From, Request, Rules, Step, Times};
 pub use cli::Cli;
 pub use compare::{Element, compare, compare_all};
-pub use expected::{expected, with_allowed_pictures, with_later_fault};
 pub use reader::{Reader, run};
 pub use rust_api::RustApi;
 pub use user::registry;

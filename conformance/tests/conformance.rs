@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tesson_case_lookup::{CaseFolder, cases};
-use tesson_conformance::{
-    Case, Cli, Element, Rules, RustApi, compare_all, expected, run, with_allowed_pictures, with_later_fault,
-};
+use tesson_conformance::{Case, Cli, Element, Rules, RustApi, compare_all, run};
 
 /// The areas that Tesson answers now.
 const AREAS: &[&str] = &["cntk/cbf", "cntk/ctf", "cntk/engine", "cntk/image", "cntk/speech"];
@@ -48,15 +46,14 @@ fn scratch_folder(name: &str) -> PathBuf {
 
 fn rust(case: &Case, rules: Rules) -> Result<(), Failed> {
     let found = run(case, &mut RustApi::new(case));
-    let expected = with_allowed_pictures(case, with_later_fault(expected(case, rules)?, &found), &found)?;
-    Ok(compare_all(&expected, &found, element(case))?)
+    Ok(compare_all(&case.expected(rules)?, &found, element(case))?)
 }
 
 fn cli(case: &Case, rules: Rules, folder: &Path) -> Result<(), Failed> {
     let program = Path::new(env!("CARGO_BIN_EXE_tesson-under-test"));
     let mut reader = Cli::new(program, case, folder)?;
     let found = run(case, &mut reader);
-    let mut expected = with_allowed_pictures(case, with_later_fault(expected(case, rules)?, &found), &found)?;
+    let mut expected = case.expected(rules)?;
     if reader.stopped() {
         // After an error of data the process has ended, so no more answers follow.
         expected.truncate(found.len());

@@ -60,6 +60,16 @@ pub fn case(name: &str) -> PathBuf {
     folder
 }
 
+/// A file that says what Tesson does with a case: beside the case, or, as a folder of further cases may hold recorded ones
+/// again, beside the repository's case of the same name.
+pub fn own_file(case: &Path, name: &str) -> Option<PathBuf> {
+    let parts: Vec<_> = case.components().collect();
+    // Areas have one or two names: `tfds`, `cntk/ctf`.
+    let named = [2, 3].map(|n| parts[parts.len().saturating_sub(n)..].iter().collect::<PathBuf>());
+    let ours = named.map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("../cases").join(name));
+    [case.to_path_buf()].into_iter().chain(ours).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
 /// All cases of an area, by name.
 ///
 /// # Panics
@@ -101,6 +111,19 @@ mod tests {
                 areas(area)[0].join(cases[0].short_name())
             );
         }
+    }
+
+    #[test]
+    fn a_recorded_case_elsewhere_has_the_answers_of_the_repository() {
+        for name in ["tfds/gzip-shard", "cntk/ctf/fault-in-later-chunk"] {
+            let ours = case(name).join("tesson.jsonl");
+            assert!(ours.is_file());
+            let found = own_file(&Path::new("elsewhere").join(name), "tesson.jsonl").unwrap();
+            assert_eq!(found.canonicalize().unwrap(), ours.canonicalize().unwrap());
+            assert_eq!(own_file(&case(name), "tesson.jsonl"), Some(ours));
+            assert_eq!(own_file(&case(name), "absent.jsonl"), None);
+        }
+        assert_eq!(own_file(Path::new("."), "tesson.jsonl"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Case, Query};
+use crate::case::lines;
 
 /// A line for each query.
 pub type Answers = Vec<Value>;
@@ -27,59 +28,13 @@ pub(super) fn ids_line(ids: &[u64]) -> Value {
     json!({"count": ids.len(), "sha256": hex, "first": ids[..40], "last": ids[ids.len() - 40..]})
 }
 
-/// The answers that Tesson must give.
+/// The answers that Tesson must give: those of `tesson.jsonl` where it is meant to differ, or the recorded ones.
 ///
 /// # Errors
-/// A file that cannot be read, or a deviation that is not known here.
+/// A file that cannot be read.
 pub fn expected(case: &Case) -> Result<Answers, String> {
-    let own = case.folder.join("tesson.jsonl");
-    let file = if own.is_file() { own.clone() } else { case.folder.join("expected.jsonl") };
-    let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let parse = |line: &str| serde_json::from_str(line).map_err(|e| format!("{}: {e}", file.display()));
-    let recorded: Answers =
-        text.lines().filter(|line| !line.is_empty()).map(parse).collect::<Result<_, String>>()?;
-    match case.deviation() {
-        Some(deviation) if !own.is_file() && case.query == Query::Examples => {
-            super::examples::deviating(case, deviation, recorded)
-        }
-        Some(deviation) if !own.is_file() => deviating(case, deviation, recorded),
-        _ => Ok(recorded),
-    }
-}
-
-/// The answers under a deviation that a sentence describes.
-fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers, String> {
-    if let Some(path) = deviation.split_once("takes ").map(|(_, path)| path.trim_end_matches('.')) {
-        return Ok(vec![json!({"resolved": path})]);
-    }
-    if deviation.contains("refuses a slice whose start lies beyond its end") {
-        let refused = |line: Value| {
-            let negative = |file: &Value| file["take"].as_i64() < Some(0);
-            if line["file_instructions"].as_array().is_some_and(|files| files.iter().any(negative)) {
-                json!({"split": line["split"], "error": deviation})
-            } else {
-                line
-            }
-        };
-        return Ok(recorded.into_iter().map(refused).collect());
-    }
-    if deviation.contains("refuses the split before reading") {
-        return Ok(vec![error(deviation)]);
-    }
-    if deviation.contains("repeat_filenames lifts the count check") {
-        return repeated(case, &recorded);
-    }
-    Err(format!("what is to be answered under `{deviation}` is not known here"))
-}
-
-/// The answers for repeated files: those of the reference before it failed, continued with the same files.
-fn repeated(case: &Case, recorded: &[Value]) -> Result<Answers, String> {
-    let given = recorded[0]["ids"].as_array().ok_or("there are no ids")?;
-    let take = case.fields.get("take").and_then(Value::as_u64).ok_or("`take` is missing")? as usize;
-    let found = super::answers(case);
-    let ids = found[0]["ids"].as_array().ok_or("there are no ids")?;
-    let agrees = ids.len() == take && ids.starts_with(given) && found[0].get("error").is_none();
-    if agrees { Ok(found) } else { Err(format!("expected {given:?} and more, found {ids:?}")) }
+    let own = tesson_case_lookup::own_file(&case.folder, "tesson.jsonl");
+    lines(&own.unwrap_or_else(|| case.folder.join("expected.jsonl")))
 }
 
 /// Compares the answers to a case with the expected ones.

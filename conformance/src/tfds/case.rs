@@ -77,11 +77,6 @@ impl Case {
         Ok(Case { folder: folder.to_path_buf(), fields, query, memory: None })
     }
 
-    /// The intended difference of Tesson.
-    pub fn deviation(&self) -> Option<&str> {
-        self.fields.get("deviation")?.as_str()
-    }
-
     /// This case on copies of its files in memory, under names that no file has.
     ///
     /// # Errors

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of};
 use tesson_tfds::features::{Schema, Selection, node};
 
-use super::answer::error;
-use super::{Answers, Case, dataset, expected, plan};
+use super::{Answers, Case, dataset, plan};
 
 /// The number of examples that are read at once; results do not depend on it.
 const AT_ONCE: usize = 5;
@@ -93,50 +92,6 @@ fn line(case: &Case, reader: &Reader, rows: &ExampleBatch, failed: Option<tesson
         Some(failed) => json!({"examples": examples, "error": failed.to_string()}),
         None => json!({"examples": examples}),
     }
-}
-
-/// The answers under a deviation that a sentence describes. Some sentences say only that the examples are read; then
-/// any examples are right if they are as many as the split counts.
-pub(super) fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers, String> {
-    let says = |what: &str| deviation.contains(what);
-    if says("when the dataset is opened") {
-        return Ok(vec![error(deviation)]);
-    }
-    if says("the examples of case array-record") {
-        return expected(&Case::load(&case.folder.join("../array-record"))?);
-    }
-    if says("then fails") {
-        return Ok(recorded
-            .into_iter()
-            .map(|line| json!({"examples": line["examples"], "error": deviation}))
-            .collect());
-    }
-    if says("after the 7 examples before it") {
-        let first = |line: &Value| line["examples"].as_array().map(|all| all[..7].to_vec());
-        return Ok(vec![json!({"examples": first(&recorded[0]), "error": deviation})]);
-    }
-    if says("gives 1, 2, 3, 4") {
-        return Ok(vec![
-            json!({"examples": [{"s": {"dtype": "int64", "shape": [4], "data": [1, 2, 3, 4]}}]}),
-        ]);
-    }
-    if says("gives 7 and 4294967295") {
-        return Ok(vec![
-            json!({"examples": [{"s": {"dtype": "uint32", "shape": [2], "data": [7, u32::MAX]}}]}),
-        ]);
-    }
-    let only_read = ["reads them", "ignores fields", "here it reads text", "gives the 2 by 3 array"];
-    if !only_read.into_iter().any(says) {
-        return Ok(recorded);
-    }
-    let found = examples(case)?;
-    let given = found[0]["examples"].as_array().map_or(0, Vec::len) as u64;
-    let counted = open(case, MEANS[0])?.0.split_len();
-    let array = |line: &Value| {
-        line["examples"][0].as_object().is_some_and(|e| e.values().any(|v| v["shape"] == json!([2, 3])))
-    };
-    let agrees = given == counted && found[0].get("error").is_none() && (!says("2 by 3") || array(&found[0]));
-    if agrees { Ok(found) } else { Err(format!("{deviation} Found {}", found[0])) }
 }
 
 /// True if two lists of examples are equal within the tolerances of named features.
