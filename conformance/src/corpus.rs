@@ -15,6 +15,11 @@ pub const FILE: &str = "corpus.ctf";
 /// A file with the same sequences in reverse order, and one more, which [`JOINED`] joins to the first.
 pub const OTHER: &str = "other.ctf";
 
+/// An option to be added to others: both streams of [`FILE`].
+pub const TEXT: &str = r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
+        "input": {"x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
+
 /// An option to be added to others: one stream of each of the two files, in place of both streams of [`FILE`].
 pub const JOINED: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
@@ -190,6 +195,10 @@ pub const MATRICES: &str = r#""deserializers": [{"type": "KaldiFeatureDeserializ
 pub const ROWS: &str = r#""frameMode": true, "deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
     "x": {"scpFile": "matrices.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
 
+/// An option to be added to others: recordings, sequences as long as those of the text.
+pub const RECORDINGS: &str = r#""deserializers": [{"type": "AudioDeserializer", "file": "recordings.scp",
+    "chunkSizeInFrames": 60, "input": {"x": {"sampleRate": 8000, "filters": 5}}}]"#;
+
 /// [`TRUNCATED`] for features.
 pub const FEATURES_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "HTKFeatureDeserializer", "input": {
@@ -254,11 +263,7 @@ pub fn config_text(options: &str) -> String {
         return format!("{{{options}}}");
     }
     let comma = if options.is_empty() { "" } else { ", " };
-    format!(
-        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{FILE}",
-            "chunkSizeInBytes": {CHUNK_BYTES}, "input": {{"x": {{"dim": 2, "format": "dense"}},
-            "y": {{"dim": 10, "format": "sparse"}}}}}}]{comma}{options}}}"#
-    )
+    format!("{{{TEXT}{comma}{options}}}")
 }
 
 /// The configuration of a source with these options. A number among the `transforms` of a stream is a

@@ -1,4 +1,4 @@
-//! Features of speech as a corpus: archives in several forms, labels, and matrices of Kaldi's.
+//! Features of speech as a corpus: archives in several forms, labels, matrices of Kaldi's, and recordings.
 
 use std::fmt::Write as _;
 
@@ -62,7 +62,34 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
     files.push(("labels.mlf".into(), labels(lengths, 3)));
     files.push(("labels.bin".into(), binary_labels(lengths, 3)));
     files.extend(matrices(lengths));
+    files.extend(recordings(lengths));
     files
+}
+
+/// WAV files of 8 kHz with so many frames, of 200 samples every 80, and the list of them.
+fn recordings(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
+    let mut list = String::new();
+    let mut files: Vec<_> = (0u32..)
+        .zip(lengths)
+        .map(|(i, frames)| {
+            writeln!(list, "{} {i}.wav", 3 * i).expect("strings take everything");
+            (format!("{i}.wav"), wav((0..120 + 80 * frames).map(|t| (i * 131 + t * (7 + i)) as i16)))
+        })
+        .collect();
+    files.push(("recordings.scp".into(), list.into_bytes()));
+    files
+}
+
+/// A WAV file of one channel, 16 bits and 8 kHz.
+fn wav(samples: impl ExactSizeIterator<Item = i16>) -> Vec<u8> {
+    let size = 2 * samples.len() as u32;
+    let mut file = [&b"RIFF"[..], &(36 + size).to_le_bytes(), b"WAVEfmt ", &16u32.to_le_bytes()].concat();
+    [1u16, 1].iter().for_each(|x| file.extend(x.to_le_bytes()));
+    [8000u32, 16000].iter().for_each(|x| file.extend(x.to_le_bytes()));
+    [2u16, 16].iter().for_each(|x| file.extend(x.to_le_bytes()));
+    file.extend([&b"data"[..], &size.to_le_bytes()].concat());
+    file.extend(samples.flat_map(i16::to_le_bytes));
+    file
 }
 
 /// Archives of Kaldi's with the corpus, in turns of 32-bit numbers, compressed numbers and text, and a script file of them.

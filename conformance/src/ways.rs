@@ -9,196 +9,156 @@ use crate::corpus::{
     self, ARCHIVES, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
     FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED, PREPARED_JOINED,
-    PREPARED_TRUNCATED, RAGGED, ROWS, SEVERAL, TRUNCATED, config, rest,
+    PREPARED_TRUNCATED, RAGGED, RECORDINGS, ROWS, SEVERAL, TEXT, TRUNCATED, config, rest,
 };
 
-/// The orders, as options of a source; and joins and formats, which are options here too.
-pub static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let orders = [
-        r#""randomize": false"#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
-        r#""randomizationWindow": 128"#,
-        r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
-        r#""randomize": "global", "randomizationSeed": 5"#,
-        r#""randomizationWindow": 4, "minibatchSizeInSequences": 5"#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3, "bucketing": 20"#,
-    ];
-    let in_order_shuffled_and_global = || [0, 1, 4].map(|i| orders[i]).into_iter();
-    let joined = in_order_shuffled_and_global().map(|order| format!("{JOINED}, {order}"));
-    let binary = in_order_shuffled_and_global().map(|order| format!("{BINARY}, {order}"));
-    orders.iter().map(|order| order.to_string()).chain(joined).chain(binary).collect()
+/// The generic tests of a way: those of its level and of all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Threads, read-ahead, too little memory and cut reads change nothing. All that holds without states.
+    Threads,
+    /// Sources resume after every minibatch.
+    Resume,
+    /// The shares of all ranks are the whole.
+    Shares,
+    /// By position, ranks share the minibatches of one; every sweep holds every sequence once.
+    Sweeps,
+    /// Blocks are evicted, and fresh processes resume.
+    Processes,
+}
+
+use Level::{Processes, Resume, Shares, Sweeps, Threads};
+
+/// A corpus with its name in the names of tests, its options, its orders, and its level.
+type CorpusWays = (&'static str, &'static str, &'static [&'static str], Level);
+
+/// All corpora. A new format joins the tests of threads, memory, resuming, shares and sweeps by its line here.
+const CORPORA: &[CorpusWays] = &[
+    ("text", TEXT, ORDERS_OF_TEXT, Processes),
+    ("joined", JOINED, MAIN_ORDERS, Processes),
+    ("binary", BINARY, MAIN_ORDERS, Processes),
+    ("several", SEVERAL, ORDERS_OF_TEXT.split_at(5).0, Resume),
+    ("faulty", FAULTY_ROWS, ORDERS_OF_FAULTY, Resume),
+    ("faulty joined", FAULTY_ROWS_JOINED, ORDERS_OF_FAULTY, Resume),
+    ("text", TEXT, &[CUT], Resume),
+    ("truncated", TRUNCATED, ORDERS_OF_TRUNCATED, Resume),
+    ("local", LOCAL, ORDERS_OF_LOCAL, Resume),
+    ("text", TEXT, EQUAL_STEPS, Resume),
+    ("binary truncated", BINARY_TRUNCATED, &[WINDOW], Resume),
+    ("binary joined", BINARY_JOINED, &[STORED, WINDOW], Resume),
+    ("prepared", PREPARED, MAIN_ORDERS, Shares),
+    ("prepared truncated", PREPARED_TRUNCATED, &[WINDOW], Resume),
+    ("prepared joined", PREPARED_JOINED, &[STORED, WINDOW], Resume),
+    ("map", MAP, ORDERS_OF_PICTURES, Sweeps),
+    ("map", MAP, &[DRAWS_OF_CNTK], Threads),
+    ("bad map", BAD_MAP, &[STORED, WIDE_BY_POSITION], Resume),
+    ("bad map", BAD_MAP, &[DRAWS_OF_CNTK], Threads),
+    ("base64", BASE64, ORDERS_OF_PICTURES, Sweeps),
+    ("base64", BASE64, &[DRAWS_OF_CNTK], Threads),
+    ("archives", ARCHIVES, &[STORED, WIDE_BY_POSITION], Resume),
+    ("archives", ARCHIVES, &[DRAWS_OF_CNTK], Threads),
+    ("bytes", BYTES, &[WIDE], Resume),
+    ("ragged", RAGGED, &[WIDE], Resume),
+    ("features", FEATURES, ORDERS_OF_SPEECH, Sweeps),
+    ("features joined", FEATURES_JOINED, ORDERS_OF_SPEECH, Sweeps),
+    ("features truncated", FEATURES_TRUNCATED, &[WINDOW_BY_POSITION, SPLICED], Resume),
+    ("frames", FRAMES, ORDERS_OF_FRAMES, Resume),
+    ("frames joined", FRAMES_JOINED, &[STORED, WINDOW_OF_FRAMES], Resume),
+    ("labelled", LABELLED, ORDERS_OF_FRAMES, Resume),
+    ("frames labelled", FRAMES_LABELLED, &[STORED, SEEDED], Resume),
+    ("frames of text", FRAMES_OF_TEXT, ORDERS_OF_FRAMES, Resume),
+    ("matrices", MATRICES, &[STORED, WINDOW_BY_POSITION], Resume),
+    ("rows", ROWS, &[r#""randomize": "global""#], Resume),
+    ("recordings", RECORDINGS, ORDERS_OF_SPEECH, Sweeps),
+];
+
+const STORED: &str = r#""randomize": false"#;
+const SEEDED: &str = r#""randomizationWindow": 4, "randomizationSeed": 3"#;
+const GLOBAL: &str = r#""randomize": "global", "randomizationSeed": 5"#;
+const GLOBAL_BY_POSITION: &str = r#""randomize": "global", "sharing": "position""#;
+const WINDOW: &str = r#""randomizationWindow": 4"#;
+const WINDOW_BY_POSITION: &str = r#""randomizationWindow": 4, "sharing": "position""#;
+const WINDOW_OF_SAMPLES: &str =
+    r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#;
+const WINDOW_OF_FRAMES: &str = r#""randomizationWindow": 300, "sampleBasedRandomizationWindow": true"#;
+const WIDE: &str = r#""randomizationWindow": 40"#;
+const WIDE_BY_POSITION: &str = r#""randomizationWindow": 40, "sharing": "position""#;
+const SPLICED: &str = r#""randomize": false, "rightSplice": 2"#;
+const CUT: &str =
+    r#""randomizationWindow": 4, "maxSamples": 2001, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#;
+
+/// CNTK's draws, which depend on all minibatches before: no state can be restored, and the shares of several workers are
+/// not the pictures of one.
+const DRAWS_OF_CNTK: &str = r#""randomizationWindow": 40, "augmentation": "cntk""#;
+
+const MAIN_ORDERS: &[&str] = &[STORED, SEEDED, GLOBAL];
+const ORDERS_OF_FAULTY: &[&str] = &[STORED, SEEDED, r#""randomizationWindow": 128"#, GLOBAL];
+const ORDERS_OF_PICTURES: &[&str] = &[STORED, r#""randomizationWindow": 40, "randomizationSeed": 3"#, GLOBAL];
+const ORDERS_OF_SPEECH: &[&str] = &[STORED, WINDOW_OF_SAMPLES, GLOBAL];
+const ORDERS_OF_FRAMES: &[&str] = &[STORED, SEEDED, GLOBAL_BY_POSITION];
+const ORDERS_OF_TEXT: &[&str] = &[
+    STORED,
+    SEEDED,
+    r#""randomizationWindow": 128"#,
+    WINDOW_OF_SAMPLES,
+    GLOBAL,
+    r#""randomizationWindow": 4, "minibatchSizeInSequences": 5"#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3, "bucketing": 20"#,
+];
+const EQUAL_STEPS: &[&str] = &[
+    r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop""#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "repeat""#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "empty""#,
+    r#""randomize": false, "equalSteps": "repeat""#,
+    r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
+];
+const ORDERS_OF_TRUNCATED: &[&str] = &[
+    r#""randomize": false"#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+    r#""randomize": "global", "rightSplice": 2"#,
+    r#""randomizationWindow": 4, "sharing": "position", "transforms": {"x": [7, 8], "x2": [7]}"#,
+    r#""randomize": false, "maxSamples": 2000, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
+    r#""randomizationWindow": 4, "rightSplice": 1, "maxSamples": 2003, "maxSamplesEnd": "inside""#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop", "transforms": {"x": [7]}"#,
+    r#""randomizationWindow": 4, "equalSteps": "repeat", "rightSplice": 1, "transforms": {"x": [7]}"#,
+    r#""randomize": false, "equalSteps": "repeat", "maxSamples": 2003, "maxSamplesEnd": "inside""#,
+    r#""randomize": "global", "equalSteps": "empty", "sharing": "chunk""#,
+    r#""randomizationWindow": 4, "equalSteps": "drop", "sharing": "position""#,
+];
+const ORDERS_OF_LOCAL: &[&str] = &[
+    r#""randomize": false"#,
+    r#""randomizationWindow": 3, "randomizationSeed": 3"#,
+    r#""randomizationWindow": 90, "sampleBasedRandomizationWindow": true"#,
+    r#""randomizationWindow": 3, "truncationLength": 4"#,
+    r#""randomizationWindow": 3, "truncationLength": 4, "maxSamples": 1999, "maxSamplesEnd": "inside",
+        "transforms": {"x": [5]}"#,
+    r#""randomize": false, "sharing": "position""#,
+];
+
+/// A way to read a corpus.
+pub struct Way {
+    /// The options of a source; the corpus and a format are options here, too.
+    pub options: String,
+    /// The generic tests of it.
+    pub level: Level,
+}
+
+/// All ways: the corpora in their orders.
+pub static WAYS: LazyLock<Vec<Way>> = LazyLock::new(|| {
+    let of_corpus = |&(_, corpus, orders, level): &CorpusWays| {
+        orders.iter().map(move |order| Way { options: format!("{corpus}, {order}"), level })
+    };
+    CORPORA.iter().flat_map(of_corpus).collect()
 });
 
-/// Three of the orders, of a prepared dataset.
-pub static PREPARED_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let orders = [
-        r#""randomize": false"#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
-        r#""randomize": "global", "randomizationSeed": 5"#,
-    ];
-    orders.iter().map(|order| format!("{PREPARED}, {order}")).collect()
-});
-
-/// Orders of pictures, which transforms cut and colour at random.
-pub static PICTURE_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let orders = [
-        r#""randomize": false"#,
-        r#""randomizationWindow": 40, "randomizationSeed": 3"#,
-        r#""randomize": "global", "randomizationSeed": 5"#,
-    ];
-    [MAP, BASE64].iter().flat_map(|pictures| orders.map(|order| format!("{pictures}, {order}"))).collect()
-});
-
-/// Orders of features of speech.
-pub static SPEECH_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let orders = [
-        r#""randomize": false"#,
-        r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
-        r#""randomize": "global", "randomizationSeed": 5"#,
-    ];
-    [FEATURES, FEATURES_JOINED]
-        .iter()
-        .flat_map(|speech| orders.map(|order| format!("{speech}, {order}")))
-        .collect()
-});
-
-/// Pictures with CNTK's draws, which depend on all minibatches before: no state can be restored, and the shares of several
-/// workers are not the pictures of one.
-pub static DRAWS_OF_CNTK: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let draws = r#""randomizationWindow": 40, "augmentation": "cntk""#;
-    [MAP, BAD_MAP, BASE64, ARCHIVES].iter().map(|pictures| format!("{pictures}, {draws}")).collect()
-});
-
-/// All ways to read a source, as options: the orders, truncation, and local timelines.
-pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let truncated = [
-        r#""randomize": false"#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
-        r#""randomize": "global", "rightSplice": 2"#,
-        r#""randomizationWindow": 4, "sharing": "position", "transforms": {"x": [7, 8], "x2": [7]}"#,
-        r#""randomize": false, "maxSamples": 2000, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
-        r#""randomizationWindow": 4, "rightSplice": 1, "maxSamples": 2003, "maxSamplesEnd": "inside""#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop", "transforms": {"x": [7]}"#,
-        r#""randomizationWindow": 4, "equalSteps": "repeat", "rightSplice": 1, "transforms": {"x": [7]}"#,
-        r#""randomize": false, "equalSteps": "repeat", "maxSamples": 2003, "maxSamplesEnd": "inside""#,
-        r#""randomize": "global", "equalSteps": "empty", "sharing": "chunk""#,
-        r#""randomizationWindow": 4, "equalSteps": "drop", "sharing": "position""#,
-    ];
-    let local = [
-        r#""randomize": false"#,
-        r#""randomizationWindow": 3, "randomizationSeed": 3"#,
-        r#""randomizationWindow": 90, "sampleBasedRandomizationWindow": true"#,
-        r#""randomizationWindow": 3, "truncationLength": 4"#,
-        r#""randomizationWindow": 3, "truncationLength": 4, "maxSamples": 1999, "maxSamplesEnd": "inside",
-            "transforms": {"x": [5]}"#,
-        r#""randomize": false, "sharing": "position""#,
-    ];
-    let binary = [
-        format!(r#"{BINARY_TRUNCATED}, "randomizationWindow": 4"#),
-        format!(r#"{BINARY_JOINED}, "randomize": false"#),
-        format!(r#"{BINARY_JOINED}, "randomizationWindow": 4"#),
-        format!(r#"{PREPARED_TRUNCATED}, "randomizationWindow": 4"#),
-        format!(r#"{PREPARED_JOINED}, "randomize": false"#),
-        format!(r#"{PREPARED_JOINED}, "randomizationWindow": 4"#),
-    ];
-    let several = ORDERS[..5].iter().map(|order| format!("{SEVERAL}, {order}"));
-    let equal = [
-        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop""#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "repeat""#,
-        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "empty""#,
-        r#""randomize": false, "equalSteps": "repeat""#,
-        r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
-    ];
-    let faulty = [FAULTY_ROWS, FAULTY_ROWS_JOINED]
-        .into_iter()
-        .flat_map(|rows| [0, 1, 2, 4].map(|i| format!("{rows}, {}", ORDERS[i])));
-    let whole = [
-        r#""randomizationWindow": 4, "maxSamples": 2001, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
-    ];
-    let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
-    let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
-    let equal = equal.iter().map(|order| order.to_string());
-    let prepared = PREPARED_ORDERS.iter().cloned();
-    let pictures = PICTURE_ORDERS.iter().cloned();
-    let other_pictures = [
-        format!(r#"{ARCHIVES}, "randomize": false"#),
-        format!(r#"{ARCHIVES}, "randomizationWindow": 40, "sharing": "position""#),
-        format!(r#"{BAD_MAP}, "randomize": false"#),
-        format!(r#"{BAD_MAP}, "randomizationWindow": 40, "sharing": "position""#),
-        format!(r#"{BYTES}, "randomizationWindow": 40"#),
-        format!(r#"{RAGGED}, "randomizationWindow": 40"#),
-    ];
-    let speech = SPEECH_ORDERS.iter().cloned();
-    let other_speech = [
-        format!(r#"{FRAMES}, "randomize": false"#),
-        format!(r#"{FRAMES}, "randomizationWindow": 4, "randomizationSeed": 3"#),
-        format!(r#"{FRAMES}, "randomize": "global", "sharing": "position""#),
-        format!(r#"{FRAMES_JOINED}, "randomize": false"#),
-        format!(r#"{FRAMES_JOINED}, "randomizationWindow": 300, "sampleBasedRandomizationWindow": true"#),
-        format!(r#"{LABELLED}, "randomize": false"#),
-        format!(r#"{LABELLED}, "randomizationWindow": 4, "randomizationSeed": 3"#),
-        format!(r#"{LABELLED}, "randomize": "global", "sharing": "position""#),
-        format!(r#"{FRAMES_LABELLED}, "randomize": false"#),
-        format!(r#"{FRAMES_LABELLED}, "randomizationWindow": 4, "randomizationSeed": 3"#),
-        format!(r#"{FRAMES_OF_TEXT}, "randomize": false"#),
-        format!(r#"{FRAMES_OF_TEXT}, "randomizationWindow": 4, "randomizationSeed": 3"#),
-        format!(r#"{FRAMES_OF_TEXT}, "randomize": "global", "sharing": "position""#),
-        format!(r#"{FEATURES_TRUNCATED}, "randomizationWindow": 4, "sharing": "position""#),
-        format!(r#"{FEATURES_TRUNCATED}, "randomize": false, "rightSplice": 2"#),
-        format!(r#"{MATRICES}, "randomize": false"#),
-        format!(r#"{MATRICES}, "randomizationWindow": 4, "sharing": "position""#),
-        format!(r#"{ROWS}, "randomize": "global""#),
-    ];
-    let whole = whole.iter().map(|order| order.to_string());
-    let others = several
-        .chain(faulty)
-        .chain(whole)
-        .chain(truncated)
-        .chain(local)
-        .chain(equal)
-        .chain(binary)
-        .chain(prepared)
-        .chain(pictures)
-        .chain(other_pictures)
-        .chain(speech)
-        .chain(other_speech);
-    ORDERS.iter().cloned().chain(others).collect()
-});
+/// The orders of texts, alone and joined, and of the binary format: the ways with all generic tests.
+pub static ORDERS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| WAYS.iter().filter(|way| way.level == Processes).map(|way| &*way.options).collect());
 
 /// The name of a way in the names of tests: which corpus, and its options without JSON's punctuation.
 pub fn label(way: &str) -> String {
-    let corpora = [
-        (JOINED, "joined"),
-        (SEVERAL, "several"),
-        (FAULTY_ROWS, "faulty"),
-        (FAULTY_ROWS_JOINED, "faulty joined"),
-        (TRUNCATED, "truncated"),
-        (LOCAL, "local"),
-        (BINARY, "binary"),
-        (BINARY_TRUNCATED, "binary truncated"),
-        (BINARY_JOINED, "binary joined"),
-        (PREPARED, "prepared"),
-        (PREPARED_TRUNCATED, "prepared truncated"),
-        (PREPARED_JOINED, "prepared joined"),
-        (FEATURES, "features"),
-        (FEATURES_JOINED, "features joined"),
-        (FEATURES_TRUNCATED, "features truncated"),
-        (FRAMES, "frames"),
-        (FRAMES_JOINED, "frames joined"),
-        (MATRICES, "matrices"),
-        (ROWS, "rows"),
-        (LABELLED, "labelled"),
-        (FRAMES_LABELLED, "frames labelled"),
-        (FRAMES_OF_TEXT, "frames of text"),
-        (MAP, "map"),
-        (ARCHIVES, "archives"),
-        (BYTES, "bytes"),
-        (RAGGED, "ragged"),
-        (BAD_MAP, "bad map"),
-        (BASE64, "base64"),
-    ];
-    let of_corpus = corpora.iter().find_map(|(start, name)| Some((*name, way.strip_prefix(start)?)));
-    let (corpus, options) = of_corpus.unwrap_or(("text, ", way));
+    let of_corpus = CORPORA.iter().find_map(|(name, corpus, ..)| Some((*name, way.strip_prefix(corpus)?)));
+    let (corpus, options) = of_corpus.expect("each way is of a corpus");
     let plain = format!("{corpus}{options}").replace('"', "").replace(": ", "=");
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }

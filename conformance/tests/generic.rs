@@ -13,8 +13,8 @@ use libtest_mimic::{Arguments, Trial};
 use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{self, Delivered, Entries, TRUNCATED, config, dawdling, rest};
 use tesson_conformance::ways::{
-    DRAWS_OF_CNTK, LITTLE_MEMORY, ORDERS, PICTURE_ORDERS, PREPARED_ORDERS, SPEECH_ORDERS, WAYS, all_keys,
-    busy, corpus_store, ending, keys, label, open, plainly, sorted,
+    LITTLE_MEMORY, Level, ORDERS, WAYS, Way, all_keys, busy, corpus_store, ending, keys, label, open,
+    plainly, sorted,
 };
 use tesson_convert::{ConvertError, Corpus, Form, Sequence, SequenceData, Sequences, StreamSpec, Written};
 use tesson_engine::atomic_file::Existing;
@@ -30,90 +30,113 @@ fn main() {
         ("equal steps of rows are as many for every rank", equal_steps_of_rows_are_as_many_for_every_rank),
     ];
     let singles = singles.map(|(name, check)| Trial::test(name, move || passes(check)));
-    let of_all: &[(&str, Check)] = &[
-        ("1 thread changes nothing", |way| threads_and_prefetching_change_nothing(way, 1)),
-        ("2 threads change nothing", |way| threads_and_prefetching_change_nothing(way, 2)),
-        ("8 threads change nothing", |way| threads_and_prefetching_change_nothing(way, 8)),
-        ("how reads are cut changes nothing", how_reads_are_cut_changes_nothing),
-        ("resumes after every minibatch", |way| check_resumes(way, 40, 1, 0)),
-        ("a rank resumes after every minibatch of its share", |way| check_resumes(way, 80, 3, 1)),
-        ("goes back to any state", a_source_goes_back_to_any_of_its_states),
+    let levels: [(Level, &[(&str, Check)]); 5] = [
+        (
+            Level::Threads,
+            &[
+                ("1 thread changes nothing", |way| threads_and_prefetching_change_nothing(way, 1)),
+                ("2 threads change nothing", |way| threads_and_prefetching_change_nothing(way, 2)),
+                ("8 threads change nothing", |way| threads_and_prefetching_change_nothing(way, 8)),
+                ("how reads are cut changes nothing", how_reads_are_cut_changes_nothing),
+            ],
+        ),
+        (
+            Level::Resume,
+            &[
+                ("resumes after every minibatch", |way| check_resumes(way, 40, 1, 0)),
+                ("a rank resumes after every minibatch of its share", |way| check_resumes(way, 80, 3, 1)),
+                ("goes back to any state", a_source_goes_back_to_any_of_its_states),
+            ],
+        ),
+        (
+            Level::Shares,
+            &[
+                ("the shares by chunk are the whole", |way| {
+                    the_shares_of_all_ranks_are_the_whole(way, "chunk")
+                }),
+                ("the shares by position are the whole", |way| {
+                    the_shares_of_all_ranks_are_the_whole(way, "position")
+                }),
+            ],
+        ),
+        (
+            Level::Sweeps,
+            &[
+                (
+                    "shares by position are one worker's",
+                    shares_by_position_make_up_the_minibatches_of_one_worker,
+                ),
+                ("every sweep holds every sequence once", every_sweep_holds_every_sequence_once),
+            ],
+        ),
+        (
+            Level::Processes,
+            &[("little memory evicts blocks", a_source_with_little_memory_evicts_blocks), FRESH_PROCESS],
+        ),
     ];
-    let of_orders: &[(&str, Check)] = &[
-        ("little memory evicts blocks", a_source_with_little_memory_evicts_blocks),
-        ("a fresh process resumes after every tenth minibatch", a_fresh_process_resumes),
-        ("shares by position are one worker's", shares_by_position_make_up_the_minibatches_of_one_worker),
-        ("every sweep holds every sequence once", every_sweep_holds_every_sequence_once),
-        ("the shares by chunk are the whole", |way| the_shares_of_all_ranks_are_the_whole(way, "chunk")),
-        ("the shares by position are the whole", |way| {
-            the_shares_of_all_ranks_are_the_whole(way, "position")
-        }),
-    ];
+    let of_level = |way: &'static Way| {
+        let checks = levels.iter().filter(move |(level, _)| *level <= way.level);
+        checks.flat_map(move |(_, checks)| each(way, checks))
+    };
     let of_pictures: &[(&str, Check)] =
         &[("the pictures of all ranks are those of one", the_pictures_of_all_ranks_are_those_of_one)];
+    let of_one_pass: &[(&str, Check)] =
+        &[("one pass writes what minibatches hold", one_pass_writes_what_minibatches_hold)];
+    let of_faulty: &[(&str, Check)] =
+        &[("faulty rows are left out", rows_with_faults_are_left_out_of_all_streams)];
+    let of_rows: &[(&str, Check)] =
+        &[("rows by position are one worker's", by_position_the_rows_of_all_ranks_are_those_of_one)];
     let trials = singles
         .into_iter()
-        // The first four ask for no state.
-        .chain(DRAWS_OF_CNTK.iter().flat_map(|way| each(way, &of_all[..4])))
+        .chain(WAYS.iter().flat_map(of_level))
         .chain(pictures().flat_map(|way| each(way, of_pictures)))
-        .chain(PICTURE_ORDERS.iter().flat_map(|way| each(way, &of_orders[2..])))
-        .chain(SPEECH_ORDERS.iter().flat_map(|way| each(way, &of_orders[2..])))
-        .chain(WAYS.iter().flat_map(|way| each(way, of_all)))
-        .chain(ORDERS.iter().flat_map(|way| each(way, of_orders)))
-        .chain(PREPARED_ORDERS.iter().flat_map(|way| each(way, &of_orders[4..])))
-        .chain(cut_inside().flat_map(|way| each(way, &of_orders[1..2])))
-        .chain(one_pass().flat_map(|way| {
-            each(way, &[("one pass writes what minibatches hold", one_pass_writes_what_minibatches_hold)])
-        }))
-        .chain(faulty().flat_map(|way| {
-            each(way, &[("faulty rows are left out", rows_with_faults_are_left_out_of_all_streams)])
-        }))
-        .chain(by_rows().flat_map(|way| {
-            each(
-                way,
-                &[("rows by position are one worker's", by_position_the_rows_of_all_ranks_are_those_of_one)],
-            )
-        }));
+        .chain(cut_inside().flat_map(|way| each(way, &[FRESH_PROCESS])))
+        .chain(one_pass().flat_map(|way| each(way, of_one_pass)))
+        .chain(faulty().flat_map(|way| each(way, of_faulty)))
+        .chain(by_rows().flat_map(|way| each(way, of_rows)));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
+const FRESH_PROCESS: (&str, Check) =
+    ("a fresh process resumes after every tenth minibatch", a_fresh_process_resumes);
+
 /// A trial for each check of a way.
-fn each(way: &'static str, checks: &[(&str, Check)]) -> Vec<Trial> {
+fn each(way: &'static Way, checks: &[(&str, Check)]) -> Vec<Trial> {
     let trial = |&(name, check): &(&str, Check)| {
-        Trial::test(format!("{}/{name}", label(way)), move || passes(|| check(way)))
+        Trial::test(format!("{}/{name}", label(&way.options)), move || passes(|| check(&way.options)))
     };
     checks.iter().map(trial).collect()
 }
 
 /// Ways of which a sweep is one pass over stored sequences, which conversions read without minibatches.
-fn one_pass() -> impl Iterator<Item = &'static String> {
-    WAYS.iter().filter(|way| open(&ending(way, 1), &*corpus_store()).is_one_pass())
+fn one_pass() -> impl Iterator<Item = &'static Way> {
+    WAYS.iter().filter(|way| open(&ending(&way.options, 1), &*corpus_store()).is_one_pass())
 }
 
 /// Ways with rows that have faults.
-fn faulty() -> impl Iterator<Item = &'static String> {
-    WAYS.iter().filter(|way| way.contains("rows.ctf"))
+fn faulty() -> impl Iterator<Item = &'static Way> {
+    WAYS.iter().filter(|way| way.options.contains("rows.ctf"))
 }
 
-/// The ways to read pictures.
-fn pictures() -> impl Iterator<Item = &'static String> {
-    WAYS.iter().filter(|way| way.contains("ImageDeserializer"))
+/// The ways to read pictures whose draws depend on nothing else.
+fn pictures() -> impl Iterator<Item = &'static Way> {
+    WAYS.iter().filter(|way| way.level > Level::Threads && way.options.contains("ImageDeserializer"))
 }
 
 /// Ways that end inside a sequence, without transforms: the program knows none of others.
-fn cut_inside() -> impl Iterator<Item = &'static String> {
-    WAYS.iter().filter(|way| way.contains("maxSamplesEnd") && !way.contains("transforms"))
+fn cut_inside() -> impl Iterator<Item = &'static Way> {
+    WAYS.iter().filter(|way| way.options.contains("maxSamplesEnd") && !way.options.contains("transforms"))
 }
 
 /// Truncated ways, of which any rank can have rows.
-fn by_rows() -> impl Iterator<Item = &'static String> {
-    WAYS.iter().filter(|way| way.contains("truncationLength") && !way.contains("equalSteps"))
+fn by_rows() -> impl Iterator<Item = &'static Way> {
+    WAYS.iter().filter(|way| way.options.contains("truncationLength") && !way.options.contains("equalSteps"))
 }
 
 fn special_ways_are_among_all() {
     assert_eq!(one_pass().count(), 4, "text with and without faults, binary, and several files, in order");
     assert!(faulty().count() > 0 && cut_inside().count() > 0);
-    assert!(by_rows().filter(|way| way.contains("transforms")).count() > 1);
+    assert!(by_rows().filter(|way| way.options.contains("transforms")).count() > 1);
 }
 
 /// Runs a check, which panics if it does not hold.

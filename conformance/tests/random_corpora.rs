@@ -21,7 +21,7 @@ proptest! {
         threads in 1u64..4,
         seed: u64,
     ) {
-        let order = &ORDERS[order];
+        let order = ORDERS[order];
         let store = corpus::store(&corpus::text(&lengths));
         let options = busy(order, &format!(r#""threads": {threads}"#));
         let mut all = Vec::new();
@@ -48,7 +48,7 @@ proptest! {
         behind in 0usize..20,
     ) {
         let store = corpus::store(&corpus::text(&lengths));
-        let options = busy(&ORDERS[order], r#""threads": 2"#);
+        let options = busy(ORDERS[order], r#""threads": 2"#);
         let mut source = open(&options, &*store);
         for _ in 0..behind {
             source.next_minibatch(first).unwrap();

@@ -151,6 +151,6 @@ fn every_transform_that_draws_is_in_some_way_of_reading() {
     let draws = |transform: &&&TransformFormat| transform.options.find("seed").is_some();
     for transform in tesson::registry().transforms().iter().filter(draws) {
         let name = format!(r#"{{"type": "{}""#, transform.name);
-        assert!(WAYS.iter().any(|way| way.contains(&name)), "{} is in no way", transform.name);
+        assert!(WAYS.iter().any(|way| way.options.contains(&name)), "{} is in no way", transform.name);
     }
 }
