@@ -328,7 +328,7 @@ fn what_older_readers_knew_is_passed_over_with_a_warning() {
 
 /// The error of a configuration that includes `included`.
 fn refused_include(test: &str, place: impl Fn(&std::path::Path)) -> String {
-    let folder = crate::common::folder(test);
+    let folder = crate::kit::folder(test);
     place(&folder.join("included"));
     let file = folder.join("main.cntk");
     std::fs::write(&file, format!("include={}\n", folder.join("included").display())).expect("a folder");
@@ -339,7 +339,7 @@ fn refused_include(test: &str, place: impl Fn(&std::path::Path)) -> String {
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_not_included() {
-    let e = refused_include("include-pipe", crate::common::make_pipe);
+    let e = refused_include("include-pipe", crate::kit::make_pipe);
     assert!(e.contains("included: is no regular file"), "{e}");
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{config_of, config_with, folder, rest, rows, source};
+use crate::kit::{config_of, config_with, folder, rest, rows, source};
 use tesson::store::{MemoryStore, Resource, Store};
 use tesson::{Demand, Error, OpenOptions, ResumeState, Share, Source};
 use tesson_engine::store::{FakeStore, FileStore, InjectedFault};
@@ -16,7 +16,7 @@ const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
 fn a_demand_that_makes_no_sense_changes_nothing() {
     let (_, config) = source("calls-demand", &rows(10), IN_ORDER, "");
     let mut source = tesson::open(&config).expect("the file is right");
-    let first = source.next_minibatch(4).expect("data").map(|m| crate::common::values(&m));
+    let first = source.next_minibatch(4).expect("data").map(|m| crate::kit::values(&m));
     let state = source.state().clone();
     for (samples, workers, rank) in [(0, 1, 0), (4, 0, 0), (4, 2, 2)] {
         let e = source.next(Demand { samples, workers, rank }).expect_err("no sense");
@@ -70,7 +70,7 @@ fn a_state_is_restored_for_the_rank_that_reads_next_whatever_the_last_one_had() 
     let bare =
         ResumeState::from_json(&serde_json::json!({"minibatchSourcePosition": 0})).expect("a position");
     let mut alone = open();
-    let first = alone.next_minibatch(4).expect("data").map(|m| crate::common::values(&m));
+    let first = alone.next_minibatch(4).expect("data").map(|m| crate::kit::values(&m));
     let saved = alone.state().clone();
     let second = rest(&mut alone, 4);
     // One chunk: the second of two ranks has no data and stands at the end.
@@ -128,7 +128,7 @@ fn states_of_ranks_without_a_chunk_are_merged_with_those_of_the_others() {
             let mut source = open();
             let minibatch =
                 source.next(Demand { samples: 12, workers: 3, rank }).expect("no data are no error");
-            read.extend(minibatch.map(|minibatch| crate::common::values(&minibatch)));
+            read.extend(minibatch.map(|minibatch| crate::kit::values(&minibatch)));
             source.state().clone()
         })
         .collect();
@@ -165,7 +165,7 @@ fn a_minibatch_that_is_put_back_comes_again_in_every_order() {
                 assert!(!source.put_back(minibatch.resume()), "{order}");
             }
             let again = source.next(demand(6)).expect("data").expect("data");
-            assert_eq!(crate::common::values(&again), crate::common::values(&expected), "{order}");
+            assert_eq!(crate::kit::values(&again), crate::kit::values(&expected), "{order}");
             assert_eq!(
                 (again.sweep_end(), again.resume()),
                 (expected.sweep_end(), expected.resume()),
@@ -190,10 +190,10 @@ fn a_closed_source_says_so_and_its_minibatches_stay() {
     let (_, config) = source("calls-closed", &rows(10), IN_ORDER, "");
     let mut source = tesson::open(&config).expect("the file is right");
     let minibatch = source.next_minibatch(3).expect("data").expect("data");
-    let before = crate::common::values(&minibatch);
+    let before = crate::kit::values(&minibatch);
     source.close();
     assert!(matches!(source.next_minibatch(1), Err(Error::Cancelled)));
-    assert_eq!(crate::common::values(&minibatch), before);
+    assert_eq!(crate::kit::values(&minibatch), before);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn a_restore_that_is_called_off_changes_nothing() {
     let (_, config) = source("calls-restore-off", &rows(20_000), &options, "");
     let open = || tesson::open(&config).expect("the file is right");
     let next = |source: &mut Source| {
-        source.next_minibatch(1000).expect("the file is right").map(|m| crate::common::values(&m))
+        source.next_minibatch(1000).expect("the file is right").map(|m| crate::kit::values(&m))
     };
     let mut far = open();
     for _ in 0..40 {

@@ -1,8 +1,9 @@
 //! How pictures are decoded, and what a check says of it.
 
-use tesson::config::from_json;
 use tesson::store::MemoryStore;
-use tesson::{Error, OpenOptions, Purpose, Samples, Severity, Source, SourceConfig};
+use tesson::{Error, Severity, Source};
+
+use crate::kit::{self, checked, dense, refusal, store_of, stream_of};
 
 /// A picture of 157 x 118 pixels.
 const JPEG: &[u8] = include_bytes!("../../../tesson-image/tests/jpeg/420-95.jpg");
@@ -11,45 +12,38 @@ const JPEG: &[u8] = include_bytes!("../../../tesson-image/tests/jpeg/420-95.jpg"
 const ROW: &[u8] = b"P6 2 1 255\n\x01\x02\x03\x04\x05\x06";
 
 /// The configuration of a map of these pictures, and the store that has it.
-fn map(
-    names: &[&str],
-    options: &str,
-    transforms: &str,
-    store: &MemoryStore,
-) -> Result<(SourceConfig, MemoryStore), Error> {
+fn map(names: &[&str], options: &str, transforms: &str, store: &MemoryStore) -> (String, MemoryStore) {
     let map: String = names.iter().map(|name| format!("{name}\t1\n")).collect();
     let text = format!(
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {options}
             "input": {{"x": {{"transforms": [{transforms}]}}}}}}], "randomize": false, "maxSweeps": 1}}"#
     );
-    Ok((from_json(&text)?, store.clone().with("map.txt", map.into_bytes())))
+    (text, store.clone().with("map.txt", map.into_bytes()))
 }
 
 fn open(name: &str, options: &str, transforms: &str) -> Result<Source, Error> {
-    let (config, store) = map(&[name], options, transforms, &store())?;
-    OpenOptions::in_store(&store).open(&config)
+    let (config, store) = map(&[name], options, transforms, &store());
+    kit::open(&store, &config)
 }
 
 fn store() -> MemoryStore {
-    MemoryStore::new().with("row.ppm", ROW).with("photo.jpg", JPEG)
+    store_of([("row.ppm", ROW), ("photo.jpg", JPEG)])
 }
 
 /// The shape and the values of the first picture.
 fn first(name: &str, options: &str, transforms: &str) -> (Vec<usize>, Vec<u8>) {
     let mut source = open(name, options, transforms).expect("the options are right");
     let minibatch = source.next_minibatch(1).expect("it can be read").expect("a picture");
-    let pictures = minibatch.stream("x").expect("the stream of pictures");
-    let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
-    let values = (0..values.len()).map(|i| values.get(i) as u8).collect();
-    (pictures.info().shape.dims().to_vec(), values)
+    let values = dense(&minibatch, "x").into_iter().map(|value| value as u8).collect();
+    (stream_of(&minibatch, "x").info().shape.dims().to_vec(), values)
 }
 
 #[test]
 fn red_comes_first_where_that_is_asked_for() {
     assert_eq!(first("row.ppm", "", "").1, [3, 2, 1, 6, 5, 4]);
     assert_eq!(first("row.ppm", r#""channelOrder": "RGB","#, "").1, [1, 2, 3, 4, 5, 6]);
-    let error = open("row.ppm", r#""channelOrder": "gbr","#, "").err().expect("it is refused");
-    assert!(error.to_string().contains("channelOrder: found `gbr`, expected `bgr` or `rgb`"), "{error}");
+    let error = refusal(open("row.ppm", r#""channelOrder": "gbr","#, ""));
+    assert!(error.contains("channelOrder: found `gbr`, expected `bgr` or `rgb`"), "{error}");
 }
 
 #[test]
@@ -72,8 +66,8 @@ fn jpegs_are_decoded_smaller_down_to_the_size_asked_for() {
     let (shape, scaled) = first("photo.jpg", r#""jpegScaledDecode": 24,"#, scale);
     assert_eq!(shape, [24, 24, 3]);
     assert_ne!(scaled, first("photo.jpg", "", scale).1);
-    let error = open("row.ppm", r#""jpegScaledDecode": "2.5","#, "").err().expect("it is refused");
-    assert!(error.to_string().contains("expected a width and a height in pixels"), "{error}");
+    let error = refusal(open("row.ppm", r#""jpegScaledDecode": "2.5","#, ""));
+    assert!(error.contains("expected a width and a height in pixels"), "{error}");
 }
 
 #[test]
@@ -90,20 +84,15 @@ fn padding_has_a_value_for_each_channel() {
         assert_eq!(first("row.ppm", "", &pad(value)).1, expected, "{value}");
     }
     for wrong in ["[1, 2]", "-2", "1.5", "[-1, 0, 0]"] {
-        let error = open("row.ppm", "", &pad(wrong)).err().expect("it is refused").to_string();
+        let error = refusal(open("row.ppm", "", &pad(wrong)));
         assert!(error.contains("padValue") && error.contains("one of each channel"), "{error}");
     }
 }
 
 /// The findings of a check of these pictures, and their severity.
 fn found(names: &[&str], transforms: &str, store: &MemoryStore) -> Vec<(Severity, String)> {
-    let mut found = Vec::new();
-    let (config, store) = map(names, "", transforms, store).expect("the options are right");
-    let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-        .open(&config)
-        .expect("the map is right");
-    let checked = source.check(&mut |error, severity| found.push((severity, error.to_string())));
-    let checked = checked.expect("the pictures can be read");
+    let (config, store) = map(names, "", transforms, store);
+    let (found, checked) = checked(&store, &config, |error, severity| (severity, error.to_string()));
     let notes = found.iter().filter(|(severity, _)| *severity == Severity::Note).count();
     assert_eq!((checked.faults, checked.notes), (0, notes as u64));
     found

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson::config::from_json;
 use tesson::store::MemoryStore;
-use tesson::{Element, Error, Minibatch, OpenOptions, Samples, Source, StreamInfo};
+use tesson::{Element, Error, Minibatch, OpenOptions, Source, StreamInfo};
 use tesson_config::{json, lower};
 use tesson_core::{
     Data, EncodedColumn, Format, Offsets, OptionKind, OptionSpec, OptionTable, Origin, ResourceId,
@@ -18,7 +17,7 @@ use tesson_formats::example::Value;
 use tesson_formats::user::{ChunkSource, UserDeserializer, UserError};
 use tesson_image::decode::{Depth, Want, decode};
 
-use crate::common::folder;
+use crate::kit::{self, dense, folder, refusal, whole};
 
 /// A BMP file whose pixels differ in all channels.
 fn bmp(width: usize, height: usize) -> Vec<u8> {
@@ -68,18 +67,12 @@ fn open(dataset: &Path, transforms: &str, more: &str) -> Result<Source, Error> {
             "maxSweeps": 1, "randomize": false}}"#,
         dataset.to_str().expect("the path is UTF-8")
     );
-    OpenOptions::in_store(&FileStore).open(&from_json(&text)?)
+    kit::open(&FileStore, &text)
 }
 
 /// The values of pictures, and the labels.
 fn found(minibatch: &Minibatch) -> (Vec<f64>, Vec<f64>) {
-    let values = |name: &str| {
-        let Samples::Dense { values } = minibatch.stream(name).expect("the stream").samples() else {
-            panic!("samples are dense")
-        };
-        (0..values.len()).map(|i| values.get(i)).collect()
-    };
-    (values("image"), values("label"))
+    (dense(minibatch, "image"), dense(minibatch, "label"))
 }
 
 /// A picture in two by two pixels, channels first, by hand: the nearest pixels of what TensorFlow decodes.
@@ -134,11 +127,7 @@ fn transforms_of_a_feature_that_is_no_picture_are_refused() {
             "input": {{"label": {{"transforms": []}}}}}}]}}"#,
         dataset.to_str().unwrap()
     );
-    let error = OpenOptions::in_store(&FileStore)
-        .open(&from_json(&text).unwrap())
-        .err()
-        .expect("refused")
-        .to_string();
+    let error = refusal(kit::open(&FileStore, &text));
     assert!(error.contains("input.label.transforms: `label` is int64"), "{error}");
 }
 
@@ -189,11 +178,7 @@ fn encoded_columns_of_a_users_own_are_decoded_by_a_transform() {
         );
         let config = lower(&json::parse(&text).unwrap(), &tesson::registry().with(&FORMAT)).unwrap();
         let mut source = OpenOptions::in_store(&MemoryStore::new()).open(&config).unwrap();
-        let minibatch = source.next_minibatch(10).unwrap().expect("three pictures");
-        let Samples::Dense { values } = minibatch.stream("image").expect("the stream").samples() else {
-            panic!("samples are dense")
-        };
-        (0..values.len()).map(|i| values.get(i)).collect::<Vec<f64>>()
+        dense(&whole(&mut source).unwrap(), "image")
     };
     let expected: Vec<f64> = SIZES.iter().flat_map(|&size| by_hand(&bmp(size.0, size.1), size)).collect();
     assert_eq!(read("DecodeImage"), expected);

@@ -1,6 +1,6 @@
 //! How the data end.
 
-use crate::common::{rest, rows, source, values};
+use crate::kit::{rest, rows, source, values};
 use tesson::Demand;
 
 /// The values of `x` in each minibatch of `size` samples, from sequences of 1, 2, 3, 4, 1, … samples.

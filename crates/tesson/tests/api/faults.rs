@@ -1,6 +1,6 @@
 //! Faults of data: counted once, in plan order, repeated until the caller decides.
 
-use crate::common::{rest, source, values};
+use crate::kit::{rest, source, values};
 use tesson::{Error, Key};
 use tesson_core::DataErrorKind;
 
@@ -66,7 +66,7 @@ fn forgiven_faults_are_counted_once_and_kept_in_the_state() {
     // The second sweep meets both again and counts neither.
     assert_eq!(rest(&mut source, 3).len(), 3);
     assert_eq!(source.state().faults, 2);
-    let mut other = crate::common::resumed(&config, &state).expect("its own state");
+    let mut other = crate::kit::resumed(&config, &state).expect("its own state");
     assert_eq!(rest(&mut other, 3).len(), 3);
     assert_eq!(other.state().faults, 2);
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{Error, OpenOptions, Purpose, RunCalls, SampleValues, Samples, Source, StepSizes};
+use tesson::{Error, RunCalls, Source, StepSizes};
+
+use crate::kit::{self, checked, read_all, refusal, sequences, store_of};
 
 /// A big-endian file of frames of two values, `[first + t, -t]`.
 fn file(n: u32, first: f32) -> Vec<u8> {
@@ -16,13 +18,9 @@ fn file(n: u32, first: f32) -> Vec<u8> {
     bytes
 }
 
-fn store(files: &[(&str, Vec<u8>)]) -> MemoryStore {
-    files.iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes.clone()))
-}
-
 /// A list, and the files `a` of 5 frames from 100 and `b` of 3 frames from 200.
 fn with_list(list: &str) -> MemoryStore {
-    store(&[("l.scp", list.as_bytes().to_vec()), ("a", file(5, 100.)), ("b", file(3, 200.))])
+    store_of([("l.scp", list.as_bytes().to_vec()), ("a", file(5, 100.)), ("b", file(3, 200.))])
 }
 
 /// `stream` and `reader` are more options; `dim` is 2 unless they say something else.
@@ -36,23 +34,18 @@ fn text(stream: &str, reader: &str) -> String {
 }
 
 fn open(store: &dyn Store, stream: &str, reader: &str) -> Result<Source, Error> {
-    OpenOptions::in_store(store).open(&tesson::config::from_json(&text(stream, reader))?)
+    kit::open(store, &text(stream, reader))
 }
 
 /// The first value of each sample by sequence, of all minibatches until the data end.
-fn first_values(source: &mut Source) -> Result<Vec<Vec<f32>>, Error> {
-    let mut all = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(1)? {
-        let x = minibatch.stream("x").expect("it is there");
-        let Samples::Dense { values: SampleValues::F32(values) } = x.samples() else { panic!("floats") };
-        let dim = x.info().shape.len();
-        let mut firsts = values.chunks(dim).map(|sample| sample[0]);
-        all.extend(x.lengths().iter().map(|&n| firsts.by_ref().take(n as usize).collect::<Vec<_>>()));
-    }
-    Ok(all)
+fn first_values(source: &mut Source) -> Result<Vec<Vec<f64>>, Error> {
+    let dim = source.streams()[0].shape.len();
+    let firsts = |values: Vec<f64>| values.into_iter().step_by(dim).collect();
+    let all = read_all(source, 1, |m| sequences(m, "x").into_iter().map(firsts).collect::<Vec<_>>())?;
+    Ok(all.concat())
 }
 
-fn read(list: &str, stream: &str) -> Result<Vec<Vec<f32>>, String> {
+fn read(list: &str, stream: &str) -> Result<Vec<Vec<f64>>, String> {
     let source = open(&with_list(list), stream, "");
     source.and_then(|mut source| first_values(&mut source)).map_err(|e| e.to_string())
 }
@@ -102,8 +95,7 @@ fn a_long_list_is_all_that_is_read_and_takes_few_bytes_for_each_utterance() {
         .map(|i| format!("speaker{:04}/utterance{i:06}.mfc=archive{:03}[0,2]\n", i % 97, i / 500))
         .collect();
     let size = list.len();
-    let files: Vec<(String, Vec<u8>)> = (0..200).map(|i| (format!("archive{i:03}"), file(3, 0.))).collect();
-    let store = files.into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(&name, bytes));
+    let store = store_of((0..200).map(|i| (format!("archive{i:03}"), file(3, 0.))));
     let inner = Arc::new(store.with("l.scp", list.into_bytes()));
     let counting = Counting { inner, opened: Arc::default(), read: Arc::default() };
     let mut source = open(&counting, "", "").unwrap();
@@ -119,7 +111,7 @@ fn a_long_list_is_all_that_is_read_and_takes_few_bytes_for_each_utterance() {
 
 #[test]
 fn lines_without_a_range_are_whole_files() {
-    let values = |first: i32, n: i32| (first..first + n).map(|x| x as f32).collect::<Vec<f32>>();
+    let values = |first: i32, n: i32| (first..first + n).map(f64::from).collect::<Vec<f64>>();
     assert_eq!(read("u=a\n\nb\nv=a[1,2]\n", "").unwrap(), [values(100, 5), values(200, 3), values(101, 2)]);
     // Their lengths are known only then.
     assert_eq!(
@@ -130,7 +122,7 @@ fn lines_without_a_range_are_whole_files() {
 
 #[test]
 fn several_lists_are_read_as_one() {
-    let store = store(&[
+    let store = store_of([
         ("d/1.scp", b"u=.../a[0,1]\n".to_vec()),
         ("e/2.scp", b"v=.../a[1,1]\nw=f/b[0,0]".to_vec()),
         ("d/a", file(2, 10.)),
@@ -156,8 +148,7 @@ fn options_may_stand_at_every_level_and_long_utterances_are_left_out() {
     let list = "u=a[0,4]\nv=a[1,2]\n";
     assert_eq!(read(list, r#", "maxSequenceLength": 2"#).unwrap(), [[101., 102.]]);
     let around = text("", "").replace(r#""input""#, r#""maxSequenceSize": 2, "input""#);
-    let mut source =
-        OpenOptions::in_store(&with_list(list)).open(&tesson::config::from_json(&around).unwrap()).unwrap();
+    let mut source = kit::open(&with_list(list), &around).unwrap();
     assert_eq!(first_values(&mut source).unwrap(), [[101., 102.]]);
 }
 
@@ -167,17 +158,16 @@ fn samples_are_counted_by_the_stream_that_defines_the_size() {
     let other = r#"{"type": "HTKFeatureDeserializer", "input": {"y": {"dim": 2, "scpFile": "m.scp", "definesMBSize": true}}}"#;
     let store = store.with("m.scp", b"u=b[0,0]\nv=b[0,2]\n".to_vec());
     let text = text("", "").replace("}}}]", &format!("}}}}}}, {other}]"));
-    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&text).unwrap()).unwrap();
-    assert_eq!(source.num_samples_per_sweep().unwrap(), 4);
+    assert_eq!(kit::open(&store, &text).unwrap().num_samples_per_sweep().unwrap(), 4);
 }
 
 #[test]
 fn kinds_and_byte_orders_are_what_options_say() {
     let mut waveform = file(4, 0.);
     waveform[8..12].copy_from_slice(&[0, 2, 0, 0]);
-    let list = |list: &str| store(&[("l.scp", list.as_bytes().to_vec()), ("w", waveform.clone())]);
-    let wave = |options: &str| open(&list("u=w[0,3]\n"), &format!(r#", "dim": 1{options}"#), "");
-    let refused = wave("").map(drop).unwrap_err().to_string();
+    let store = store_of([("l.scp", &b"u=w[0,3]\n"[..]), ("w", &waveform[..])]);
+    let wave = |options: &str| open(&store, &format!(r#", "dim": 1{options}"#), "");
+    let refused = refusal(wave(""));
     assert!(refused.contains("w (byte 0): sequence u: the file holds `WAVEFORM`"), "{refused}");
     assert!(refused.ends_with("line 1 of l.scp lists it"), "{refused}");
     for kinds in ["WAVEFORM", "LPC:waveform", "all"] {
@@ -186,7 +176,7 @@ fn kinds_and_byte_orders_are_what_options_say() {
     }
     assert!(wave(r#", "allowKinds": "MP3""#).is_err());
     let little = open(&with_list("u=a[0,0]\n"), r#", "byteOrder": "little""#, "");
-    assert!(little.map(drop).unwrap_err().to_string().contains("`WAVEFORM_D_Z`"));
+    assert!(refusal(little).contains("`WAVEFORM_D_Z`"));
 }
 
 #[test]
@@ -219,8 +209,8 @@ fn chunks_end_where_they_have_enough_frames_or_bytes() {
     assert_eq!(lengths(r#", "chunkSizeInBytes": 16"#), [2, 2]);
     assert_eq!(lengths(r#", "chunkSizeInBytes": 15"#), [1, 2, 1]);
     assert_eq!(lengths(r#", "chunkSizeInBytes": 1, "chunkSizeInFrames": 5"#), [1, 1, 1, 1]);
-    let none = open(&list, r#", "chunkSizeInBytes": 0"#, "").map(drop).unwrap_err();
-    assert!(none.to_string().contains("chunkSizeInBytes: found 0, expected at least 1"), "{none}");
+    let none = refusal(open(&list, r#", "chunkSizeInBytes": 0"#, ""));
+    assert!(none.contains("chunkSizeInBytes: found 0, expected at least 1"), "{none}");
 }
 
 #[test]
@@ -228,23 +218,18 @@ fn headers_and_sizes_are_looked_at_when_that_is_asked_for() {
     let mut longer = file(3, 0.);
     longer.extend([0; 8]);
     let store = with_list("u=a[0,1]\nv=long[0,2]\nw=b[0,9]\n").with("long", longer);
-    let opened = |verify: &str| {
-        open(&store, &format!(r#", "chunkSizeInFrames": 1, "verify": "{verify}""#), "").map(drop)
-    };
+    let opened =
+        |verify: &str| open(&store, &format!(r#", "chunkSizeInFrames": 1, "verify": "{verify}""#), "");
     assert!(opened("first").is_ok());
-    assert!(opened("header").unwrap_err().to_string().contains("[0,9] is beyond the 3 frames"));
-    assert!(opened("full").unwrap_err().to_string().contains("declares 3 frames, the file holds 4"));
+    assert!(refusal(opened("header")).contains("[0,9] is beyond the 3 frames"));
+    assert!(refusal(opened("full")).contains("declares 3 frames, the file holds 4"));
 }
 
 #[test]
 fn a_check_lists_every_bad_line_header_range_and_file() {
     let store = with_list("u=a[0,1]\nbad[0,1]\nv=none[0,0]\nw=b[0,3]\nx=a[2,1]\ny=short[0,0]\nz=b[1,2]\n")
         .with("short", vec![0; 7]);
-    let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-        .open(&tesson::config::from_json(&text("", "")).unwrap())
-        .unwrap();
-    let mut found = Vec::new();
-    let checked = source.check(&mut |error, _| found.push(error.code())).unwrap();
+    let (found, checked) = checked(&store, &text("", ""), |error, _| error.code());
     assert_eq!(
         found,
         ["htk.no-name", "htk.range-backward", "htk.unreadable", "htk.range-beyond-file", "htk.short-file"]
@@ -269,12 +254,12 @@ fn compressed_frames_take_two_bytes_a_value_in_memory() {
     bytes.extend([2.0f32, 4.0, 0.0, 1.0].into_iter().flat_map(f32::to_be_bytes));
     bytes.extend((0..n * dim).flat_map(|i| (i as i16).to_be_bytes()));
     let list = format!("u=c[0,{}]\n", n - 1);
-    let store = store(&[("l.scp", list.into_bytes()), ("c", bytes)]);
+    let store = store_of([("l.scp", list.as_bytes()), ("c", &bytes[..])]);
     let mut source = open(&store, r#", "contextWindow": "5:5""#, "").unwrap();
     let (indexed, size) = (source.indexed().unwrap().clone(), (n * dim * 2) as usize);
     let mut chunk = tesson_core::Chunk::empty();
     let wanted = tesson_core::SequenceSelection::Range(0..1);
-    let fetch = Files(store);
+    let fetch = tesson_core::InMemory::new(bytes);
     indexed
         .corpus
         .load(tesson_core::ChunkId(0), wanted, &fetch, &mut tesson_core::Scratch::default(), &mut chunk)
@@ -287,64 +272,6 @@ fn compressed_frames_take_two_bytes_a_value_in_memory() {
     let values = first_values(&mut source).unwrap();
     // Samples begin with the frame 5 before.
     assert_eq!(values[0][..8], [0., 0., 0., 0., 0., 0., 1., 2.]);
-}
-
-/// The files of the test above, by the numbers of their resources.
-struct Files(MemoryStore);
-
-impl tesson_core::Fetch for Files {
-    fn size(&self, resource: tesson_core::ResourceId) -> Result<u64, Error> {
-        Ok(self.open(resource).size())
-    }
-
-    fn is_embedded(&self, _: tesson_core::ResourceId) -> Result<bool, Error> {
-        Ok(false)
-    }
-
-    fn read_after(
-        &self,
-        resource: tesson_core::ResourceId,
-        range: std::ops::Range<u64>,
-        keep: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        into.resize(keep + (range.end - range.start) as usize, 0);
-        let mut done = keep;
-        while done < into.len() {
-            let at = range.start + (done - keep) as u64;
-            done += self.open(resource).read_at(at, &mut into[done..]).expect("it is in memory");
-        }
-        Ok(())
-    }
-
-    fn mapped(&self, _: tesson_core::ResourceId, _: std::ops::Range<u64>) -> Option<&[u8]> {
-        None
-    }
-
-    fn will_need(&self, _: tesson_core::ResourceId, _: std::ops::Range<u64>) {}
-
-    fn context(&self) -> &dyn tesson_core::ReadContext {
-        self
-    }
-}
-
-impl tesson_core::ReadContext for Files {
-    fn largest(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn progress(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
-
-impl Files {
-    fn open(&self, resource: tesson_core::ResourceId) -> Box<dyn Resource> {
-        let name = if resource.0 == 0 { "l.scp" } else { "c" };
-        self.0.open(Path::new(name)).expect("it is there")
-    }
 }
 
 #[test]

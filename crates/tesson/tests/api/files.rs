@@ -8,7 +8,7 @@ use tesson::store::Stores;
 use tesson::{BatchKeys, Error, OpenOptions, Source, SourceConfig};
 use tesson_engine::index_cache;
 
-use crate::common::{folder, rest, rows};
+use crate::kit::{folder, rest, rows};
 
 /// Files of these texts in a folder of their own, and a configuration whose `file` is `names` there.
 fn several(test: &str, texts: &[&str], names: &str, more: &str) -> (PathBuf, SourceConfig) {

@@ -1,10 +1,10 @@
 //! Maps of pictures beside CNTK's: CSV, JSON lines, and folders of classes.
 
-use tesson::config::from_json;
 use tesson::store::{MemoryStore, Store};
-use tesson::{Error, Key, OpenOptions, Purpose, Samples, Source};
+use tesson::{Error, Key, Source};
 use tesson_engine::store::FileStore;
 
+use crate::kit::{self, checked, columns, dense, refusal, store_of, whole};
 use crate::zip;
 
 /// A picture of one pixel, as a file.
@@ -14,10 +14,8 @@ fn pgm(value: u8) -> Vec<u8> {
 
 /// A store with these pictures, whose values count from 0, and these texts.
 fn store(pictures: &[&str], texts: &[(&str, &str)]) -> MemoryStore {
-    let store = texts
-        .iter()
-        .fold(MemoryStore::new(), |store, (name, text)| store.with(name, text.as_bytes().to_vec()));
-    (0..).zip(pictures).fold(store, |store, (value, name)| store.with(name, pgm(value)))
+    let texts = texts.iter().map(|(name, text)| (name, text.as_bytes().to_vec()));
+    store_of(texts.chain((0..).zip(pictures).map(|(value, name)| (name, pgm(value)))))
 }
 
 fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<Source, Error> {
@@ -27,21 +25,16 @@ fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<So
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{file}", {options} "grayscale": true,
             "input": {{"x": {{"transforms": []}} {labels}}}}}], "maxSweeps": 1, "randomize": false}}"#
     );
-    OpenOptions::in_store(store).open(&from_json(&text)?)
+    kit::open(store, &text)
 }
 
 /// Value, class and key of each picture.
 fn pictures(source: &mut Source) -> Vec<(u8, i32, String)> {
-    let minibatch = source.next_minibatch(1000).expect("the pictures are right").expect("there are pictures");
-    let Samples::Dense { values } = minibatch.stream("x").expect("the stream of pictures").samples() else {
-        panic!("pictures are dense")
-    };
-    let classes = match minibatch.stream("y").map(|stream| stream.samples()) {
-        Some(Samples::Sparse { indices, .. }) => indices.to_vec(),
-        _ => vec![-1; minibatch.keys().len()],
-    };
-    let picture = |(i, class)| (values.get(i) as u8, class, minibatch.keys().get(i).to_string());
-    classes.into_iter().enumerate().map(picture).collect()
+    let minibatch = whole(source).expect("the pictures are right");
+    let keys = kit::keys(&minibatch);
+    let classes = minibatch.stream("y").map_or(vec![-1; keys.len()], |_| columns(&minibatch, "y"));
+    let values = dense(&minibatch, "x").into_iter().map(|value| value as u8);
+    values.zip(classes).zip(keys).map(|((value, class), key)| (value, class, key)).collect()
 }
 
 fn expected(pictures: &[(u8, i32, &str)]) -> Vec<(u8, i32, String)> {
@@ -52,10 +45,6 @@ fn expected(pictures: &[(u8, i32, &str)]) -> Vec<(u8, i32, String)> {
 fn classes(source: &Source) -> (usize, Vec<String>) {
     let labels = source.streams().iter().find(|stream| stream.name == "y").expect("the stream of labels");
     (labels.shape.len(), labels.classes.to_vec())
-}
-
-fn refusal(opened: Result<Source, Error>) -> String {
-    opened.err().expect("the data are wrong").to_string()
 }
 
 #[test]
@@ -207,11 +196,7 @@ fn a_map_whose_lines_are_all_wrong_is_not_called_empty() {
                 "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}]}}"#
         );
         let store = store(&["a.pgm"], &[(name, text)]);
-        let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-            .open(&from_json(&config).unwrap())
-            .unwrap();
-        let mut found = Vec::new();
-        source.check(&mut |error, _| found.push(error.code())).unwrap();
+        let (found, _) = checked(&store, &config, |error, _| error.code());
         let expected: &[&str] = match name {
             "map.txt" => &["image-map.comment", "image-map.bad-label"],
             _ => &["base64-image.bad-label"],
@@ -239,9 +224,7 @@ fn a_picture_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
             r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {policy} "grayscale": true,
                 "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], {options} "maxSweeps": 1, "randomize": false}}"#
         );
-        OpenOptions::in_store(&store)
-            .open(&from_json(&text).expect("it is right"))
-            .expect("the map can be read")
+        kit::open(&store, &text).expect("the map can be read")
     };
     let found = pictures(&mut opened(r#""onCorruptImage": "skip","#));
     assert_eq!(found, expected(&[(0, 0, "0"), (1, 2, "2")]));
@@ -260,7 +243,7 @@ fn a_line_without_an_end_and_quotes_without_one_are_refused_where_they_begin() {
                 r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{file}",
                     "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], "memoryLimit": "{memory}"}}"#
             );
-            refusal(OpenOptions::in_store(&store).open(&from_json(&text).unwrap()))
+            refusal(kit::open(&store, &text))
         };
         (open("1 MiB"), open("1 GiB"))
     };

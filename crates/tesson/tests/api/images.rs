@@ -7,22 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson::config::from_json;
 use tesson::store::{MemoryStore, Store};
-use tesson::{Demand, Error, Key, Minibatch, OpenOptions, Purpose, SampleValues, Samples, Severity, Source};
+use tesson::{Demand, Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
 use tesson_engine::store::{FakeStore, InjectedFault};
 
-use crate::common::folder;
+use crate::kit::{self, checked, dense, folder, ppm, read_all, refusal, store_of, stream_of, whole};
 use crate::zip;
-
-/// A picture of one row and `width` pixels, as a file: every value of it is `value`.
-fn ppm(width: usize, value: u8) -> Vec<u8> {
-    let mut file = format!("P6 {width} 1 255\n").into_bytes();
-    file.resize(file.len() + 3 * width, value);
-    file
-}
 
 /// A store with pictures `0.ppm` to `9.ppm`, two pixels each, and these files.
 fn store(files: &[(&str, &str)]) -> MemoryStore {
-    let pictures = (0..10).fold(MemoryStore::new(), |store, i| store.with(format!("{i}.ppm"), ppm(2, i)));
+    let pictures = store_of((0..10).map(|i| (format!("{i}.ppm"), ppm(2, i))));
     files.iter().fold(pictures, |store, (name, text)| store.with(name, text.as_bytes().to_vec()))
 }
 
@@ -33,29 +26,19 @@ fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Erro
             "input": {{"pictures": {{"transforms": []}}, "classes": {{"labelDim": 10}}}}}}],
             "maxSweeps": 1, {reader}}}"#
     );
-    OpenOptions::in_store(store).open(&from_json(&text)?)
-}
-
-/// Why a source cannot be opened.
-fn refusal(opened: Result<Source, Error>) -> String {
-    opened.err().expect("the data are wrong").to_string()
+    kit::open(store, &text)
 }
 
 /// The first value of each picture and its class.
 fn pairs(minibatch: &Minibatch) -> Vec<(u8, i32)> {
-    let pictures = minibatch.stream("pictures").expect("the stream of pictures");
-    let n_values = pictures.info().shape.len();
-    let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
-    let classes = minibatch.stream("classes").expect("the stream of classes").samples();
-    let Samples::Sparse { indices, .. } = classes else { panic!("classes are sparse") };
-    let first = |i: usize| values.get(i * n_values) as u8;
-    indices.iter().enumerate().map(|(i, &class)| (first(i), class)).collect()
+    let n_values = stream_of(minibatch, "pictures").info().shape.len();
+    let firsts = dense(minibatch, "pictures").into_iter().step_by(n_values).map(|value| value as u8);
+    firsts.zip(kit::columns(minibatch, "classes")).collect()
 }
 
 /// All pairs of what is left.
 fn rest(source: &mut Source, size: u64) -> Vec<Vec<(u8, i32)>> {
-    let next = || source.next_minibatch(size).expect("the pictures are right");
-    std::iter::from_fn(next).map(|minibatch| pairs(&minibatch)).collect()
+    read_all(source, size, pairs).expect("the pictures are right")
 }
 
 #[test]
@@ -83,8 +66,7 @@ fn pictures_without_classes_need_a_path_alone() {
     let store = store(&[("map.txt", "0.ppm\n7\t1.ppm\tcat\n")]);
     let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
         "pictures": {"transforms": []}}}], "maxSweeps": 1, "randomize": false}"#;
-    let mut source = OpenOptions::in_store(&store).open(&from_json(text).unwrap()).unwrap();
-    assert_eq!(source.next_minibatch(10).unwrap().expect("two pictures").keys().len(), 2);
+    assert_eq!(whole(&mut kit::open(&store, text).unwrap()).unwrap().keys().len(), 2);
 }
 
 #[test]
@@ -98,14 +80,7 @@ fn a_check_lists_every_bad_line_and_reading_refuses_the_first() {
     assert!(error.contains("stream `classes`, sequence 8: the label of `1.ppm` is 10"), "{error}");
     let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt",
         "input": {"x": {"transforms": []}, "y": {"labelDim": 10}}}]}"#;
-    let mut found = Vec::new();
-    let mut each =
-        |error: &tesson::DataError, severity: Severity| found.push((error.at().line, error.code(), severity));
-    OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-        .open(&from_json(text).unwrap())
-        .unwrap()
-        .check(&mut each)
-        .unwrap();
+    let (found, _) = checked(&store, text, |error, severity| (error.at().line, error.code(), severity));
     let expected = [
         (2, "image-map.one-column"),
         (3, "image-map.bad-label"),
@@ -186,12 +161,7 @@ fn a_check_decodes_all_pictures_and_lists_every_bad_one() {
             r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "input": {{
                 "x": {{"transforms": []}}, "y": {{"labelDim": 10}}}}}}], "threads": {threads}}}"#
         );
-        let mut found = Vec::new();
-        let mut each = |error: &tesson::DataError, _: Severity| found.push(error.to_string());
-        let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-            .open(&from_json(&text).unwrap())
-            .unwrap();
-        let checked = source.check(&mut each).unwrap();
+        let (found, checked) = checked(&store, &text, |error, _| error.to_string());
         let names = ["none.ppm", "cut.ppm", "a.zip@/none.ppm", "a.zip@/cut.ppm"];
         assert_eq!((found.len(), checked.faults, checked.sequences), (4, 4, 7), "{found:?}");
         for ((error, name), line) in found.iter().zip(names).zip([2, 3, 5, 6]) {
@@ -307,7 +277,7 @@ fn a_crop_of_ten_views_makes_ten_sequences_unless_one_is_asked_for() {
             r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {options} "input": {{
                 "x": {{"transforms": [{{"type": "Crop", "cropType": "multiview10", "cropSize": 1}}]}}}}}}]}}"#
         );
-        OpenOptions::in_store(&store).open(&from_json(&text).unwrap()).unwrap().num_sequences().unwrap()
+        kit::open(&store, &text).unwrap().num_sequences().unwrap()
     };
     assert_eq!((sequences(""), sequences(r#""multiViewCrop": false,"#)), (20, 2));
 }
@@ -321,25 +291,17 @@ fn long_map(n: usize) -> String {
 }
 
 #[test]
-fn pictures_are_resumed_after_every_minibatch_and_shared_by_workers() {
+fn pictures_have_their_classes_in_every_order() {
     let map = long_map(60);
     let store = store(&[("map.txt", &map)]);
     for order in ["false", "true", "\"global\""] {
         let reader = format!(r#""randomize": {order}, "randomizationWindow": 8, "prefetch": false"#);
         let reader = if order == "true" { reader } else { format!(r#""randomize": {order}"#) };
-        let all = rest(&mut open(&store, "", &reader).unwrap(), 7);
-        let mut found = all.concat();
+        let mut found = rest(&mut open(&store, "", &reader).unwrap(), 7).concat();
         found.sort_unstable();
         let mut expected: Vec<(u8, i32)> = (0..60).map(|i| (i % 10, i32::from(i / 10 % 10))).collect();
         expected.sort_unstable();
         assert_eq!(found, expected, "{order}");
-        let mut source = open(&store, "", &reader).unwrap();
-        for taken in 1..=all.len() {
-            source.next_minibatch(7).unwrap();
-            let mut resumed = open(&store, "", &reader).unwrap();
-            resumed.restore(&source.state().clone()).unwrap();
-            assert_eq!(rest(&mut resumed, 7), all[taken..], "{order}, after {taken} minibatches");
-        }
     }
 }
 
@@ -371,8 +333,7 @@ fn open_base64_in(text: &str, options: &str, reader: &str) -> Result<Source, Err
             "input": {{"classes": {{"labelDim": 10}}, "pictures": {{"transforms": []}}}}}}],
             {reader} "maxSweeps": 1, "randomize": false}}"#
     );
-    OpenOptions::in_store(&MemoryStore::new().with("pictures.txt", text.as_bytes().to_vec()))
-        .open(&from_json(&config)?)
+    kit::open(&store_of([("pictures.txt", text)]), &config)
 }
 
 #[test]
@@ -459,14 +420,14 @@ fn delivered(stream: &str) -> Result<(Vec<usize>, &'static str, Vec<u8>), Error>
     let row: Vec<u8> = (10..19).collect();
     let store = store(&[("map.txt", "row.ppm\t1\nrow.ppm\t2\n")])
         .with("row.ppm", [b"P6 3 1 255\n".as_slice(), &row].concat());
-    let mut source = OpenOptions::in_store(&store).open(&from_json(&text)?)?;
-    let minibatch = source.next_minibatch(9)?.expect("two pictures");
-    let pictures = minibatch.stream("x").expect("the stream of pictures");
+    let mut source = kit::open(&store, &text)?;
+    let minibatch = whole(&mut source)?;
+    let pictures = stream_of(&minibatch, "x");
     assert_eq!(source.streams()[0].element, pictures.info().element);
     let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
     let is_bytes = matches!(values, SampleValues::U8(_));
     assert_eq!(is_bytes, values.bytes() == values.len());
-    let found = (0..values.len()).map(|i| values.get(i) as u8).collect();
+    let found = kit::numbers(values).into_iter().map(|value| value as u8).collect();
     Ok((pictures.info().shape.dims().to_vec(), pictures.info().element.name(), found))
 }
 
@@ -514,7 +475,7 @@ fn open_widths(stream: &str, reader: &str) -> Result<Source, Error> {
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "onCorruptImage": "skip",
             "input": {{"x": {{{stream}}}, "y": {{"labelDim": 3}}}}}}], "randomize": false, "maxSweeps": 1 {reader}}}"#
     );
-    OpenOptions::in_store(&store).open(&from_json(&text)?)
+    kit::open(&store, &text)
 }
 
 #[test]
@@ -549,16 +510,12 @@ fn pictures_keep_their_shapes_where_that_is_asked_for() {
 
 #[test]
 fn shapes_of_their_own_are_refused_where_they_make_no_sense() {
-    let error = |stream: &str, reader: &str| open_widths(stream, reader).err().expect("refused").to_string();
+    let error = |stream: &str, reader: &str| refusal(open_widths(stream, reader));
     let found = error(r#""ragged": true, "transforms": []"#, r#", "truncationLength": 2, "truncated": true"#);
     assert!(found.contains("truncated") && found.contains("stream `x` are ragged"), "{found}");
     let of_classes = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
         "x": {"transforms": []}, "y": {"labelDim": 3, "ragged": true}}}]}"#;
-    let found = from_json(of_classes)
-        .and_then(|config| OpenOptions::in_store(&store(&[("map.txt", "0.ppm\t1\n")])).open(&config))
-        .err()
-        .expect("refused")
-        .to_string();
+    let found = refusal(kit::open(&store(&[("map.txt", "0.ppm\t1\n")]), of_classes));
     assert!(found.starts_with("deserializers[0].input.y.ragged: stream `y` has no pictures"), "{found}");
     let error = open_widths(r#""transforms": []"#, "").unwrap().next_minibatch(9).unwrap_err().to_string();
     assert!(
@@ -581,7 +538,7 @@ fn open_random_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
             "pictures": {{"transforms": [{{"type": "Crop", "cropType": "RandomSide", "cropSize": 1}}]}},
             "classes": {{"labelDim": 10}}}}}}], "randomize": false, {reader}}}"#
     );
-    OpenOptions::in_store(store).open(&from_json(&text)?)
+    kit::open(store, &text)
 }
 
 /// A source of [`ramps`] in a store that never fails, cut at random.
@@ -620,18 +577,9 @@ fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
             deserializer("pictures", format!("{pictures}, {crop}}}")),
             deserializer("masks", format!("{crop}{masks}}}")),
         );
-        let mut source =
-            OpenOptions::in_store(&store).open(&from_json(&text).expect("valid")).expect("it opens");
+        let mut source = kit::open(&store, &text).expect("it opens");
         let minibatches = [20, 20].map(|n| source.next_minibatch(n).expect("right").expect("two sweeps"));
-        let of = |name: &str| {
-            let values = minibatches.iter().map(|minibatch| {
-                let Samples::Dense { values } = minibatch.stream(name).expect("a stream").samples() else {
-                    panic!("pictures are dense")
-                };
-                (0..values.len()).map(|i| values.get(i)).collect::<Vec<_>>()
-            });
-            values.collect::<Vec<_>>()
-        };
+        let of = |name: &str| minibatches.each_ref().map(|minibatch| dense(minibatch, name));
         (of("pictures"), of("masks"))
     };
     let scale = |how: &str| {

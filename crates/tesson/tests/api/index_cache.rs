@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{config_of, rest, rows, source};
+use crate::kit::{config_of, rest, rows, source};
 use tesson::SourceConfig;
 use tesson_engine::index_cache;
 
@@ -109,7 +109,7 @@ fn read_beside(test: &str, place: impl Fn(&Path, &[u8])) {
 #[test]
 fn a_pipe_in_the_place_of_a_cache_is_not_opened() {
     // Opening it would wait for a writer.
-    read_beside("cache-pipe", |path, _| crate::common::make_pipe(path));
+    read_beside("cache-pipe", |path, _| crate::kit::make_pipe(path));
 }
 
 #[test]

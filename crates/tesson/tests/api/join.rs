@@ -1,7 +1,8 @@
 //! Several deserializers, joined by key.
 
-use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Key, OpenOptions, Source};
+use tesson::{BatchKeys, Demand, Error, Key, Source};
+
+use crate::kit::{self, store_of};
 
 /// A source over files in memory; each has one dense stream of its own name, of one value a sample.
 fn open(files: &[(&str, &str)], options: &str) -> Result<Source, Error> {
@@ -21,9 +22,7 @@ fn open_with(files: &[(&str, &str)], options: &str, ctf: &str) -> Result<Source,
         r#"{{"deserializers": [{}], "randomize": false, "maxSweeps": 1 {options}}}"#,
         sections.join(", ")
     );
-    let add = |store: MemoryStore, (name, text): &(&str, &str)| store.with(*name, text.as_bytes().to_vec());
-    let store = files.iter().fold(MemoryStore::new(), add);
-    OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)
+    kit::open(&store_of(files.iter().copied()), &json)
 }
 
 /// Keys, and of each stream the number of samples of each sequence, of one minibatch with everything.

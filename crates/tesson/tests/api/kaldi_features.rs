@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tesson::store::{MemoryStore, Store};
-use tesson::{Error, Minibatch, OpenOptions, SampleValues, Samples};
+use tesson::store::Store;
+use tesson::{Error, Minibatch};
 use tesson_engine::store::{FakeStore, InjectedFault};
 
-/// Values of an utterance of so many frames of two values.
+use crate::kit::{self, keys, read_all, sequences, store_of};
+
+/// An utterance of so many frames of two values.
 fn rows(first: f32, n: usize) -> Vec<[f32; 2]> {
     (0..n).map(|i| [first + i as f32, -(i as f32) / 2.0]).collect()
 }
@@ -52,7 +54,7 @@ fn archive(entries: &[(&str, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
 
 #[test]
 fn patterns_within_streams_are_their_files() {
-    let folder = crate::common::folder("kaldi-pattern");
+    let folder = crate::kit::folder("kaldi-pattern");
     for (i, name) in ["part-0.ark", "part-1.ark"].iter().enumerate() {
         let (bytes, _) = archive(&[(&format!("u{i}"), fm(&rows(i as f32, 2)))]);
         std::fs::write(folder.join(name), bytes).expect("the folder can be written");
@@ -70,38 +72,23 @@ fn patterns_within_streams_are_their_files() {
 }
 
 /// Of each sequence its key and its values.
-type Found = Vec<(String, Vec<f32>)>;
+type Found = Vec<(String, Vec<f64>)>;
 
 fn found(minibatch: &Minibatch) -> Found {
-    let stream = &minibatch.streams()[0];
-    let Samples::Dense { values: SampleValues::F32(values) } = stream.samples() else {
-        panic!("features are dense")
-    };
-    let (dim, mut start) = (stream.info().shape.len(), 0);
-    let sequence = |(i, &n): (usize, &u32)| {
-        let own = start..start + n as usize * dim;
-        start = own.end;
-        (minibatch.keys().get(i).to_string(), values[own].to_vec())
-    };
-    stream.lengths().iter().enumerate().map(sequence).collect()
+    keys(minibatch).into_iter().zip(sequences(minibatch, "x")).collect()
 }
 
 fn read(files: &[(&str, Vec<u8>)], stream: &str, reader: &str) -> Result<Found, Error> {
-    let store = files.iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes.clone()));
     let json = format!(
         r#"{{"deserializers": [{{"type": "KaldiFeatureDeserializer", "input": {{"x": {{"dim": 2, {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1{reader}}}"#
     );
-    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)?;
-    let mut all = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(3)? {
-        all.extend(found(&minibatch));
-    }
-    Ok(all)
+    let store = store_of(files.iter().map(|(name, bytes)| (name, bytes)));
+    Ok(read_all(&mut kit::open(&store, &json)?, 3, found)?.concat())
 }
 
-fn flat(rows: &[[f32; 2]]) -> Vec<f32> {
-    rows.iter().flatten().copied().collect()
+fn flat(rows: &[[f32; 2]]) -> Vec<f64> {
+    rows.iter().flatten().copied().map(f64::from).collect()
 }
 
 #[test]
@@ -139,7 +126,7 @@ fn compressed_matrices_are_spread_over_their_range() {
         ("columns", compressed("CM", 3, &by_column)),
     ]);
     let all = read(&[("x.ark", bytes)], r#""arkFile": "x.ark""#, "").unwrap();
-    let close = |found: &[f32], expected: &[f32]| {
+    let close = |found: &[f64], expected: &[f64]| {
         assert_eq!(found.len(), expected.len());
         assert!(
             found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6),
@@ -164,7 +151,7 @@ fn parts_of_matrices_and_windows_end_where_the_part_ends() {
     assert_eq!(all, [("a".into(), a.to_vec()), ("b".into(), b.to_vec())]);
     let by_frame =
         read(&files, r#""scpFile": "x.scp", "contextWindow": "1:0""#, r#", "frameMode": true"#).unwrap();
-    let flat = |found: &Found| found.iter().flat_map(|(_, values)| values.clone()).collect::<Vec<f32>>();
+    let flat = |found: &Found| found.iter().flat_map(|(_, values)| values.clone()).collect::<Vec<f64>>();
     assert_eq!(flat(&by_frame), flat(&all));
     let keys: Vec<&str> = by_frame.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["a", "a", "a", "b", "b"]);
@@ -219,7 +206,7 @@ fn matrices_that_lie_beside_each_other_are_one_read() {
         archive(&keys.iter().map(|key| (key.as_str(), fm(&rows(1.0, 4)))).collect::<Vec<_>>());
     let listed = keys.iter().zip(&offsets).map(|(key, offset)| format!("{key} x.ark:{offset}\n"));
     let list = listed.collect::<String>().into_bytes();
-    let store = MemoryStore::new().with("x.ark", bytes).with("x.scp", list);
+    let store = store_of([("x.ark", bytes), ("x.scp", list)]);
     let reads = Arc::new(AtomicU64::new(0));
     let counted = reads.clone();
     let store = FakeStore::new(store.shared(), move |_| {
@@ -228,7 +215,7 @@ fn matrices_that_lie_beside_each_other_are_one_read() {
     });
     let json = r#"{"deserializers": [{"type": "KaldiFeatureDeserializer", "input": {"x": {"dim": 2, "scpFile": "x.scp"}}}],
         "randomize": false, "maxSweeps": 1}"#;
-    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(json).unwrap()).unwrap();
+    let mut source = kit::open(&store, json).unwrap();
     source.indexed().unwrap();
     let before = reads.load(Ordering::Relaxed);
     let minibatch = source.next_minibatch(10_000).unwrap().expect("there are samples");

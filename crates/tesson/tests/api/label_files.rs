@@ -1,7 +1,8 @@
 //! Labels of speech beside sequences of text with the same keys.
 
-use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Minibatch, OpenOptions, Purpose, SampleValues, Samples, Source};
+use tesson::{BatchKeys, Demand, Error, Minibatch, SampleValues, Samples, Source};
+
+use crate::kit::{self, checked, per_sequence, refusal, store_of, stream_of, whole};
 
 const STATES: &str = "sil\naa\nbb\ncc\n";
 
@@ -15,15 +16,13 @@ const LABELS: &str = "#!MLF!#\n\"*/x.lab\"\n0 200000 sil\n200000 400000 aa\n.\n\
 fn open(labels: &str, stream: &str, options: &str) -> Result<Source, Error> {
     let files =
         [("f", FEATURES), ("l", labels), ("states", STATES), ("list", "l\r\n\nmore\n"), ("more", MORE)];
-    let add = |store: MemoryStore, (name, text): &(&str, &str)| store.with(*name, text.as_bytes().to_vec());
     let json = format!(
         r#"{{"deserializers": [
             {{"type": "CNTKTextFormatDeserializer", "file": "f", "input": {{"f": {{"dim": 1, "format": "dense"}}}}}},
             {{"type": "HTKMLFDeserializer", "input": {{"l": {{"dim": 4, "labelMappingFile": "states", {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1{options}}}"#
     );
-    OpenOptions::in_store(&files.iter().fold(MemoryStore::new(), add))
-        .open(&tesson::config::from_json(&json)?)
+    kit::open(&store_of(files), &json)
 }
 
 const MORE: &str = "#!MLF!#\n\"z.lab\"\n0 100000 aa\n.\n\"w.lab\"\n0 100000 aa\n.\n";
@@ -34,23 +33,17 @@ const FILE: &str = r#""mlfFile": "l""#;
 type Labels = (Vec<String>, Vec<Vec<(i32, f32)>>);
 
 fn labels(minibatch: &Minibatch) -> Labels {
-    let BatchKeys::Texts(keys) = minibatch.keys() else { panic!("keys of speech are texts") };
-    let stream = minibatch.stream("l").expect("the source has it");
+    assert!(matches!(minibatch.keys(), BatchKeys::Texts(_)), "keys of speech are texts");
+    let stream = stream_of(minibatch, "l");
     let Samples::Sparse { indices, values: SampleValues::F32(values), .. } = stream.samples() else {
         panic!("labels are sparse floats")
     };
-    let mut at = 0;
-    let sequence = |&n: &u32| {
-        let found = (at..at + n as usize).map(|i| (indices[i], values[i])).collect();
-        at += n as usize;
-        found
-    };
-    (keys.iter().map(ToString::to_string).collect(), stream.lengths().iter().map(sequence).collect())
+    let entries: Vec<_> = indices.iter().copied().zip(values.iter().copied()).collect();
+    (kit::keys(minibatch), per_sequence(&entries, stream, 1))
 }
 
 fn all(labels_text: &str, stream: &str, options: &str) -> Result<Labels, Error> {
-    let mut source = open(labels_text, stream, options)?;
-    Ok(labels(&source.next_minibatch(1000)?.expect("there are sequences")))
+    Ok(labels(&whole(&mut open(labels_text, stream, options)?)?))
 }
 
 #[test]
@@ -121,7 +114,7 @@ fn times_may_have_another_unit() {
     let text = "#!MLF!#\n\"x\"\n0 50000 sil\n50000 450000 aa\n.\n";
     let (_, found) = all(text, r#""mlfFile": "l", "timeUnit": "100ns""#, "").unwrap();
     assert_eq!(found[0].iter().map(|(class, _)| *class).collect::<Vec<_>>(), [0, 1, 1, 1, 1]);
-    let e = open(text, r#""mlfFile": "l", "framePeriod": 0"#, "").map(|_| ()).unwrap_err().to_string();
+    let e = refusal(open(text, r#""mlfFile": "l", "framePeriod": 0"#, ""));
     assert!(e.contains("deserializers[1].input.l.framePeriod: found `0`"), "{e}");
 }
 
@@ -129,16 +122,10 @@ fn times_may_have_another_unit() {
 fn labels_config_are_refused_but_can_be_checked() {
     let labels = r#"{"deserializers": {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 3, "mlfFile": "l",
         "labelMappingFile": "states"}}}, "randomize": false, "maxSweeps": 1}"#;
-    let config = tesson::config::from_json(labels).unwrap();
-    let text = LABELS.replace("\"z\"", "z");
-    let store =
-        MemoryStore::new().with("l", text.as_bytes().to_vec()).with("states", STATES.as_bytes().to_vec());
-    let e = OpenOptions::in_store(&store).open(&config).map(|_| ()).unwrap_err().to_string();
+    let store = store_of([("l", &*LABELS.replace("\"z\"", "z")), ("states", STATES)]);
+    let e = refusal(kit::open(&store, labels));
     assert!(e.contains("`HTKMLFDeserializer` only adds to the sequences of another deserializer"), "{e}");
-    let mut found = Vec::new();
-    let mut source =
-        OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }.open(&config).unwrap();
-    let checked = source.check(&mut |e, _| found.push((e.code(), e.at().line))).unwrap();
+    let (found, checked) = checked(&store, labels, |e, _| (e.code(), e.at().line));
     assert_eq!((checked.sequences, checked.left_out), (3, 1));
     assert_eq!(found, [("mlf.bad-name", Some(10)), ("mlf.unknown-label", Some(14))]);
 }
@@ -148,16 +135,8 @@ fn a_list_that_names_a_state_twice_is_refused() {
     let json = r#"{"deserializers": [
         {"type": "CNTKTextFormatDeserializer", "file": "f", "input": {"f": {"dim": 1, "format": "dense"}}},
         {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 4, "labelMappingFile": "states", "mlfFile": "l"}}}]}"#;
-    let store = MemoryStore::new()
-        .with("f", FEATURES.as_bytes().to_vec())
-        .with("l", LABELS.as_bytes().to_vec())
-        .with("states", b"a\nb\na\n".to_vec());
-    let e = OpenOptions::in_store(&store)
-        .open(&tesson::config::from_json(json).unwrap())
-        .map(|_| ())
-        .unwrap_err()
-        .to_string();
-    assert_eq!(e, "states:3 (byte 4): the state `a` is in line 1, too");
+    let store = store_of([("f", FEATURES), ("l", LABELS), ("states", "a\nb\na\n")]);
+    assert_eq!(refusal(kit::open(&store, json)), "states:3 (byte 4): the state `a` is in line 1, too");
 }
 
 #[test]
@@ -183,19 +162,12 @@ fn a_state_is_resumed_from() {
 
 #[test]
 fn frames_have_the_labels_of_their_utterance_in_turn() {
-    let store = |labels: &str| {
-        MemoryStore::new()
-            .with("f", b"x|f 1\ny|f 5\nz|f 8\n".to_vec())
-            .with("l", labels.as_bytes().to_vec())
-            .with("states", STATES.as_bytes().to_vec())
-    };
+    let store = store_of([("f", "x|f 1\ny|f 5\nz|f 8\n"), ("l", LABELS), ("states", STATES)]);
     let json = r#"{"deserializers": [
         {"type": "CNTKTextFormatDeserializer", "file": "f", "input": {"f": {"dim": 1, "format": "dense"}}},
         {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 4, "labelMappingFile": "states", "mlfFile": "l"}}}],
         "randomize": false, "maxSweeps": 1, "frameMode": true}"#;
-    let mut source =
-        OpenOptions::in_store(&store(LABELS)).open(&tesson::config::from_json(json).unwrap()).unwrap();
-    let (keys, found) = labels(&source.next_minibatch(10).unwrap().unwrap());
+    let (keys, found) = labels(&whole(&mut kit::open(&store, json).unwrap()).unwrap());
     assert_eq!(keys, ["x", "y", "z"]);
     assert_eq!(found, [[(0, 1.0)], [(2, 1.0)], [(3, 1.0)]]);
 }
@@ -244,15 +216,14 @@ fn alignments(utterances: &[(&str, &[i32])], is_binary: bool) -> Vec<u8> {
 /// The labels read of archives beside features, whose names are `a` and `b`.
 fn aligned(archives: [Vec<u8>; 2], stream: &str, options: &str) -> Result<Labels, Error> {
     let [a, b] = archives;
-    let store = MemoryStore::new().with("f", FEATURES.as_bytes().to_vec()).with("a", a).with("b", b);
+    let store = store_of([("f", FEATURES.as_bytes().to_vec()), ("a", a), ("b", b)]);
     let json = format!(
         r#"{{"deserializers": [
             {{"type": "CNTKTextFormatDeserializer", "file": "f", "input": {{"f": {{"dim": 1, "format": "dense"}}}}}},
             {{"type": "KaldiAlignmentDeserializer", "input": {{"l": {{"dim": 4, {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1{options}}}"#
     );
-    let mut source = OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)?;
-    Ok(labels(&source.next_minibatch(1000)?.expect("there are sequences")))
+    Ok(labels(&whole(&mut kit::open(&store, &json)?)?))
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! The façade as its users see it.
 
+#![forbid(unsafe_code)]
+
 mod brainscript;
 mod calls;
-mod common;
+mod convert;
+#[path = "../../../tesson-prepared/tests/prepared/dataset.rs"]
+mod dataset;
 mod decoding;
 mod encoded_images;
 mod ending;
@@ -14,9 +18,12 @@ mod images;
 mod index_cache;
 mod join;
 mod kaldi_features;
+mod kit;
 mod label_files;
 mod named_resources;
 mod named_transforms;
+mod prepared_deserializer;
+mod prepared_images;
 mod preparing;
 mod recordings;
 mod scans;

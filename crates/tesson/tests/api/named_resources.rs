@@ -6,11 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{
-    ConfigError, Demand, Element, Error, Minibatch, OpenOptions, SampleValues, Samples, Shape, Source,
-    StreamInfo,
-};
+use tesson::store::{Resource, Store};
+use tesson::{ConfigError, Demand, Element, Error, OpenOptions, Shape, Source, StreamInfo};
 use tesson_config::{json, lower};
 use tesson_core::{
     Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
@@ -19,6 +16,7 @@ use tesson_core::{
     SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Values,
 };
 
+use crate::kit::{rest, store_of, values};
 use crate::zip;
 
 static FORMAT: Format = Format::new("ListedFloats", "A list of files of 32-bit floats.", &OPTIONS, open);
@@ -237,22 +235,9 @@ fn source_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
     OpenOptions::in_store(store).open(&lower(&json::parse(&text)?, &tesson::registry().with(&FORMAT))?)
 }
 
-/// The values of the next minibatch.
-fn next(source: &mut Source, samples: u64) -> Result<Option<Vec<f32>>, Error> {
-    Ok(source.next_minibatch(samples)?.as_ref().map(values))
-}
-
-fn values(minibatch: &Minibatch) -> Vec<f32> {
-    let Samples::Dense { values: SampleValues::F32(values) } =
-        minibatch.stream("x").expect("the one stream").samples()
-    else {
-        panic!("the stream is dense")
-    };
-    values.to_vec()
-}
-
-fn rest(source: &mut Source) -> Vec<Vec<f32>> {
-    std::iter::from_fn(|| next(source, 16).expect("the files are there")).collect()
+/// The values of all files, in ascending order.
+fn all_values(n: u32) -> Vec<f64> {
+    (0..n).flat_map(|i| vec![f64::from(i); 1 + i as usize % 2]).collect()
 }
 
 #[test]
@@ -271,10 +256,9 @@ fn a_source_of_a_hundred_thousand_files_is_opened_without_touching_them() {
 fn few_files_are_open_at_a_time_and_each_is_read() {
     let store = Counting::of(1000);
     let mut source = source_in(&store, r#""randomize": "global", "maxSweeps": 1, "threads": 4"#).unwrap();
-    let mut found = rest(&mut source).concat();
-    found.sort_by(f32::total_cmp);
-    let expected: Vec<f32> = (0..1000_u16).flat_map(|i| vec![f32::from(i); 1 + usize::from(i % 2)]).collect();
-    assert_eq!(found, expected);
+    let mut found = rest(&mut source, 16).concat();
+    found.sort_by(f64::total_cmp);
+    assert_eq!(found, all_values(1000));
     let most = store.most_open.load(Ordering::Relaxed);
     assert!(most <= 64 + 8, "{most} were open at a time");
 }
@@ -283,13 +267,13 @@ fn few_files_are_open_at_a_time_and_each_is_read() {
 fn listed_files_are_resumed_after_every_minibatch() {
     let store = Counting::of(300);
     let reader = r#""randomizationWindow": 3, "maxSweeps": 1"#;
-    let all = rest(&mut source_in(&store, reader).unwrap());
+    let all = rest(&mut source_in(&store, reader).unwrap(), 16);
     let mut source = source_in(&store, reader).unwrap();
     for taken in 1..=all.len() {
-        next(&mut source, 16).unwrap();
+        source.next_minibatch(16).unwrap();
         let mut resumed = source_in(&store, reader).unwrap();
         resumed.restore(&source.state().clone()).unwrap();
-        assert_eq!(rest(&mut resumed), all[taken..], "after {taken} minibatches");
+        assert_eq!(rest(&mut resumed, 16), all[taken..], "after {taken} minibatches");
     }
     // A list of other sizes is another corpus.
     let state = source.state().clone();
@@ -303,16 +287,16 @@ fn two_ranks_deliver_what_one_does() {
     for sharing in ["position", "chunk"] {
         for order in ["true", "\"global\""] {
             let reader = format!(r#""randomize": {order}, "sharing": "{sharing}", "maxSweeps": 1"#);
-            let sorted = |mut values: Vec<f32>| {
-                values.sort_by(f32::total_cmp);
+            let sorted = |mut values: Vec<f64>| {
+                values.sort_by(f64::total_cmp);
                 values
             };
-            let all = rest(&mut source_in(&store, &reader).unwrap()).concat();
+            let all = rest(&mut source_in(&store, &reader).unwrap(), 16).concat();
             let shares = [0, 1].map(|rank| {
                 let mut source = source_in(&store, &reader).unwrap();
                 let demand = Demand { samples: 16, workers: 2, rank };
                 let next = || source.next(demand).expect("the files are there");
-                let shares: Vec<f32> = std::iter::from_fn(next).flat_map(|share| values(&share)).collect();
+                let shares: Vec<f64> = std::iter::from_fn(next).flat_map(|share| values(&share)).collect();
                 assert!(!shares.is_empty(), "{sharing}, {order}, rank {rank}");
                 shares
             });
@@ -323,9 +307,9 @@ fn two_ranks_deliver_what_one_does() {
 
 #[test]
 fn a_missing_file_is_an_error_with_the_line_that_lists_it() {
-    let store = MemoryStore::new().with("0.raw", floats(0)).with("list", *b"0.raw 1\n1.raw 2\n");
+    let store = store_of([("0.raw", floats(0)), ("list", b"0.raw 1\n1.raw 2\n".to_vec())]);
     let mut source = source_in(&store, r#""randomize": false, "maxSweeps": 1"#).unwrap();
-    let error = next(&mut source, 16).unwrap_err();
+    let error = source.next_minibatch(16).unwrap_err();
     assert!(error.to_string().starts_with("1.raw: "), "{error}");
     assert!(error.to_string().contains("line 2 of list lists it"), "{error}");
 }
@@ -342,29 +326,26 @@ fn members_of_an_archive_are_read_as_files_are() {
         }
         list.push_str(&format!("all.zip@/{name} {}\n", 1 + number % 2));
     }
-    let store = MemoryStore::new().with("all.zip", archive.finish()).with("list", list.into_bytes());
+    let store = store_of([("all.zip", archive.finish()), ("list", list.into_bytes())]);
     for options in [r#""randomize": false"#, r#""randomize": "global", "threads": 3"#] {
         let open = || source_in(&store, &format!(r#"{options}, "maxSweeps": 1"#)).unwrap();
-        let all = rest(&mut open());
+        let all = rest(&mut open(), 16);
         let mut found = all.concat();
-        found.sort_by(f32::total_cmp);
-        let expected: Vec<f32> =
-            (0..150_u8).flat_map(|i| vec![f32::from(i); 1 + usize::from(i % 2)]).collect();
-        assert_eq!(found, expected, "{options}");
+        found.sort_by(f64::total_cmp);
+        assert_eq!(found, all_values(150), "{options}");
         let (mut source, mut resumed) = (open(), open());
-        next(&mut source, 16).unwrap();
+        source.next_minibatch(16).unwrap();
         resumed.restore(&source.state().clone()).unwrap();
-        assert_eq!(rest(&mut resumed), all[1..], "{options}");
+        assert_eq!(rest(&mut resumed, 16), all[1..], "{options}");
     }
 }
 
 #[test]
 fn a_hostile_archive_is_refused_before_anything_is_allocated() {
     let error = |archive: Vec<u8>, entry: &str| {
-        let list = format!("a.zip@/{entry}\n").into_bytes();
-        let store = MemoryStore::new().with("a.zip", archive).with("list", list);
+        let store = store_of([("a.zip", archive), ("list", format!("a.zip@/{entry}\n").into_bytes())]);
         let mut source = source_in(&store, r#""randomize": false, "maxSweeps": 1"#).unwrap();
-        next(&mut source, 16).unwrap_err().to_string()
+        source.next_minibatch(16).unwrap_err().to_string()
     };
     let one = |change: fn(&mut zip::Writer)| {
         let mut archive = zip::Writer::default();

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson::config::{Choices, load};
-use tesson::store::MemoryStore;
 use tesson::{ConfigError, Element, Error, OpenOptions, Registry, Source, SourceConfig};
 use tesson_config::{json, lower, reader_of};
 use tesson_convert::{Corpus, Form};
@@ -15,7 +14,7 @@ use tesson_core::{
 use tesson_engine::atomic_file::Existing;
 use tesson_formats::user::UserError;
 
-use crate::common::values;
+use crate::kit::{read_all, store_of, values};
 
 /// Multiplies by a factor and adds a number that is drawn.
 static SCATTER: TransformFormat = TransformFormat {
@@ -95,14 +94,12 @@ fn lowered(transforms: &str, options: &str) -> SourceConfig {
 
 fn open(config: &SourceConfig) -> Result<Source, Error> {
     let text: String = (0..40).map(|i| format!("{i} |x {i}\n")).collect();
-    let store = MemoryStore::new().with("f", text.into_bytes()).with("factor", b"64".to_vec());
-    OpenOptions::in_store(&store).open(config)
+    OpenOptions::in_store(&store_of([("f", &*text), ("factor", "64")])).open(config)
 }
 
 /// The values of minibatches of seven sequences up to the end.
 fn rest(source: &mut Source) -> Vec<Vec<f64>> {
-    let next = || source.next_minibatch(7).expect("the data are right").map(|minibatch| values(&minibatch));
-    std::iter::from_fn(next).collect()
+    read_all(source, 7, values).expect("the data are right")
 }
 
 #[test]

@@ -12,7 +12,7 @@ use tesson_formats::example::Value as ExampleValue;
 use tesson_prepared::{DatasetWriter, NewDataset, NewSplit};
 use tesson_tfds::info::{FileFormat, Version};
 
-use super::common::folder;
+use super::kit::folder;
 
 fn new(format: FileFormat) -> NewDataset {
     let features = json!({

@@ -1,9 +1,10 @@
 //! Recordings: a list of WAV and FLAC files, from the bytes to minibatches.
 
-use tesson::config::from_json;
 use tesson::store::MemoryStore;
-use tesson::{Error, Key, Minibatch, OpenOptions, Purpose, Samples, Severity, Source};
+use tesson::{Error, Key, Severity, Source};
 use tesson_audio::AudioFault;
+
+use crate::kit::{self, checked, keys, read_all, refusal, store_of, whole};
 
 /// A WAV file of one channel and 16 bits, with so many samples in a second.
 fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
@@ -27,8 +28,7 @@ fn tone(number: usize) -> Vec<u8> {
 /// A store with `0.wav` to `19.wav`, and the list of them.
 fn store() -> MemoryStore {
     let list: String = (0..20).map(|i| format!("u{i} {i}.wav\n")).collect();
-    let files = (0..20).fold(MemoryStore::new(), |store, i| store.with(format!("{i}.wav"), tone(i)));
-    files.with("all.scp", list.into_bytes())
+    store_of((0..20).map(|i| (format!("{i}.wav"), tone(i)))).with("all.scp", list.into_bytes())
 }
 
 fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Error> {
@@ -36,27 +36,13 @@ fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Erro
         r#"{{"deserializers": [{{"type": "AudioDeserializer", "file": "all.scp", {options}
             "input": {{"x": {{"sampleRate": 8000, "filters": 20}}}}}}], {reader}}}"#
     );
-    OpenOptions::in_store(store).open(&from_json(&text)?)
+    kit::open(store, &text)
 }
-
-/// The keys of a minibatch, and all its values as bits.
-fn contents(minibatch: &Minibatch) -> (Vec<Key>, Vec<u64>) {
-    let Samples::Dense { values } = minibatch.streams()[0].samples() else { panic!("frames are dense") };
-    let keys = (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i)).collect();
-    (keys, (0..values.len()).map(|i| values.get(i).to_bits()).collect())
-}
-
-fn rest(source: &mut Source) -> Vec<(Vec<Key>, Vec<u64>)> {
-    let next = || source.next_minibatch(60).expect("the recordings are right");
-    std::iter::from_fn(next).map(|minibatch| contents(&minibatch)).collect()
-}
-
-const RANDOM: &str = r#""randomize": "global", "randomizationSeed": 3, "maxSweeps": 2"#;
 
 #[test]
 fn recordings_are_sequences_of_frames_that_are_whole() {
     let mut source = open(&store(), "", r#""randomize": false, "maxSweeps": 1"#).unwrap();
-    let minibatch = source.next_minibatch(100_000).unwrap().expect("twenty recordings");
+    let minibatch = whole(&mut source).unwrap();
     assert_eq!((minibatch.n_sequences(), minibatch.keys().get(7)), (20, Key::Text("u7".into())));
     // Frames of 200 samples, every 80.
     let expected: usize = (0..20).map(|i| 1 + (2000 + 150 * i - 200) / 80).sum();
@@ -65,27 +51,10 @@ fn recordings_are_sequences_of_frames_that_are_whole() {
 }
 
 #[test]
-fn threads_and_a_resume_change_nothing() {
-    let expected = rest(&mut open(&store(), "", &format!(r#"{RANDOM}, "threads": 1"#)).unwrap());
-    assert!(expected.len() > 4, "{}", expected.len());
-    for threads in [2, 8] {
-        let options = format!(r#"{RANDOM}, "threads": {threads}"#);
-        assert_eq!(rest(&mut open(&store(), "", &options).unwrap()), expected, "{threads} threads");
-    }
-    let mut source = open(&store(), "", RANDOM).unwrap();
-    for after in 1..expected.len() {
-        source.next_minibatch(60).unwrap();
-        let mut resumed = open(&store(), "", RANDOM).unwrap();
-        resumed.restore(source.state()).unwrap();
-        assert_eq!(rest(&mut resumed), expected[after..], "after {after} minibatches");
-    }
-}
-
-#[test]
 fn chunks_and_lengths_have_limits() {
     let options = r#""minSeconds": 0.3, "maxSeconds": 0.5, "chunkSizeInFrames": 50,"#;
     let mut source = open(&store(), options, r#""randomize": false, "maxSweeps": 1"#).unwrap();
-    let minibatch = source.next_minibatch(100_000).unwrap().expect("some recordings");
+    let minibatch = whole(&mut source).unwrap();
     // From 2,400 to 4,000 samples.
     assert_eq!((minibatch.n_sequences(), minibatch.keys().get(0)), (11, Key::Text("u3".into())));
 }
@@ -123,8 +92,8 @@ fn the_budget_of_the_reader_forgives_recordings_that_cannot_be_read() {
         [(r#""maxErrors": 4"#, 1), (r#""maxErrors": 4"#, 8), (r#""maxErrorShare": 0.5"#, 2)]
     {
         let mut source = open(&store, "", &reader(&format!(r#"{errors}, "threads": {threads}"#))).unwrap();
-        let keys: Vec<Key> = rest(&mut source).into_iter().flat_map(|(keys, _)| keys).collect();
-        let expected = (0..20).filter(|i| ![3, 5, 7, 9].contains(i)).map(|i| Key::Text(format!("u{i}")));
+        let keys = read_all(&mut source, 60, keys).expect("the budget is enough").concat();
+        let expected = (0..20).filter(|i| ![3, 5, 7, 9].contains(i)).map(|i| format!("u{i}"));
         assert_eq!(keys, expected.collect::<Vec<_>>(), "{errors}");
     }
     let mut source = open(&store, "", &reader(r#""maxErrors": 3"#)).unwrap();
@@ -134,8 +103,7 @@ fn the_budget_of_the_reader_forgives_recordings_that_cannot_be_read() {
         "{error}"
     );
     // Without a budget, what a header says is an error when the source is opened.
-    let error =
-        open(&store, "", &reader(r#""maxErrors": 0"#)).err().expect("one header is cut off").to_string();
+    let error = refusal(open(&store, "", &reader(r#""maxErrors": 0"#)));
     assert!(error.contains("5.wav") && error.contains("is cut off"), "{error}");
 }
 
@@ -151,12 +119,7 @@ fn a_check_lists_recordings_that_the_budget_of_the_reader_would_forgive() {
             r#"{{"deserializers": [{{"type": "AudioDeserializer", "file": "all.scp",
                 "input": {{"x": {{"sampleRate": 8000, "filters": 20}}}}}}], "maxErrors": {errors}}}"#
         );
-        let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-            .open(&from_json(&text).unwrap())
-            .unwrap();
-        let mut found = Vec::new();
-        let checked =
-            source.check(&mut |error, severity| found.push((error.key().cloned(), severity))).unwrap();
+        let (found, checked) = checked(&store, &text, |error, severity| (error.key().cloned(), severity));
         let fault = |key: &str| (Some(Key::Text(key.into())), Severity::Fault);
         assert_eq!(found, [fault("u5"), fault("u3")]);
         assert_eq!((checked.faults, checked.fatal, checked.left_out, checked.sequences), (2, 0, 2, 6));
@@ -169,14 +132,9 @@ fn what_is_wrong_with_a_list_is_said_of_its_line() {
     let store = store().with("all.scp", list.as_bytes().to_vec());
     let config = r#"{"deserializers": [{"type": "AudioDeserializer", "file": "all.scp",
         "input": {"x": {"sampleRate": 8000, "filters": 20}}}]}"#;
-    let mut source = OpenOptions { purpose: Purpose::Check, ..OpenOptions::in_store(&store) }
-        .open(&from_json(config).unwrap())
-        .unwrap();
-    let mut found = Vec::new();
-    let checked = source.check(&mut |error, _| {
-        found.push((error.kind().of_format::<AudioFault>().cloned(), error.at().line));
+    let (found, _) = checked(&store, config, |error, _| {
+        (error.kind().of_format::<AudioFault>().cloned(), error.at().line)
     });
-    checked.expect("what is wrong is listed");
     let fault = |n: usize| found[n].0.clone().expect("a fault of recordings");
     assert_eq!(found.len(), 4, "{found:?}");
     assert_eq!((fault(0), found[0].1), (AudioFault::NoPath { found: "u1".into() }, Some(2)));
@@ -187,7 +145,7 @@ fn what_is_wrong_with_a_list_is_said_of_its_line() {
 
 #[test]
 fn frames_of_recordings_are_no_sequences() {
-    let error = open(&store(), "", r#""frameMode": true"#).err().expect("it is refused").to_string();
+    let error = refusal(open(&store(), "", r#""frameMode": true"#));
     assert!(error.contains("set `frameMode = false`"), "{error}");
 }
 

@@ -1,7 +1,9 @@
 //! Features and labels of speech together.
 
 use tesson::store::MemoryStore;
-use tesson::{Error, Minibatch, OpenOptions, SampleValues, Samples, Source};
+use tesson::{Error, Minibatch, Samples, Source};
+
+use crate::kit::{self, columns, dense, keys, per_sequence, read_all, refusal, stream_of};
 
 /// A file of `n` frames of one value, which lie `period` units of 100 ns apart.
 fn features(n: u32, period: u32) -> Vec<u8> {
@@ -30,25 +32,16 @@ fn open(store: &MemoryStore, stream: &str, reader: &str) -> Result<Source, Error
                 "mlfFile": "l.mlf", "labelMappingFile": "states", "dim": 3 {stream}}}}}}}],
             "randomize": false, "maxSweeps": 1 {reader}}}"#
     );
-    OpenOptions::in_store(store).open(&tesson::config::from_json(&text)?)
+    kit::open(store, &text)
 }
 
 /// The classes of each sequence.
 fn classes(minibatch: &Minibatch) -> Vec<Vec<i32>> {
-    let stream = minibatch.stream("y").expect("the stream of labels");
-    let Samples::Sparse { indices, .. } = stream.samples() else { panic!("labels are sparse") };
-    let mut rest = &indices[..];
-    let take = |&n: &u32| rest.split_off(..n as usize).expect("as many as there are samples").to_vec();
-    stream.lengths().iter().map(take).collect()
+    per_sequence(&columns(minibatch, "y"), stream_of(minibatch, "y"), 1)
 }
 
 fn all(store: &MemoryStore, stream: &str, reader: &str) -> Result<Vec<Vec<i32>>, Error> {
-    let mut source = open(store, stream, reader)?;
-    let mut found = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(2)? {
-        found.extend(classes(&minibatch));
-    }
-    Ok(found)
+    Ok(read_all(&mut open(store, stream, reader)?, 2, classes)?.concat())
 }
 
 #[test]
@@ -63,7 +56,7 @@ fn frames_are_as_long_as_features_say_where_that_is_asked_for() {
     let mut goes_on = open(&store(labels, 50_000), auto, "").unwrap();
     goes_on.restore(source.state()).unwrap();
     assert_eq!(classes(&goes_on.next_minibatch(1).unwrap().expect("the second")), expected[1..]);
-    let error = open(&store(labels, 0), auto, "").err().expect("no file says it").to_string();
+    let error = refusal(open(&store(labels, 0), auto, ""));
     assert!(
         error.contains("deserializers[1]: `framePeriod` is `auto`, and no deserializer's data"),
         "{error}"
@@ -77,7 +70,8 @@ const SHORT: &str = "\"a.lab\"\n0 4 aa\n.\n\"b.lab\"\n0 2 bb\n.\n";
 fn utterances_with_too_few_labels_are_an_error_or_left_out() {
     let store = store(SHORT, 100_000);
     let frames = r#", "frameMode": true"#;
-    let error = open(&store, "", frames).err().expect("one frame of `b` has no label").to_string();
+    // One frame of `b` has no label.
+    let error = refusal(open(&store, "", frames));
     let expected = "deserializers[1]: utterance `b` has 2 frames here, and 3 in `deserializers[0]`; such utterances: 1, \
                     `maxErrors` is 0";
     assert!(error.starts_with(expected), "{error}");
@@ -96,10 +90,10 @@ fn utterances_with_too_few_labels_are_an_error_or_left_out() {
 fn a_share_of_utterances_may_be_without_labels() {
     let store = store("\"a.lab\"\n0 4 aa\n.\n", 100_000);
     assert_eq!(all(&store, "", r#", "maxMissing": 0.5"#).unwrap(), [[1; 4]]);
-    let error = open(&store, "", r#", "maxMissing": 0.49"#).err().expect("a half is missing").to_string();
+    let error = refusal(open(&store, "", r#", "maxMissing": 0.49"#));
     let expected = "maxMissing: 1 of 2 sequences of `deserializers[0]` are not in `deserializers[1]`, at most a share of 0.49";
     assert!(error.starts_with(expected) && error.contains("`b`"), "{error}");
-    let error = open(&store, "", r#", "maxMissing": 1.5"#).err().expect("no share").to_string();
+    let error = refusal(open(&store, "", r#", "maxMissing": 1.5"#));
     assert!(error.contains("maxMissing: found 1.5, expected a share from 0 to 1"), "{error}");
 }
 
@@ -113,29 +107,23 @@ fn open_with_text(text: &str, ctf: &str, reader: &str) -> Result<Source, Error> 
                 "p": {{"dim": 1, "format": "dense"}}, "q": {{"dim": 3, "format": "sparse"}}}}}}],
             "useNumericSequenceKeys": false, "frameMode": true, "randomize": false, "maxSweeps": 1 {reader}}}"#
     );
-    OpenOptions::in_store(&store).open(&tesson::config::from_json(&options)?)
+    kit::open(&store, &options)
 }
 
 /// Each frame: its key, `x`, `p`, and the columns of `q` as text.
 fn beside(source: &mut Source) -> Result<Vec<String>, Error> {
-    let mut found = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(3)? {
-        let samples = |name| minibatch.stream(name).expect("the stream is read").samples();
-        let (
-            Samples::Dense { values: SampleValues::F32(x) },
-            Samples::Dense { values: SampleValues::F32(p) },
-        ) = (samples("x"), samples("p"))
-        else {
-            panic!("floats")
+    let frames = |minibatch: &Minibatch| {
+        let (keys, x, p) = (keys(minibatch), dense(minibatch, "x"), dense(minibatch, "p"));
+        let Samples::Sparse { indptr, indices, .. } = stream_of(minibatch, "q").samples() else {
+            panic!("`q` is sparse")
         };
-        let Samples::Sparse { indptr, indices, .. } = samples("q") else { panic!("`q` is sparse") };
-        for i in 0..x.len() {
-            let key = minibatch.keys().get(i);
+        let frame = |i: usize| {
             let columns = &indices[indptr[i] as usize..indptr[i + 1] as usize];
-            found.push(format!("{key} {} {} {columns:?}", x[i], p[i]));
-        }
-    }
-    Ok(found)
+            format!("{} {} {} {columns:?}", keys[i], x[i], p[i])
+        };
+        (0..x.len()).map(frame).collect::<Vec<_>>()
+    };
+    Ok(read_all(source, 3, frames)?.concat())
 }
 
 /// One row of text for the three frames of `b`.
@@ -158,7 +146,8 @@ fn rows_of_text_join_the_frames_of_their_utterance() {
 #[test]
 fn utterances_with_too_few_rows_of_text_are_an_error_or_left_out() {
     let text = "a|p 4|q 0:1\na|p 3|q 0:1\na|p 2|q 0:1\nb|p 9|q 2:1\n";
-    let error = open_with_text(text, "", "").err().expect("one frame of `a` has no row").to_string();
+    // One frame of `a` has no row.
+    let error = refusal(open_with_text(text, "", ""));
     let expected = "deserializers[1]: utterance `a` has 3 frames here, and 4 in `deserializers[0]`";
     assert!(error.contains(expected), "{error}");
     let mut source = open_with_text(text, r#", "maxErrors": 1"#, "").unwrap();

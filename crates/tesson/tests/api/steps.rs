@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::common::{rows, source};
+use crate::kit::{rows, source};
 use tesson::{ConfigError, Demand, Element, RunCalls, Source, SourceConfig, StepSizes, StreamInfo};
 use tesson_config::{json, lower};
 use tesson_core::{Data, Format, Offsets, OptionTable, StreamColumn, Values};
@@ -110,7 +110,7 @@ fn check(name: &str, config: impl Fn(&str) -> SourceConfig) {
                 assert_eq!(delivered(&mut skipping, demand, usize::MAX), steps[step..]);
                 // Also in a source that has read elsewhere, and one that resumes from there.
                 reading.skip_to(step as u64, constant(9, workers, Some(rank))).expect("there are as many");
-                let mut resumed = crate::common::resumed(&config, reading.state()).expect("its own state");
+                let mut resumed = crate::kit::resumed(&config, reading.state()).expect("its own state");
                 assert_eq!(delivered(&mut resumed, demand, 2), steps[step..(step + 2).min(steps.len())]);
                 assert_eq!(
                     which(&mut resumed, step / 2, constant(9, workers, Some(rank))).len(),
@@ -213,7 +213,7 @@ fn skipping_after_a_merge_leaves_out_what_other_ranks_had_delivered_and_going_ba
     let merged = tesson::merge_states(&states).expect("all ranks of one run");
     let alone = Demand { samples: 9, workers: 1, rank: 0 };
     let after = |step: u64| {
-        let mut source = crate::common::resumed(&config, &merged).expect("its own state");
+        let mut source = crate::kit::resumed(&config, &merged).expect("its own state");
         source.skip_to(step, constant(9, 1, None)).expect("there are as many");
         delivered(&mut source, alone, usize::MAX).concat()
     };
@@ -283,7 +283,7 @@ fn sequences_with_excluded_keys_are_missing_and_all_others_keep_their_minibatch_
             // A run may leave out more, or less, from any state on.
             let mut first = open(&whole);
             delivered(&mut first, demand, 2);
-            let mut resumed = crate::common::resumed(&config, first.state()).expect("lists may differ");
+            let mut resumed = crate::kit::resumed(&config, first.state()).expect("lists may differ");
             assert_eq!(delivered(&mut resumed, demand, usize::MAX), found[2..], "{name} {workers}");
         }
     }
@@ -306,7 +306,7 @@ fn an_excluded_sequence_is_neither_read_nor_charged() {
 
 #[test]
 fn excluded_keys_come_from_a_file_too_and_lists_that_mean_nothing_are_refused() {
-    let folder = crate::common::folder("exclude-file");
+    let folder = crate::kit::folder("exclude-file");
     let list = folder.join("bad.txt");
     std::fs::write(&list, "7\r\n\n18\n").expect("a temporary file");
     let config = without("exclude-from-file", "", &format!("{list:?}"));

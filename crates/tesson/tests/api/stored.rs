@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tesson::config::Transforms;
-use tesson::store::MemoryStore;
 use tesson::{
     BatchKeys, Demand, Error, Minibatch, OpenOptions, SampleValues, Samples, Severity, Source, SourceConfig,
 };
@@ -14,6 +13,7 @@ use tesson_core::{
 };
 use tesson_formats::user::UserError;
 
+use crate::kit::{per_sequence, store_of, stream_of};
 use crate::scans;
 
 /// The kinds of transforms in these tests.
@@ -143,10 +143,7 @@ fn config(deserializers: &str, options: &str, transforms: &[Kind]) -> SourceConf
 }
 
 fn open_of(files: &[(&str, &str)], config: &SourceConfig) -> Result<Source, Error> {
-    let store = files
-        .iter()
-        .fold(MemoryStore::new(), |store, (name, text)| store.with(name, text.as_bytes().to_vec()));
-    OpenOptions::in_store(&store).open(config)
+    OpenOptions::in_store(&store_of(files.iter().copied())).open(config)
 }
 
 /// Key and values of a sequence.
@@ -155,20 +152,13 @@ type Sequence = (u64, Vec<f32>);
 /// Keys and values of the sequences of a minibatch.
 fn sequences(minibatch: &Minibatch, stream: &str) -> Vec<Sequence> {
     let BatchKeys::Numbers(keys) = minibatch.keys() else { panic!("keys are numbers") };
-    let stream = minibatch.stream(stream).expect("the stream is there");
+    let stream = stream_of(minibatch, stream);
     let Samples::Dense { values: SampleValues::F32(values) } = stream.samples() else {
         panic!("dense floats")
     };
-    let dim = stream.info().shape.len();
-    assert_eq!(stream.lengths().len(), keys.len());
-    let mut at = 0;
-    let mut next = |(&key, &n): (&u64, &u32)| {
-        at += n as usize * dim;
-        (key, values[at - n as usize * dim..at].to_vec())
-    };
-    let all: Vec<_> = keys.iter().zip(stream.lengths()).map(&mut next).collect();
-    assert_eq!(at, values.len());
-    all
+    let all = per_sequence(values, stream, stream.info().shape.len());
+    assert_eq!(all.len(), keys.len());
+    keys.iter().copied().zip(all).collect()
 }
 
 /// The sequences of minibatches up to the end.

@@ -2,12 +2,13 @@
 
 use std::io::Write as _;
 
-use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Error, Minibatch, OpenOptions, SampleValues, Samples, Source};
+use tesson::{BatchKeys, Error, Minibatch, SampleValues, Samples, Source};
+
+use crate::kit::{self, columns, dense, ppm, read_all, store_of, stream_of};
 
 /// A picture of one pixel.
 fn picture(value: u8) -> Vec<u8> {
-    [&b"P6 1 1 255\n"[..], &[value; 3]].concat()
+    ppm(1, value)
 }
 
 /// The mark of headers in GNU's form, and of those in POSIX's.
@@ -76,36 +77,35 @@ fn open(archives: &[(&str, Vec<u8>)], options: &str) -> Result<Source, Error> {
 }
 
 fn open_as(archives: &[(&str, Vec<u8>)], options: &str, reader: &str) -> Result<Source, Error> {
-    let store =
-        archives.iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes.clone()));
     let names: Vec<String> = archives.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     let json = format!(
         r#"{{"deserializers": [{{"type": "TarImageDeserializer", "file": [{}], {options} "input": {{
             "x": {{"transforms": [], "dtype": "uint8"}}, "y": {{"labelDim": 5}}}}}}], {reader}, "maxSweeps": 1}}"#,
         names.join(", ")
     );
-    OpenOptions::in_store(&store).open(&tesson::config::from_json(&json)?)
+    kit::open(&store_of(archives.iter().map(|(name, bytes)| (name, bytes))), &json)
 }
 
 /// A key, the first value of a picture, and its class.
 type Sample = (String, u8, i32);
 
 fn samples(minibatch: &Minibatch) -> Vec<Sample> {
-    let BatchKeys::Texts(keys) = minibatch.keys() else { panic!("keys are texts") };
-    let samples = |name| minibatch.stream(name).expect("the stream is read").samples();
-    let Samples::Dense { values: SampleValues::U8(values) } = samples("x") else { panic!("8 bits") };
-    let Samples::Sparse { indices, .. } = samples("y") else { panic!("classes are sparse") };
-    let of_each = values.len() / indices.len();
-    (0..indices.len()).map(|i| (keys.get(i).to_owned(), values[of_each * i], indices[i])).collect()
+    assert!(matches!(minibatch.keys(), BatchKeys::Texts(_)), "keys are texts");
+    let x = stream_of(minibatch, "x");
+    assert!(matches!(x.samples(), Samples::Dense { values: SampleValues::U8(_) }), "8 bits");
+    let firsts = dense(minibatch, "x").into_iter().step_by(x.info().shape.len()).map(|value| value as u8);
+    let classes = columns(minibatch, "y");
+    kit::keys(minibatch)
+        .into_iter()
+        .zip(firsts)
+        .zip(classes)
+        .map(|((key, first), class)| (key, first, class))
+        .collect()
 }
 
 /// All sequences in order.
 fn all(archives: &[(&str, Vec<u8>)], options: &str) -> Result<Vec<Sample>, Error> {
-    let (mut source, mut found) = (open(archives, options)?, Vec::new());
-    while let Some(minibatch) = source.next_minibatch(2)? {
-        found.extend(samples(&minibatch));
-    }
-    Ok(found)
+    Ok(read_all(&mut open(archives, options)?, 2, samples)?.concat())
 }
 
 #[test]
@@ -209,11 +209,7 @@ fn compressed_archives_are_read_as_those_they_unpack_to() {
             let [first, second] = archives.clone();
             let mut source =
                 open_as(&[("0.tar", first), ("1.tar", second)], "", &format!("{order}{more}")).unwrap();
-            let mut found = Vec::new();
-            while let Some(minibatch) = source.next_minibatch(7).unwrap() {
-                found.extend(samples(&minibatch));
-            }
-            found
+            read_all(&mut source, 7, samples).unwrap().concat()
         };
         let expected = read(&plain, r#", "threads": 1"#);
         assert_eq!(expected.len(), 150);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tesson::config::{Transforms, from_json};
-use tesson::store::MemoryStore;
 use tesson::{Error, OpenOptions, SampleValues, Samples, Shape, Source};
 use tesson_core::{
     Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, SparseInput, SparseOutput, Transform,
 };
 use tesson_formats::user::UserError;
+
+use crate::kit::store_of;
 
 /// Moves each entry to the column that follows, and doubles it.
 struct Shift {
@@ -94,7 +95,7 @@ fn open(transforms: &[Arc<dyn Transform>], options: &str) -> Result<Source, Erro
     );
     let mut config = from_json(&json)?;
     config.transforms = Transforms::of("s", transforms.to_vec());
-    OpenOptions::in_store(&MemoryStore::new().with("f", DATA.as_bytes().to_vec())).open(&config)
+    OpenOptions::in_store(&store_of([("f", DATA)])).open(&config)
 }
 
 /// Everything as one minibatch: where samples end, columns and values; or values alone.

@@ -1,8 +1,9 @@
 //! Truncated reading: pieces of equal length out of rows of sequences.
 
 use tesson::config::Schedule;
-use tesson::store::MemoryStore;
 use tesson::{BatchKeys, Demand, Error, Layout, OpenOptions, ResumeState, Samples, Source};
+
+use crate::kit::{self, store_of};
 
 /// Sequences of these lengths; sample `t` of sequence `i` is `100 · i + t`, and the pair `t: i` of a sparse stream.
 pub(crate) fn text(lengths: &[u32]) -> String {
@@ -22,9 +23,7 @@ pub(crate) fn open_text(text: &str, options: &str) -> Source {
             "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 20, "format": "sparse"}}}}}}],
             "truncationLength": 3, {end} {options}}}"#
     );
-    let store = MemoryStore::new().with("f", text.as_bytes().to_vec());
-    let config = tesson::config::from_json(&json).expect("the test's configuration is right");
-    OpenOptions::in_store(&store).open(&config).expect("the data are right")
+    kit::open(&store_of([("f", text)]), &json).expect("the data are right")
 }
 
 pub(crate) const IN_ORDER: &str = r#""randomize": false"#;
@@ -304,7 +303,7 @@ fn by_epoch(options: &str) -> (Source, Schedule) {
             "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 20, "format": "sparse"}}}}}}],
             "maxSweeps": 3, "epochSize": 26, {options}}}"#
     );
-    let store = MemoryStore::new().with("f", text(&LENGTHS).into_bytes());
+    let store = store_of([("f", text(&LENGTHS))]);
     let config = tesson::config::from_json(&json).expect("the test's configuration is right");
     let source = OpenOptions::in_store(&store).open(&config).expect("the data are right");
     (source, config.minibatches.default_sizes())

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::common::{config_of, config_with, folder, rest};
+use crate::kit::{config_of, config_with, folder, rest};
 use tesson::{Demand, Samples, Source};
 use tesson_config::StoreKind;
 
@@ -84,7 +84,7 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
 #[test]
 fn a_state_goes_on_alike_by_row_and_by_block() {
     let file = folder("ways-resume").join("train.ctf");
-    std::fs::write(&file, crate::common::rows(400)).expect("the folder can be written");
+    std::fs::write(&file, crate::kit::rows(400)).expect("the folder can be written");
     let config = |options: &str| config_of(&file, options, r#", "chunkSizeInBytes": 500"#);
     // A limit at which few blocks find room, and one at which all do.
     let tight = config(r#", "maxSweeps": 2, "randomizationWindow": 40, "memoryLimit": 40000"#);
@@ -95,6 +95,6 @@ fn a_state_goes_on_alike_by_row_and_by_block() {
     }
     let state = source.state().clone();
     let expected = rest(&mut source, 11);
-    assert_eq!(rest(&mut crate::common::resumed(&roomy, &state).expect("its state"), 11), expected);
-    assert_eq!(rest(&mut crate::common::resumed(&tight, &state).expect("its state"), 11), expected);
+    assert_eq!(rest(&mut crate::kit::resumed(&roomy, &state).expect("its state"), 11), expected);
+    assert_eq!(rest(&mut crate::kit::resumed(&tight, &state).expect("its state"), 11), expected);
 }

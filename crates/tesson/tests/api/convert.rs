@@ -1,11 +1,10 @@
 //! Conversions: the written data equal the read ones, whatever the sequences, the chunks and the threads are.
 
-#![forbid(unsafe_code)]
 // What tests share is not known as a test to clippy.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proptest::prelude::*;
 use tesson::config::from_json;
@@ -15,13 +14,7 @@ use tesson_convert::records::{RecordForm, RecordKind, RecordsFile, TfRecordWrite
 use tesson_convert::{ConvertError, Corpus, Form, Written};
 use tesson_engine::atomic_file::Existing;
 
-/// A folder of a test's own.
-fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use crate::kit::folder;
 
 /// A source of one file, in order, once.
 fn open(file: &Path, precision: &str, threads: usize) -> Result<Source, tesson::Error> {

@@ -5,13 +5,12 @@
 
 use std::fs;
 
-use tesson::{Error, SampleValues, Samples, Source, StreamBatch};
+use tesson::{Error, Samples, Source};
+use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
 
-#[path = "../../tesson-prepared/tests/prepared/dataset.rs"]
-mod dataset;
-
-use dataset::{Dataset, feature, picture, record, tensor, text};
+use crate::dataset::{Dataset, feature, picture, record, tensor, text};
+use crate::kit::{self, columns, dense, keys, read_all, refusal, sequences};
 
 /// Examples of the split `train`.
 const N: usize = 2500;
@@ -39,7 +38,7 @@ impl Dataset {
         let text = format!(
             r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": {folder}, {deserializer}}}], {source}}}"#
         );
-        tesson::open(&tesson::config::from_json(&text)?)
+        kit::open(&FileStore, &text)
     }
 }
 
@@ -52,22 +51,10 @@ fn example(id: i64) -> Vec<u8> {
     ])
 }
 
-fn values(batch: &StreamBatch) -> Vec<f32> {
-    match batch.samples() {
-        Samples::Dense { values: SampleValues::F32(values) } => values.to_vec(),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The first value of `x` of every sample, which is the example's number.
-fn ids(source: &mut Source, most: usize) -> Vec<u64> {
-    let mut ids = Vec::new();
-    while ids.len() < most {
-        let Some(minibatch) = source.next_minibatch(100).expect("the data are sound") else { break };
-        let x = minibatch.stream("x").expect("it is a stream");
-        ids.extend(values(x).chunks(2).map(|x| x[0] as u64));
-    }
-    ids
+fn ids(source: &mut Source) -> Vec<u64> {
+    let firsts = |values: Vec<f64>| values.into_iter().step_by(2).map(|x| x as u64).collect::<Vec<_>>();
+    read_all(source, 100, |minibatch| firsts(dense(minibatch, "x"))).expect("the data are sound").concat()
 }
 
 #[test]
@@ -77,9 +64,8 @@ fn features_of_numbers_are_streams() {
         r#""split": "train[2498:]", "input": {"y": {"feature": "label", "format": "sparse"}, "x": {}}"#;
     let mut source = dataset.source(input, r#""randomize": false, "maxSweeps": 1"#).unwrap();
     let minibatch = source.next_minibatch(10).unwrap().unwrap();
-    assert_eq!(values(minibatch.stream("x").unwrap()), [2498.0, 0.5, 2499.0, 0.5]);
-    let Samples::Sparse { indices, .. } = minibatch.stream("y").unwrap().samples() else { panic!("dense") };
-    assert_eq!(&indices[..], [8, 9]);
+    assert_eq!(dense(&minibatch, "x"), [2498.0, 0.5, 2499.0, 0.5]);
+    assert_eq!(columns(&minibatch, "y"), [8, 9]);
     assert_eq!(minibatch.keys().get(0).to_string(), "2498");
     let source = dataset.source(r#""split": "train""#, r#""maxSweeps": 1"#).unwrap();
     let names: Vec<&str> = source.streams().iter().map(|stream| stream.name.as_str()).collect();
@@ -87,21 +73,14 @@ fn features_of_numbers_are_streams() {
 }
 
 #[test]
-fn every_order_holds_each_example_once_and_is_gone_on_with() {
+fn every_order_holds_each_example_once() {
     let dataset = Dataset::numbered("orders");
     for order in ["false", "true", "\"global\""] {
         let with = format!(r#""randomize": {order}, "maxSweeps": 2, "randomizationWindow": 2"#);
-        let open = || dataset.source(r#""split": "train""#, &with).unwrap();
-        let all = ids(&mut open(), usize::MAX);
-        let mut sorted = all[..N].to_vec();
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..N as u64).collect::<Vec<_>>(), "{order}");
-        let mut source = open();
-        let first = ids(&mut source, 1300);
-        let state = source.state().clone();
-        let mut other = open();
-        other.restore(&state).unwrap();
-        assert_eq!(ids(&mut other, usize::MAX), all[first.len()..], "{order}");
+        let mut first = ids(&mut dataset.source(r#""split": "train""#, &with).unwrap());
+        first.truncate(N);
+        first.sort_unstable();
+        assert_eq!(first, (0..N as u64).collect::<Vec<_>>(), "{order}");
     }
 }
 
@@ -117,10 +96,10 @@ fn it_is_joined_with_others_by_number() {
             {{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{"z": {{"dim": 1, "format": "dense"}}}}}}],
             "maxSweeps": 1}}"#
     );
-    let mut source = tesson::open(&tesson::config::from_json(&text).unwrap()).unwrap();
+    let mut source = kit::open(&FileStore, &text).unwrap();
     let mut n = 0;
     while let Some(minibatch) = source.next_minibatch(128).unwrap() {
-        let (x, z) = (values(minibatch.stream("x").unwrap()), values(minibatch.stream("z").unwrap()));
+        let (x, z) = (dense(&minibatch, "x"), dense(&minibatch, "z"));
         assert!(x.chunks(2).map(|x| x[0]).eq(z.iter().copied()));
         n += z.len();
     }
@@ -144,7 +123,7 @@ fn a_damaged_record_is_an_error_with_its_place_or_left_out() {
     );
     for order in [order, r#""randomize": "global", "maxSweeps": 1"#] {
         let mut forgiving = dataset.source(r#""split": "train", "maxErrors": 1"#, order).unwrap();
-        let mut found = ids(&mut forgiving, usize::MAX);
+        let mut found = ids(&mut forgiving);
         found.sort_unstable();
         assert_eq!(found, (0..N as u64).filter(|id| *id != 1).collect::<Vec<_>>());
     }
@@ -184,8 +163,7 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
         ),
     ];
     for (deserializer, message) in cases {
-        let error = dataset.source(deserializer, r#""maxSweeps": 1"#).err().map(|e| e.to_string());
-        assert_eq!(error.as_deref(), Some(message));
+        assert_eq!(refusal(dataset.source(deserializer, r#""maxSweeps": 1"#)), message);
     }
 }
 
@@ -223,9 +201,11 @@ fn features_of_any_length_are_sequences() {
     let lengths = |name: &str| minibatch.stream(name).unwrap().lengths().to_vec();
     assert_eq!(lengths("steps"), [0, 1, 2, 3, 4]);
     assert_eq!(lengths("pairs"), [1, 2, 3, 1, 2]);
-    let steps = values(minibatch.stream("steps").unwrap());
-    assert_eq!(steps, [100.0, 200.0, 201.0, 300.0, 301.0, 302.0, 400.0, 401.0, 402.0, 403.0]);
-    assert_eq!(values(minibatch.stream("pairs").unwrap())[..6], [0.0, 1.0, 10.0, 11.0, 12.0, 13.0]);
+    assert_eq!(
+        dense(&minibatch, "steps"),
+        [100.0, 200.0, 201.0, 300.0, 301.0, 302.0, 400.0, 401.0, 402.0, 403.0]
+    );
+    assert_eq!(dense(&minibatch, "pairs")[..6], [0.0, 1.0, 10.0, 11.0, 12.0, 13.0]);
     let Samples::Sparse { indptr, indices, .. } = minibatch.stream("tags").unwrap().samples() else {
         panic!("dense")
     };
@@ -239,33 +219,9 @@ fn features_of_any_length_are_sequences() {
 
 /// The first value of `pairs` of every sequence, which is ten times the example's number.
 fn numbers(source: &mut Source) -> Vec<u64> {
-    let mut numbers = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(64).expect("the data are sound") {
-        let stream = minibatch.stream("pairs").expect("it is a stream");
-        let (values, mut at) = (values(stream), 0);
-        for length in stream.lengths() {
-            numbers.push(values[at] as u64 / 10);
-            at += 2 * *length as usize;
-        }
-    }
-    numbers
-}
-
-#[test]
-fn sequences_come_in_every_order_and_are_gone_on_with() {
-    let dataset = of_any_length("sequences-orders");
-    for order in [r#""randomize": false"#, r#""randomizationWindow": 2"#, r#""randomize": "global""#] {
-        let open = || dataset.source(SEQUENCES, &format!(r#"{order}, "maxSweeps": 1"#)).unwrap();
-        let all = numbers(&mut open());
-        let mut sorted = all.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..N as u64).collect::<Vec<_>>(), "{order}");
-        let mut source = open();
-        let seen: usize = (0..9).map(|_| source.next_minibatch(64).unwrap().unwrap().n_sequences()).sum();
-        let mut other = open();
-        other.restore(&source.state().clone()).unwrap();
-        assert_eq!(numbers(&mut other), all[seen..], "{order}");
-    }
+    let first = |pairs: Vec<f64>| pairs[0] as u64 / 10;
+    let numbers = read_all(source, 64, |m| sequences(m, "pairs").into_iter().map(first).collect::<Vec<_>>());
+    numbers.expect("the data are sound").concat()
 }
 
 #[test]
@@ -314,9 +270,9 @@ fn examples_are_joined_by_a_feature() {
             {{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{"z": {{"dim": 1, "format": "dense"}}}}}}],
             "useNumericSequenceKeys": false, "maxSweeps": 1, "randomize": false}}"#
     );
-    let mut source = tesson::open(&tesson::config::from_json(&text).unwrap()).unwrap();
+    let mut source = kit::open(&FileStore, &text).unwrap();
     let minibatch = source.next_minibatch(8).unwrap().unwrap();
-    assert_eq!(values(minibatch.stream("z").unwrap()), [2500.0, 2498.0, 2497.0]);
+    assert_eq!(dense(&minibatch, "z"), [2500.0, 2498.0, 2497.0]);
     assert_eq!(minibatch.keys().get(1).to_string(), "n2498");
     let rest = numbers(&mut source);
     assert_eq!(rest.len() + 3, (1..=N).filter(|n| n % 3 > 0).count());
@@ -339,18 +295,18 @@ fn pictures_of_one_shape_are_samples_and_others_are_named() {
         let input = format!(r#""input": {{"image": {{{shape}}}}}, "maxErrors": {errors}"#);
         dataset.source(&input, r#""randomize": false, "maxSweeps": 1"#)
     };
-    let error = open("", 0).err().map(|e| e.to_string()).unwrap();
+    let error = refusal(open("", 0));
     assert!(error.contains("(?, ?, 3)") && error.contains("`shape = 28:28:3`"), "{error}");
     let mut source = open(r#""shape": [2, 3, 3]"#, 0).unwrap();
     let minibatch = source.next_minibatch(7).unwrap().unwrap();
-    let pixels = values(minibatch.stream("image").unwrap());
+    let pixels = dense(&minibatch, "image");
     assert_eq!((pixels.len(), pixels[18]), (7 * 18, 1.0));
     let error = source.next_minibatch(7).unwrap_err().to_string();
     for part in ["(4, 5, 3)", "(2, 3, 3)", "d-train.tfrecord-00001-of-00003__3", "maxErrors", "prepare"] {
         assert!(error.contains(part), "{part}: {error}");
     }
     let mut source = open(r#""shape": [2, 3, 3]"#, 1).unwrap();
-    let pixels = values(source.next_minibatch(12).unwrap().unwrap().stream("image").unwrap());
+    let pixels = dense(&source.next_minibatch(12).unwrap().unwrap(), "image");
     assert_eq!(pixels.len(), 11 * 18);
 }
 
@@ -369,10 +325,7 @@ fn an_example_that_cannot_be_decoded_is_left_out_of_sequences() {
     for order in ["false", "\"global\""] {
         let order = format!(r#""randomize": {order}, "maxSweeps": 1"#);
         let mut source = dataset.source(deserializer, &order).unwrap();
-        let mut keys = Vec::new();
-        while let Some(minibatch) = source.next_minibatch(8).unwrap() {
-            keys.extend((0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()));
-        }
+        let mut keys = read_all(&mut source, 8, keys).unwrap().concat();
         keys.sort_by_key(|key| key.parse::<u64>().unwrap());
         assert_eq!(keys, ["0", "1", "2", "3", "4", "8", "9", "10", "11"]);
     }

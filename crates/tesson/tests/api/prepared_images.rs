@@ -16,10 +16,7 @@ use tesson_tfds::features::{DType, Data, Schema, Selection as Features, Shapes};
 use tesson_tfds::reading::{Op, Plan, Reading};
 use tesson_tfds::split::Selection;
 
-#[path = "../../tesson-prepared/tests/prepared/dataset.rs"]
-mod dataset;
-
-use dataset::{Dataset, feature, picture, record, tensor, text};
+use crate::dataset::{Dataset, feature, picture, record, tensor, text};
 
 /// Examples of the datasets.
 const N: u64 = 60;
