@@ -27,7 +27,7 @@ pub enum Level {
     Processes,
 }
 
-use Level::{Processes, Resume, Shares, Sweeps, Threads};
+use Level::{Processes, Resume, Sweeps, Threads};
 
 /// A corpus with its name in the names of tests, its options, its orders, and its level.
 type CorpusWays = (&'static str, &'static str, &'static [&'static str], Level);
@@ -41,12 +41,13 @@ const CORPORA: &[CorpusWays] = &[
     ("faulty", FAULTY_ROWS, ORDERS_OF_FAULTY, Resume),
     ("faulty joined", FAULTY_ROWS_JOINED, ORDERS_OF_FAULTY, Resume),
     ("text", TEXT, &[CUT], Resume),
+    ("text", TEXT, TRANSFORMED, Resume),
     ("truncated", TRUNCATED, ORDERS_OF_TRUNCATED, Resume),
     ("local", LOCAL, ORDERS_OF_LOCAL, Resume),
     ("text", TEXT, EQUAL_STEPS, Resume),
     ("binary truncated", BINARY_TRUNCATED, &[WINDOW], Resume),
     ("binary joined", BINARY_JOINED, &[STORED, WINDOW], Resume),
-    ("prepared", PREPARED, MAIN_ORDERS, Shares),
+    ("prepared", PREPARED, MAIN_ORDERS, Sweeps),
     ("prepared truncated", PREPARED_TRUNCATED, &[WINDOW], Resume),
     ("prepared joined", PREPARED_JOINED, &[STORED, WINDOW], Resume),
     ("map", MAP, ORDERS_OF_PICTURES, Sweeps),
@@ -104,6 +105,11 @@ const ORDERS_OF_TEXT: &[&str] = &[
     GLOBAL,
     r#""randomizationWindow": 4, "minibatchSizeInSequences": 5"#,
     r#""randomizationWindow": 4, "randomizationSeed": 3, "bucketing": 20"#,
+];
+const TRANSFORMED: &[&str] = &[
+    r#""randomize": false, "transforms": {"x": [1, 2]}"#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3, "transforms": {"x": [1, 2]}"#,
+    r#""randomize": "global", "randomizationSeed": 3, "transforms": {"x": [1, 2]}"#,
 ];
 const EQUAL_STEPS: &[&str] = &[
     r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop""#,

@@ -23,11 +23,7 @@ fn open(options: &str, marks: &[u64]) -> Source {
     OpenOptions::in_store(&store).open(&config(options, marks)).expect("the data are right")
 }
 
-const ORDERS: &[&str] = &[
-    r#""randomize": false"#,
-    r#""randomizationWindow": 4, "randomizationSeed": 3"#,
-    r#""randomize": "global", "randomizationSeed": 3"#,
-];
+const STORED: &str = r#""randomize": false"#;
 
 /// The draws of each sequence, one list for each delivery; the segments of a truncated sequence are joined.
 fn drawn(minibatches: &[Delivered]) -> BTreeMap<String, Vec<Vec<u64>>> {
@@ -81,21 +77,6 @@ fn what_is_drawn_is_a_matter_of_sequence_sweep_and_seed() {
 }
 
 #[test]
-fn a_fresh_source_goes_on_behind_every_minibatch() {
-    for order in ORDERS {
-        let options = format!(r#"{order}, "maxSweeps": 2"#);
-        let expected = rest(&mut open(&options, &[1, 2]), 100, 1, 0);
-        let mut source = open(&options, &[1, 2]);
-        for behind in 1..=expected.len() {
-            source.next_minibatch(100).unwrap();
-            let mut fresh = open(&options, &[1, 2]);
-            fresh.restore(source.state()).unwrap();
-            assert!(rest(&mut fresh, 100, 1, 0) == expected[behind..], "{order}, behind minibatch {behind}");
-        }
-    }
-}
-
-#[test]
 fn sequences_are_transformed_whole_before_they_are_cut() {
     let options =
         r#""randomizationWindow": 4, "randomizationSeed": 3, "maxSamples": 2003, "maxSamplesEnd": "inside""#;
@@ -110,23 +91,23 @@ fn sequences_are_transformed_whole_before_they_are_cut() {
 
 #[test]
 fn a_state_of_other_transforms_is_refused() {
-    let state = open(ORDERS[0], &[1]).state().clone();
-    assert!(open(ORDERS[0], &[1]).restore(&state).is_ok());
+    let state = open(STORED, &[1]).state().clone();
+    assert!(open(STORED, &[1]).restore(&state).is_ok());
     for marks in [&[][..], &[2], &[1, 1]] {
-        assert!(matches!(open(ORDERS[0], marks).restore(&state), Err(Error::Resume(_))));
+        assert!(matches!(open(STORED, marks).restore(&state), Err(Error::Resume(_))));
     }
 }
 
 #[test]
 fn shapes_are_known_before_data_and_those_that_do_not_fit_are_refused() {
-    assert_eq!(open(ORDERS[0], &[1, 2]).streams()[0].shape, Shape::new([4]));
+    assert_eq!(open(STORED, &[1, 2]).streams()[0].shape, Shape::new([4]));
     let error = |config: &SourceConfig| {
         let store = corpus::store(&corpus::text(&[1]));
         OpenOptions::in_store(&*store).open(config).err().map(|e| e.to_string()).unwrap_or_default()
     };
-    let found = error(&config(ORDERS[0], &[0; 10]));
+    let found = error(&config(STORED, &[0; 10]));
     assert_eq!(found, "transforms.x: `marked`: found float32 11, expected one dimension of at most 10");
-    let mut config = config(ORDERS[0], &[1]);
+    let mut config = config(STORED, &[1]);
     config.transforms.0[0].0 = "y".into();
     assert_eq!(error(&config), "transforms.y: `marked` transforms dense streams, this one is sparse");
     config.transforms.0[0].0 = "z".into();

@@ -53,17 +53,6 @@ pub(crate) fn all(source: &mut Source, samples: u64, workers: u64, rank: u64) ->
 }
 
 #[test]
-fn by_position_the_rows_of_all_ranks_are_those_of_one() {
-    let whole = all(&mut open(&LENGTHS, BY_POSITION), 15, 1, 0);
-    let ranks: Vec<_> = (0..2).map(|rank| all(&mut open(&LENGTHS, BY_POSITION), 15, 2, rank)).collect();
-    for (i, minibatch) in whole.iter().enumerate() {
-        let dealt: Vec<Row> = (0..5).map(|row| ranks[row % 2][i][row / 2].clone()).collect();
-        assert_eq!(&dealt, minibatch, "minibatch {i}");
-    }
-    assert!(ranks.iter().all(|rank| rank.len() == whole.len()));
-}
-
-#[test]
 fn by_position_any_number_of_workers_goes_on_in_the_middle_of_sequences() {
     let whole = all(&mut open(&LENGTHS, BY_POSITION), 15, 1, 0);
     let mut source = open(&LENGTHS, BY_POSITION);
