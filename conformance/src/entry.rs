@@ -41,7 +41,7 @@ pub fn config_json(bytes: &[u8]) {
 /// refused with a place.
 pub fn brainscript(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let no_file = |name: &str| Err(ConfigError::new("", format!("{name}: there are no files here")));
+    let no_file = |name: &str| Err(ConfigError::wrong_form("", name.to_owned(), "no files here"));
     let parse = |text: &str, at: &str| {
         let mut script = Script::new();
         script.text(at, text, &no_file)?;

@@ -74,7 +74,7 @@ impl Deserializer for User {
         let mut bytes = Vec::new();
         fetch.read(FILE, 0..fetch.size(FILE)?, &mut bytes)?;
         let read = self.read(&String::from_utf8_lossy(&bytes));
-        read.ok_or_else(|| ConfigError::new("file", "found something else than a list of chunks").into())
+        read.ok_or_else(|| ConfigError::wrong_type("file", "something else", "a list of chunks").into())
     }
 
     fn index(&self, _: &dyn Fetch, _: &dyn Parallelism, _: &mut Defects<'_>) -> Result<Indexed, Error> {

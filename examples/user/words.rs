@@ -33,7 +33,7 @@ static FORMAT: Format = Format::new(
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let words = Arc::new(Words { file: options.text("file")?.into(), lines: OnceLock::new() });
-    let wrong = |what| ConfigError::new(options.path("file"), what);
+    let wrong = |refusal| ConfigError::refused(options.path("file"), &refusal);
     Ok(Box::new(UserDeserializer::new(words, defaults).map_err(wrong)?))
 }
 

@@ -1,6 +1,15 @@
 //! The faults of lists of recordings and of the files that they list.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName, OptionSetting};
+
+const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
+const MAX_SECONDS: OptionName = OptionName::new("maxSeconds");
+const MIN_SECONDS: OptionName = OptionName::new("minSeconds");
+const ROOT: OptionName = OptionName::new("root");
+const USE_NUMERIC_SEQUENCE_KEYS: OptionName = OptionName::new("useNumericSequenceKeys");
+const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
+
+const SAMPLE_RATE: OptionName = OptionName::new("sampleRate");
 
 tesson_core::error_kinds! {
     /// A fault of recordings or of their list.
@@ -15,21 +24,21 @@ tesson_core::error_kinds! {
             => "Commands of lists are not run: write what it makes to a file, and list that.",
         /// A line of a list has more bytes than memory has room for.
         LongLine { limit: u64 = 33_619_968 }
-            = "audio.long-line": "the line has more than {limit} bytes, which is as much as this `memoryLimit` has room for"
-            => "Check that the file is a list of recordings, or raise `memoryLimit`.",
+            = "audio.long-line": "the line has more than {limit} bytes, which is as much as this {MEMORY_LIMIT} has room for"
+            => "Check that the file is a list of recordings, or raise {MEMORY_LIMIT}.",
         /// A list names more recordings than memory has room for.
         ListBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
-            = "audio.list-beyond-memory": "the recordings of the first {lines} lines of the list take {bytes} bytes, and `memoryLimit` \
+            = "audio.list-beyond-memory": "the recordings of the first {lines} lines of the list take {bytes} bytes, and {MEMORY_LIMIT} \
                 is {limit}; all of it needs about {needed}"
-            => "Set `memoryLimit` to the value that the message names and as much again for the recordings, or read the list in parts.",
+            => in manual "Set {MEMORY_LIMIT} to the value that the message names and as much again for the recordings, or read the list in parts.",
         /// A line of a list is not UTF-8.
         NotUtf8 { found: String = "u1 caf\\xe9.wav".into() }
             = "audio.not-utf-8": "`{found}` is not UTF-8"
             => "Convert the list to UTF-8, or rename the file.",
         /// The key of a recording is no number, where keys are numbers.
         NotNumericKey { key: String = "u1".into() }
-            = "audio.not-numeric-key": "the key `{key}` is not a whole number, and `useNumericSequenceKeys` is set"
-            => "Set `useNumericSequenceKeys = false`, or name recordings by numbers.",
+            = "audio.not-numeric-key": "the key `{key}` is not a whole number, and {USE_NUMERIC_SEQUENCE_KEYS} is set"
+            => "Set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}, or name recordings by numbers.",
         /// A key occurs again.
         DuplicateKey { key: String = "u1".into(), first: u32 = 3 }
             = "audio.duplicate-key": "the key `{key}` occurs again, first in line {first}"
@@ -37,11 +46,11 @@ tesson_core::error_kinds! {
         /// No recording is left to be read.
         NothingToRead { listed: u64 = 0 }
             = "audio.nothing-to-read": "no recording is left of {listed} that are listed"
-            => "Check the list, `minSeconds` and `maxSeconds`.",
+            => "Check the list, {MIN_SECONDS} and {MAX_SECONDS}.",
         /// A file cannot be read.
         Unreadable { what: String = "No such file or directory (os error 2)".into() }
             = "audio.unreadable": "the recording cannot be read: {what}"
-            => "Correct the path. Relative ones start at the list's own folder, or at `root`.",
+            => "Correct the path. Relative ones start at the list's own folder, or at {ROOT}.",
         /// A file is neither WAV nor FLAC.
         NotAudio { what: String = "it begins with `OggS`".into() }
             = "audio.not-audio": "the file is no recording in WAV or FLAC: {what}"
@@ -61,11 +70,11 @@ tesson_core::error_kinds! {
         /// A file has another rate than the others.
         OtherRate { found: u32 = 44100, expected: u32 = 16000 }
             = "audio.other-rate": "the recording has {found} samples a second, expected {expected}"
-            => "Convert it, or give the rate of all recordings as `sampleRate`.",
+            => "Convert it, or give the rate of all recordings as {SAMPLE_RATE}.",
         /// A file is shorter than one frame.
         TooShort { samples: u64 = 100, window: u32 = 400 }
             = "audio.too-short": "the recording has {samples} samples, fewer than one frame of {window}"
-            => "Remove it from the list, or set `minSeconds`.",
+            => "Remove it from the list, or set {MIN_SECONDS}.",
         /// A file has more frames than can be counted.
         TooLong { samples: u64 = 1_000_000_000_000 }
             = "audio.too-long": "the recording says it has {samples} samples, more than a sequence can have"
@@ -78,3 +87,24 @@ tesson_core::error_kinds! {
 }
 
 impl FormatFaults for AudioFault {}
+
+const FRAME_MODE_FALSE: OptionSetting = OptionName::set_to("frameMode", "false");
+const LOWEST_FREQUENCY: OptionName = OptionName::new("lowestFrequency");
+
+tesson_core::error_kinds! {
+    /// Why options of recordings are refused.
+    pub enum AudioRefusal {
+        /// Frames of recordings are to be sequences.
+        FrameMode
+            = "audio.frame-mode": "recordings are sequences, their frames cannot be"; "set {FRAME_MODE_FALSE}"
+            => "Set {FRAME_MODE_FALSE}.",
+        /// A time holds too few samples.
+        FewSamples { seconds: f64 = 0.0001, samples: u32 = 1, least: u32 = 2 }
+            = "audio.few-samples": "{seconds} seconds are {samples} samples, expected {least} at least"
+            => in manual "Give a longer time.",
+        /// The highest frequency is not above the lowest one.
+        NoBand { highest: f64 = 20.0, lowest: f64 = 64.0 }
+            = "audio.no-band": "found {highest}, expected more than {LOWEST_FREQUENCY}, {lowest}"
+            => in manual "Give a highest frequency above {LOWEST_FREQUENCY}.",
+    }
+}

@@ -12,5 +12,5 @@ mod spec;
 #[cfg(feature = "codecs")]
 mod wav;
 
-pub use fault::AudioFault;
+pub use fault::{AudioFault, AudioRefusal};
 pub use recordings::FORMAT;

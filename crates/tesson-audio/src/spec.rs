@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use crate::fault::AudioRefusal;
 use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, OptionKind, OptionSet, Options, ReaderDefaults, options};
 
@@ -80,8 +81,8 @@ fn samples(options: &Options<'_>, option: &str, rate: u32, least: u32) -> Result
     match (seconds * f64::from(rate)).round() as u32 {
         n if n >= least => Ok(n),
         n => {
-            let what = format!("{seconds} seconds are {n} samples, expected {least} at least");
-            Err(ConfigError::new(options.path(option), what))
+            let refusal = AudioRefusal::FewSamples { seconds, samples: n, least };
+            Err(ConfigError::refused(options.path(option), &refusal))
         }
     }
 }
@@ -90,8 +91,8 @@ fn highest(options: &Options<'_>, lowest: f64, rate: u32) -> Result<f64, ConfigE
     let highest = options.real_if_given("highestFrequency")?.unwrap_or(half(rate));
     let highest = within(options, "highestFrequency", highest, lowest..=half(rate))?;
     if lowest >= highest {
-        let what = format!("found {highest}, expected more than `lowestFrequency`, {lowest}");
-        return Err(ConfigError::new(options.path("highestFrequency"), what));
+        let refusal = AudioRefusal::NoBand { highest, lowest };
+        return Err(ConfigError::refused(options.path("highestFrequency"), &refusal));
     }
     Ok(highest)
 }
@@ -106,6 +107,6 @@ pub(crate) fn within(
     if range.contains(&value) {
         return Ok(value);
     }
-    let what = format!("found {value}, expected {} to {}", range.start(), range.end());
-    Err(ConfigError::new(options.path(option), what))
+    let expected = format!("{} to {}", range.start(), range.end());
+    Err(ConfigError::out_of_range(options.path(option), value.to_string(), expected))
 }

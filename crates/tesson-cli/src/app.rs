@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
+use tesson::Error;
 
 use crate::args::{Cli, Command, WorkerArgs};
 use crate::extensions::{Extensions, NoExtensions};
@@ -156,6 +157,12 @@ fn report(failure: &Failure, out: &mut Output) {
         let mut line = serde_json::json!({"error": failure.to_string()});
         if let Some(code) = failure.code() {
             line["code"] = code.into();
+        }
+        if let Some(remedy) = failure.remedy() {
+            line["remedy"] = remedy.into();
+        }
+        if let Failure::Tesson(Error::Config(e)) = failure {
+            line["path"] = e.path.clone().into();
         }
         // Where standard output itself fails, standard error below still says why.
         let _ = out.json(&line);

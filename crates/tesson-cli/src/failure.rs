@@ -46,6 +46,15 @@ impl Failure {
         }
     }
 
+    /// The remedy, if the error has a code.
+    pub(crate) fn remedy(&self) -> Option<String> {
+        match self {
+            Failure::Tesson(e) => Some(tesson::errors::remedy_of(e)),
+            Failure::State(_, e) => Some(e.remedy().to_string()),
+            _ => None,
+        }
+    }
+
     /// An error of restoring the state in a file.
     pub(crate) fn of_state(path: &Path, e: Error) -> Failure {
         match e {

@@ -58,5 +58,6 @@ fn json(error: &DataError, severity: Severity) -> serde_json::Value {
     facts.insert("fatal".into(), (severity == Severity::Fatal).into());
     facts.insert("note".into(), (severity == Severity::Note).into());
     facts.insert("remark".into(), (severity == Severity::Remark).into());
+    facts.insert("remedy".into(), tesson::errors::remedy_of(&error.clone().into()).into());
     facts.into()
 }

@@ -17,6 +17,3 @@ pub(crate) const LABELS: &str = "HTKMLFDeserializer";
 
 /// Lattices, in a format that nothing but CNTK reads.
 pub(crate) const LATTICES: &str = "LatticeDeserializer";
-
-/// Why they are refused.
-pub(crate) const NO_LATTICES: &str = "lattices are not supported, train without them";

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 use tesson_core::{ConfigError, Section, Value};
 
+use crate::TextFault;
 use crate::name_spans::{Offsets, joined};
 
 /// Parses a configuration in JSON. Names keep the order they are written in; of equal names the later one wins.
@@ -92,10 +93,7 @@ fn end_of_text(bytes: &[u8], start: usize) -> usize {
 pub(crate) fn from_object(json: Json) -> Result<Section, ConfigError> {
     match json {
         Json::Object(entries) => section(entries, ""),
-        other => {
-            let what = format!("found {}, expected an object `{{…}}`", kind(&other));
-            Err(ConfigError::new("", what))
-        }
+        other => Err(ConfigError::refused("", &TextFault::NoObject { found: kind(&other) })),
     }
 }
 
@@ -137,7 +135,7 @@ fn list(items: Vec<Json>, path: &str) -> Result<Vec<Value>, ConfigError> {
         .enumerate()
         .map(|(i, item)| {
             let path = format!("{path}[{i}]");
-            value(item, &path)?.ok_or_else(|| ConfigError::new(path, "found `null`, expected a value"))
+            value(item, &path)?.ok_or_else(|| ConfigError::refused(path, &TextFault::NullEntry))
         })
         .collect()
 }
@@ -187,7 +185,8 @@ fn syntax_error(e: &serde_json::Error) -> ConfigError {
         }
         other => other,
     };
-    ConfigError::new("", format!("line {}, column {}: {what}", e.line(), e.column()))
+    let fault = TextFault::NotJson { line: e.line(), column: e.column(), what: what.to_owned() };
+    ConfigError::refused("", &fault)
 }
 
 fn kind(json: &Json) -> &'static str {

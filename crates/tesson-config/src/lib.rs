@@ -20,9 +20,11 @@ mod overrides;
 mod paths;
 mod python_keywords;
 pub mod reader;
+mod refusal;
 mod resolve;
 pub mod schedule;
 mod source;
+mod text_fault;
 pub mod toml;
 
 /// The result of what configurations can be refused for.
@@ -37,6 +39,7 @@ pub use lower::lower;
 pub use manual::{ENVIRONMENT, option_manual};
 pub use overrides::{assignment, set_value};
 pub use python_keywords::python_keywords;
+pub use refusal::ReaderRefusal;
 pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
@@ -44,3 +47,4 @@ pub use source::{
     INFINITELY_REPEAT, JoinConfig, MinibatchConfig, OpenTransforms, OrderConfig, READER_OPTIONS, Randomize,
     SourceConfig, StoreKind, TransformConfig, Transforms, TruncationConfig, open_list,
 };
+pub use text_fault::TextFault;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tesson_core::{ConfigError, ConfigSpan, Error, Registry, Section, StoreError, Value};
 
+use crate::TextFault;
 use crate::brainscript::{self, Variables};
 use crate::overrides::check_way;
 use crate::{Arguments, Loaded, json, set_value, toml};
@@ -69,8 +70,8 @@ pub fn load(
         return load_brainscript(config, is_text, choices, access, registry);
     }
     if let Some(argument) = choices.arguments.first() {
-        let what = format!("found the argument `{argument}` after JSON or TOML, expected overrides by path");
-        return Err(ConfigError::new("", what).into());
+        let fault = TextFault::ArgumentOfOtherForm { argument: argument.clone() };
+        return Err(ConfigError::refused("", &fault).into());
     }
     let text = if is_text { config.to_string() } else { access.read_text(path)? };
     let name = if is_text { "configuration".into() } else { path.display().to_string() };
@@ -101,7 +102,7 @@ fn load_brainscript(
     let unreadable = RefCell::new(None);
     let read_file = |name: &str| {
         access.read_text(Path::new(name)).map_err(|e| {
-            let error = ConfigError::new("", e.to_string());
+            let error = ConfigError::refused("", &TextFault::Unreadable { what: e.to_string() });
             *unreadable.borrow_mut() = Some(e);
             error
         })

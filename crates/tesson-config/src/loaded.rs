@@ -2,6 +2,7 @@
 
 use tesson_core::{ConfigError, Error, Name, Registry, Section, Value};
 
+use crate::TextFault;
 use crate::reader::{Found, Reader, ReaderType};
 use crate::source::PATH_BASES;
 use crate::{Resolved, SourceConfig, json, lower, reader_of};
@@ -108,10 +109,6 @@ fn inner<'t>(section: &'t Section, name: &str, path: &str) -> Result<&'t Section
         _ => None,
     };
     let there: Vec<String> = section.0.iter().filter_map(is_section).collect();
-    let remedy = if there.is_empty() {
-        ", the reader's options are not in a section; leave the section out".to_owned()
-    } else {
-        format!(" (sections here: {})", there.join(", "))
-    };
-    Err(ConfigError::new("", format!("section `{path}`: there is no section `{name}`{remedy}")))
+    let (path, name) = (path.to_owned(), name.to_owned());
+    Err(ConfigError::refused("", &TextFault::UnknownSection { path, name, there }))
 }

@@ -2,6 +2,7 @@
 
 use tesson_core::{ConfigError, ConfigSpan, Name, Section, Value, nearest};
 
+use crate::TextFault;
 use crate::json;
 use crate::reader::is_reader;
 
@@ -12,7 +13,7 @@ use crate::reader::is_reader;
 /// Text without `=`, lists with `null` in them.
 pub fn assignment(text: &str) -> Result<(String, Value), ConfigError> {
     let Some((path, given)) = text.split_once('=') else {
-        return Err(ConfigError::new("", format!("found `{text}`, expected `path.to.option=value`")));
+        return Err(ConfigError::refused("", &TextFault::NoOverride { text: text.to_owned() }));
     };
     let path = path.trim();
     Ok((path.to_string(), value(given, path)?))
@@ -45,8 +46,8 @@ pub(crate) fn check_way(tree: &Section, path: &str, is_script: bool) -> Result<(
     if !is_script {
         return match (tree.get("source"), steps[0].name) {
             (Some(Value::Section(_)), first) if tree.get(first).is_none() => {
-                let remedy = format!("; the reader's options are in `source`: `source.{path}`");
-                Err(no_section(tree, first, path, &remedy))
+                let remedy = format!("the reader's options are in `source`: `source.{path}`");
+                Err(no_section(tree, first, path, Some(remedy)))
             }
             _ => Ok(()),
         };
@@ -59,21 +60,18 @@ pub(crate) fn check_way(tree: &Section, path: &str, is_script: bool) -> Result<(
             _ if is_new_one => return Ok(()),
             Some(Value::Section(inner)) => inner,
             Some(_) => return Ok(()),
-            None => return Err(no_section(around, step.name, path, "")),
+            None => return Err(no_section(around, step.name, path, None)),
         };
     }
     Ok(())
 }
 
-fn no_section(around: &Section, name: &str, path: &str, remedy: &str) -> ConfigError {
+fn no_section(around: &Section, name: &str, path: &str, remedy: Option<String>) -> ConfigError {
     let there: Vec<&str> =
         around.0.iter().filter(|(_, v)| matches!(v, Value::Section(_))).map(|(n, _)| n.as_str()).collect();
-    let hint = match nearest(name, there.iter().copied()) {
-        Some(near) => format!(", did you mean `{near}`?"),
-        None if remedy.is_empty() && !there.is_empty() => format!("; there are {}", there.join(", ")),
-        None => remedy.to_owned(),
-    };
-    ConfigError::new(path, format!("found nothing called `{name}`{hint}"))
+    let nearest = nearest(name, there.iter().copied()).map(str::to_owned);
+    let (name, there) = (name.to_owned(), there.into_iter().map(str::to_owned).collect());
+    ConfigError::refused(path, &TextFault::NoSection { name, there, nearest, remedy })
 }
 
 fn value(text: &str, path: &str) -> Result<Value, ConfigError> {
@@ -93,8 +91,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, ConfigError> {
 }
 
 fn step<'a>(part: &'a str, path: &str) -> Result<Step<'a>, ConfigError> {
-    let wrong =
-        || ConfigError::new(path, format!("found `{part}`, expected a name such as `file` or `list[0]`"));
+    let wrong = || ConfigError::refused(path, &TextFault::BadStep { step: part.to_owned() });
     let (name, places) = part.find('[').map_or((part, ""), |at| part.split_at(at));
     if name.is_empty() {
         return Err(wrong());
@@ -129,11 +126,12 @@ fn put(
     match target {
         Value::Section(inner) => put(inner, rest, new, path, given),
         other => {
-            let mut what = format!("`{}` is {}, expected a section", step.name, other.describe());
-            if let Value::List(_) = other {
-                what += &format!(", or one of its entries: `{}[0]` is the first", step.name);
-            }
-            Err(ConfigError::new(path, what))
+            let (name, found) = (step.name.to_owned(), other.describe());
+            let fault = match other {
+                Value::List(_) => TextFault::ListOnTheWay { name, found },
+                _ => TextFault::NoSectionThere { name, found },
+            };
+            Err(ConfigError::refused(path, &fault))
         }
     }
 }
@@ -162,19 +160,18 @@ fn list_place<'a>(
         Value::List(items) => {
             let n = items.len();
             items.get_mut(place).ok_or_else(|| {
-                ConfigError::new(
-                    path,
-                    match n {
-                        0 => format!("found place {place}, but `{name}` has no entries"),
-                        n => format!(
-                            "found place {place}, expected one from 0 to {}, those of `{name}`",
-                            n - 1
-                        ),
-                    },
-                )
+                let name = name.to_owned();
+                let fault = match n {
+                    0 => TextFault::EmptyList { place, name },
+                    n => TextFault::NoPlace { place, last: n - 1, name },
+                };
+                ConfigError::refused(path, &fault)
             })
         }
-        other => Err(ConfigError::new(path, format!("`{name}` is {}, expected a list", other.describe()))),
+        other => {
+            let fault = TextFault::NoList { name: name.to_owned(), found: other.describe() };
+            Err(ConfigError::refused(path, &fault))
+        }
     }
 }
 
@@ -214,13 +211,13 @@ mod tests {
         let mut tree = json::parse_file("{\n\"maxErrors\": 1,\n\"d\": [{\"n\": 2}]}", "f.json").unwrap();
         let given = ConfigSpan::argument("--set maxErrors=few");
         set_value(&mut tree, "maxerrors", Value::Text("few".into()), Some(&given)).unwrap();
-        let e = ConfigError::new("maxErrors", "found `few`").located_in(&tree).to_string();
-        assert_eq!(e, "--set maxErrors=few: found `few`");
-        let e = ConfigError::new("d[0].n", "found `2`").located_in(&tree).to_string();
-        assert_eq!(e, "f.json:3:8: d[0].n: found `2`");
+        let e = ConfigError::wrong_type("maxErrors", "`few`", "a number").located_in(&tree).to_string();
+        assert_eq!(e, "--set maxErrors=few: found `few`, expected a number");
+        let e = ConfigError::wrong_type("d[0].n", "`2`", "a text").located_in(&tree).to_string();
+        assert_eq!(e, "f.json:3:8: d[0].n: found `2`, expected a text");
         // What is missing in the section is nothing that the argument has to do with.
-        let e = ConfigError::new("missing", "required").located_in(&tree);
-        assert_eq!(e.to_string(), "missing: required");
+        let e = ConfigError::wrong_type("missing", "none", "one").located_in(&tree);
+        assert_eq!(e.to_string(), "missing: found none, expected one");
         let e = set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&ConfigSpan::argument("--number")))
             .unwrap_err();
         assert_eq!(e.to_string(), "--number: d[3].n: found place 3, expected one from 0 to 0, those of `d`");

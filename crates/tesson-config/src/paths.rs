@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::slice;
 
+use crate::ReaderRefusal;
 use crate::Result;
 use tesson_core::{ConfigError, OptionKind, OptionTable, Registry, Section, Value};
 
@@ -83,6 +84,7 @@ fn joined(base_dir: &Path, file: &str, path: &str) -> Result<String> {
     }
     let joined = base_dir.join(file);
     joined.to_str().map(str::to_owned).ok_or_else(|| {
-        ConfigError::new(path, format!("found the folder `{}`, expected a name in UTF-8", base_dir.display()))
+        let folder = base_dir.display().to_string();
+        ConfigError::refused(path, &ReaderRefusal::FolderNotUtf8 { folder })
     })
 }

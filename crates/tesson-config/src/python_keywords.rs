@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
+use tesson_core::{OptionDefault, OptionKind, OptionSpec, OptionTable, Registry, snake_case};
 
 use crate::READER_OPTIONS;
 
@@ -420,18 +420,6 @@ fn documented_type(kind: OptionKind, any_case: bool) -> String {
     }
 }
 
-/// A name of configurations as a keyword: `maxErrors` is `max_errors`.
-fn snake_case(name: &str) -> String {
-    let mut keyword = String::new();
-    for c in name.chars() {
-        let begins = c.is_ascii_uppercase()
-            && keyword.ends_with(|last: char| last.is_ascii_lowercase() || last.is_ascii_digit());
-        keyword.push_str(if begins { "_" } else { "" });
-        keyword.push(c.to_ascii_lowercase());
-    }
-    keyword
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::LazyLock;
@@ -472,7 +460,7 @@ mod tests {
     };
 
     fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-        Err(ConfigError::new("", "not opened"))
+        Err(ConfigError::wrong_form("", "not opened", "nothing"))
     }
 
     static TURN: TransformFormat = TransformFormat {
@@ -480,7 +468,7 @@ mod tests {
         help: "Turns.",
         options: &TURN_OPTIONS,
         describe: |_| Ok(Section::default()),
-        open: OpenTransform::Single(|_, _| Err(ConfigError::new("", "not opened").into())),
+        open: OpenTransform::Single(|_, _| Err(ConfigError::wrong_form("", "a transform", "nothing").into())),
     };
     static TURN_OPTIONS: OptionTable = option_table! {
         "turnType": OptionKind::OneOf(&["Left", "Right"]), "Left"

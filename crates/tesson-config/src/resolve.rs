@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use tesson_core::{ConfigError, Registry, Section, nearest};
 
 use crate::READER_OPTIONS;
+use crate::TextFault;
 use crate::brainscript::{self, ReadFile, Script, Variables};
 use crate::reader::{self, Found, Reader};
 
@@ -68,8 +69,7 @@ impl Arguments {
     /// As [`Arguments::file`], and an argument that is no `name=value`.
     pub fn argument(&mut self, argument: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         let Some((name, value)) = argument.split_once('=') else {
-            let what = format!("found the argument `{argument}`, expected `name=value`");
-            return Err(ConfigError::new("", what));
+            return Err(ConfigError::refused("", &TextFault::NoAssignment { argument: argument.to_owned() }));
         };
         match name.trim().to_ascii_lowercase().as_str() {
             "configfile" => self.files(value, read)?,
@@ -163,18 +163,15 @@ pub fn reader(tree: &Section, path: Option<&str>, registry: &Registry) -> Result
     };
     let one = one.ok_or_else(|| {
         if paths.is_empty() {
-            let (at, what) = reader::without_reader(tree);
-            return ConfigError::new(path.unwrap_or("reader"), what).at(at);
+            let (at, fault) = reader::without_reader(tree);
+            return ConfigError::refused(path.unwrap_or("reader"), &fault).at(at);
         }
         let there = paths.join(", ");
         // A section stands for the reader in it.
         let sections = paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0));
         let names = || paths.iter().copied().chain(sections);
-        let what = match path.and_then(|p| nearest(p, names())) {
-            Some(near) => format!("found no such reader, expected one of {there}; did you mean `{near}`?"),
-            None => format!("found no such reader, expected one of {there}; name one of them"),
-        };
-        ConfigError::new(path.unwrap_or("reader"), what)
+        let nearest = path.and_then(|p| nearest(p, names())).map(str::to_owned);
+        ConfigError::refused(path.unwrap_or("reader"), &TextFault::OtherReaders { there, nearest })
     })?;
     Reader::new(one, registry)
 }

@@ -1,6 +1,10 @@
 //! Minibatch sizes that change from epoch to epoch (spec/engine.md §14).
 
+use crate::ReaderRefusal;
 use tesson_core::ConfigError;
+
+/// The option.
+const NAME: &str = "minibatchSize";
 
 /// A minibatch size for each epoch; behind its end the last one holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,14 +20,14 @@ impl Schedule {
     /// No runs at all, a size of 0, a run of no epochs.
     pub fn new(runs: Vec<(u64, u64)>) -> Result<Schedule, ConfigError> {
         if runs.is_empty() {
-            return Err(wrong("no minibatch size given, expected one such as `256` or `128*2:1024`"));
+            return Err(ConfigError::refused(NAME, &ReaderRefusal::NoMinibatchSize));
         }
         for &(size, epochs) in &runs {
             if size == 0 {
-                return Err(wrong("found a minibatch size of 0 samples, expected at least 1"));
+                return Err(ConfigError::refused(NAME, &ReaderRefusal::EmptyMinibatch));
             }
             if epochs == 0 {
-                return Err(wrong(format!("found `{size}*0`, expected at least 1 epoch")));
+                return Err(ConfigError::out_of_range(NAME, format!("`{size}*0`"), "at least 1 epoch"));
             }
         }
         Ok(Schedule { runs })
@@ -108,14 +112,14 @@ fn run(item: &str, text: &str) -> Result<(u64, u64), ConfigError> {
     let number = |part: &str| {
         part.trim().parse::<u64>().map_err(|_| {
             let place = if item == text { String::new() } else { format!(" in `{text}`") };
-            wrong(format!("found `{item}`{place}, expected `size` or `size*epochs` in whole numbers"))
+            ConfigError::wrong_form(
+                NAME,
+                format!("`{item}`{place}"),
+                "`size` or `size*epochs` in whole numbers",
+            )
         })
     };
     Ok((number(size)?, number(epochs)?))
-}
-
-fn wrong(what: impl Into<String>) -> ConfigError {
-    ConfigError::new("minibatchSize", what)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub use order::{DEFAULT_WINDOW, OrderConfig, Randomize};
 pub use transforms::{OpenTransforms, TransformConfig, Transforms, open_list};
 pub use truncation::TruncationConfig;
 
-use crate::{ConfigConflict, lower, paths};
+use crate::{ConfigConflict, ReaderRefusal, lower, paths};
 
 /// One deserializer: its format, and its options as they were given.
 #[derive(Clone)]
@@ -82,11 +82,8 @@ impl ExcludedKeys {
         let text = String::from_utf8(read(file)?).map_err(|e| {
             let valid = e.utf8_error().valid_up_to();
             let line = 1 + e.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count();
-            let what = format!(
-                "line {line} of {} is no UTF-8, expected a file of text with a key in each line",
-                file.display()
-            );
-            ConfigError::new("excludeKeys", what)
+            let file = file.display().to_string();
+            ConfigError::refused("excludeKeys", &ReaderRefusal::KeysNotUtf8 { line, file })
         })?;
         Ok(text.lines().filter(|line| !line.is_empty()).map(String::from).collect())
     }
@@ -257,8 +254,7 @@ impl SourceConfig {
     /// The first option that does not fit the others.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.deserializers.is_empty() {
-            let what = "found an empty list, expected a deserializer";
-            return Err(ConfigError::new("deserializers", what));
+            return Err(ConfigError::nothing_given("deserializers", "an empty list", "a deserializer"));
         }
         if self.join.hash_keys && self.defaults.numeric_keys {
             return Err(ConfigError::refused("hashSequenceKeys", &ConfigConflict::HashedNumbers));
@@ -298,8 +294,7 @@ impl SourceConfig {
             return Err(ConfigError::refused("augmentation", &ConfigConflict::TruncatedDraws));
         }
         if length == SegmentLength::Samples(0) {
-            let what = "found 0, expected at least 1 sample";
-            return Err(ConfigError::new("truncationLength", what));
+            return Err(ConfigError::out_of_range("truncationLength", "0", "at least 1 sample"));
         }
         let sizes = self.minibatches.default_sizes();
         if length.changes_by_epoch() && self.order.equal_steps.is_some() {

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use tesson_core::{ConfigError, Section};
 use toml::de::{DeTable, DeValue};
 
+use crate::TextFault;
 use crate::json;
 use crate::name_spans::{Offsets, joined};
 
@@ -17,7 +18,7 @@ pub fn parse(text: &str) -> Result<Section, ConfigError> {
         let before = &text.as_bytes()[..start];
         let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
         let column = start - before.iter().rposition(|&b| b == b'\n').map_or(0, |feed| feed + 1) + 1;
-        ConfigError::new("", format!("line {line}, column {column}: {}", e.message()))
+        ConfigError::refused("", &TextFault::NotToml { line, column, what: e.message().to_owned() })
     })?;
     json::from_object(tree)
 }
@@ -63,7 +64,8 @@ fn in_value(value: &DeValue<'_>, path: &str, found: &mut Offsets) {
 pub fn print(section: &Section) -> Result<String, ConfigError> {
     let mut tree = json::section_to_json(section);
     drop_nulls(&mut tree);
-    toml::to_string_pretty(&tree).map_err(|e| ConfigError::new("", format!("no TOML: {e}")))
+    toml::to_string_pretty(&tree)
+        .map_err(|e| ConfigError::refused("", &TextFault::NoToml { what: e.to_string() }))
 }
 
 /// TOML spells that nothing is given by not saying it.

@@ -28,7 +28,9 @@ static MEAN: TransformFormat = TransformFormat {
     help: "Subtracts.",
     options: &OptionTable(&[OptionSpec::optional("meanFile", OptionKind::Path, HELP)]),
     describe: |_| Ok(Section::default()),
-    open: OpenTransform::Single(|_, _| Err(ConfigError::new("", "this transform is only configured").into())),
+    open: OpenTransform::Single(|_, _| {
+        Err(ConfigError::wrong_form("", "this transform is only configured", "nothing").into())
+    }),
 };
 
 static LINES: Format = Format::new(
@@ -40,7 +42,7 @@ static LINES: Format = Format::new(
         OptionSpec::with_default("precision", OptionKind::OneOf(&["float", "double"]), "float", HELP),
         OptionSpec::optional("input", OptionKind::Sections(&STREAM), HELP),
     ]),
-    |_, _| Err(ConfigError::new("", "this format is only configured")),
+    |_, _| Err(ConfigError::wrong_form("", "this format is only configured", "nothing")),
 )
 .with_aliases(&["LinesReader"]);
 

@@ -53,7 +53,8 @@ fn configuration(
     text_keys: bool,
 ) -> Result<Section, Error> {
     let Some(file) = output.to_str() else {
-        return Err(ConfigError::new("", format!("{}: the name is no UTF-8", output.display())).into());
+        let found = output.display().to_string();
+        return Err(ConfigError::wrong_form("", found, "a name in UTF-8").into());
     };
     let text = |text: &str| Value::Text(text.into());
     let stream = |stream: &StreamSpec| {

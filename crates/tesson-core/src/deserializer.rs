@@ -213,7 +213,7 @@ pub struct DeserializerFacts {
     pub needs_frame_period: bool,
     /// The remedy, in the imperative, for a corpus with fewer chunks than workers that share them; `None`, the
     /// default, if the format leaves no choice.
-    pub smaller_chunks: Option<&'static str>,
+    pub smaller_chunks: Option<fn() -> String>,
 }
 
 impl DeserializerFacts {

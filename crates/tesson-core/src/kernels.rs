@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::ConfigError;
+use crate::{ConfigError, ConfigErrorKind};
 
 /// The level of instructions that kernels may use. Each level includes those before it; all give the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,9 +50,13 @@ impl Kernels {
     pub fn choose(name: &str) -> Result<(), ConfigError> {
         let level = ALL.into_iter().find(|level| level.name() == name);
         let level = level.filter(|level| Kernels::available().contains(level)).ok_or_else(|| {
-            let what = if level.is_some() { "which this machine lacks; it has" } else { "expected one of" };
             let names: Vec<String> = Kernels::available().iter().map(|l| format!("`{l}`")).collect();
-            ConfigError::new("TESSON_KERNELS", format!("found `{name}`, {what} {}", names.join(", ")))
+            let (name, has) = (name.to_owned(), names.join(", "));
+            let refusal = match level {
+                Some(_) => ConfigErrorKind::LackingKernels { name, has },
+                None => ConfigErrorKind::UnknownKernels { name, has },
+            };
+            ConfigError::refused("TESSON_KERNELS", &refusal)
         })?;
         CHOSEN.store(level as u8 + 1, Ordering::Relaxed);
         Ok(())

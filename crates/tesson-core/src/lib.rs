@@ -39,6 +39,7 @@ mod runtime_spec;
 mod sample_type;
 mod scratch;
 pub mod sections;
+mod spelling;
 pub mod store;
 mod stored;
 mod stream;
@@ -60,10 +61,10 @@ pub use deserializer::{
 };
 pub use draw::{Augmentation, Draw, StepWords};
 pub use error::{
-    CallErrorKind, Cause, ConfigError, ConfigErrorKind, DataError, DataErrorKind, Error, ErrorCodes,
-    ErrorEntry, ErrorInfo, FormatFault, FormatFaults, Location, ResumeError, ResumeErrorKind,
-    SEQUENCES_IN_MEMORY, StoreError, StoreErrorKind, UsageError, UserError, error_entries, error_manual,
-    general_entries,
+    AnyKind, CallErrorKind, Cause, ConfigError, ConfigErrorKind, DataError, DataErrorKind, Error, ErrorCodes,
+    ErrorEntry, ErrorInfo, Expected, FormatFault, FormatFaults, Found, Location, Remedy, ResumeError,
+    ResumeErrorKind, SEQUENCES_IN_MEMORY, StoreError, StoreErrorKind, UsageError, UserError, error_entries,
+    error_manual, general_entries,
 };
 pub use fault_rules::FaultRules;
 pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceBytes, ResourceId};
@@ -92,6 +93,7 @@ pub use registry::{
 pub use runtime_spec::RuntimeSpec;
 pub use sample_type::{SampleType, ValueType};
 pub use scratch::{DecodeRoom, DecodeWarnings, Scratch};
+pub use spelling::{NamedOption, OptionName, OptionSetting, Spelling, Truth, options_named, snake_case};
 pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};
 pub use stream::{Element, Shape, Storage, StreamInfo, beginning_of, check_name, readable, repeated_name};
 pub use streaming::{ByteRun, StreamingDecoder};

@@ -349,7 +349,7 @@ impl<T> OnlySection<T> {
         let mut sections = options.sections(name)?;
         match sections.len() {
             1 => Ok(sections.remove(0)),
-            n => Err(ConfigError::new(options.path(name), format!("found {n} streams, expected 1"))),
+            n => Err(ConfigError::out_of_range(options.path(name), format!("{n} streams"), "1")),
         }
     }
 }
@@ -847,7 +847,7 @@ mod tests {
             shared: u64 = SHARED [identity "shared"];
             colour: u8 = "colour" in COLOURS, "red" => "Its colour." [identity "colour"];
             expect match colour {
-                0 => Err(ConfigError::new(options.path("colour"), "expected a colour")),
+                0 => Err(ConfigError::out_of_range(options.path("colour"), "0", "a colour")),
                 _ => Ok(()),
             };
             width: u64 = "width", "1" => "Its width." [listed after "second"] [describe never];
@@ -886,7 +886,7 @@ mod tests {
             _ = "unused": OptionKind::Unused, optional => "Not looked at.";
             check |all, options| match all.ratio {
                 0.0..=1.0 => Ok(()),
-                _ => Err(ConfigError::new(options.path("ratio"), "expected a share")),
+                ratio => Err(ConfigError::out_of_range(options.path("ratio"), ratio.to_string(), "a share")),
             };
         }
     }
@@ -992,7 +992,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_by_its_path() {
         let wrong = |entries: &[(&str, Value)]| read(&section(entries)).unwrap_err().to_string();
-        assert_eq!(wrong(&[("ratio", Value::Whole(2))]), "ratio: expected a share");
+        assert_eq!(wrong(&[("ratio", Value::Whole(2))]), "ratio: found 2, expected a share");
         assert_eq!(wrong(&[("old", Value::Whole(2))]), "old: found `2`, expected `true` or `false`");
         assert_eq!(
             wrong(&[("second", text("green"))]),
@@ -1000,7 +1000,7 @@ mod tests {
         );
         // What is expected is expected before the options after it.
         let colour = [("colour", text("none")), ("width", text("wide"))];
-        assert_eq!(wrong(&colour), "colour: expected a colour");
+        assert_eq!(wrong(&colour), "colour: found 0, expected a colour");
         let entries = section(&[("a", Value::Section(Section::default()))]);
         assert_eq!(wrong(&[("input", Value::Section(entries))]), "input.a.size: required option is missing");
     }

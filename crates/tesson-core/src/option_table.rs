@@ -176,8 +176,8 @@ impl<T: Copy, const N: usize> Words<T, N> {
     }
 
     /// All of them, as errors list them.
-    pub(crate) fn listed(&self) -> String {
-        listed(&self.words)
+    pub(crate) fn listed(&'static self) -> &'static [&'static str] {
+        &self.words
     }
 
     /// The first word that means this.
@@ -187,11 +187,6 @@ impl<T: Copy, const N: usize> Words<T, N> {
     {
         self.meanings.iter().position(|m| *m == meaning).map(|i| self.words[i])
     }
-}
-
-/// Words of which one was expected.
-pub(crate) fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ")
 }
 
 /// The options of a deserializer, transform or section.

@@ -5,12 +5,11 @@ mod describe;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use crate::option_table::listed;
 use crate::real_number::real;
 
 use crate::{
-    ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words,
-    bytes, did_you_mean,
+    ConfigError, ConfigErrorKind, Expected, OptionDefault, OptionKind, OptionName, OptionSpec, OptionTable,
+    Section, Value, Words, bytes, nearest,
 };
 
 pub use describe::{describe_from_table, split_type};
@@ -37,8 +36,8 @@ impl<'a> Options<'a> {
         let path = path.into();
         for (name, _) in &section.0 {
             if table.find(name).is_none() {
-                let hint = did_you_mean(name, table.names());
-                let unknown = ConfigErrorKind::UnknownOption { name: name.to_string(), hint };
+                let nearest = nearest(name, table.names()).map(OptionName::from);
+                let unknown = ConfigErrorKind::UnknownOption { name: name.to_string(), nearest };
                 return Err(ConfigError::refused(path, &unknown).at(name.span().cloned()));
             }
         }
@@ -92,19 +91,24 @@ impl<'a> Options<'a> {
         ConfigError::refused(self.path(name), &ConfigErrorKind::MissingOption { expected: "" })
     }
 
-    fn wrong(&self, name: &str, found: &Value, expected: &str) -> ConfigError {
-        ConfigError::new(self.path(name), format!("found {}, expected {expected}", found.describe()))
+    /// The error of an option whose value is of another type.
+    pub fn wrong_type(&self, name: &str, found: &Value, expected: impl Into<Expected>) -> ConfigError {
+        ConfigError::wrong_type(self.path(name), found, expected)
+    }
+
+    fn unknown_word(&self, name: &str, found: &Value, words: &'static [&'static str]) -> ConfigError {
+        ConfigError::unknown_word(self.path(name), found, Expected::OneOf(words))
     }
 
     /// The value that was set or is the default, parsed.
     fn parsed<T>(
         &self,
         name: &str,
-        expected: &str,
+        expected: impl Into<Expected>,
         parse: impl Fn(&Value) -> Option<T>,
     ) -> Result<Option<T>, ConfigError> {
         let Some(value) = self.value(name)? else { return Ok(None) };
-        parse(&value).map(Some).ok_or_else(|| self.wrong(name, &value, expected))
+        parse(&value).map(Some).ok_or_else(|| self.wrong_type(name, &value, expected))
     }
 
     /// A truth value; false if none is set and there is no default.
@@ -120,7 +124,7 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Anything but the spellings of configurations: `t true T True TRUE 1`, `f false F False FALSE 0` and nothing.
     pub fn bool_if_given(&self, name: &str) -> Result<Option<bool>, ConfigError> {
-        self.parsed(name, "`true` or `false`", |value| match value {
+        self.parsed(name, Expected::Truth, |value| match value {
             Value::Bool(b) => Some(*b),
             Value::Whole(1) => Some(true),
             Value::Whole(0) => Some(false),
@@ -168,8 +172,8 @@ impl<'a> Options<'a> {
         match self.whole(name)? {
             n if limits.contains(&n) => Ok(n),
             n => {
-                let what = format!("found {n}, expected {} to {}", limits.start(), limits.end());
-                Err(ConfigError::new(self.path(name), what))
+                let expected = format!("{} to {}", limits.start(), limits.end());
+                Err(ConfigError::out_of_range(self.path(name), n.to_string(), expected))
             }
         }
     }
@@ -204,8 +208,7 @@ impl<'a> Options<'a> {
         match self.real(name)? {
             share @ 0.0..=1.0 => Ok(share),
             share => {
-                let what = format!("found {share}, expected a share from 0 to 1");
-                Err(ConfigError::new(self.path(name), what))
+                Err(ConfigError::out_of_range(self.path(name), share.to_string(), "a share from 0 to 1"))
             }
         }
     }
@@ -219,8 +222,8 @@ impl<'a> Options<'a> {
         match bytes::parse(&text) {
             Some(bytes) if bytes > 0 => Ok(Some(bytes)),
             _ => {
-                let what = format!("found `{text}`, expected a size in bytes such as `2GiB` or `512MB`");
-                Err(ConfigError::new(self.path(name), what))
+                let expected = "a size in bytes such as `2GiB` or `512MB`";
+                Err(ConfigError::wrong_form(self.path(name), format!("`{text}`"), expected))
             }
         }
     }
@@ -264,9 +267,8 @@ impl<'a> Options<'a> {
         for item in text.split(':') {
             let (item, count) = repeated(item.trim());
             if count == 0 || count > (MOST_ITEMS - items.len()) as u64 {
-                let what =
-                    format!("found `{text}`, expected repeat counts from 1, {MOST_ITEMS} items at most");
-                return Err(ConfigError::new(self.path(name), what));
+                let expected = format!("repeat counts from 1, {MOST_ITEMS} items at most");
+                return Err(ConfigError::out_of_range(self.path(name), format!("`{text}`"), expected));
             }
             items.extend(std::iter::repeat_n(Value::Text(item.into()), count as usize));
         }
@@ -284,11 +286,11 @@ impl<'a> Options<'a> {
             None => Vec::new(),
         };
         if files.is_empty() {
-            return Err(ConfigError::new(self.path(name), "found no file, expected at least one"));
+            return Err(ConfigError::nothing_given(self.path(name), "no file", "at least one"));
         }
         let file = |value: Value| match value {
             Value::Text(file) => Ok(PathBuf::from(file)),
-            other => Err(self.wrong(name, &other, "a file name")),
+            other => Err(self.wrong_type(name, &other, "a file name")),
         };
         files.into_iter().map(file).collect()
     }
@@ -310,7 +312,7 @@ impl<'a> Options<'a> {
     /// The errors of [`Options::items_if_given`], and items that are not numbers.
     pub fn numbers_if_given(&self, name: &str) -> Result<Option<Vec<f64>>, ConfigError> {
         let Some(items) = self.items_if_given(name)? else { return Ok(None) };
-        let number = |item| number(item).ok_or_else(|| self.wrong(name, item, "a number"));
+        let number = |item| number(item).ok_or_else(|| self.wrong_type(name, item, "a number"));
         items.iter().map(number).collect::<Result<_, _>>().map(Some)
     }
 
@@ -337,13 +339,13 @@ impl<'a> Options<'a> {
             Value::Real(x) => x.to_string(),
             Value::Bool(b) => b.to_string(),
             Value::List(_) | Value::Section(_) | Value::Code | Value::Object(_) => {
-                return Err(self.wrong(name, &value, "a text"));
+                return Err(self.wrong_type(name, &value, "a text"));
             }
         };
         match self.spec(name).kind {
             OptionKind::OneOf(words) => match words.iter().find(|w| w.eq_ignore_ascii_case(&text)) {
                 Some(word) => Ok(Some((*word).to_string())),
-                None => Err(self.wrong(name, &value, &listed(words))),
+                None => Err(self.unknown_word(name, &value, words)),
             },
             _ => Ok(Some(text)),
         }
@@ -393,11 +395,13 @@ impl<'a> Options<'a> {
         debug_assert_eq!(self.spec(name).kind, words.kind_of_list(), "`{name}` has other words in its table");
         let items = present(name, self.items_if_given(name)?);
         let meaning = |item: &Value| match item {
-            Value::Text(word) => words.meaning(word).ok_or_else(|| self.wrong(name, item, &words.listed())),
-            _ => Err(self.wrong(name, item, &words.listed())),
+            Value::Text(word) => {
+                words.meaning(word).ok_or_else(|| self.unknown_word(name, item, words.listed()))
+            }
+            _ => Err(self.unknown_word(name, item, words.listed())),
         };
         if items.is_empty() {
-            return Err(self.wrong(name, &Value::List(items), &words.listed()));
+            return Err(self.unknown_word(name, &Value::List(items), words.listed()));
         }
         items.iter().map(meaning).collect()
     }
@@ -406,13 +410,13 @@ impl<'a> Options<'a> {
     ///
     /// # Errors
     /// A missing value, any value that a file can hold, and objects of another type.
-    pub fn object<T: std::any::Any>(&self, name: &str, expected: &str) -> Result<&'a T, ConfigError> {
+    pub fn object<T: std::any::Any>(&self, name: &str, expected: &'static str) -> Result<&'a T, ConfigError> {
         match self.given(name) {
             None => Err(self.missing(name)),
             Some(Value::Object(object)) if object.get::<T>().is_some() => {
                 Ok(object.get().expect("looked at above"))
             }
-            Some(other) => Err(self.wrong(name, other, expected)),
+            Some(other) => Err(self.wrong_type(name, other, expected)),
         }
     }
 
@@ -427,7 +431,7 @@ impl<'a> Options<'a> {
         let entries = match self.given(name) {
             None => return Ok(Vec::new()),
             Some(Value::Section(s)) => &s.0,
-            Some(other) => return Err(self.wrong(name, other, "a section")),
+            Some(other) => return Err(self.wrong_type(name, other, "a section")),
         };
         entries
             .iter()
@@ -437,9 +441,7 @@ impl<'a> Options<'a> {
                     Value::Section(s) => {
                         Ok((entry.as_str(), Options { entry, ..Options::new(table, s, path)? }))
                     }
-                    other => {
-                        Err(ConfigError::new(path, format!("found {}, expected a section", other.describe())))
-                    }
+                    other => Err(ConfigError::wrong_type(path, other, "a section")),
                 }
             })
             .collect()

@@ -225,9 +225,7 @@ fn unknown_type(
         |known: &&str| !name.is_empty() && known.to_ascii_lowercase().starts_with(&name.to_ascii_lowercase());
     // A beginning is meant to be that of a first name, though an alias may be shorter.
     let near = known.clone().find(longer).or_else(|| nearest(name, known.clone().chain(aliases)));
-    let hint = match near {
-        Some(near) => format!(", did you mean `{near}`?"),
-        None => format!(", expected one of {}", known.collect::<Vec<_>>().join(", ")),
-    };
-    ConfigError::refused(path, &ConfigErrorKind::UnknownType { name: name.to_owned(), hint })
+    let nearest = near.map(str::to_owned);
+    let known = known.collect::<Vec<_>>().join(", ");
+    ConfigError::refused(path, &ConfigErrorKind::UnknownType { name: name.to_owned(), known, nearest })
 }

@@ -29,6 +29,9 @@ fn threads(options: &Options<'_>) -> Result<usize, ConfigError> {
     let n = options.whole(name)?;
     match usize::try_from(n) {
         Ok(n) if n <= MOST_THREADS => Ok(n),
-        _ => Err(ConfigError::new(options.path(name), format!("found {n}, expected at most {MOST_THREADS}"))),
+        _ => {
+            let expected = format!("at most {MOST_THREADS}");
+            Err(ConfigError::out_of_range(options.path(name), n.to_string(), expected))
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use crate::ConfigErrorKind;
+
 /// The shape of one sample, outermost dimension first. A scalar has no dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape(Vec<usize>);
@@ -191,8 +193,8 @@ impl StreamInfo {
     /// Checks the length of the name.
     ///
     /// # Errors
-    /// A sentence with its length, its beginning and the limit.
-    pub fn check_name(&self) -> Result<(), String> {
+    /// Its length, its beginning and the limit.
+    pub fn check_name(&self) -> Result<(), ConfigErrorKind> {
         check_name(&self.name)
     }
 }
@@ -201,12 +203,12 @@ impl StreamInfo {
 ///
 /// # Errors
 /// How long it is, how it begins, and the limit.
-pub fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), ConfigErrorKind> {
     let (found, most) = (name.len(), StreamInfo::LONGEST_NAME);
     if found <= most {
         return Ok(());
     }
-    Err(format!("the name of stream `{}` has {found} bytes, expected {most} at most", beginning_of(name)))
+    Err(ConfigErrorKind::LongStreamName { beginning: beginning_of(name), found, most })
 }
 
 /// How a name begins that is too long to be shown.
@@ -251,7 +253,8 @@ mod tests {
         let name = |n: usize| check_name(&"n".repeat(n));
         assert_eq!(name(StreamInfo::LONGEST_NAME), Ok(()));
         let expected = "the name of stream `nnnnnnnnnnnnnnnnnnnn…` has 1025 bytes, expected 1024 at most";
-        assert_eq!(name(StreamInfo::LONGEST_NAME + 1), Err(expected.into()));
+        let refused = name(StreamInfo::LONGEST_NAME + 1).expect_err("it is longer");
+        assert_eq!(refused.to_string(), expected);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use glob::{MatchOptions, Pattern};
 use tesson_core::{ConfigError, Listing, OptionKind, OptionTable, Section, Value};
 
 use crate::braces;
+use crate::refusal::EngineRefusal;
 use crate::store::{Store, file_glob};
 
 /// True if a name may be a pattern: it contains a pattern character.
@@ -24,13 +25,18 @@ pub fn matching(store: &dyn Store, name: &str, path: &str) -> Result<Vec<PathBuf
     if !is_pattern(name) || exists(store, name) {
         return Ok(vec![PathBuf::from(name)]);
     }
-    let names =
-        braces::expanded(name).map_err(|e| ConfigError::new(path, format!("the pattern `{name}`: {e}")))?;
+    let names = braces::expanded(name).map_err(|e| refused(path, name, &e))?;
     let mut files = Vec::with_capacity(names.len());
     for name in names {
         globbed(store, &name, path, &mut files)?;
     }
     Ok(files)
+}
+
+/// The error of a pattern that is none.
+fn refused(path: &str, name: &str, reason: &dyn std::fmt::Display) -> ConfigError {
+    let (pattern, reason) = (name.to_owned(), reason.to_string());
+    ConfigError::refused(path, &EngineRefusal::BadPattern { pattern, reason })
 }
 
 /// True if there is something of this name.
@@ -44,15 +50,14 @@ fn globbed(store: &dyn Store, name: &str, path: &str, files: &mut Vec<PathBuf>) 
         files.push(PathBuf::from(name));
         return Ok(());
     }
-    let wrong = |e: &dyn std::fmt::Display| ConfigError::new(path, format!("the pattern `{name}`: {e}"));
     let local = store.local_path(Path::new(name));
     let found = match local.as_deref().and_then(Path::to_str) {
         Some(local) => file_glob(local),
         None => listed(store, name),
     };
-    let found = found.map_err(|e| wrong(&e))?;
+    let found = found.map_err(|e| refused(path, name, &e))?;
     if found.is_empty() {
-        return Err(wrong(&"no file matches it"));
+        return Err(ConfigError::refused(path, &EngineRefusal::NoFileMatches { pattern: name.to_owned() }));
     }
     files.extend(found);
     Ok(())
@@ -112,9 +117,8 @@ fn expand_files(store: &dyn Store, value: &mut Value, path: &str) -> Result<(), 
             continue;
         };
         for file in matching(store, name, path)? {
-            let no_text = |file: PathBuf| {
-                ConfigError::new(path, format!("found {}, expected a name in UTF-8", file.display()))
-            };
+            let no_text =
+                |file: PathBuf| ConfigError::wrong_form(path, file.display().to_string(), "a name in UTF-8");
             files.push(Value::Text(file.into_os_string().into_string().map_err(|f| no_text(f.into()))?));
         }
     }

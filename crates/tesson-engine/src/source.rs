@@ -17,7 +17,7 @@ mod truncated;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{Error, Index, ResumeError, StreamInfo};
+use tesson_core::{Error, Index, OptionName, OptionSetting, ResumeError, StreamInfo};
 use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{
     Bucketing, Cursor, Demand, JoinRules, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Share, Sharing,
@@ -39,6 +39,8 @@ use runtime::Runtime;
 pub use show::{Shown, ShownKey};
 pub use steps::{KeyDelivery, PlannedStep, RunCalls, StepSequence};
 use truncated::Truncated;
+
+const SHARING_POSITION: OptionSetting = OptionName::set_to("sharing", "\"position\"");
 pub use truncated::{SweepSequence, TruncatedPlan};
 
 /// Reads a corpus in minibatches.
@@ -416,9 +418,9 @@ impl Source {
                 format!("ranks {n_chunks} to {last} of {} get no data", demand.workers)
             };
             let smaller = self.corpus.parts.primary().facts().smaller_chunks;
-            let or_smaller = smaller.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
+            let or_smaller = smaller.map(|remedy| format!(", or {}", remedy())).unwrap_or_default();
             tracing::warn!(
-                "{ranks}, and a job whose ranks wait for each other hangs: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}"
+                "{ranks}, and a job whose ranks wait for each other hangs: workers share whole chunks and there are {n_chunks}; set {SHARING_POSITION}{or_smaller}"
             );
         }
     }

@@ -11,9 +11,11 @@ use tesson_core::identity::Identity;
 use tesson_core::{
     ByteRun, Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, DataError, Defects, Deserializer,
     DeserializerFacts, Error, Fault, Fetch, FormatFaults, Index, Indexed, Keys, Location, OneCore,
-    Parallelism, PartFetch, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamInfo,
-    StreamMismatch, StreamingDecoder,
+    OptionName, Parallelism, PartFetch, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
+    StreamInfo, StreamMismatch, StreamingDecoder,
 };
+
+const INPUT: OptionName = OptionName::new("input");
 
 tesson_core::error_kinds! {
     /// A fault of files that are to be one corpus.
@@ -26,7 +28,7 @@ tesson_core::error_kinds! {
         }
             = "files.other-streams": "the streams are {found}, those of {file} are {expected}; files that are one \
                 corpus have the same"
-            => "Give files of equal streams, or leave streams out with `input`.",
+            => in manual "Give files of equal streams, or leave streams out with {INPUT}.",
     }
 }
 

@@ -31,7 +31,9 @@ pub mod write;
 use std::sync::OnceLock;
 
 pub use files::FilesFault;
-use tesson_core::{Error, Format};
+pub use images::ImageRefusal;
+use tesson_core::{Error, ErrorEntry, Format, error_entries};
+pub use utterance::window::WindowRefusal;
 
 /// Every format of this crate that can be read.
 pub static FORMATS: &[&Format] = &[
@@ -46,6 +48,20 @@ pub static FORMATS: &[&Format] = &[
     &kaldi::ALIGNMENTS,
     &kaldi::features::FORMAT,
 ];
+
+/// The manual's entries of what formats refuse of their options.
+pub fn refusals() -> Vec<ErrorEntry> {
+    [
+        error_entries::<ctf::CtfRefusal>(),
+        error_entries::<cbf::CbfRefusal>(),
+        error_entries::<ImageRefusal>(),
+        error_entries::<WindowRefusal>(),
+        error_entries::<mlf::MlfRefusal>(),
+        error_entries::<kaldi::KaldiRefusal>(),
+        error_entries::<user::UserRefusal>(),
+    ]
+    .concat()
+}
 
 /// The value of a cell, found out if it is not known yet. Two threads may do so at the same time: they find the same.
 fn get_or_find<T>(cell: &OnceLock<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {

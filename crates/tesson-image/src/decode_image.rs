@@ -41,7 +41,7 @@ fn channels(options: &Options<'_>) -> Result<Option<usize>, ConfigError> {
     match options.whole("channels")? {
         0 => Ok(None),
         n @ (1 | 3 | 4) => Ok(Some(n as usize)),
-        n => Err(ConfigError::new(options.path("channels"), format!("found {n}, expected 0, 1, 3 or 4"))),
+        n => Err(ConfigError::out_of_range(options.path("channels"), n.to_string(), "0, 1, 3 or 4")),
     }
 }
 

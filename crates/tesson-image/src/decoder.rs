@@ -44,8 +44,9 @@ fn jpeg_at_least(options: &Options<'_>) -> Result<[usize; 2], ConfigError> {
     let given = pair(options, "jpegScaledDecode")?;
     let size = given.map(|n| n as usize);
     if given != size.map(|n| n as f64) {
-        let what = format!("found `{}:{}`, expected a width and a height in pixels", given[0], given[1]);
-        return Err(ConfigError::new(options.path("jpegScaledDecode"), what));
+        let found = format!("`{}:{}`", given[0], given[1]);
+        let expected = "a width and a height in pixels";
+        return Err(ConfigError::out_of_range(options.path("jpegScaledDecode"), found, expected));
     }
     Ok(size)
 }

@@ -65,7 +65,7 @@ pub(crate) fn open(
 
 /// A fault as an error of an option.
 pub(crate) fn refused(options: &Options<'_>, name: &str, fault: &TransformFault) -> ConfigError {
-    ConfigError::new(options.path(name), fault.to_string())
+    ConfigError::refused(options.path(name), fault)
 }
 
 /// A hash of a file's content, as text.

@@ -1,12 +1,22 @@
 //! Why a plan cannot be made: calls, options and states that nothing can be read with.
 
-use tesson_core::{Error, UsageError};
+use tesson_core::{Error, OptionName, OptionSetting, UsageError};
 
 use crate::share::MAX_SAMPLES;
 use crate::spec::ENDLESS;
 
 /// The result of what plans can refuse.
 pub(crate) type Result<T, E = PlanRefusal> = std::result::Result<T, E>;
+
+const BUCKETING: OptionName = OptionName::new("bucketing");
+const EPOCH_SIZE: OptionName = OptionName::new("epochSize");
+const LIMIT_IN_SAMPLES: OptionName = OptionName::new("maxSamples");
+const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
+const MINIBATCH_SIZE_IN_SEQUENCES: OptionName = OptionName::new("minibatchSizeInSequences");
+const RANDOMIZATION_WINDOW: OptionName = OptionName::new("randomizationWindow");
+const RANDOMIZE: OptionName = OptionName::new("randomize");
+const RANDOMIZE_GLOBAL: OptionSetting = OptionName::set_to("randomize", "\"global\"");
+const SHARING_POSITION: OptionSetting = OptionName::set_to("sharing", "\"position\"");
 
 tesson_core::error_kinds! {
     /// Why a plan cannot be made.
@@ -30,7 +40,7 @@ tesson_core::error_kinds! {
         /// The data are limited to no samples.
         LimitOfNothing
             = "plan.limit-of-nothing": "the data are limited to 0 samples, at least 1 is expected"
-            => "Set `maxSamples` or `epochSize` to at least 1.",
+            => "Set {LIMIT_IN_SAMPLES} or {EPOCH_SIZE} to at least 1.",
         /// The data end after more samples than can be counted.
         LimitTooLarge { end: u64 = u64::MAX }
             = "plan.limit-too-large": "the data end after {end} samples, at most {ENDLESS} are possible"
@@ -38,48 +48,48 @@ tesson_core::error_kinds! {
         /// A worker gets no data, because there are fewer chunks than workers.
         RankWithoutData { rank: u64 = 3, workers: u64 = 4, chunks: u64 = 2, sequences: u64 = 100 }
             = "plan.rank-without-data": "rank {rank} of {workers} gets no data: there are {chunks} chunks with \
-                {sequences} sequences; take fewer workers or smaller chunks"
+                {sequences} sequences"; "take fewer workers or smaller chunks"
             => "Take fewer workers, or smaller chunks.",
         /// Minibatches are limited to no sequences.
         NoSequences
             = "plan.no-sequences": "minibatches of 0 sequences are asked for, at least 1 is expected"
-            => "Set `minibatchSizeInSequences` to at least 1.",
+            => "Set {MINIBATCH_SIZE_IN_SEQUENCES} to at least 1.",
         /// Buckets have room for nothing.
         EmptyBuckets
             = "plan.empty-buckets": "buckets are to hold 0 samples or sequences, at least 1 is expected"
-            => "Set `bucketing` to at least 1.",
+            => "Set {BUCKETING} to at least 1.",
         /// Bucketing is asked for in an order that is not shuffled.
         BucketingNeedsShuffling { order: &'static str = "as stored" }
             = "plan.bucketing-needs-shuffling": "bucketing is for shuffled orders, this one is {order}"
-            => "Set `randomize`, or leave `bucketing` out.",
+            => "Set {RANDOMIZE}, or leave {BUCKETING} out.",
         /// Bucketing is asked for of a deserializer that is not composable, whose sequences have an order of their own.
         BucketingNeedsComposable
             = "plan.bucketing-needs-composable": "sequences of a deserializer that is not composable have an order \
-                of their own; make it composable"
-            => "Set `composable = true`, or leave `bucketing` out.",
+                of their own"; "make it composable"
+            => "Set `composable = true`, or leave {BUCKETING} out.",
         /// Equal steps are asked for of a deserializer that is not composable, whose workers have timelines of their own.
         EqualStepsNeedComposable
             = "plan.equal-steps-need-composable": "workers of a deserializer that is not composable have timelines \
-                of their own; make it composable, or set `sharing = \"position\"`"
-            => "Set `composable = true`, or `sharing = \"position\"`.",
+                of their own"; "make it composable, or set {SHARING_POSITION}"
+            => "Set `composable = true`, or {SHARING_POSITION}.",
         /// The randomization window has room for nothing.
         EmptyWindow { unit: &'static str = "chunks" }
             = "plan.empty-window": "the randomization window is 0 {unit}, at least 1 is expected"
-            => "Set `randomizationWindow` to at least 1.",
+            => "Set {RANDOMIZATION_WINDOW} to at least 1.",
         /// The corpus has more sequences than a randomization window can shuffle.
         TooManyForWindow { sequences: u64 = 5_000_000_000 }
             = "plan.too-many-for-window": "{sequences} sequences are too many for a randomization window \
-                (`randomize = \"global\"` shuffles any number)"
-            => "Set `randomize = \"global\"`, which shuffles any number.",
+                ({RANDOMIZE_GLOBAL} shuffles any number)"
+            => "Set {RANDOMIZE_GLOBAL}, which shuffles any number.",
         /// Memory is too small for the sequences of a minibatch.
         TooManySequences { samples: u64 = 100_000, most: u64 = 4096 }
             = "plan.too-many-sequences": "a minibatch of {samples} samples would hold more than {most} sequences, \
-                for which memory is too small; choose a smaller size or a larger `memoryLimit`"
-            => "Choose smaller minibatches, or raise `memoryLimit`.",
+                for which memory is too small"; "choose a smaller size or a larger {MEMORY_LIMIT}"
+            => "Choose smaller minibatches, or raise {MEMORY_LIMIT}.",
         /// No minibatch of a whole sweep has a sequence for each worker.
         NoSequenceForEachWorker { samples: u64 = 2, workers: u64 = 4 }
             = "plan.no-sequence-for-each-worker": "no minibatch of {samples} samples of a whole sweep has a \
-                sequence for each of {workers} workers; choose a larger size"
+                sequence for each of {workers} workers"; "choose a larger size"
             => "Choose larger minibatches.",
         /// A position alone does not say where each rank is in an order with a timeline of its own.
         PositionAlone { position: u64 = 120 }
@@ -88,7 +98,7 @@ tesson_core::error_kinds! {
             => "Restore a whole state.",
         /// The state is that of one rank, but sharing by position resumes from the states of all.
         StateOfOneRank { rank: u64 = 1, workers: u64 = 4 }
-            = "plan.state-of-one-rank": "the state is that of rank {rank} of {workers} under sharing by chunk; \
+            = "plan.state-of-one-rank": "the state is that of rank {rank} of {workers} under sharing by chunk"; "\
                 sharing by position resumes from all ranks' states together, see `merge_states`"
             => "Combine the states of all ranks with `merge_states`.",
         /// The state's next sequence is not in the corpus.
@@ -118,30 +128,30 @@ tesson_core::error_kinds! {
         }
             = "plan.steps-under-way": "step {step} of {of} equal ones is due, of {size} for {workers} workers, and \
                 the call asks for {asked} for {asked_workers}; sizes and workers may change where the sweep ends"
-            => "Change sizes and workers where a sweep ends.",
+            => in manual "Change sizes and workers where a sweep ends.",
         /// Equal steps are asked for in minibatches that cross the end of a sweep, or on timelines of each rank's own.
         EqualStepsNeedSweeps
             = "plan.equal-steps-need-sweeps": "equal steps are for minibatches that end with their sweep, on the \
-                timeline of all ranks; share by position"
-            => "Set `sharing = \"position\"`.",
+                timeline of all ranks"; "share by position"
+            => "Set {SHARING_POSITION}.",
         /// More workers than equal steps are counted for.
         TooManyWorkers { workers: u64 = 100_000, most: u64 = 65_536 }
             = "plan.too-many-workers": "{workers} workers are to take equal steps, at most {most} are possible"
-            => "Take fewer workers, or set `sharing = \"position\"`.",
+            => "Take fewer workers, or set {SHARING_POSITION}.",
         /// Some workers get nothing, so that no step has data for all.
         MoreWorkersThanData { workers: u64 = 4, owners: u64 = 2 }
             = "plan.more-workers-than-data": "{workers} workers share {owners} chunks or sequences: some get none, \
-                and no step has data for all; take fewer workers, or share by position"
-            => "Take fewer workers, or set `sharing = \"position\"`.",
+                and no step has data for all"; "take fewer workers, or share by position"
+            => "Take fewer workers, or set {SHARING_POSITION}.",
         /// Truncated minibatches have fewer rows than there are workers.
         MoreWorkersThanRows { workers: u64 = 4, rows: u64 = 2 }
             = "plan.more-workers-than-rows": "{workers} workers share {rows} rows, each needs one"
             => "Take fewer workers, or larger minibatches.",
         /// No step of a whole sweep has data for all workers.
         NoStepForAll { workers: u64 = 4 }
-            = "plan.no-step-for-all": "no step of a whole sweep has data for all {workers} workers; take fewer, \
+            = "plan.no-step-for-all": "no step of a whole sweep has data for all {workers} workers"; "take fewer, \
                 smaller chunks, or share by position"
-            => "Take fewer workers or smaller chunks, or set `sharing = \"position\"`.",
+            => "Take fewer workers or smaller chunks, or set {SHARING_POSITION}.",
         /// The split of a prepared dataset has no records.
         NoData
             = "plan.no-data": "the split corresponds to no data"

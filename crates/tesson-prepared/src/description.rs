@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::refusal::PreparedRefusal;
 use tesson_core::store::{Store, read_small, read_text, unreadable};
 use tesson_core::{ConfigError, Error, StoreError};
 use tesson_tfds::features::json::Parsed;
@@ -108,10 +109,7 @@ fn features_in(store: &dyn Store, directory: &Path, info: &DatasetInfo) -> Resul
     }
     let file = directory.join("features.json");
     let text = read_text(store, &file)?;
-    let named = |mut e: ConfigError| {
-        e.what = format!("{}: {}", file.display(), e.what);
-        e
-    };
+    let named = |e: ConfigError| e.in_file(file.display().to_string());
     Ok(features::json::parse(&text).map_err(named)?)
 }
 
@@ -124,8 +122,9 @@ pub(super) fn same_features(store: &dyn Store, parts: &[(String, DatasetInfo)]) 
     let first = features_in(store, Path::new(first), info)?.root;
     for (directory, info) in others {
         if let Some(path) = first.difference(&features_in(store, Path::new(directory), info)?.root) {
-            let what = format!("feature `{path}` in {directory} is not as in the first directory");
-            return Err(ConfigError::new("dirs", what).into());
+            let (feature, directory) = (path.to_string(), directory.clone());
+            let refusal = PreparedRefusal::OtherFeatures { feature, directory };
+            return Err(ConfigError::refused("dirs", &refusal).into());
         }
     }
     Ok(())
@@ -149,10 +148,8 @@ fn refuse_encoders(store: &dyn Store, directory: &Path, features: &Feature) -> R
     };
     for name in names.into_iter().map(|inside| inside.name) {
         if let Some((_, path)) = texts.iter().find(|(begin, _)| name.starts_with(begin.as_str())) {
-            let what = format!(
-                "`{name}` beside the data is of TFDS' text encoders, which no longer exist; prepare the dataset anew"
-            );
-            return Err(ConfigError::new(path.as_str(), what).into());
+            let refusal = PreparedRefusal::OldEncoder { file: name };
+            return Err(ConfigError::refused(path.as_str(), &refusal).into());
         }
     }
     Ok(())
@@ -199,8 +196,9 @@ fn labels(store: &dyn Store, dataset: &Dataset, keys: &[&str], classes: u64) -> 
         Ok(text) => {
             let names = info::labels(&text);
             if classes > 0 && names.len() as u64 != classes {
-                let what = format!("{} has {} names for {classes} classes", file.display(), names.len());
-                return Err(ConfigError::new(keys.join("/"), what).into());
+                let (file, found) = (file.display().to_string(), names.len());
+                let refusal = PreparedRefusal::LabelCount { file, found, classes };
+                return Err(ConfigError::refused(keys.join("/"), &refusal).into());
             }
             Ok(names)
         }

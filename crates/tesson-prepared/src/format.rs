@@ -15,6 +15,7 @@ use tesson_tfds::info::Dataset;
 use tesson_tfds::split::{Selection, file_instructions};
 
 use crate::indexed_shard::index_folder;
+use crate::refusal::PreparedRefusal;
 use crate::{features_of, find, open};
 
 /// The registry's entry.
@@ -91,8 +92,8 @@ fn check_element(input: &Input, options: &Options<'_>) -> Result<(), ConfigError
     if input.encoded || input.element.is_none() {
         return Ok(());
     }
-    let what = format!("stream `{}` has no `transforms`; its values are of the reader's type", input.name);
-    Err(ConfigError::new(options.path("dtype"), what))
+    let refusal = PreparedRefusal::TypeWithoutTransforms { stream: input.name.clone() };
+    Err(ConfigError::refused(options.path("dtype"), &refusal))
 }
 
 impl From<Input> for StreamOf {
@@ -112,8 +113,8 @@ impl Unread {
                 Directory::Named(name, data_dir.map_or_else(crate::default_data_dir, PathBuf::from))
             }
             _ => {
-                let what = "either a `directory` or a `name` is expected";
-                return Err(ConfigError::new(options.path("directory"), what));
+                let refusal = PreparedRefusal::DirectoryOrName;
+                return Err(ConfigError::refused(options.path("directory"), &refusal));
             }
         };
         let here = |mut error: ConfigError| {
@@ -249,7 +250,10 @@ impl Unread {
     fn located(&self, error: Error) -> ConfigError {
         let mut error = match error {
             Error::Config(error) => error,
-            other => ConfigError::new("directory", other.to_string()),
+            other => {
+                let refusal = PreparedRefusal::NotOpened { what: other.to_string() };
+                ConfigError::refused("directory", &refusal)
+            }
         };
         let separator = if self.section.is_empty() { "" } else { "." };
         error.path = format!("{}{separator}{}", self.section, error.path);
@@ -296,7 +300,6 @@ impl Deserializer for Unread {
 fn shape(section: &Options<'_>) -> Result<Option<Vec<u64>>, ConfigError> {
     let Some(dims) = section.numbers_if_given("shape")? else { return Ok(None) };
     let dim = |d: f64| ((1.0..=f64::from(u32::MAX)).contains(&d) && d.fract() == 0.0).then_some(d as u64);
-    let what = "expected whole numbers from 1, such as `28:28:3`";
     let dims: Option<Vec<u64>> = dims.into_iter().map(dim).collect();
-    dims.map(Some).ok_or_else(|| ConfigError::new(section.path("shape"), what))
+    dims.map(Some).ok_or_else(|| ConfigError::refused(section.path("shape"), &PreparedRefusal::Shape))
 }

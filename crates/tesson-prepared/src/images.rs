@@ -13,6 +13,7 @@ use tesson_plan::{StreamOp, StreamSpec};
 use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, FeatureFault, Schema};
 
 use crate::loader::RecordId;
+use crate::refusal::PreparedRefusal;
 
 /// The transforms of the pictures of some features.
 pub(super) struct ImageTransforms {
@@ -78,8 +79,8 @@ impl ImageTransforms {
             let column = stored.column(of.name()).expect("it has been found");
             if stored.columns[column].leaf.dtype != DType::String || !stored.columns[column].levels.is_empty()
             {
-                let what = format!("`{}` is not one picture that is read as it is stored", of.name());
-                return Err(ConfigError::new(format!("transforms.{}", of.name()), what));
+                let refusal = PreparedRefusal::NotOnePicture { feature: of.name().to_owned() };
+                return Err(ConfigError::refused(format!("transforms.{}", of.name()), &refusal));
             }
             features.push((column, of));
         }

@@ -30,6 +30,7 @@ mod locate;
 mod order;
 mod prefetcher;
 mod reader;
+pub mod refusal;
 mod shards;
 mod stretches;
 mod write;

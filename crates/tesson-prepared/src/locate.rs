@@ -9,6 +9,7 @@ use tesson_core::{ConfigError, Error, StoreError};
 use tesson_tfds::info::{self, Dataset, DatasetInfo, DatasetName, FileFormat};
 
 use crate::description::{self, read_info, same_features};
+use crate::refusal::PreparedRefusal;
 
 /// Opens the dataset of a version directory. No shard is opened.
 ///
@@ -74,15 +75,14 @@ pub fn find(store: &dyn Store, name: &str, data_dirs: &[impl AsRef<Path>]) -> Re
         [] => {
             let looked: Vec<String> =
                 data_dirs.iter().map(|dir| dir.as_ref().display().to_string()).collect();
-            let what = format!(
-                "`{name}` is not found in {}{}",
-                looked.join(", "),
-                there_are(store, &name, data_dirs)?
-            );
-            Err(ConfigError::new("name", what).into())
+            let (looked, hint) = (looked.join(", "), there_are(store, &name, data_dirs)?);
+            let refusal = PreparedRefusal::NotFound { name: name.to_string(), looked, hint };
+            Err(ConfigError::refused("name", &refusal).into())
         }
-        _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
-            .into()),
+        _ => {
+            let refusal = PreparedRefusal::FoundTwice { name: name.to_string(), several: several() };
+            Err(ConfigError::refused("name", &refusal).into())
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use tesson_tfds::split::FileInstruction;
 use crate::OnDamage;
 use crate::lengths::{LengthMismatch, Lengths, ShardProbe};
 use crate::loader::RecordId;
+use crate::refusal::PreparedRefusal;
 use crate::stretches::{Stretch, StretchEnd};
 
 /// The order of a plan, as far ahead as it has been asked for.
@@ -386,8 +387,7 @@ fn interrupted_at(traversal: u64) -> ResumeError {
 /// before that is found.
 fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
     if spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {
-        let what = "`stop_shard` and a shuffle of examples exclude each other; `skip` leaves out damaged records alone";
-        Err(ConfigError::new("on_damage", what))
+        Err(ConfigError::refused("on_damage", &PreparedRefusal::StopBelowShuffle))
     } else {
         Ok(())
     }

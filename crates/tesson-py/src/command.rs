@@ -10,6 +10,7 @@ use tesson_config::json::section_to_json;
 
 use crate::calls::Raised;
 use crate::config;
+use crate::errors::Refusal;
 
 /// Runs the command `tesson` with a program's name and its arguments, and returns the exit code.
 #[pyfunction]
@@ -65,11 +66,12 @@ fn refused(py: Python<'_>, section: &Section, path: &str, exception: PyErr) -> C
     if let Some(named) = named.filter(|named| named.starts_with(path)) {
         let message = exception.value(py).to_string();
         let what = message.strip_prefix(&format!("{named}: ")).unwrap_or(&message);
-        return ConfigError::new(named.as_str(), what);
+        return ConfigError::refused(named.as_str(), &Refusal::Raised { what: what.to_owned() });
     }
     let name = match section.get("type") {
         Some(Value::Text(name)) => name,
         _ => "type",
     };
-    ConfigError::new(path, Raised::new(py, &format!("{name}(…)"), exception).to_string())
+    let what = Raised::new(py, &format!("{name}(…)"), exception).to_string();
+    ConfigError::refused(path, &Refusal::Raised { what })
 }

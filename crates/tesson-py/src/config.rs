@@ -54,8 +54,8 @@ pub(crate) fn has_user_code(section: &Section) -> bool {
 /// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings, within so many levels.
 fn value(object: &Bound<'_, PyAny>, owner: Owner, levels: usize) -> PyResult<Value> {
     let Some(inside) = levels.checked_sub(1) else {
-        let what = format!("found values nested more than {MOST_NESTED} deep, expected at most that");
-        return Err(errors::raise(object.py(), ConfigError::new("", what)));
+        let found = format!("values nested more than {MOST_NESTED} deep");
+        return Err(errors::raise(object.py(), ConfigError::out_of_range("", found, "at most that")));
     };
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::Text(text.to_cow()?.into_owned()));
@@ -153,6 +153,12 @@ pub(crate) fn resolve_config(
 #[pyfunction]
 pub(crate) fn nearest_name(name: &str, among: Vec<String>) -> Option<String> {
     tesson_core::nearest(name, among.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// The keyword of an option of configurations; the option itself where it has none.
+#[pyfunction]
+pub(crate) fn keyword_of(option: &str) -> String {
+    tesson_core::Spelling::Keywords.option(option).into_owned()
 }
 
 /// True if CNTK's configurations name this module beside types of its own: no Python module registers types under such

@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::{ConfigError, DataError, Error, Key, ResumeError, StoreError, UsageError};
+use tesson_core::Spelling;
 use tesson_engine::pairing::PairingError;
 
 use crate::calls::Raised;
@@ -15,14 +16,12 @@ pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
 
 /// Like [`raise`]; `by_keywords` changes options into the spelling of keyword arguments.
 pub(crate) fn raise_spelt(py: Python<'_>, error: impl Into<Error>, by_keywords: bool) -> PyErr {
-    let exception = raise(py, error);
-    if by_keywords {
-        let respell = py.import("tesson.spelling").and_then(|m| m.getattr("respell"));
-        if let Err(e) = respell.and_then(|respell| respell.call1((exception.value(py),))) {
-            return e;
-        }
-    }
-    exception
+    spelling(by_keywords).within(|| raise(py, error))
+}
+
+/// How options are named in what is said of a source.
+pub(crate) fn spelling(by_keywords: bool) -> Spelling {
+    if by_keywords { Spelling::Keywords } else { Spelling::Configurations }
 }
 
 /// An exception for a call that can never be right.
@@ -71,7 +70,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         Error::Data(e) => data_facts(&facts, e)?,
         Error::Store(e) => store_facts(&facts, e)?,
         Error::Config(ConfigError { path, at, .. }) => {
-            facts.set_item("path", path)?;
+            facts.set_item("path", Spelling::current().path(path))?;
             if let Some(place) = at {
                 facts.set_item("file", &*place.file)?;
                 facts.set_item("line", place.line)?;
@@ -89,6 +88,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         Error::Cancelled => {
             let exception = misuse(py, "the source is closed");
             exception.value(py).setattr("code", error.code())?;
+            exception.value(py).setattr("remedy", tesson::errors::remedy_of(error))?;
             return Ok(exception);
         }
         _ => "TessonError",
@@ -97,6 +97,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let class = py.import("tesson.errors")?.getattr(class)?;
     let exception = PyErr::from_value(class.call((message,), Some(&facts))?);
     exception.value(py).setattr("code", error.code())?;
+    exception.value(py).setattr("remedy", tesson::errors::remedy_of(error))?;
     if let Some(raised) = raised {
         exception.set_cause(py, Some(raised.exception.clone_ref(py)));
     }
@@ -125,4 +126,22 @@ fn store_facts(facts: &Bound<'_, PyDict>, e: &StoreError) -> PyResult<&'static s
     facts.set_item("offset", e.offset)?;
     facts.set_item("errno", e.source.raw_os_error())?;
     Ok("StoreError")
+}
+
+tesson_core::error_kinds! {
+    /// Why something that Python's half of the package was given is refused.
+    pub(crate) enum Refusal {
+        /// User code raised an exception while it made what an option names.
+        Raised { what: String = "Words(…) raised ValueError: no words".into() }
+            = "python.raised": "{what}"
+            => in manual "Correct the options, or the code; the message is that of the exception.",
+        /// A stream is to have another shape than its samples have values.
+        Shape { found: String = "[2, 3]".into(), values: usize = 4 }
+            = "python.shape": "found {found}, samples of the file have {values} values"
+            => in manual "Give a shape of as many values as the samples have.",
+        /// Operations on examples are not a list.
+        NoOperations
+            = "python.no-operations": "expected a list of operations, and counters by their names"
+            => in manual "Give a list of operations.",
+    }
 }

@@ -38,7 +38,8 @@ mod _tesson {
     use crate::calls::end_calls;
     #[pymodule_export]
     use crate::config::{
-        Schedule, is_cntk_module, load_reader, nearest_name, option_table, resolve_config, transform_table,
+        Schedule, is_cntk_module, keyword_of, load_reader, nearest_name, option_table, resolve_config,
+        transform_table,
     };
     #[pymodule_export]
     use crate::digest::Digest;

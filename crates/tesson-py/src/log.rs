@@ -14,11 +14,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tesson_core::Spelling;
 use tracing::field::{Field, Visit};
 use tracing::metadata::LevelFilter;
 use tracing::span;
 use tracing::{Event, Level, Metadata, Span, Subscriber};
 use tracing_core::span::Current;
+
+use crate::errors;
 
 /// Records kept for the next call, at most; what comes when a queue is full is counted and left out.
 const KEPT: usize = 1000;
@@ -37,7 +40,8 @@ struct Process {
 
 impl Process {
     const fn new() -> Process {
-        let queues = Queues { spans: BTreeMap::new(), outside: Queue::new(Level::WARN) };
+        let queues =
+            Queues { spans: BTreeMap::new(), outside: Queue::new(Level::WARN, Spelling::Configurations) };
         Process { queues: Mutex::new(queues), child: OnceLock::new() }
     }
 
@@ -63,11 +67,13 @@ struct Queue {
     lost: u64,
     /// The least important level that is kept.
     most: Level,
+    /// How its texts name options.
+    spelling: Spelling,
 }
 
 impl Queue {
-    const fn new(most: Level) -> Queue {
-        Queue { records: VecDeque::new(), lost: 0, most }
+    const fn new(most: Level, spelling: Spelling) -> Queue {
+        Queue { records: VecDeque::new(), lost: 0, most, spelling }
     }
 
     fn push(&mut self, level: Level, text: String) {
@@ -126,11 +132,16 @@ impl Subscriber for Forwarder {
 
     fn event(&self, event: &Event<'_>) {
         let level = *event.metadata().level();
-        if level > queues().of(innermost()).most {
+        let (most, spelling) = {
+            let mut queues = queues();
+            let queue = queues.of(innermost());
+            (queue.most, queue.spelling)
+        };
+        if level > most {
             return;
         }
         let mut text = Text::default();
-        event.record(&mut text);
+        spelling.within(|| event.record(&mut text));
         queues()
             .of(innermost())
             .push(level, tesson_core::readable(&(text.message + &text.values)).into_owned());
@@ -139,11 +150,12 @@ impl Subscriber for Forwarder {
 
     fn new_span(&self, span: &span::Attributes<'_>) -> span::Id {
         SPAN.get_or_init(|| span.metadata());
-        let mut trace_level = TraceLevel(1);
-        span.record(&mut trace_level);
-        let most = [Level::ERROR, Level::WARN, Level::INFO][trace_level.0.min(2) as usize];
+        let mut of_source = OfSource { trace_level: 1, by_keywords: false };
+        span.record(&mut of_source);
+        let most = [Level::ERROR, Level::WARN, Level::INFO][of_source.trace_level.min(2) as usize];
+        let queue = Queue::new(most, errors::spelling(of_source.by_keywords));
         let number = LAST_SPAN.fetch_add(1, Ordering::Relaxed) + 1;
-        queues().spans.insert(number, (Queue::new(most), 1));
+        queues().spans.insert(number, (queue, 1));
         span::Id::from_u64(number)
     }
 
@@ -190,20 +202,28 @@ impl Subscriber for Forwarder {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 }
 
-/// The trace level of a span.
-struct TraceLevel(u64);
+/// The values of a span.
+struct OfSource {
+    trace_level: u64,
+    by_keywords: bool,
+}
 
-impl Visit for TraceLevel {
+impl Visit for OfSource {
     fn record_u64(&mut self, _: &Field, value: u64) {
-        self.0 = value;
+        self.trace_level = value;
+    }
+
+    fn record_bool(&mut self, _: &Field, value: bool) {
+        self.by_keywords = value;
     }
 
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 }
 
 /// A span for all that a source does, by which its events are known. `trace_level`: 0 errors, 1 warnings too, 2 everything.
-pub(crate) fn source_span(trace_level: u8) -> Span {
-    tracing::info_span!(target: "tesson", "source", trace_level = u64::from(trace_level))
+/// `by_keywords`: options are named as keyword arguments.
+pub(crate) fn source_span(trace_level: u8, by_keywords: bool) -> Span {
+    tracing::info_span!(target: "tesson", "source", trace_level = u64::from(trace_level), by_keywords)
 }
 
 /// An event as text: its message, then its other values as ` name=value`.
@@ -250,12 +270,11 @@ fn begin_child() {
 
 /// Hands what waits outside of sources to `logging.getLogger("tesson")`.
 pub(crate) fn flush(py: Python<'_>) {
-    flush_source(py, &Span::none(), false);
+    flush_source(py, &Span::none());
 }
 
-/// Hands the waiting records of a source, then those from outside of sources, to `logging`; `by_keywords` changes
-/// options into the spelling of keyword arguments.
-pub(crate) fn flush_source(py: Python<'_>, source: &Span, by_keywords: bool) {
+/// Hands the waiting records of a source, then those from outside of sources, to `logging`.
+pub(crate) fn flush_source(py: Python<'_>, source: &Span) {
     if !WAITING.load(Ordering::Acquire) {
         return;
     }
@@ -274,7 +293,7 @@ pub(crate) fn flush_source(py: Python<'_>, source: &Span, by_keywords: bool) {
         return;
     }
     // A handler that raises must not cost the caller the minibatch that has just been read.
-    if let Err(e) = forward(py, records, lost, by_keywords).or_else(|e| postpone_interrupt(py, e)) {
+    if let Err(e) = forward(py, records, lost).or_else(|e| postpone_interrupt(py, e)) {
         e.write_unraisable(py, None);
     }
 }
@@ -288,12 +307,9 @@ fn postpone_interrupt(py: Python<'_>, e: PyErr) -> PyResult<()> {
     }
 }
 
-fn forward(py: Python<'_>, records: VecDeque<(Level, String)>, lost: u64, by_keywords: bool) -> PyResult<()> {
+fn forward(py: Python<'_>, records: VecDeque<(Level, String)>, lost: u64) -> PyResult<()> {
     let logger = py.import("logging")?.call_method1("getLogger", ("tesson",))?;
-    for (level, mut message) in records {
-        if by_keywords {
-            message = py.import("tesson.spelling")?.call_method1("spelt", (message,))?.extract()?;
-        }
+    for (level, message) in records {
         logger.call_method1("log", (number(level), "%s", message))?;
     }
     if lost > 0 {

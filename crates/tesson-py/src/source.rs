@@ -20,6 +20,7 @@ use tracing::Span;
 use crate::batch::{Batch, SampleShape};
 use crate::calls::{Owner, PATIENCE_WITH_USERS, released};
 use crate::config::Schedule;
+use crate::errors::Refusal;
 use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
 
@@ -31,8 +32,8 @@ fn check_shapes(
     for stream in streams {
         let Some(shape) = shapes.get(&stream.name) else { continue };
         if shape.iter().product::<usize>() != stream.shape.len() {
-            let what = format!("found {shape:?}, samples of the file have {} values", stream.shape.len());
-            return Err(ConfigError::new(format!("input.{}.shape", stream.name), what));
+            let refusal = Refusal::Shape { found: format!("{shape:?}"), values: stream.shape.len() };
+            return Err(ConfigError::refused(format!("input.{}.shape", stream.name), &refusal));
         }
     }
     Ok(())
@@ -91,7 +92,7 @@ impl Source {
         self.process.check("the source").map_err(|e| errors::raise(py, e))?;
         let (done, signal) =
             attentive(py, |interrupted| self.span.in_scope(|| self.turn.with(interrupted, act)))?;
-        log::flush_source(py, &self.span, self.by_keywords);
+        log::flush_source(py, &self.span);
         match (done, signal) {
             // Even if the call finished before it noticed: a signal is reported once, and may have closed the source.
             (_, Some(e)) => Err(e),
@@ -324,11 +325,11 @@ impl Source {
         }
         log::install(py)?;
         let canceller = Canceller::new();
-        let span = log::source_span(config.trace_level);
+        let span = log::source_span(config.trace_level, by_keywords);
         let default_sizes = config.minibatches.default_sizes();
         let (source, signal) =
             attentive(py, |interrupted| span.in_scope(|| open_attentively(config, &canceller, interrupted)))?;
-        log::flush_source(py, &span, by_keywords);
+        log::flush_source(py, &span);
         let source = match signal {
             Some(e) => return Err(e),
             None => source.map_err(raised)?,

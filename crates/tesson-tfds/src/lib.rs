@@ -14,6 +14,7 @@ pub mod info;
 pub mod read_config;
 pub mod reading;
 pub mod records;
+pub mod refusal;
 pub mod rows;
 pub mod split;
 

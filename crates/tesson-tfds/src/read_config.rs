@@ -7,6 +7,7 @@ use tesson_core::{ConfigError, nearest};
 
 use crate::info::FileFormat;
 use crate::json::{integer, wide_integer};
+use crate::refusal::ReadingRefusal;
 
 /// One of several pipelines that share the files (spec/tfds.md §8.8).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -132,7 +133,8 @@ impl ReadConfig {
     /// [`ConfigError`] for an unknown field or an invalid value.
     pub fn from_json(value: &Value) -> Result<ReadConfig, ConfigError> {
         let Some(fields) = value.as_object() else {
-            return Err(ConfigError::new("read_config", format!("found {value}, expected an object")));
+            let refusal = ReadingRefusal::NoObject { found: value.to_string() };
+            return Err(ConfigError::refused("read_config", &refusal));
         };
         let mut config = ReadConfig::default();
         for (name, value) in fields {
@@ -157,15 +159,14 @@ impl ReadConfig {
 
 fn unknown(path: &str, name: &str) -> ConfigError {
     let known = || FIELDS.iter().map(|(name, _)| name).chain(WITHOUT_EFFECT).copied();
-    let what = match nearest(name, known()) {
-        Some(near) => format!("unknown field, did you mean `{near}`?"),
-        None => format!("unknown field, expected one of {}", known().collect::<Vec<_>>().join(", ")),
-    };
-    ConfigError::new(path, what)
+    let nearest = nearest(name, known()).map(str::to_owned);
+    let known = known().collect::<Vec<_>>().join(", ");
+    ConfigError::refused(path, &ReadingRefusal::UnknownField { known, nearest })
 }
 
 fn wrong(path: &str, found: &Value, expected: &str) -> ConfigError {
-    ConfigError::new(path, format!("found {found}, expected {expected}"))
+    let (found, expected) = (found.to_string(), expected.to_owned());
+    ConfigError::refused(path, &ReadingRefusal::Field { found, expected })
 }
 
 /// `null` is `default`.
@@ -195,9 +196,7 @@ fn block(path: &str, value: &Value) -> Result<NonZeroU64, ConfigError> {
 
 fn cycle(path: &str, value: &Value) -> Result<NonZeroU64, ConfigError> {
     if value.is_null() || integer(value) == Some(-1) {
-        let expected = "a number from 1 on: `null` and -1 let TensorFlow choose by the machine, which gives no order; \
-                        leave the field out for the usual 16";
-        return Err(wrong(path, value, expected));
+        return Err(ConfigError::refused(path, &ReadingRefusal::AnyCycle { found: value.to_string() }));
     }
     at_least_one(path, value)
 }
@@ -238,7 +237,7 @@ fn sort(path: &str, value: &Value) -> Result<Option<Sort>, ConfigError> {
 fn format(path: &str, value: &Value) -> Result<Option<FileFormat>, ConfigError> {
     match value {
         Value::Null => Ok(None),
-        Value::String(name) => FileFormat::parse(name).map(Some).map_err(|what| ConfigError::new(path, what)),
+        Value::String(name) => FileFormat::parse(name).map(Some).map_err(|e| ConfigError::refused(path, &e)),
         other => Err(wrong(path, other, "the name of a file format")),
     }
 }

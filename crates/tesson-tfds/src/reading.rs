@@ -9,6 +9,7 @@ use tesson_plan::{GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, Stream
 use crate::info::{Dataset, Shard};
 use crate::json::{integer, wide_integer};
 use crate::read_config::{ReadConfig, Sort};
+use crate::refusal::{ReadingRefusal, SplitRefusal};
 use crate::split::{FileInstruction, Selection, file_instructions};
 
 /// An operation on examples as users write it; see [`StreamOp`].
@@ -106,10 +107,7 @@ impl Plan {
         let parts = reading.selection.resolve(dataset)?;
         let files = sorted(file_instructions(&parts, dataset)?, config.sort.as_ref())?;
         if files.is_empty() {
-            return Err(ConfigError::new(
-                "split",
-                "found no examples in it, expected at least one; choose another slice",
-            ));
+            return Err(ConfigError::refused("split", &SplitRefusal::Empty));
         }
         let own = own_files(&files, config)?;
         let cycle = cycle(dataset, reading)?;
@@ -124,7 +122,7 @@ impl Plan {
         let ops = reading.ops.iter().enumerate().map(|(i, op)| seeds.op(i, *op)).collect();
         let checks = config.assert_cardinality && config.input_context.is_none() && !config.repeat_filenames;
         let total = files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.take));
-        let total = total.ok_or_else(|| ConfigError::new("split", "it counts 2^64 examples or more"))?;
+        let total = total.ok_or_else(|| ConfigError::refused("split", &SplitRefusal::TooMany))?;
         let drawn = seeds.drawn;
         let spec = StreamSpec {
             files: Vec::new(),
@@ -190,8 +188,8 @@ fn sorted(plan: Vec<FileInstruction>, sort: Option<&Sort>) -> Result<Vec<FileIns
         Some(Sort::List(list)) => {
             let place = |s: &crate::read_config::Sorted| {
                 let file = plan.get(s.place).ok_or_else(|| {
-                    let what = format!("place {} is none of the plan's {} files", s.place, plan.len());
-                    ConfigError::new("read_config.interleave_sort", what)
+                    let refusal = ReadingRefusal::NoPlace { place: s.place, files: plan.len() };
+                    ConfigError::refused("read_config.interleave_sort", &refusal)
                 })?;
                 Ok(FileInstruction { skip: s.skip, take: s.take, ..*file })
             };
@@ -204,11 +202,8 @@ fn own_files(files: &[FileInstruction], config: &ReadConfig) -> Result<Vec<usize
     let Some(context) = config.input_context else { return Ok((0..files.len()).collect()) };
     let n = context.n_pipelines.get();
     if n > 1 && (files.len() as u64) < n {
-        let what = format!(
-            "{n} pipelines share {} files, so some would read nothing; read shares of the split (`even_splits`), or one stream that is dealt to workers",
-            files.len()
-        );
-        return Err(ConfigError::new("read_config.input_context", what));
+        let refusal = ReadingRefusal::FewFiles { pipelines: n, files: files.len() };
+        return Err(ConfigError::refused("read_config.input_context", &refusal));
     }
     Ok((0..files.len()).filter(|&place| place as u64 % n == context.pipeline).collect())
 }
@@ -225,14 +220,10 @@ fn cycle(dataset: &Dataset, reading: &Reading) -> Result<NonZeroU64, ConfigError
         (cycle != NonZeroU64::MIN, "read_config.interleave_cycle_length"),
     ];
     for (_, path) in broken.into_iter().filter(|(is_broken, _)| *is_broken) {
-        let what = "the dataset's order means something (`disable_shuffling`) and would be lost";
         if reading.config.enable_ordering_guard {
-            return Err(ConfigError::new(
-                path,
-                format!("{what}; set `enable_ordering_guard` to false if that is meant"),
-            ));
+            return Err(ConfigError::refused(path, &ReadingRefusal::LosesOrder));
         }
-        tracing::warn!("{path}: {what}");
+        tracing::warn!("{path}: the dataset's order means something (`disable_shuffling`) and would be lost");
     }
     Ok(cycle)
 }
@@ -288,28 +279,30 @@ impl Op {
     /// # Errors
     /// [`ConfigError`] at `path` for anything else.
     pub fn from_json(value: &Value, path: &str) -> Result<Op, ConfigError> {
-        let wrong = |what: String| ConfigError::new(path, what);
+        let wrong = |refusal: ReadingRefusal| ConfigError::refused(path, &refusal);
         let entry =
             value.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.iter().next());
         let Some((name, value)) = entry else {
-            return Err(wrong(format!("found {value}, expected an object with one operation")));
+            return Err(wrong(ReadingRefusal::NoOperation { found: value.to_string() }));
         };
         let fields = match name.as_str() {
             "shard" => r#"`{"num_shards": 4, "index": 0}`"#,
             _ => r#"`{"buffer_size": 1000, "seed": 1}`"#,
         };
         if ["shard", "shuffle"].contains(&name.as_str()) && !value.is_object() {
-            return Err(wrong(format!("found {value}, expected fields such as {fields}")));
+            return Err(wrong(ReadingRefusal::NoFields { found: value.to_string(), fields }));
         }
         let whole = |value: &Value| {
-            let what = || wrong(format!("`{name}` is {value}, a whole number is expected"));
+            let what = || wrong(ReadingRefusal::WholeNumber { of: name.clone(), found: value.to_string() });
             // `None`, as in `repeat(None)`, is for ever.
             if value.is_null() { Ok(-1) } else { integer(value).ok_or_else(what) }
         };
         let at_least_one = |field: &str| {
             let found = value.get(field).unwrap_or(&Value::Null);
-            let what =
-                || wrong(format!("`{field}` of `{name}` is {found}, expected a whole number from 1 on"));
+            let what = || {
+                let (field, of, found) = (field.to_owned(), name.clone(), found.to_string());
+                wrong(ReadingRefusal::AtLeastOne { field, of, found })
+            };
             integer(found).and_then(|n| NonZeroU64::new(n.try_into().ok()?)).ok_or_else(what)
         };
         match name.as_str() {
@@ -321,7 +314,7 @@ impl Op {
                 let found = value.get("index").unwrap_or(&Value::Null);
                 let index = found.as_u64().filter(|i| *i < num_shards.get()).ok_or_else(|| {
                     let last = num_shards.get() - 1;
-                    wrong(format!("`index` of `shard` is {found}, expected a whole number from 0 to {last}"))
+                    wrong(ReadingRefusal::ShareIndex { found: found.to_string(), last })
                 })?;
                 Ok(Op::Shard { num_shards, index })
             }
@@ -329,7 +322,8 @@ impl Op {
                 let seed = match value.get("seed") {
                     None | Some(Value::Null) => None,
                     Some(seed) => {
-                        let what = || wrong(format!("`seed` is {seed}, a whole number is expected"));
+                        let (of, found) = ("seed".to_owned(), seed.to_string());
+                        let what = || wrong(ReadingRefusal::WholeNumber { of, found });
                         Some(wide_integer(seed).ok_or_else(what)?)
                     }
                 };
@@ -338,9 +332,7 @@ impl Op {
                 Ok(Op::Shuffle { buffer_size: at_least_one("buffer_size")?, seed, reshuffle })
             }
             "prefetch" => Ok(Op::Prefetch),
-            other => Err(wrong(format!(
-                "unknown operation `{other}`, expected one of shuffle, repeat, skip, take, shard, prefetch"
-            ))),
+            other => Err(wrong(ReadingRefusal::UnknownOperation { name: other.to_owned() })),
         }
     }
 }

@@ -6,6 +6,7 @@ use tesson_formats::record::{Problem, RecordFile};
 use tesson_formats::tfrecord::TfRecordFile;
 
 use crate::info::FileFormat;
+use crate::refusal::DatasetRefusal;
 
 /// Bytes in front of a TFRecord's data.
 const HEAD: u64 = 12;
@@ -27,14 +28,8 @@ pub fn open(format: FileFormat, resource: ResourceId) -> Result<Box<dyn RecordFi
         #[cfg(feature = "parquet")]
         FileFormat::Parquet => Ok(Box::new(tesson_formats::parquet::ParquetFile::new(resource))),
         #[cfg(not(feature = "parquet"))]
-        FileFormat::Parquet => {
-            let what = "parquet files are read only if tesson is built with its feature `parquet`";
-            Err(ConfigError::new("file_format", what))
-        }
-        FileFormat::Riegeli => {
-            let what = "riegeli files are not read; prepare the dataset as tfrecord or array_record";
-            Err(ConfigError::new("file_format", what))
-        }
+        FileFormat::Parquet => Err(ConfigError::refused("file_format", &DatasetRefusal::NoParquet)),
+        FileFormat::Riegeli => Err(ConfigError::refused("file_format", &DatasetRefusal::RiegeliFile)),
     }
 }
 

@@ -4,8 +4,8 @@
 //! [`DataErrorKind::of_format`](tesson_core::DataErrorKind::of_format) gives the fault of one format as that format's enum.
 
 use tesson_audio::AudioFault;
-use tesson_config::ConfigConflict;
-use tesson_core::{DataErrorKind, Error, ErrorCodes as _, ErrorEntry, error_entries, readable};
+use tesson_config::{ConfigConflict, ReaderRefusal, TextFault};
+use tesson_core::{DataErrorKind, Error, ErrorCodes as _, ErrorEntry, Remedy, error_entries, readable};
 use tesson_engine::EngineRefusal;
 use tesson_formats::FilesFault;
 use tesson_formats::base64_image::Base64ImageFault;
@@ -25,64 +25,41 @@ use tesson_plan::PlanRefusal;
 use tesson_tfds::fault::TfdsFault;
 use tesson_tfds::features::FeatureFault;
 
-/// Kinds with one remedy for many reasons: their texts say what is expected, and the remedy adds nothing.
-const GENERAL: [&str; 7] = [
-    "config.invalid-option",
-    "config.unknown-option",
-    "data.malformed",
-    "data.transform",
-    "data.user-code",
-    "read.cancelled",
-    "usage.invalid-call",
-];
-
 /// The manual's page of errors: each kind with its code, meaning, remedy and an example of its text.
 pub fn manual() -> String {
     tesson_core::error_manual(entries())
 }
 
 /// The remedy of the errors with a code, as the manual gives it; `None` for codes that it does not list.
-pub fn remedy(code: &str) -> Option<&'static str> {
-    entries().into_iter().find(|entry| entry.info.code == code).map(|entry| entry.info.remedy)
+pub fn remedy(code: &str) -> Option<String> {
+    entries().into_iter().find(|entry| entry.info.code == code).map(|entry| entry.remedy)
 }
 
-/// The text of an error for users, which ends with a remedy: its own, after a semicolon, or else that of its kind.
+/// The remedy of an error, as one sentence: that of its values, or else that of its kind.
+pub fn remedy_of(error: &Error) -> String {
+    readable(&remedy_within(error).to_string()).into_owned()
+}
+
+/// The text of an error for users, which ends with a remedy: its own, or else that of its kind.
 pub fn with_remedy(error: &Error) -> String {
-    readable(&text_with_remedy(error)).into_owned()
-}
-
-fn text_with_remedy(error: &Error) -> String {
-    let text = error.to_string();
-    // Beside what is wrong, the text of bad data has places, of which one may follow a semicolon.
-    let what = match error {
-        Error::Data(error) => error.kind().to_string(),
-        _ => text.clone(),
+    let text = match remedy_within(error).to_add() {
+        Some(remedy) => format!("{error}; {remedy}"),
+        None => error.to_string(),
     };
-    let code = telling_code(error);
-    let says_one = what.contains("; ") || what.contains("did you mean") || GENERAL.contains(&code);
-    match remedy(code).filter(|_| !says_one) {
-        Some(remedy) => format!("{text}; {}", within_sentence(remedy)),
-        None => text,
-    }
+    readable(&text).into_owned()
 }
 
-/// The code that has the remedy: where a transform of pictures failed, that of its own error.
-fn telling_code(error: &Error) -> &'static str {
-    let Error::Data(data) = error else { return error.code() };
+/// The remedy of an error: where a transform of pictures failed, that of the transform's own error.
+fn remedy_within(error: &Error) -> Remedy {
+    let Error::Data(data) = error else { return error.remedy() };
     let cause = std::error::Error::source(data);
-    let picture = cause.and_then(|cause| cause.downcast_ref::<PictureError>()).map(PictureError::code);
-    let fault = || cause.and_then(|cause| cause.downcast_ref::<TransformFault>()).map(TransformFault::code);
-    picture.or_else(fault).unwrap_or(error.code())
+    let picture = cause.and_then(|cause| cause.downcast_ref::<PictureError>()).map(PictureError::remedy);
+    let fault = || cause.and_then(|cause| cause.downcast_ref::<TransformFault>()).map(TransformFault::remedy);
+    picture.or_else(fault).unwrap_or_else(|| error.remedy())
 }
 
-/// A sentence as the last part of another one, which has no full stop.
-fn within_sentence(sentence: &str) -> String {
-    let sentence = sentence.trim_end_matches('.');
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
-}
-
-fn entries() -> Vec<ErrorEntry> {
+/// All kinds of errors: code, meaning, remedy, an example, and the options that they name.
+pub fn entries() -> Vec<ErrorEntry> {
     [
         error_entries::<DataErrorKind>(),
         error_entries::<CtfFault>(),
@@ -105,6 +82,13 @@ fn entries() -> Vec<ErrorEntry> {
         error_entries::<PictureError>(),
         error_entries::<TransformFault>(),
         error_entries::<ConfigConflict>(),
+        error_entries::<ReaderRefusal>(),
+        error_entries::<TextFault>(),
+        tesson_formats::refusals(),
+        tesson_tfds::refusal::refusals(),
+        tesson_prepared::refusal::refusals(),
+        error_entries::<tesson_image::transform::OptionRefusal>(),
+        error_entries::<tesson_audio::AudioRefusal>(),
         tesson_core::general_entries(),
     ]
     .concat()
@@ -118,6 +102,14 @@ mod tests {
     use tesson_core::{Cause, DataError, Location, ResumeErrorKind, UsageError};
 
     use super::*;
+
+    #[test]
+    fn no_two_kinds_have_the_same_code() {
+        let mut codes: Vec<&str> = entries().iter().map(|entry| entry.info.code).collect();
+        codes.sort_unstable();
+        let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None);
+    }
 
     #[test]
     fn a_text_without_a_remedy_gets_that_of_its_kind() {
@@ -139,15 +131,15 @@ mod tests {
     fn the_error_of_a_transform_of_pictures_has_a_remedy_of_its_own() {
         let text = |cause: Arc<dyn std::error::Error + Send + Sync>| {
             let at = Location { file: Path::new("a.png").into(), offset: 0, line: None };
-            let (transform, what) = ("Decode".to_owned(), cause.to_string());
-            let kind = DataErrorKind::Transform { transform, what, cause: Cause(cause) };
+            let kind = DataErrorKind::Transform { transform: "Decode".to_owned(), cause: Cause(cause) };
             with_remedy(&DataError::new(kind, at).into())
         };
         let large = text(Arc::new(PictureError::TooManyPixels { width: 9, height: 9, limit: 80 }));
         assert!(large.ends_with("at most 80 pixels are possible here; raise `maxPixels` if the picture is meant to be as large"), "{large}");
         let empty = text(Arc::new(TransformFault::NoPixels { width: 0, height: 4 }));
         let remedy = remedy("transform.no-pixels").expect("the manual lists it");
-        assert!(empty.ends_with(&within_sentence(remedy)), "{empty}");
+        let (first, rest) = remedy.trim_end_matches('.').split_at(1);
+        assert!(empty.ends_with(&format!("; {}{rest}", first.to_lowercase())), "{empty}");
         let custom = text(Arc::new(std::fmt::Error));
         assert!(custom.ends_with(&std::fmt::Error.to_string()), "{custom}");
     }

@@ -159,25 +159,44 @@ fn sources(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// Before a name in a text, the words with which a remedy asks for an option.
-const ASKING: [&str; 8] =
-    ["set `", "give `", "raise `", "choose `", "leave out `", "leave `", "lower `", "as with `"];
-
-/// The words of a text in backticks that follow one of [`ASKING`]; a line break within a text is a blank.
-fn asked(source: &str) -> Vec<String> {
+/// The options that sources name through the types of texts: names, and the values proposed with them.
+fn named_in(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
-    let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
-    let text: String =
-        lines.map(|line| line.strip_suffix('\\').map_or(format!("{line}\n"), String::from)).collect();
-    let after = |asking: &&str| {
-        let named = text.split(asking).skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
-        named.map(str::to_owned).collect::<Vec<_>>()
+    let setting = |rest: &str| {
+        let (name, rest) = rest.split_once("\", \"")?;
+        let value = rest.split("\")").next()?.replace('\\', "");
+        Some(format!("{name} = {value}"))
     };
-    ASKING.iter().flat_map(after).collect()
+    let names =
+        code.split("OptionName::new(\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));
+    names.chain(code.split("OptionName::set_to(\"").skip(1).filter_map(setting)).collect()
 }
 
 #[test]
-fn every_option_that_any_message_asks_for_exists() {
+fn every_option_that_a_kind_of_error_names_exists_where_the_error_does() {
+    let registry = tesson::registry();
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for entry in tesson::errors::entries() {
+        let family = entry.info.code.split('.').next().expect("a family");
+        let formats = FAMILIES.iter().find(|(known, _)| *known == family);
+        let is_about = |name: &str| formats.is_none_or(|(_, names)| names.contains(&name));
+        let tables = registry.formats().iter().filter(|format| is_about(format.name));
+        let there: Vec<_> = std::iter::once(READER_OPTIONS)
+            .chain(tables.map(|format| format.options))
+            .flat_map(|table| options(table, &registry))
+            .collect();
+        for (name, value) in entry.named {
+            checked += 1;
+            let word = value.map_or(name.clone(), |value| format!("{name} = {value}"));
+            wrong.extend(objection(&word, &there).map(|what| format!("{}: {what}", entry.info.code)));
+        }
+    }
+    assert!(checked > 200, "{checked} names");
+    assert_eq!(wrong, [] as [String; 0]);
+}
+
+#[test]
+fn every_option_that_sources_name_exists() {
     let registry = tesson::registry();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let tables = registry.formats().iter().map(|format| format.options);
@@ -190,30 +209,53 @@ fn every_option_that_any_message_asks_for_exists() {
     for entry in fs::read_dir(&crates).expect("the crates are beside this one") {
         sources(&entry.expect("an entry").path().join("src"), "rs", &mut files);
     }
-    let (mut python, mut package) = (Vec::new(), String::new());
-    sources(&crates.join("tesson-py/python/tesson"), "py", &mut python);
-    python.iter().for_each(|file| package += &fs::read_to_string(file).expect("a module"));
-    files.extend(python);
     let (mut checked, mut wrong) = (0, Vec::new());
     for file in files {
-        let text = fs::read_to_string(&file).expect("a source file");
-        let is_python = file.extension().is_some_and(|extension| extension == "py");
-        for word in asked(&text) {
+        for word in named_in(&fs::read_to_string(&file).expect("a source file")) {
             checked += 1;
-            // Python's messages name its own parameters.
-            let of_tables = if is_python { None } else { objection(&word.replace('\\', ""), &there) };
-            let found = of_tables.or_else(|| unknown_in_python(&word, &package));
-            wrong.extend(found.map(|what| format!("{}: {what}", file.display())));
+            wrong.extend(objection(&word, &there).map(|what| format!("{}: {what}", file.display())));
         }
     }
-    assert!(checked > 40, "{checked} words");
+    assert!(checked > 100, "{checked} names");
     assert_eq!(wrong, [] as [String; 0]);
 }
 
 #[test]
-fn what_a_message_asks_for_is_found_across_lines() {
-    let source = "// set `comment`\nlet what = \"wrong; set `one = 3`, or leave \\\n    out `two`\";\n#[cfg(test)] set `three`";
-    assert_eq!(asked(source), ["one = 3", "two"]);
+fn names_and_settings_are_found_in_sources() {
+    let source = "const A: OptionName = OptionName::new(\"one\");\nOptionName::set_to(\"two\", \"\\\"x\\\"\");\n#[cfg(test)] OptionName::new(\"three\")";
+    assert_eq!(named_in(source), ["one", "two = \"x\""]);
+}
+
+/// Before a name in a message of Python's half, the words with which a remedy asks for a parameter.
+const ASKING: [&str; 8] =
+    ["set `", "give `", "raise `", "choose `", "leave out `", "leave `", "lower `", "as with `"];
+
+/// The words of a text in backticks that follow one of [`ASKING`].
+fn asked(source: &str) -> Vec<String> {
+    let text: String = source.lines().map(|line| line.trim().to_owned() + "\n").collect();
+    let after = |asking: &&str| {
+        let named = text.split(asking).skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
+        named.map(str::to_owned).collect::<Vec<_>>()
+    };
+    ASKING.iter().flat_map(after).collect()
+}
+
+#[test]
+fn every_parameter_that_a_message_of_python_asks_for_exists() {
+    let (mut python, mut package) = (Vec::new(), String::new());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tesson-py/python/tesson");
+    sources(&folder, "py", &mut python);
+    python.iter().for_each(|file| package += &fs::read_to_string(file).expect("a module"));
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for file in python {
+        for word in asked(&fs::read_to_string(&file).expect("a source file")) {
+            checked += 1;
+            wrong
+                .extend(unknown_in_python(&word, &package).map(|what| format!("{}: {what}", file.display())));
+        }
+    }
+    assert!(checked > 3, "{checked} words");
+    assert_eq!(wrong, [] as [String; 0]);
 }
 
 #[test]

@@ -13,9 +13,9 @@ use tesson::{
 use tesson_config::{json, lower};
 use tesson_core::{
     Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, DataErrorKind, Defects, Deserializer,
-    DeserializerFacts, Fetch, Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable,
-    Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
-    StreamColumn, StreamMismatch, StreamingDecoder, Values,
+    DeserializerFacts, Fetch, Format, Index, Indexed, Keys, Offsets, OptionKind, OptionName, OptionSpec,
+    OptionTable, Options, Parallelism, ReaderDefaults, ResourceId, Scattered, Scratch, SequenceId,
+    SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Values, error_kinds,
 };
 
 /// The entry of the registry. A built-in format's entry also stands in `tesson_formats::FORMATS`.
@@ -32,13 +32,22 @@ static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec::with_default("recordsPerChunk", OptionKind::Whole, "1024", "Records that are read together."),
 ]);
 
+const PRECISION: OptionName = OptionName::new("precision");
+
+error_kinds! {
+    /// Reasons why options of the format are refused.
+    pub enum RawFloatsRefusal {
+        /// Values of another type are asked for.
+        Precision
+            = "raw-floats.precision": "the format holds 32-bit floats, {PRECISION} asks for others"
+            => in manual "Leave {PRECISION} out.",
+    }
+}
+
 /// From options to a deserializer; nothing is read yet.
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     if defaults.element != Element::F32 {
-        return Err(ConfigError::new(
-            options.path("file"),
-            "the format holds 32-bit floats, `precision` asks for others",
-        ));
+        return Err(ConfigError::refused(options.path("file"), &RawFloatsRefusal::Precision));
     }
     let dim = at_least_one(options, "dim")?;
     let per_chunk = at_least_one(options, "recordsPerChunk")?;
@@ -53,7 +62,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
 
 fn at_least_one(options: &Options<'_>, name: &str) -> Result<u64, ConfigError> {
     let n = options.whole(name)?;
-    if n == 0 { Err(ConfigError::new(options.path(name), "found 0, expected at least 1")) } else { Ok(n) }
+    if n == 0 { Err(ConfigError::out_of_range(options.path(name), "0", "at least 1")) } else { Ok(n) }
 }
 
 struct RawFloats {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Keys, ListedAt, ListedPaths, Location, NamedResource, NamedResources, Parallelism, ResourceId,
-    SEQUENCES_IN_MEMORY, Shape, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
+    Indexed, Keys, ListedAt, ListedPaths, Location, NamedResource, NamedResources, OptionName, Parallelism,
+    ResourceId, SEQUENCES_IN_MEMORY, Shape, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
@@ -18,6 +18,8 @@ use super::options::AudioOptions;
 use crate::decode::{Header, header};
 use crate::fault::AudioFault;
 use crate::log_mel::LogMel;
+
+const CHUNK_SIZE_IN_FRAMES: OptionName = OptionName::new("chunkSizeInFrames");
 
 const LIST: ResourceId = ResourceId(0);
 
@@ -47,7 +49,7 @@ impl Recordings {
         let list = vec![options.list.clone()];
         let mut facts = DeserializerFacts::new(FORMAT.name, list, vec![stream], options.identity());
         facts.defines_size = options.stream.0.defines_size;
-        facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
+        facts.smaller_chunks = Some(|| format!("lower {CHUNK_SIZE_IN_FRAMES}"));
         facts.frame_period = Some(options.stream.0.mel.period());
         facts.decoders = Decoders(vec![(0, Arc::new(LogMel::new(options.stream.0.mel)))]);
         Recordings { options, facts, keys: Arc::new(Keys::Consecutive(0)), defects: Vec::new() }

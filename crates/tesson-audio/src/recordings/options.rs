@@ -7,6 +7,7 @@ use tesson_core::{
     ConfigError, Element, OnlySection, OptionKind, OptionSet, Options, ReaderDefaults, options,
 };
 
+use crate::fault::AudioRefusal;
 use crate::spec::{LogMelSpec, within};
 
 options! {
@@ -69,8 +70,7 @@ fn check_frame_mode(audio: &AudioOptions, options: &Options<'_>) -> Result<(), C
     if !audio.frame_mode {
         return Ok(());
     }
-    let what = "recordings are sequences, their frames cannot be; set `frameMode = false`";
-    Err(ConfigError::new(options.path("input"), what))
+    Err(ConfigError::refused(options.path("input"), &AudioRefusal::FrameMode))
 }
 
 /// The samples of a time in seconds.

@@ -21,7 +21,7 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 
 /// A size for each epoch.
 pub(super) fn schedule(text: &str) -> Result<Schedule, String> {
-    tesson_config::schedule::parse(text).map_err(|e| e.what)
+    tesson_config::schedule::parse(text).map_err(|e| e.message())
 }
 
 /// An epoch and a place in it.

@@ -4,6 +4,7 @@ use tesson_core::ConfigError;
 
 use super::script::Script;
 use crate::Result;
+use crate::TextFault;
 
 /// A place in the text of a script.
 #[derive(Clone)]
@@ -49,8 +50,8 @@ impl<'s> Lexer<'s> {
         &self.script.as_str()[from..to]
     }
 
-    pub(super) fn error(&self, at: usize, what: &str) -> ConfigError {
-        self.script.error(at, what)
+    pub(super) fn error(&self, at: usize, fault: &TextFault) -> ConfigError {
+        self.script.error(at, fault)
     }
 
     /// Goes behind the quote that closes the one it stands at; returns where the text between them begins and ends.
@@ -67,7 +68,7 @@ impl<'s> Lexer<'s> {
                 _ => self.at += 1,
             }
         }
-        Err(self.error(open, "found no closing `\"`, expected one on the same line"))
+        Err(self.error(open, &TextFault::OpenQuote))
     }
 
     /// Goes behind the bracket that closes the one it stands at. Quotes protect brackets.
@@ -97,16 +98,10 @@ impl<'s> Lexer<'s> {
 
     pub(super) fn unmatched(&self, found: u8, expected: u8) -> ConfigError {
         let (found, expected) = (char::from(found), char::from(expected));
-        self.error(self.at, &format!("unmatched `{found}`, expected `{expected}`"))
+        self.error(self.at, &TextFault::Unmatched { found, expected })
     }
 
     pub(super) fn unclosed(&self, at: usize, expected: u8) -> ConfigError {
-        self.error(
-            at,
-            &format!(
-                "found no closing `{}` for this bracket, expected one before the end; add it",
-                char::from(expected)
-            ),
-        )
+        self.error(at, &TextFault::Unclosed { expected: char::from(expected) })
     }
 }

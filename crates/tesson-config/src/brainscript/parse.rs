@@ -8,6 +8,7 @@ use super::lex::{BLANKS, Lexer, closing, is_closing};
 use super::script::Script;
 use super::tree::{Node, Record};
 use crate::Result;
+use crate::TextFault;
 use crate::reader::is_reader;
 
 /// Sections within each other. Real ones have six levels.
@@ -67,7 +68,7 @@ impl<'s> Parser<'s> {
         let at = self.lex.at;
         let name = self.name();
         if name.is_empty() || name.starts_with(':') {
-            return Err(self.lex.error(at, "a value without a name, expected `name = value`"));
+            return Err(self.lex.error(at, &TextFault::Nameless));
         }
         let value = match self.lex.peek() {
             Some(b'=') => self.given_value(at, name, record)?,
@@ -106,7 +107,7 @@ impl<'s> Parser<'s> {
             _ => {
                 let bare = self.bare(b"\n;,")?;
                 if bare.is_empty() {
-                    return Err(self.lex.error(at, &format!("no value for `{name}`")));
+                    return Err(self.lex.error(at, &TextFault::Valueless { name: name.to_string() }));
                 }
                 Ok(Node::Text(bare))
             }
@@ -176,7 +177,7 @@ impl<'s> Parser<'s> {
     fn group(&mut self, mut record: Record) -> Result<Node> {
         let at = self.lex.at;
         if self.levels == MOST_LEVELS {
-            return Err(self.lex.error(at, &format!("more than {MOST_LEVELS} brackets within each other")));
+            return Err(self.lex.error(at, &TextFault::TooDeep { most: MOST_LEVELS }));
         }
         self.levels += 1;
         let is_record = self.is_record();
@@ -239,7 +240,7 @@ impl<'s> Parser<'s> {
         let range = self.bare(b"\n:,")?;
         let (item, count) = repeated(self.lex.text(range.start, range.end));
         if count == 0 {
-            return Err(self.lex.error(range.start, "found a repeat count of 0, expected at least 1"));
+            return Err(self.lex.error(range.start, &TextFault::NoRepeats));
         }
         Ok((Node::Text(range.start..range.start + item.len()), count))
     }

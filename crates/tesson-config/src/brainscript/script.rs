@@ -1,10 +1,11 @@
 //! Files and command-line arguments, in order, as one text (spec/brainscript.md §1, §6).
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{ConfigError, ConfigSpan};
+
+use crate::TextFault;
 
 /// Reads a file of a configuration by the name that it has there.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, ConfigError>;
@@ -53,7 +54,7 @@ impl Script {
     /// A file that has been read before, and what reading it answers.
     pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         if self.files.iter().any(|f| f == name) {
-            return Err(ConfigError::new("", format!("{name}: the file is named twice, once is enough")));
+            return Err(ConfigError::refused("", &TextFault::FileTwice).in_file(name));
         }
         self.read(name, read, 0)
     }
@@ -89,9 +90,7 @@ impl Script {
         depth: usize,
     ) -> Result<(), ConfigError> {
         if depth > MOST_INCLUDES || self.text.len() + text.len() > MOST_BYTES {
-            let what =
-                "the configuration is too large, at most 64 MiB of text and 32 files within each other";
-            return Err(ConfigError::new("", format!("{name}: {what}")));
+            return Err(ConfigError::refused("", &TextFault::TooLarge).in_file(name));
         }
         let file: Arc<str> = name.into();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -128,8 +127,8 @@ impl Script {
     }
 
     /// An error at a byte of the text.
-    pub(super) fn error(&self, offset: usize, what: impl fmt::Display) -> ConfigError {
-        ConfigError::new("", what.to_string()).at(self.place(offset))
+    pub(super) fn error(&self, offset: usize, fault: &TextFault) -> ConfigError {
+        ConfigError::refused("", fault).at(self.place(offset))
     }
 }
 

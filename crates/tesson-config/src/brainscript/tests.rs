@@ -4,11 +4,13 @@ use proptest::prelude::*;
 use tesson_core::{ConfigError, Section, Value};
 
 use super::{Script, Variables, parse, print};
-use crate::json;
+use crate::{TextFault, json};
 
 fn tree_with(text: &str, variables: &Variables<'_>) -> Result<Section, ConfigError> {
     let mut script = Script::new();
-    script.text("a.cntk", text, &|name| Err(ConfigError::new("", format!("no file {name}"))))?;
+    script.text("a.cntk", text, &|name| {
+        Err(ConfigError::refused("", &TextFault::Unreadable { what: format!("no file {name}") }))
+    })?;
     parse(&script, variables)
 }
 
@@ -162,7 +164,7 @@ fn files_include_files_once_and_arguments_come_behind() {
         "a.cntk" => Ok("x = 1 # one\ninclude=b.cntk+c.cntk\ny = $x$".to_string()),
         "b.cntk" => Ok("include=a.cntk\nz = 3".to_string()),
         "c.cntk" => Ok("w = [".to_string()),
-        _ => Err(ConfigError::new("", format!("no file {name}"))),
+        _ => Err(ConfigError::refused("", &TextFault::Unreadable { what: format!("no file {name}") })),
     };
     let mut script = Script::new();
     script.files("a.cntk", &read).unwrap();

@@ -9,6 +9,7 @@ use tesson_core::{ConfigError, Name, Section, Value, nearest};
 use super::script::Script;
 use super::tree::{Node, Record};
 use crate::Result;
+use crate::TextFault;
 
 /// A variable of the environment by its name.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -167,12 +168,7 @@ impl<'a> Replacer<'a> {
             let text = match found {
                 Node::Text(_) | Node::True => self.text(found, &levels[..depth]),
                 Node::Broken(error) => Err(ConfigError::clone(error)),
-                _ => {
-                    let what = format!(
-                        "the variable `${name}$` is a section or a list, a text is expected within a text"
-                    );
-                    Err(self.script.error(at, what))
-                }
+                _ => Err(self.script.error(at, &TextFault::VariableKind { name: name.to_owned() })),
             };
             self.active.pop();
             return text;
@@ -181,31 +177,25 @@ impl<'a> Replacer<'a> {
         match (from_environment, variable.default) {
             (Some(value), _) => Ok(value.into()),
             (None, Some(default)) => Ok(default.into()),
-            (None, None) => Err(self.script.error(at, undefined(name, levels))),
+            (None, None) => Err(self.script.error(at, &undefined(name, levels))),
         }
     }
 
     /// Begins to work out a variable.
     fn enter(&mut self, node: &'a Node, name: &str, at: usize) -> Result<()> {
         if self.active.contains(&std::ptr::from_ref(node)) {
-            return Err(self.script.error(
-                at,
-                format!("the variable `${name}$` needs itself; give it as `{name}=…` after the file"),
-            ));
+            return Err(self.script.error(at, &TextFault::CircularVariable { name: name.to_owned() }));
         }
         if self.active.len() == MOST_LINKS {
-            let what = format!("`${name}$` ends a chain of more than {MOST_LINKS} variables");
-            return Err(self.script.error(at, what));
+            let fault = TextFault::LongChain { name: name.to_owned(), most: MOST_LINKS };
+            return Err(self.script.error(at, &fault));
         }
         self.active.push(node);
         Ok(())
     }
 
     fn take(&mut self, bytes: usize, at: usize) -> Result<()> {
-        let too_large = || {
-            let what = "with its variables and repeat counts the configuration is larger than 64 MiB";
-            self.script.error(at, what)
-        };
+        let too_large = || self.script.error(at, &TextFault::TooLargeAsWhole);
         self.room = self.room.checked_sub(bytes).ok_or_else(too_large)?;
         Ok(())
     }
@@ -217,13 +207,10 @@ fn find<'a>(name: &str, levels: Levels<'_, 'a>) -> Option<(&'a Node, usize)> {
     levels.iter().zip(&mut depths).find_map(|(record, depth)| Some((record.get(name)?, depth)))
 }
 
-fn undefined(name: &str, levels: Levels<'_, '_>) -> String {
+fn undefined(name: &str, levels: Levels<'_, '_>) -> TextFault {
     let names: Vec<&str> =
         levels.iter().flat_map(|record| record.entries.iter().map(|e| e.name.as_str())).collect();
-    match nearest(name, names) {
-        Some(near) => format!("no variable `${name}$`, did you mean `${near}$`?"),
-        None => format!("no variable `${name}$`; give it as `{name}=…` after the file"),
-    }
+    TextFault::UndefinedVariable { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
 }
 
 /// The names of the variables that a text asks for.

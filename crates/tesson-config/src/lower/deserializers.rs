@@ -8,6 +8,7 @@ use tesson_core::{
 };
 
 use crate::READER_OPTIONS;
+use crate::ReaderRefusal;
 use crate::Result;
 use crate::conflict::ConfigConflict;
 use crate::format_names;
@@ -42,8 +43,8 @@ pub(super) fn refuse_their_options(tree: &Section, registry: &Registry) -> Resul
             Some(format!("deserializers[{i}].{}", path_within(table, &options, name)?))
         });
         if let Some(meant) = meant {
-            let hint = format!(", did you mean `{meant}`?");
-            let unknown = ConfigErrorKind::UnknownOption { name: name.to_string(), hint };
+            let nearest = Some(meant.into());
+            let unknown = ConfigErrorKind::UnknownOption { name: name.to_string(), nearest };
             return Err(ConfigError::refused("", &unknown).at(name.span().cloned()));
         }
     }
@@ -121,11 +122,8 @@ pub(crate) fn sections<'v>(name: &str, given: Option<&'v Value>) -> Result<&'v [
     match given {
         Some(Value::List(entries)) => Ok(entries),
         Some(one @ Value::Section(_)) => Ok(std::slice::from_ref(one)),
-        Some(other) => {
-            let what = format!("found {}, expected a list of sections", other.describe());
-            Err(ConfigError::new(name, what))
-        }
-        None => Err(ConfigError::new(name, "required option is missing")),
+        Some(other) => Err(ConfigError::wrong_type(name, other, "a list of sections")),
+        None => Err(ConfigError::refused(name, &ConfigErrorKind::MissingOption { expected: "" })),
     }
 }
 
@@ -139,21 +137,26 @@ fn primary(options: &Options<'_>, all: &[DeserializerConfig]) -> Result<Option<u
         (wanted == i.to_string() || wanted == d.format.name || has_stream).then_some(i)
     };
     let meant: Vec<usize> = all.iter().enumerate().filter_map(is_meant).collect();
-    let what = match meant[..] {
-        [one] => return Ok(Some(one)),
-        [] => format!("found `{wanted}`, expected the number, type or a stream of a deserializer"),
-        _ => format!("found `{wanted}`, which {} deserializers are; their numbers count from 0", meant.len()),
-    };
-    Err(ConfigError::new(name, what))
+    match meant[..] {
+        [one] => Ok(Some(one)),
+        [] => {
+            let expected = "the number, type or a stream of a deserializer";
+            Err(ConfigError::unknown_word(name, format!("`{wanted}`"), expected))
+        }
+        _ => {
+            let refusal = ReaderRefusal::AmbiguousPrimary { found: wanted, n: meant.len() };
+            Err(ConfigError::refused(name, &refusal))
+        }
+    }
 }
 
 fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<DeserializerConfig> {
     let Value::Section(section) = value else {
-        return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
+        return Err(ConfigError::wrong_type(path, value, "a section"));
     };
     let (name, options) = split_type(section, &path)?;
     if name == format_names::LATTICES {
-        return Err(ConfigError::new(format!("{path}.type"), format_names::NO_LATTICES));
+        return Err(ConfigError::refused(format!("{path}.type"), &ReaderRefusal::Lattices));
     }
     let format = registry.find(name, &format!("{path}.type")).map_err(|e| of_module(e, section))?;
     let options = pushed_down(options, format.options);
@@ -162,12 +165,12 @@ fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<Dese
 }
 
 /// Adds to the error that only Python can tell which types a module registers, if the section names a module.
-fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
+fn of_module(e: ConfigError, section: &Section) -> ConfigError {
     if let Some(Value::Text(module)) = section.get("module")
         && !is_cntk_module(module)
     {
-        e.what.push_str(&format!(
-            "; if the Python module `{module}` registers it, read it in Python: `python -m tesson`, `MinibatchSource.from_config`"
+        return e.with_remedy(format!(
+            "if the Python module `{module}` registers it, read it in Python: `python -m tesson`, `MinibatchSource.from_config`"
         ));
     }
     e
@@ -185,8 +188,8 @@ pub(crate) fn precision(options: &Options<'_>, deserializers: &[DeserializerConf
         }
         let own_element = element(&own, name)?;
         if found.is_some_and(|f| f != own_element) {
-            let what = format!("found {}, the reader has another; one holds for all", own_element.name());
-            return Err(ConfigError::new(own.path(name), what));
+            let refusal = ReaderRefusal::OtherPrecision { found: own_element.name() };
+            return Err(ConfigError::refused(own.path(name), &refusal));
         }
         found = Some(own_element);
     }

@@ -3,7 +3,7 @@
 mod deserializers;
 mod order;
 
-use tesson_core::{ConfigError, OptionSet, Options, Registry, Section, Value};
+use tesson_core::{ConfigError, Expected, OptionSet, Options, Registry, Section, Value};
 use tesson_plan::{Limit, MissingKeys, Sharing};
 
 pub(crate) use deserializers::{numeric_keys, precision, sections, trace_level};
@@ -13,7 +13,7 @@ use crate::source::{
     DeserializerConfig, ExcludedKeys, FULL_DATA_SWEEP, INFINITELY_REPEAT, MinibatchConfig, ReaderContext,
     SourceConfig,
 };
-use crate::{ConfigConflict, READER_OPTIONS, Schedule, schedule};
+use crate::{ConfigConflict, READER_OPTIONS, ReaderRefusal, Schedule, schedule};
 
 /// Resolves the configuration of a reader. Options that are left out have their defaults.
 ///
@@ -31,8 +31,8 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
 /// Resolves the configuration of a reader without [`SourceConfig::check`], to describe it rather than open it.
 pub(crate) fn lower_unchecked(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
     if let (None, Some((name, _))) = (tree.get("deserializers"), tree.entry("type")) {
-        let what = "found the options of a deserializer, expected those of a reader; write `{\"deserializers\": [ … ]}` around them";
-        return Err(ConfigError::new("type", what).at(name.span().cloned()));
+        let refusal = ReaderRefusal::OptionsOfDeserializer;
+        return Err(ConfigError::refused("type", &refusal).at(name.span().cloned()));
     }
     deserializers::refuse_their_options(tree, registry)?;
     let options = Options::new(READER_OPTIONS, tree, "")?;
@@ -83,10 +83,7 @@ fn schedule_text(options: &Options<'_>, name: &str) -> Result<Option<String>, Co
 /// Keys of sequences to leave out.
 pub(crate) fn excluded_keys(options: &Options<'_>) -> Result<ExcludedKeys, ConfigError> {
     let name = "excludeKeys";
-    let wrong = |found: &Value| {
-        let what = format!("found {}, expected a list of keys, or the name of a file", found.describe());
-        ConfigError::new(name, what)
-    };
+    let wrong = |found: &Value| ConfigError::wrong_type(name, found, "a list of keys, or the name of a file");
     match options.given(name) {
         None => Ok(ExcludedKeys::Listed(Vec::new())),
         Some(Value::Text(file)) => Ok(ExcludedKeys::File(file.into())),
@@ -113,8 +110,8 @@ pub(crate) fn bucketing(
         "false" => Ok(None),
         "true" => Ok(Some(minibatches.default_sizes().at(0))),
         number => number.parse().map(Some).map_err(|_| {
-            let what = format!("found `{text}`, expected `true`, `false` or a number of samples");
-            ConfigError::new(options.path(name), what)
+            let expected = Expected::TruthOr("a number of samples");
+            ConfigError::wrong_form(options.path(name), format!("`{text}`"), expected)
         }),
     }
 }
@@ -151,9 +148,8 @@ pub(crate) fn truncation_slots(options: &Options<'_>) -> Result<Option<Schedule>
         return if slots > 0 { Schedule::constant(slots).map(Some) } else { Ok(None) };
     };
     let by_epoch = schedule::parse(&text).map_err(|_| {
-        let what =
-            format!("found `{text}`, expected a number of slots, or numbers by epoch such as `4*2:16`");
-        ConfigError::new(options.path(name), what)
+        let expected = "a number of slots, or numbers by epoch such as `4*2:16`";
+        ConfigError::wrong_form(options.path(name), format!("`{text}`"), expected)
     })?;
     let mut slots: Vec<(u64, u64)> = Vec::new();
     for &(number, epochs) in by_epoch.runs() {

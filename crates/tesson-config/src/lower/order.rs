@@ -1,6 +1,6 @@
 //! The order of each sweep, and the window it is shuffled within.
 
-use tesson_core::{ConfigError, Options, Value};
+use tesson_core::{ConfigError, Expected, Found, Options, Value};
 use tesson_plan::Window;
 
 use crate::ConfigConflict;
@@ -33,9 +33,8 @@ pub(crate) fn randomize(options: &Options<'_>) -> Result<Randomize> {
         Ok(true) => Ok(Randomize::Window),
         Ok(false) => Ok(Randomize::Off),
         Err(e) => {
-            let found = given.map(Value::describe).unwrap_or_default();
-            let what = format!("found {found}, expected `true`, `false` or `global`");
-            Err(ConfigError::new(e.path, what))
+            let found = given.map_or("".into(), Found::from);
+            Err(ConfigError::unknown_word(e.path, found, Expected::TruthOr("`global`")))
         }
     }
 }

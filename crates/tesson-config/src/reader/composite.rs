@@ -19,8 +19,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let mut deserializers = Vec::new();
     for (i, item) in list.iter().enumerate() {
         let Value::Section(section) = item else {
-            let what = format!("found {}, expected a section", item.describe());
-            return Err(ConfigError::new(format!("deserializers[{i}]"), what));
+            return Err(ConfigError::wrong_type(format!("deserializers[{i}]"), item, "a section"));
         };
         let path = format!("deserializers[{i}]");
         let table = |name: &str| Some(registry.find(name, "").ok()?.options);

@@ -8,6 +8,7 @@ use tesson_core::{
 
 use super::{Reader, ReaderType, is_cntk_module};
 use crate::READER_OPTIONS;
+use crate::ReaderRefusal;
 use crate::json::{section_to_json, to_json};
 use crate::lower::lower_unchecked;
 use crate::source::DeserializerConfig;
@@ -16,7 +17,7 @@ use crate::source::DeserializerConfig;
 static PLUG_IN: Format = Format::new("plug-in", "", &OptionTable(&[]), not_opened);
 
 fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    Err(ConfigError::new("", "what is only described is not opened"))
+    Err(ConfigError::refused("", &ReaderRefusal::OnlyDescribed))
 }
 
 /// The section of a deserializer, if its type is unknown and it names the module that registers it.

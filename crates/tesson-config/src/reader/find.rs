@@ -1,5 +1,6 @@
 //! Which records are readers: those called `reader` or `cvReader`, at any depth.
 
+use crate::TextFault;
 use tesson_core::{ConfigSpan, Name, Section, Value, nearest};
 
 /// A reader's section, and the sections around it.
@@ -45,42 +46,26 @@ fn within<'t>(section: &'t Section, path: &str, outer: &mut Vec<&'t Section>, fo
 }
 
 /// The error of a tree without a reader: the section that was probably meant to be one, with its span.
-pub(crate) fn without_reader(tree: &Section) -> (Option<ConfigSpan>, String) {
-    let expected = "found no section `reader`";
+pub(crate) fn without_reader(tree: &Section) -> (Option<ConfigSpan>, TextFault) {
     if tree.0.is_empty() {
-        return (
-            None,
-            format!("{expected}, the configuration is empty; expected `reader = [ deserializers = ( … ) ]`"),
-        );
+        return (None, TextFault::Empty);
     }
     let place = |name: &Name| name.span().cloned();
     if let Some((name, _)) = tree.entry("deserializers").or(tree.entry("readerType")) {
-        let what = format!(
-            "{expected}, but `{name}` outside of one; write `reader = [ {name} = … ]` around the reader's options"
-        );
-        return (place(name), what);
+        return (place(name), TextFault::OutsideOfReader { name: name.to_string() });
     }
-    match meant(tree) {
-        Some(name) => (place(name), format!("{expected}, but `{name}`; is that what it is meant to be?")),
-        None => {
-            // Data that were given for a configuration are one name a line, of any length.
-            let is_name = |name: &str| {
-                name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) && name.len() <= 64
-            };
-            let names: Vec<&str> = tree.0.iter().take(5).map(|(name, _)| name.as_str()).collect();
-            let what = if names.iter().all(|name| is_name(name)) {
-                format!(
-                    "{expected} among the sections (found at the top: {}); add `reader = [ … ]`",
-                    names.join(", ")
-                )
-            } else {
-                format!(
-                    "{expected}, and no configuration at all; if this is a file of data, expected the configuration that names it, or a \
-                     deserializer such as CNTKTextFormatDeserializer"
-                )
-            };
-            (None, what)
-        }
+    if let Some(name) = meant(tree) {
+        return (place(name), TextFault::LikeReader { name: name.to_string() });
+    }
+    // Data that were given for a configuration are one name a line, of any length.
+    let is_name = |name: &str| {
+        name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) && name.len() <= 64
+    };
+    let names: Vec<&str> = tree.0.iter().take(5).map(|(name, _)| name.as_str()).collect();
+    if names.iter().all(|name| is_name(name)) {
+        (None, TextFault::NoReader { there: names.join(", ") })
+    } else {
+        (None, TextFault::NoConfiguration)
     }
 }
 

@@ -8,6 +8,7 @@ use super::composite::{Facts, NOT_COPIED, finish};
 use super::scope::Scope;
 use super::single_file::global_timeline;
 use super::window::Rule;
+use crate::ReaderRefusal;
 use crate::{READER_OPTIONS, Result, format_names};
 
 /// Reads the section of a reader of pictures.
@@ -55,10 +56,10 @@ fn only<'t>(scope: &Scope<'t>, option: &str) -> Result<(&'t Name, &'t Section)> 
     });
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one),
-        (None, _) => Err(ConfigError::new("", format!("no section has `{option}`, one is expected"))),
+        (None, _) => Err(ConfigError::refused("", &ReaderRefusal::NoSectionHas { option: option.into() })),
         (Some((name, _)), Some((other, _))) => {
-            let what = format!("has `{option}`, and so has `{name}`; one section is expected to");
-            Err(ConfigError::new(other.to_string(), what))
+            let refusal = ReaderRefusal::SectionsHave { option: option.into(), other: name.to_string() };
+            Err(ConfigError::refused(other.to_string(), &refusal))
         }
     }
 }

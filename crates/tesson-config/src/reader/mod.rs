@@ -78,7 +78,7 @@ impl Reader {
     }
 
     /// The error, naming an unused option beside it that may have been meant by it.
-    fn with_likeness(&self, mut e: ConfigError) -> ConfigError {
+    fn with_likeness(&self, e: ConfigError) -> ConfigError {
         let outside = format!("{}.", self.path.replace('/', "."));
         let path = e.path.strip_prefix(&outside).unwrap_or(&e.path);
         let (beside, name) = path.rsplit_once('.').unwrap_or(("", path));
@@ -88,7 +88,7 @@ impl Reader {
         };
         if let Some(ignored) = self.ignored.iter().find(is_meant) {
             let misspelt = ignored.path.rsplit('.').next().unwrap_or_default();
-            e.what.push_str(&format!("; `{misspelt}` is unused, is that what it is meant to be?"));
+            return e.with_remedy(format!("`{misspelt}` is unused, is that what it is meant to be?"));
         }
         e
     }

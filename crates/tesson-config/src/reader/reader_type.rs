@@ -3,6 +3,7 @@
 use tesson_core::{ConfigError, Registry, nearest};
 
 use super::scope::Scope;
+use crate::ReaderRefusal;
 use crate::{READER_OPTIONS, Result, format_names};
 
 /// The readers of CNTK, as far as Tesson knows them.
@@ -66,21 +67,20 @@ impl ReaderType {
             return Ok(ReaderType::Composite);
         }
         if scope.own("readers").is_some() {
-            let what = "several readers side by side are not supported, list them in `deserializers` instead";
-            return Err(ConfigError::new("readers", what));
+            return Err(ConfigError::refused("readers", &ReaderRefusal::SeveralReaders));
         }
         let Some(name) = name else { return Ok(ReaderType::Text) };
         if let Some((_, kind)) = TYPES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
             return Ok(*kind);
         }
-        let what = match UNSUPPORTED.iter().find(|n| n.eq_ignore_ascii_case(name)) {
-            Some(name) => format!("`{name}` is not supported, convert the data to CNTK's text format"),
-            None => match nearest(name, TYPES.iter().map(|(n, _)| *n)) {
-                Some(near) => format!("unknown reader `{name}`, did you mean `{near}`?"),
-                None => format!("unknown reader `{name}`, expected one such as `CNTKTextFormatReader`"),
+        let refusal = match UNSUPPORTED.iter().find(|n| n.eq_ignore_ascii_case(name)) {
+            Some(name) => ReaderRefusal::UnsupportedReader { name },
+            None => ReaderRefusal::UnknownReader {
+                name: name.to_owned(),
+                nearest: nearest(name, TYPES.iter().map(|(n, _)| *n)),
             },
         };
-        Err(ConfigError::new("readerType", what))
+        Err(ConfigError::refused("readerType", &refusal))
     }
 
     /// The reader's name in descriptions.

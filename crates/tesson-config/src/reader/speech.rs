@@ -10,6 +10,7 @@ use super::scope::Scope;
 use super::single_file::global_timeline;
 use super::window::Rule;
 use super::{Draft, composite};
+use crate::ReaderRefusal;
 use crate::lower::{WHOLE_SET, minibatch_size};
 use crate::{READER_OPTIONS, Result, Schedule, format_names, schedule};
 
@@ -32,7 +33,7 @@ static LABELS: StreamKind =
 /// Reads the section of a reader of speech.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     if scope.own("lattices").is_some() {
-        return Err(ConfigError::new("lattices", format_names::NO_LATTICES));
+        return Err(ConfigError::refused("lattices", &ReaderRefusal::Lattices));
     }
     WITHOUT_EFFECT.iter().for_each(|name| scope.know(name));
     read_streams(scope, registry, draft)?;
@@ -70,12 +71,11 @@ fn read_streams(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Re
             scope.know(name);
             draft.warnings.push(format!("{name}: nothing of it is used"));
         } else if has("denlatTocFile") {
-            return Err(ConfigError::new(name.to_string(), format_names::NO_LATTICES));
+            return Err(ConfigError::refused(name.to_string(), &ReaderRefusal::Lattices));
         }
     }
     if features.is_empty() {
-        let what = "no section has `scpFile`, at least one stream of features is expected";
-        return Err(ConfigError::new("", what));
+        return Err(ConfigError::refused("", &ReaderRefusal::NoFeatures));
     }
     let mut deserializers = Vec::new();
     for streams in [&mut features, &mut labels] {
@@ -101,8 +101,8 @@ fn check_word(stream: &Scope<'_>, kind: &StreamKind, section: &str) -> Result<()
             kind.options.iter().for_each(|name| stream.know(name));
         }
         Some((name, other)) => {
-            let what = format!("found {}, expected `{}`", other.describe(), kind.word);
-            return Err(ConfigError::new(format!("{section}.{name}"), what));
+            let expected = format!("`{}`", kind.word);
+            return Err(ConfigError::unknown_word(format!("{section}.{name}"), other, expected));
         }
     }
     Ok(())
@@ -149,21 +149,18 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<()> {
     if is("rollingWindow") {
         draft.warnings.push("readMethod: `rollingWindow` is read as `blockRandomize`".into());
     } else if !is("blockRandomize") {
-        let what = format!("found `{method}`, expected `blockRandomize` or `none`");
-        return Err(ConfigError::new("readMethod", what));
+        let expected = "`blockRandomize` or `none`";
+        return Err(ConfigError::unknown_word("readMethod", format!("`{method}`"), expected));
     }
     if writes(scope) {
-        let what = "what writes reads in order: expected `none`, since `action` is `write`";
-        return Err(ConfigError::new("readMethod", what));
+        return Err(ConfigError::refused("readMethod", &ReaderRefusal::WritesShuffled));
     }
     let window = match (text.to_ascii_lowercase().as_str(), text.parse::<u64>()) {
         ("auto", _) => WHOLE_SET,
         (_, Ok(frames @ 1..)) => frames,
         _ => {
-            let what = format!(
-                "found `{text}`, expected `auto`, or a window in frames; `none` wants `readMethod = none`"
-            );
-            return Err(ConfigError::new("randomize", what).at(name.span().cloned()));
+            let refusal = ReaderRefusal::OlderWindow { found: text.to_string() };
+            return Err(ConfigError::refused("randomize", &refusal).at(name.span().cloned()));
         }
     };
     let place = name.span().cloned();
@@ -230,9 +227,7 @@ static PARALLEL: OptionTable = option_table! {
 fn parallel_sequences(scope: &Scope<'_>) -> Result<Vec<u64>> {
     let given = scope.given(&PARALLEL, |_| true);
     let name = PARALLEL.0[0].name;
-    let wrong = || {
-        ConfigError::new(name, "expected whole numbers from 1, such as `16` or `8*2:16`").located_in(&given)
-    };
+    let wrong = || ConfigError::refused(name, &ReaderRefusal::SequencesSideBySide).located_in(&given);
     let numbers =
         Options::new(&PARALLEL, &given, "")?.numbers_if_given(name).map_err(|e| e.located_in(&given))?;
     let whole = |n: f64| if n >= 1.0 && n.fract() == 0.0 && n < 1e9 { Ok(n as u64) } else { Err(wrong()) };

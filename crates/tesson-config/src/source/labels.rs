@@ -3,6 +3,7 @@
 use tesson_core::{ConfigError, Options, Value};
 
 use super::{DeserializerConfig, DeserializerDefaults, SourceConfig};
+use crate::ReaderRefusal;
 
 /// The option that marks where phones begin.
 const BOUNDARIES: &str = "phoneBoundaries";
@@ -25,9 +26,8 @@ impl SourceConfig {
             }
         }
         let [only] = labels[..] else {
-            let n = labels.len();
-            let what = format!("found {n} deserializers of labels of speech, expected one; name it alone");
-            return Err(ConfigError::new("deserializers", what));
+            let refusal = ReaderRefusal::LabelDeserializers { n: labels.len() };
+            return Err(ConfigError::refused("deserializers", &refusal));
         };
         let (only, has_boundaries) = with_boundaries(only.clone());
         let mut config = SourceConfig { deserializers: vec![only], ..self.clone() };

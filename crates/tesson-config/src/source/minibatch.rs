@@ -97,8 +97,7 @@ impl MinibatchConfig {
             return Err(ConfigError::refused("maxSamplesEnd", &ConfigConflict::EpochsEndAfterSequences));
         }
         if self.size_in_sequences == Some(0) {
-            let what = "found 0, expected at least 1 sequence";
-            return Err(ConfigError::new("minibatchSizeInSequences", what));
+            return Err(ConfigError::out_of_range("minibatchSizeInSequences", "0", "at least 1 sequence"));
         }
         Ok(())
     }

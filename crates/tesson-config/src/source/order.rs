@@ -145,8 +145,7 @@ impl OrderConfig {
     pub(super) fn check_bucketing(&self, truncates: bool) -> Result<(), ConfigError> {
         let conflict = match self.bucketing {
             Some(0) => {
-                let what = "found 0, expected at least 1 sample in a bucket";
-                return Err(ConfigError::new("bucketing", what));
+                return Err(ConfigError::out_of_range("bucketing", "0", "at least 1 sample in a bucket"));
             }
             Some(_) if self.randomize == Randomize::Off => ConfigConflict::BucketsAsStored,
             Some(_) if truncates => ConfigConflict::BucketsOfPieces,

@@ -58,10 +58,7 @@ pub(crate) fn lower(options: &Options<'_>) -> Result<Transforms, ConfigError> {
     let streams = match options.given(name) {
         None => return Ok(Transforms::default()),
         Some(Value::Section(streams)) => streams,
-        Some(other) => {
-            let what = format!("found {}, expected a section of streams", other.describe());
-            return Err(ConfigError::new(name, what));
-        }
+        Some(other) => return Err(ConfigError::wrong_type(name, other, "a section of streams")),
     };
     let all = streams
         .0
@@ -81,10 +78,7 @@ fn list(value: &Value, path: &str) -> Result<Vec<TransformConfig>, ConfigError> 
             let transform = object.get::<Arc<dyn Transform>>().expect("looked at above");
             Ok(TransformConfig::Custom(transform.clone()))
         }
-        other => {
-            let what = format!("found {}, expected a transform or a list of them", other.describe());
-            Err(ConfigError::new(path, what))
-        }
+        other => Err(ConfigError::wrong_type(path, other, "a transform or a list of them")),
     };
     items.iter().enumerate().map(one).collect()
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{DataErrorKind, ErrorCodes};
+use super::{DataErrorKind, ErrorCodes, Remedy};
 use crate::{ChunkId, Key};
 
 /// An error of data: the fault, its location, its stream and its sequence.
@@ -81,6 +81,11 @@ impl DataError {
             DataErrorKind::BudgetSpent { last, budget: 0, .. } => last.code(),
             kind => kind.code(),
         }
+    }
+
+    /// The remedy.
+    pub fn remedy(&self) -> Remedy {
+        self.kind().remedy()
     }
 
     /// Where.

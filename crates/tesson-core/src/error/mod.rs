@@ -8,11 +8,12 @@ mod kinds;
 mod manual;
 mod resume;
 mod store;
+mod values;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use codes::{ErrorCodes, ErrorInfo};
+pub use codes::{AnyKind, ErrorCodes, ErrorInfo, Remedy};
 pub use config::ConfigError;
 pub use data::{DataError, Location};
 pub use data_kind::{DataErrorKind, FormatFault, FormatFaults, SEQUENCES_IN_MEMORY};
@@ -20,6 +21,7 @@ pub use kinds::{CallErrorKind, ConfigErrorKind, ResumeErrorKind, StoreErrorKind}
 pub use manual::{ErrorEntry, error_entries, error_manual, general_entries};
 pub use resume::ResumeError;
 pub use store::StoreError;
+pub use values::{Expected, Found};
 
 /// Any error of a user's code. An [`Error`] in it is passed on as it is; any other becomes a [`DataError`] that says where
 /// and has it as its cause.
@@ -36,11 +38,8 @@ impl PartialEq for Cause {
 }
 
 /// A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsageError {
-    what: String,
-    code: &'static str,
-}
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageError(AnyKind);
 
 impl UsageError {
     /// An error of the kind `usage.invalid-call`.
@@ -50,18 +49,28 @@ impl UsageError {
 
     /// The call is refused for a reason that has a code.
     pub fn refused(reason: &impl ErrorCodes) -> UsageError {
-        UsageError { what: reason.to_string(), code: reason.code() }
+        UsageError(reason.clone().into())
     }
 
     /// The stable code of the error.
     pub fn code(&self) -> &'static str {
-        self.code
+        self.0.code()
+    }
+
+    /// The reason, with its values: [`AnyKind::get`] gives it as the enum that declares it.
+    pub fn kind(&self) -> &AnyKind {
+        &self.0
+    }
+
+    /// The remedy.
+    pub fn remedy(&self) -> Remedy {
+        self.0.remedy()
     }
 }
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
+        self.0.fmt(f)
     }
 }
 
@@ -91,10 +100,22 @@ impl Error {
         match self {
             Error::Data(e) => e.code(),
             Error::Store(e) => e.kind().code(),
-            Error::Config(e) => e.code,
+            Error::Config(e) => e.code(),
             Error::Resume(e) => e.code(),
             Error::Usage(e) => e.code(),
             Error::Cancelled => CallErrorKind::Cancelled.code(),
+        }
+    }
+
+    /// The remedy.
+    pub fn remedy(&self) -> Remedy {
+        match self {
+            Error::Data(e) => e.remedy(),
+            Error::Store(e) => e.remedy(),
+            Error::Config(e) => e.remedy(),
+            Error::Resume(e) => e.remedy(),
+            Error::Usage(e) => e.remedy(),
+            Error::Cancelled => CallErrorKind::Cancelled.remedy(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ErrorCodes, ResumeErrorKind};
+use super::{ErrorCodes, Remedy, ResumeErrorKind};
 
 /// A saved state that does not belong to the source it is restored into, or is no state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,11 @@ impl ResumeError {
     /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         self.kind().code()
+    }
+
+    /// The remedy.
+    pub fn remedy(&self) -> Remedy {
+        self.kind().remedy()
     }
 
     fn kind(&self) -> ResumeErrorKind {

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::StoreErrorKind;
+use super::{ErrorCodes as _, Remedy, StoreErrorKind};
 
 /// A file, or another place where bytes are kept, cannot be read.
 #[derive(Clone, Debug)]
@@ -39,6 +39,11 @@ impl StoreError {
             | ErrorKind::ConnectionAborted => StoreErrorKind::Interrupted,
             _ => StoreErrorKind::Unreadable,
         }
+    }
+
+    /// The remedy.
+    pub fn remedy(&self) -> Remedy {
+        Remedy { own: self.remedy.as_deref().map(str::to_owned), ..self.kind().remedy() }
     }
 
     /// Sets the remedy.

@@ -91,8 +91,7 @@ impl Options<'_> {
             Some(Value::List(items)) => items.as_slice(),
             Some(one @ Value::Section(_)) => std::slice::from_ref(one),
             Some(other) => {
-                let what = format!("found {}, expected a list of sections", other.describe());
-                return Err(ConfigError::new(self.path(name), what));
+                return Err(self.wrong_type(name, other, "a list of sections"));
             }
             None => &[],
         };
@@ -103,7 +102,7 @@ impl Options<'_> {
 
 fn transform(value: &Value, path: &str, registry: &Registry) -> Result<Value, ConfigError> {
     let Value::Section(section) = value else {
-        return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
+        return Err(ConfigError::wrong_type(path, value, "a section"));
     };
     let (kind, options) = split_type(section, path)?;
     let format = registry.find_transform(kind, &format!("{path}.type"))?;
@@ -121,10 +120,7 @@ pub fn split_type<'a>(section: &'a Section, path: &str) -> Result<(&'a str, Sect
     let type_path = format!("{path}.type");
     let name = match section.get("type") {
         Some(Value::Text(name)) => name,
-        Some(other) => {
-            let what = format!("found {}, expected a name", other.describe());
-            return Err(ConfigError::new(type_path, what));
-        }
+        Some(other) => return Err(ConfigError::wrong_type(type_path, other, "a name")),
         None => {
             let expected = ", expected a type such as `CNTKTextFormatDeserializer`";
             return Err(ConfigError::refused(type_path, &ConfigErrorKind::MissingOption { expected }));

@@ -258,7 +258,9 @@ fn check(deserializers: &[&dyn Deserializer]) -> Result<(), ConfigError> {
 
 /// Refuses streams with impossible names or elements.
 fn check_streams(deserializer: &dyn Deserializer, number: usize) -> Result<(), ConfigError> {
-    let check = |stream: &StreamInfo| stream.check_name().and_then(|()| stream.check_element());
+    let check = |stream: &StreamInfo| {
+        stream.check_name().map_err(|e| e.to_string()).and_then(|()| stream.check_element())
+    };
     let checked = deserializer.facts().streams.iter().try_for_each(check);
     checked.map_err(|what| refused(number, &EngineRefusal::StreamName { what }))
 }

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Error, Indexed, Key, Scratch, SequenceId, nearest};
+use tesson_core::{Chunk, Error, Indexed, Key, OptionName, Scratch, SequenceId, nearest};
 use tesson_plan::ExcludedSequences;
 
 use super::Source;
 use crate::refusal::EngineRefusal;
+
+const EXCLUDE_KEYS: OptionName = OptionName::new("excludeKeys");
 
 /// Keys that `excludeKeys` names in vain, of which a message names so many.
 const NAMED: usize = 3;
@@ -102,7 +104,7 @@ impl Source {
                 missing[1..].iter().take(NAMED - 1).map(|key| format!(", `{key}`")).collect::<String>();
             let more = if missing.len() > NAMED { ", …" } else { "" };
             tracing::warn!(
-                "`excludeKeys`: {} of {} keys are not in the data: `{first}`{others}{more}",
+                "{EXCLUDE_KEYS}: {} of {} keys are not in the data: `{first}`{others}{more}",
                 missing.len(),
                 self.corpus.exclude_keys.len()
             );

@@ -361,8 +361,8 @@ impl Chain {
             FailureCause::Step(number, error) => match error.downcast::<Error>() {
                 Ok(ours) => Err(*ours),
                 Err(error) => {
-                    let (transform, what) = (self.steps[number].transform.name().into(), error.to_string());
-                    Ok(DataErrorKind::Transform { transform, what, cause: Cause(error.into()) })
+                    let transform = self.steps[number].transform.name().into();
+                    Ok(DataErrorKind::Transform { transform, cause: Cause(error.into()) })
                 }
             },
             FailureCause::Memory { shape, refused } => Ok(beyond_memory(&shape, refused)),

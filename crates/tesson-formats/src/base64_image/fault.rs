@@ -1,6 +1,8 @@
 //! Faults of files of pictures in Base64.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName};
+
+const LABEL_DIM: OptionName = OptionName::new("labelDim");
 
 tesson_core::error_kinds! {
     /// A fault of a line in a file of pictures in Base64.
@@ -19,13 +21,13 @@ tesson_core::error_kinds! {
             => "Number the classes from 0.",
         /// A label is not below the number of classes.
         LabelOutOfRange { label: u64 = 10, dim: u64 = 10 }
-            = "base64-image.label-out-of-range": "the label is {label}, expected one below `labelDim`, {dim}"
-            => "Raise `labelDim`, or mend the label.",
+            = "base64-image.label-out-of-range": "the label is {label}, expected one below {LABEL_DIM}, {dim}"
+            => "Raise {LABEL_DIM}, or mend the label.",
         /// Two lines that follow each other have one key.
         RepeatedKey { key: String = "7".into(), first: u64 = 2 }
             = "base64-image.repeated-key": "the key `{key}` is that of line {first}, which precedes this one; CNTK takes such \
                 lines for one sequence"
-            => "Give each line a key of its own.",
+            => in manual "Give each line a key of its own.",
         /// The picture's text is no Base64: its length is no multiple of 4.
         BadLength { found: u64 = 1021 }
             = "base64-image.bad-length": "the picture has {found} characters of Base64, expected a multiple of 4"

@@ -1,16 +1,19 @@
 //! Faults of binary files, beside those of any data.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName};
 
 use super::layout::{MOST_STREAMS, PREAMBLE, VERSION};
+
+const INPUT: OptionName = OptionName::new("input");
+const MAX_ERRORS: OptionName = OptionName::new("maxErrors");
 
 tesson_core::error_kinds! {
     /// A fault of a file in CNTK's binary format.
     pub enum CbfFault {
         /// The file does not begin with the format's magic number.
         NoMagic { text: bool = true }
-            = "cbf.no-magic": ("the file does not begin with the magic number of CNTK's binary format{}",
-                if *text { "; text is read with `CNTKTextFormatDeserializer`" } else { "" })
+            = "cbf.no-magic": "the file does not begin with the magic number of CNTK's binary format";
+                (if *text => "text is read with `CNTKTextFormatDeserializer`")
             => "Check that this is a file in CNTK's binary format.",
         /// The file has another version of the format.
         UnknownVersion { found: u32 = 2 }
@@ -24,11 +27,11 @@ tesson_core::error_kinds! {
         HeaderOffset { found: i64 = 4000, most: u64 = 95 }
             = "cbf.header-offset": "the file declares that its header begins at byte {found}, expected one from \
                 {PREAMBLE} to {most}; the file was cut off or changed"
-            => "Copy or write the file anew: it was cut off or changed.",
+            => in manual "Copy or write the file anew: it was cut off or changed.",
         /// No header begins where the last bytes of the file say.
         NoHeader
             = "cbf.no-header": "no header begins here; the file is not in CNTK's binary format, or was changed"
-            => "Copy or write the file anew: it was changed.",
+            => in manual "Copy or write the file anew: it was changed.",
         /// The header declares no streams, or too many.
         StreamCount { found: u32 = 0 }
             = "cbf.stream-count": "the header declares {found} streams, expected 1 to {MOST_STREAMS}"
@@ -46,8 +49,8 @@ tesson_core::error_kinds! {
             => "Write the file anew.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "features".into() }
-            = "cbf.repeated-stream": "two streams have the name `{name}`; give one of them another in `input`"
-            => "Give one of the streams another name in `input`.",
+            = "cbf.repeated-stream": "two streams have the name `{name}`"; "give one of them another in {INPUT}"
+            => "Give one of the streams another name in {INPUT}.",
         /// The chunk table does not fit into the file.
         TableTooLarge { chunks: u32 = 2, needed: u64 = 32, left: u64 = 16 }
             = "cbf.table-too-large": "the table of {chunks} chunks takes {needed} bytes, {left} are left for it"
@@ -85,7 +88,7 @@ tesson_core::error_kinds! {
         }
             = "cbf.damaged-chunk": "chunk {chunk} is damaged: sequence {sequence} of {sequences} {why}; the whole \
                 chunk is refused"
-            => "Write the file anew; no `maxErrors` forgives the chunk.",
+            => in manual "Write the file anew; no {MAX_ERRORS} forgives the chunk.",
         /// A sample of a sparse stream has a negative number of entries.
         NegativeCount { found: i32 = -1 }
             = "cbf.negative-count": "a sample has {found} entries, expected 0 or more"

@@ -55,6 +55,7 @@ use tesson_core::{
 use crate::files::{DataFile, Files};
 pub use fault::CbfFault;
 use layout::{ChunkPlace, Declared, Layout};
+pub use options::CbfRefusal;
 use options::{CbfOptions, Input};
 use record::{Broken, Form};
 
@@ -72,7 +73,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     Ok(Box::new(files.with_facts(|facts| {
         facts.keep_in_memory = options.keep;
         facts.smaller_chunks =
-            Some("write the file again with smaller chunks (`tesson convert --chunk-size`)");
+            Some(|| "write the file again with smaller chunks (`tesson convert --chunk-size`)".into());
     })))
 }
 
@@ -206,11 +207,7 @@ impl Cbf {
             return Err(self.rules.error(CbfFault::RepeatedStream { name }, 0).into());
         }
         if streams.iter().all(|stream| stream.skip) {
-            return Err(ConfigError::new(
-                "input",
-                "all streams of the file are left out, expected at least one",
-            )
-            .into());
+            return Err(ConfigError::refused("input", &CbfRefusal::NothingLeft).into());
         }
         Ok(streams)
     }

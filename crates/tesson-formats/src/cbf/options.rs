@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    ConfigError, Element, OptionKind, Options, ReaderDefaults, Sections, Value, check_name, options,
-    repeated_name,
+    ConfigError, Element, OptionKind, OptionName, OptionSetting, Options, ReaderDefaults, Sections, Value,
+    check_name, options, repeated_name,
 };
 
 use crate::options::{ALIAS, FILE, GivenTransforms, PRECISIONS, TRACE_LEVEL, TRANSFORMS};
@@ -61,15 +61,13 @@ fn check_keys(cbf: &CbfOptions, options: &Options<'_>) -> Result<(), ConfigError
     if cbf.numeric_keys {
         return Ok(());
     }
-    let what =
-        "keys of the binary format are numbers, the reader asks for texts (`useNumericSequenceKeys = false`)";
-    Err(ConfigError::new(options.path("file"), what))
+    Err(ConfigError::refused(options.path("file"), &CbfRefusal::TextKeys))
 }
 
 /// The name of a stream in the file, by default that of its section.
 fn alias(options: &Options<'_>) -> Result<String, ConfigError> {
     let alias = options.text_if_given("alias")?.unwrap_or_else(|| options.entry().to_owned());
-    check_name(&alias).map_err(|what| ConfigError::new(options.path("alias"), what))?;
+    check_name(&alias).map_err(|refusal| ConfigError::refused(options.path("alias"), &refusal))?;
     Ok(alias)
 }
 
@@ -78,7 +76,28 @@ fn check_aliases(cbf: &CbfOptions, options: &Options<'_>) -> Result<(), ConfigEr
     let Some((first, again)) = repeated_name(cbf.inputs.iter().map(|input| &input.alias)) else {
         return Ok(());
     };
-    let Input { name, alias, .. } = &cbf.inputs[first];
-    let what = format!("the stream `{alias}` of the file is `{name}` already, expected one name for it");
-    Err(ConfigError::new(options.sections("input")?[again].1.path("alias"), what))
+    let Input { name, alias, .. } = cbf.inputs[first].clone();
+    let path = options.sections("input")?[again].1.path("alias");
+    Err(ConfigError::refused(path, &CbfRefusal::TwoNames { alias, name }))
+}
+
+const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
+
+tesson_core::error_kinds! {
+    /// Why options of the binary format are refused.
+    pub enum CbfRefusal {
+        /// Keys are to be read as texts, and those of the format are numbers.
+        TextKeys
+            = "cbf.text-keys": "keys of the binary format are numbers, the reader asks for texts \
+                ({USE_NUMERIC_SEQUENCE_KEYS_FALSE})"
+            => in manual "Leave out {USE_NUMERIC_SEQUENCE_KEYS_FALSE}, or convert the data to text.",
+        /// One stream of the file is listed under two names.
+        TwoNames { alias: String = "x".into(), name: String = "features".into() }
+            = "cbf.two-names": "the stream `{alias}` of the file is `{name}` already, expected one name for it"
+            => in manual "List each stream of the file once.",
+        /// No stream of the file is left.
+        NothingLeft
+            = "cbf.nothing-left": "all streams of the file are left out, expected at least one"
+            => in manual "List at least one stream.",
+    }
 }

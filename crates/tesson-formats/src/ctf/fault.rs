@@ -1,6 +1,17 @@
 //! Faults of text files, beside those of any data.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName, OptionSetting};
+
+const CHUNK_SIZE_IN_BYTES: OptionName = OptionName::new("chunkSizeInBytes");
+const EMPTY_INPUTS: OptionName = OptionName::new("emptyInputs");
+const EMPTY_INPUTS_KEEP: OptionSetting = OptionName::set_to("emptyInputs", "\"keep\"");
+const NUMBERS_EXTENDED: OptionSetting = OptionName::set_to("numbers", "\"extended\"");
+const RULES_LENIENT: OptionSetting = OptionName::set_to("rules", "\"lenient\"");
+const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
+
+const DIM: OptionName = OptionName::new("dim");
+const FORMAT_DENSE: OptionSetting = OptionName::set_to("format", "\"dense\"");
+const FORMAT_SPARSE: OptionSetting = OptionName::set_to("format", "\"sparse\"");
 
 tesson_core::error_kinds! {
     /// A fault of a file in the CNTK text format.
@@ -11,26 +22,27 @@ tesson_core::error_kinds! {
             => "Convert the file to UTF-8.",
         /// The file is in CNTK's binary format.
         Binary
-            = "ctf.binary": "the file is in CNTK's binary format, expected text; read it with \
+            = "ctf.binary": "the file is in CNTK's binary format, expected text"; "read it with \
                 `CNTKBinaryFormatDeserializer`"
             => "Read the file with `CNTKBinaryFormatDeserializer`.",
         /// The file is compressed.
         Compressed { program: &'static str = "gzip", remedy: &'static str = "gunzip --keep" }
-            = "ctf.compressed": "the file is compressed by {program}, expected text; decompress it with `{remedy}`"
+            = "ctf.compressed": "the file is compressed by {program}, expected text"; "decompress it with `{remedy}`"
             => "Decompress the file with the command that the message names.",
         /// The first row starts with neither a sequence id nor an input.
         ExpectedSequenceId { found: u8 = b'x' }
-            = "ctf.expected-sequence-id": ("found `{}`, expected a sequence id (digits) or an input (`|name`){}", found.escape_ascii(), id_remedy(*found))
-            => "Check that this is a text file; for ids that are text set `useNumericSequenceKeys = false`.",
+            = "ctf.expected-sequence-id": ("found `{}`, expected a sequence id (digits) or an input \
+                (`|name`)", found.escape_ascii()); (of id_remedy(*found))
+            => "Check that this is a text file; for ids that are text set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}.",
         /// A sequence id does not fit into 64 bits.
         IdOverflow { found: String = "18446744073709551616".into() }
             = "ctf.id-overflow": "found sequence id {found}, expected one below 2^64"
-            => "Use ids below 2^64, or `useNumericSequenceKeys = false`.",
+            => "Use ids below 2^64, or {USE_NUMERIC_SEQUENCE_KEYS_FALSE}.",
         /// A chunk has more bytes than the format supports.
         ChunkTooLarge { found: u64 = 5_000_000_000, limit: u64 = 4_294_967_295 }
-            = "ctf.chunk-too-large": "a chunk has {found} bytes, at most {limit} are supported; lower \
-                `chunkSizeInBytes`"
-            => "Lower `chunkSizeInBytes`.",
+            = "ctf.chunk-too-large": "a chunk has {found} bytes, at most {limit} are supported"; "lower \
+                {CHUNK_SIZE_IN_BYTES}"
+            => "Lower {CHUNK_SIZE_IN_BYTES}.",
         /// Text stands where an input (`|name`) is expected.
         StrayText { found: String = "x".into() }
             = "ctf.stray-text": "found `{found}`, expected an input (`|name`)"
@@ -41,16 +53,18 @@ tesson_core::error_kinds! {
             => "Write the name of the input directly after `|`, without a blank.",
         /// A value of a dense sample is not a number.
         BadNumber { found: String = "1x".into() }
-            = "ctf.bad-number": ("`{found}` is not a number{}", number_remedy(found))
-            => "Mend the value; `numbers = \"extended\"` accepts `nan` and `inf`, `format = \"sparse\"` accepts pairs.",
+            = "ctf.bad-number": ("`{found}` is not a number{}",
+                expected(number_remedy(found), "`1`, `-0.5` or `2e-3`")); (of number_remedy(found))
+            => "Mend the value; {NUMBERS_EXTENDED} accepts `nan` and `inf`, {FORMAT_SPARSE} accepts pairs.",
         /// A dense sample has more values than the stream's dimension.
         TooManyValues { dim: u64 = 2 }
             = "ctf.too-many-values": "the sample has more than {dim} values, the stream's dim is {dim}"
-            => "Raise the stream's `dim`, or remove the surplus values.",
+            => "Raise the stream's {DIM}, or remove the surplus values.",
         /// A value of a sparse sample is not a pair `index:value`.
         BadPair { found: String = "0:".into() }
-            = "ctf.bad-pair": ("`{found}` is not a pair `index:value`{}", pair_remedy(found))
-            => "Mend the pair; values without an index need `format = \"dense\"`.",
+            = "ctf.bad-pair": ("`{found}` is not a pair `index:value`{}", expected(pair_remedy(found), "`3:0.5`"));
+                (of pair_remedy(found))
+            => "Mend the pair; values without an index need {FORMAT_DENSE}.",
         /// A row has no valid sample of a configured input.
         RowWithoutSample
             = "ctf.row-without-sample": "the row holds no valid sample of a known input"
@@ -72,47 +86,57 @@ tesson_core::error_kinds! {
         FewerSamplesThanRows { samples: u64 = 1, rows: u64 = 2 }
             = "ctf.fewer-samples-than-rows": "the longest input has {samples} samples in a sequence of {rows} rows, \
                 expected one a row"
-            => "Let one input have a sample in each row, or set `rules = \"lenient\"`.",
+            => "Let one input have a sample in each row, or set {RULES_LENIENT}.",
         /// A stream has no sample in a sequence, which cannot be delivered.
         EmptyInput
-            = "ctf.empty-input": "the input has no sample in this sequence (`rules = \"lenient\"` and `emptyInputs` \
+            = "ctf.empty-input": "the input has no sample in this sequence ({RULES_LENIENT} and {EMPTY_INPUTS} \
                 accept that)"
-            => "Set `rules = \"lenient\"` and choose with `emptyInputs` what happens to such sequences.",
+            => "Set {RULES_LENIENT} and choose with {EMPTY_INPUTS} what happens to such sequences.",
         /// A stream has no sample in a sequence, which is left out of all streams.
         MissingInput
             = "ctf.missing-input": "the input has no sample in this sequence, which is left out of all streams \
-                (`emptyInputs = \"keep\"` delivers it)"
-            => "Set `emptyInputs = \"keep\"` to deliver the sequence.",
+                ({EMPTY_INPUTS_KEEP} delivers it)"
+            => "Set {EMPTY_INPUTS_KEEP} to deliver the sequence.",
     }
 }
 
 impl FormatFaults for CtfFault {}
 
-/// Suggests what fits a file that begins with `found`.
-fn id_remedy(found: u8) -> &'static str {
+/// Suggests the option under which the first row is read, where its first byte shows what was meant.
+fn id_remedy(found: u8) -> Option<String> {
     match found {
-        b if b.is_ascii_alphabetic() => "; for ids that are text set `useNumericSequenceKeys = false`",
-        b if b.is_ascii_graphic() => "",
-        _ => "; is this a text file?",
+        b if b.is_ascii_alphabetic() => {
+            Some(format!("for ids that are text set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}"))
+        }
+        b if b.is_ascii_graphic() => None,
+        _ => Some("is this a text file?".into()),
     }
 }
 
 /// Suggests the option under which `found` is read, where the text shows what was meant.
-fn number_remedy(found: &str) -> &'static str {
+fn number_remedy(found: &str) -> Option<String> {
     match found.split_once(':') {
         Some((index, value)) if index.parse::<u64>().is_ok() && value.parse::<f64>().is_ok() => {
-            "; pairs `index:value` are values of a sparse stream, `format = \"sparse\"`"
+            Some(format!("pairs `index:value` are values of a sparse stream, {FORMAT_SPARSE}"))
         }
-        None if found.parse::<f64>().is_ok() => "; `numbers = \"extended\"` accepts it",
-        _ => ", expected one such as `1`, `-0.5` or `2e-3`",
+        None if found.parse::<f64>().is_ok() => Some(format!("{NUMBERS_EXTENDED} accepts it")),
+        _ => None,
     }
 }
 
 /// Suggests the option under which `found` is read as the value of a dense stream.
-fn pair_remedy(found: &str) -> &'static str {
-    match found.parse::<f64>() {
-        Ok(_) => "; values without an index are those of a dense stream, `format = \"dense\"`",
-        Err(_) => ", expected one such as `3:0.5`",
+fn pair_remedy(found: &str) -> Option<String> {
+    found
+        .parse::<f64>()
+        .is_ok()
+        .then(|| format!("values without an index are those of a dense stream, {FORMAT_DENSE}"))
+}
+
+/// The numbers or pairs that are expected, where no option is suggested.
+fn expected(remedy: Option<String>, example: &str) -> String {
+    match remedy {
+        Some(_) => String::new(),
+        None => format!(", expected one such as {example}"),
     }
 }
 

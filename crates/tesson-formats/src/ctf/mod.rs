@@ -43,17 +43,20 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, IndexCache,
-    Indexed, Location, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo,
+    Indexed, Location, OptionName, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo,
     StreamMismatch, StreamingDecoder, format_of,
 };
 
 use crate::files::{DataFile, Files};
 pub use fault::CtfFault;
+pub use options::CtfRefusal;
 use options::{CtfOptions, EmptyInputs, Input};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
 use tag::Tag;
 use tokens::Kernel;
+
+const CHUNK_SIZE_IN_BYTES: OptionName = OptionName::new("chunkSizeInBytes");
 
 /// The registry's entry.
 pub static FORMAT: Format = format_of::<CtfOptions>(
@@ -72,7 +75,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
         facts.keep_in_memory = options.keep;
         facts.index_cache = IndexCache::enabled(options.cache_index);
         facts.defines_size = options.main.is_some();
-        facts.smaller_chunks = Some("choose a smaller `chunkSizeInBytes`");
+        facts.smaller_chunks = Some(|| format!("choose a smaller {CHUNK_SIZE_IN_BYTES}"));
     })))
 }
 

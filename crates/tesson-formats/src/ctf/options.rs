@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSet, Options, ReaderDefaults, Sections, Shape, StreamInfo, Value,
-    Words, check_name, options, repeated_name,
+    ConfigError, Element, OptionKind, OptionName, OptionSet, OptionSetting, Options, ReaderDefaults,
+    Sections, Shape, StreamInfo, Value, Words, check_name, options, repeated_name,
 };
 
 use super::decimal::Grammar;
@@ -176,22 +176,18 @@ impl CtfOptions {
 /// Refuses a file without streams, and streams that claim the same.
 fn check_inputs(ctf: &CtfOptions, options: &Options<'_>) -> Result<(), ConfigError> {
     if ctf.inputs.is_empty() {
-        return Err(ConfigError::new(
-            options.path("input"),
-            "found no streams, expected a section for each, such as `features = [ dim = 10 ; format = dense ]` or \
-             `{\"features\": {\"dim\": 10, \"format\": \"dense\"}}`",
-        ));
+        return Err(ConfigError::refused(options.path("input"), &CtfRefusal::NoStreams));
     }
     let sections = options.sections("input")?;
     if let Some((first, again)) = repeated_name(ctf.inputs.iter().map(|input| &input.alias)) {
-        let (text, other) = (ctf.inputs[again].text(), &ctf.inputs[first].name);
-        let what = format!("the alias `{text}` is stream `{other}`'s already, expected one of its own");
-        return Err(ConfigError::new(sections[again].1.path("alias"), what));
+        let (alias, other) = (ctf.inputs[again].text().to_string(), ctf.inputs[first].name.clone());
+        let refusal = CtfRefusal::AliasTwice { alias, other };
+        return Err(ConfigError::refused(sections[again].1.path("alias"), &refusal));
     }
     let mut definers = ctf.inputs.iter().enumerate().filter(|(_, input)| input.defines_size);
     if let (Some((_, first)), Some((again, _))) = (definers.next(), definers.next()) {
-        let what = format!("`{}` has `definesMBSize` already, one stream may", first.name);
-        return Err(ConfigError::new(sections[again].1.path("definesMBSize"), what));
+        let refusal = CtfRefusal::SizeDefinedTwice { first: first.name.clone() };
+        return Err(ConfigError::refused(sections[again].1.path("definesMBSize"), &refusal));
     }
     Ok(())
 }
@@ -205,19 +201,16 @@ fn alias(options: &Options<'_>) -> Result<Box<[u8]>, ConfigError> {
         (None, _) => options.entry().to_owned(),
     };
     if alias.is_empty() {
-        return Err(ConfigError::new(options.path("alias"), "the alias is empty, expected a name"));
+        return Err(ConfigError::refused(options.path("alias"), &CtfRefusal::EmptyAlias));
     }
-    check_name(&alias).map_err(|what| ConfigError::new(options.path("alias"), what))?;
+    check_name(&alias).map_err(|refusal| ConfigError::refused(options.path("alias"), &refusal))?;
     Ok(alias.into_bytes().into())
 }
 
 /// `chunkSizeInBytes`, at least 1.
 fn chunk_bytes(options: &Options<'_>) -> Result<u64, ConfigError> {
     match options.whole("chunkSizeInBytes")? {
-        0 => {
-            let what = "found `0`, expected at least 1 byte";
-            Err(ConfigError::new(options.path("chunkSizeInBytes"), what))
-        }
+        0 => Err(ConfigError::out_of_range(options.path("chunkSizeInBytes"), "`0`", "at least 1 byte")),
         bytes => Ok(bytes),
     }
 }
@@ -226,9 +219,7 @@ fn chunk_bytes(options: &Options<'_>) -> Result<u64, ConfigError> {
 fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
     let given = options.given("maxErrors");
     if matches!(given, Some(Value::Whole(-1))) || matches!(given, Some(Value::Text(t)) if t == "-1") {
-        let what = "found `-1`, expected the number of faults to forgive, from 0; `tesson check` counts those of a file, \
-                    and `maxErrors = 4294967295` forgives as many as CNTK does for -1";
-        return Err(ConfigError::new(options.path("maxErrors"), what));
+        return Err(ConfigError::refused(options.path("maxErrors"), &CtfRefusal::AnyErrors));
     }
     options.whole("maxErrors")
 }
@@ -243,8 +234,44 @@ fn dim(options: &Options<'_>) -> Result<u32, ConfigError> {
         None => Err(options.missing("dim")),
         Some(dim @ 1..=MAX_DIM) => Ok(dim as u32),
         Some(dim) => {
-            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
-            Err(ConfigError::new(options.path("dim"), what))
+            let expected = format!("a number from 1 to {MAX_DIM}");
+            Err(ConfigError::out_of_range(options.path("dim"), format!("`{dim}`"), expected))
         }
+    }
+}
+
+const DIM: OptionName = OptionName::new("dim");
+const DEFINES_MB_SIZE: OptionName = OptionName::new("definesMBSize");
+const AS_MANY_AS_CNTK: OptionSetting = OptionName::set_to("maxErrors", "4294967295");
+
+tesson_core::error_kinds! {
+    /// Why options of the text format are refused.
+    pub enum CtfRefusal {
+        /// No stream is listed.
+        NoStreams
+            = "ctf.no-streams": "found no streams, expected a section for each, such as `features = [ dim = 10 ; format = dense ]` \
+                or `{{\"features\": {{\"dim\": 10, \"format\": \"dense\"}}}}`"
+            => in manual "Give each stream a section.",
+        /// Two streams have the same name in the file.
+        AliasTwice { alias: String = "x".into(), other: String = "features".into() }
+            = "ctf.alias-twice": "the alias `{alias}` is stream `{other}`'s already, expected one of its own"
+            => in manual "Give each stream the name that it has in the file.",
+        /// The name of a stream in the file is empty.
+        EmptyAlias
+            = "ctf.empty-alias": "the alias is empty, expected a name"
+            => in manual "Give the name that the stream has in the file.",
+        /// Two streams are to define the size of minibatches.
+        SizeDefinedTwice { first: String = "features".into() }
+            = "ctf.size-defined-twice": "`{first}` has {DEFINES_MB_SIZE} already, one stream may"
+            => in manual "Set {DEFINES_MB_SIZE} of one stream only.",
+        /// As many faults as there are are to be forgiven, which hides what is wrong with a file.
+        AnyErrors
+            = "ctf.any-errors": "found `-1`, expected the number of faults to forgive, from 0"; "`tesson check` counts those of a \
+                file, and {AS_MANY_AS_CNTK} forgives as many as CNTK does for -1"
+            => "Give the number of faults to forgive; `tesson check` counts those of a file.",
+        /// The dimension of a stream is to be taken from the data, and its first rows do not tell it.
+        OpenDim { stream: String = "x".into(), looked_at: u64 = 67_108_864 }
+            = "ctf.open-dim": "{DIM} of `{stream}` is `auto` and no sample in the first {looked_at} bytes of rows tells it"
+            => in manual "Give {DIM} of the stream as a number.",
     }
 }

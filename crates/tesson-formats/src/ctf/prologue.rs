@@ -4,7 +4,7 @@ use tesson_core::{ConfigError, DataErrorKind, Error, Fetch, ResourceId};
 
 use super::bytes::{is_end, is_white};
 use super::fault::CtfFault;
-use super::options::CtfOptions;
+use super::options::{CtfOptions, CtfRefusal};
 use super::parse::count_values;
 use super::{Rules, located, scan, stream_names};
 
@@ -152,11 +152,8 @@ pub(crate) fn find_dims(
         Ok(options.has_open_dims())
     })?;
     let Some(stream) = options.inputs.iter().position(|i| i.dim == 0) else { return Ok(()) };
-    let what = format!(
-        "`dim` of `{}` is `auto` and no sample in the first {LOOKED_AT} bytes of rows tells it",
-        options.streams[stream].name
-    );
-    Err(ConfigError::new("input", what).into())
+    let stream = options.streams[stream].name.clone();
+    Err(ConfigError::refused("input", &CtfRefusal::OpenDim { stream, looked_at: LOOKED_AT }).into())
 }
 
 /// Bytes of rows that are searched for dimensions.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tesson_core::{ErrorCodes, ErrorInfo, FormatFaults};
+use tesson_core::{ErrorCodes, ErrorInfo, FormatFaults, Remedy};
 
 use super::Kind;
 
@@ -46,6 +46,10 @@ impl ErrorCodes for ExampleError {
 
     fn code(&self) -> &'static str {
         self.fault.code()
+    }
+
+    fn remedy(&self) -> Remedy {
+        self.fault.remedy()
     }
 
     fn examples() -> Vec<ExampleError> {

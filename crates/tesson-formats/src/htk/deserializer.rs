@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, LeftOut, Location,
-    Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
+    OptionName, Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
@@ -18,6 +18,8 @@ use super::verify::{HeaderSource, Trouble, look, look_at_all};
 use crate::utterance::TOO_LONG;
 use crate::utterance::chunks;
 use crate::utterance::window::Window;
+
+const CHUNK_SIZE_IN_FRAMES: OptionName = OptionName::new("chunkSizeInFrames");
 
 /// The utterances that script files list.
 pub(super) struct Htk {
@@ -58,7 +60,7 @@ impl Htk {
         let lists = options.lists.clone();
         let mut facts = DeserializerFacts::new(FORMAT.name, lists, vec![stream], options.identity());
         facts.defines_size = options.defines_size;
-        facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
+        facts.smaller_chunks = Some(|| format!("lower {CHUNK_SIZE_IN_FRAMES}"));
         if options.frame_mode && !options.is_expanded {
             facts.repeated_keys = RepeatedKeys::InTurn;
         }

@@ -11,7 +11,7 @@ use tesson_core::{
 use super::header::{ByteOrder, HeaderRules, KINDS, QUANTIZED};
 use crate::options::{DEFINES_SIZE, VERBOSITY, describe_files};
 use crate::utterance::chunks::Most;
-use crate::utterance::window::{GivenWindow, Window};
+use crate::utterance::window::{GivenWindow, Window, WindowRefusal};
 
 static BYTE_ORDERS: Words<Option<ByteOrder>, 3> =
     Words::new([("auto", None), ("big", Some(ByteOrder::Big)), ("little", Some(ByteOrder::Little))]);
@@ -140,8 +140,8 @@ impl HtkOptions {
 fn check_window(htk: &HtkOptions, options: &Options<'_>) -> Result<(), ConfigError> {
     let (dim, (left, right)) = (htk.dim, htk.window.sides().unwrap_or((0, 0)));
     if (Window { left, right, values: 1 }).frames().saturating_mul(dim) > i32::MAX as u64 {
-        let what = format!("{dim} values in a frame and {left}:{right} frames around it are too many");
-        return Err(ConfigError::new(options.path("contextWindow"), what));
+        let refusal = WindowRefusal::TooManyValues { values: dim, left, right };
+        return Err(ConfigError::refused(options.path("contextWindow"), &refusal));
     }
     Ok(())
 }
@@ -170,12 +170,8 @@ fn allowed_kinds(stream: &Options<'_>) -> Result<u16, ConfigError> {
             _ if name.eq_ignore_ascii_case("all") => u16::MAX,
             Some(bit) => bit,
             None => {
-                let what = format!(
-                    "found {}, expected `all`, or some of {}, {QUANTIZED}",
-                    item.describe(),
-                    KINDS.join(", ")
-                );
-                return Err(ConfigError::new(stream.path("allowKinds"), what));
+                let expected = format!("`all`, or some of {}, {QUANTIZED}", KINDS.join(", "));
+                return Err(ConfigError::unknown_word(stream.path("allowKinds"), &item, expected));
             }
         };
     }
@@ -186,11 +182,8 @@ fn allowed_kinds(stream: &Options<'_>) -> Result<u16, ConfigError> {
 fn context_window(options: &Options<'_>) -> Result<GivenWindow, ConfigError> {
     let Some(given) = options.given("contextWindow") else { return Ok(GivenWindow::None) };
     let wrong = || {
-        let what = format!(
-            "found {}, expected a number of frames such as `11`, or two numbers such as `5:5`",
-            given.describe()
-        );
-        ConfigError::new(options.path("contextWindow"), what)
+        let expected = "a number of frames such as `11`, or two numbers such as `5:5`";
+        ConfigError::wrong_form(options.path("contextWindow"), given, expected)
     };
     let whole = |x: f64| if x >= 0.0 && x.fract() == 0.0 && x < 1e9 { Ok(x as u32) } else { Err(wrong()) };
     match options.numbers("contextWindow")?[..] {

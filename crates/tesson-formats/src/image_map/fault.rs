@@ -1,6 +1,18 @@
 //! Faults of map files and of the pictures that they list.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName, OptionSetting};
+
+const CLASSES: OptionName = OptionName::new("classes");
+const COMMENTS_TRUE: OptionSetting = OptionName::set_to("comments", "true");
+const KEY_COLUMN: OptionName = OptionName::new("keyColumn");
+const LABEL_COLUMN: OptionName = OptionName::new("labelColumn");
+const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
+const ON_CORRUPT_IMAGE_SKIP: OptionSetting = OptionName::set_to("onCorruptImage", "\"skip\"");
+const PATH_COLUMN: OptionName = OptionName::new("pathColumn");
+const STRICT_LABELS: OptionName = OptionName::new("strictLabels");
+
+const LABEL_DIM: OptionName = OptionName::new("labelDim");
+const LABEL_DIM_AUTO: OptionSetting = OptionName::set_to("labelDim", "\"auto\"");
 
 tesson_core::error_kinds! {
     /// A fault of a line in a map file, or of the file that it lists.
@@ -12,7 +24,7 @@ tesson_core::error_kinds! {
         /// A line looks like a comment, which maps have only with `comments`.
         Comment
             = "image-map.comment": "the line begins with `#` and has one column, expected a path and a label, separated by a tab"
-            => "Set `comments = true` if such lines are comments.",
+            => "Set {COMMENTS_TRUE} if such lines are comments.",
         /// The key of a line is empty.
         EmptyKey
             = "image-map.empty-key": "the key is empty, expected a number or a name"
@@ -31,27 +43,27 @@ tesson_core::error_kinds! {
             => "Number the classes from 0.",
         /// A label is a number and more; `strictLabels` refuses such.
         TrailingText { found: String = "3abc".into() }
-            = "image-map.trailing-text": "the label is `{found}`, expected a number alone (`strictLabels`)"
-            => "Remove what follows the number, or turn `strictLabels` off.",
+            = "image-map.trailing-text": "the label is `{found}`, expected a number alone ({STRICT_LABELS})"
+            => "Remove what follows the number, or turn {STRICT_LABELS} off.",
         /// A label is not below the number of classes.
         LabelOutOfRange { path: String = "a.jpg".into(), label: u64 = 10, dim: u64 = 10 }
-            = "image-map.label-out-of-range": "the label of `{path}` is {label}, expected one below `labelDim`, {dim}"
-            => "Raise `labelDim`, or mend the label.",
+            = "image-map.label-out-of-range": "the label of `{path}` is {label}, expected one below {LABEL_DIM}, {dim}"
+            => "Raise {LABEL_DIM}, or mend the label.",
         /// A line has more bytes than memory has room for.
         LongLine { limit: u64 = 33_619_968 }
             = "image-map.long-line": "the line, with those that its quotes take in, has more than {limit} bytes, which is as much as \
-                this `memoryLimit` has room for"
-            => "Check that the file is a map and that quotes in it are closed, or raise `memoryLimit`.",
+                this {MEMORY_LIMIT} has room for"
+            => "Check that the file is a map and that quotes in it are closed, or raise {MEMORY_LIMIT}.",
         /// A map lists more than memory has room for.
         ListBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
-            = "image-map.list-beyond-memory": "the pictures of the first {lines} lines of the map take {bytes} bytes, and `memoryLimit` \
+            = "image-map.list-beyond-memory": "the pictures of the first {lines} lines of the map take {bytes} bytes, and {MEMORY_LIMIT} \
                 is {limit}; all of it needs about {needed}"
-            => "Set `memoryLimit` to the value that the message names and as much again for the pictures, or read the map in parts.",
+            => in manual "Set {MEMORY_LIMIT} to the value that the message names and as much again for the pictures, or read the map in parts.",
         /// A file lists more classes than memory has room for.
         ClassesBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
-            = "image-map.classes-beyond-memory": "the classes of the first {lines} lines take {bytes} bytes, and `memoryLimit` \
+            = "image-map.classes-beyond-memory": "the classes of the first {lines} lines take {bytes} bytes, and {MEMORY_LIMIT} \
                 is {limit}; all of them need about {needed}"
-            => "Check that the file lists classes, or set `memoryLimit` to the value that the message names and as much again for the pictures.",
+            => in manual "Check that the file lists classes, or set {MEMORY_LIMIT} to the value that the message names and as much again for the pictures.",
         /// A line is not UTF-8.
         NotUtf8 { found: String = "caf\\xe9.jpg".into() }
             = "image-map.not-utf-8": "`{found}` is not UTF-8"
@@ -66,11 +78,11 @@ tesson_core::error_kinds! {
             => "Write the label, or remove the line.",
         /// There are more classes than were declared.
         TooManyClasses { found: u64 = 12, dim: u64 = 10 }
-            = "image-map.too-many-classes": "found {found} classes by name, expected `labelDim`, {dim}, at most"
-            => "Raise `labelDim`, or write `labelDim = \"auto\"`.",
+            = "image-map.too-many-classes": "found {found} classes by name, expected {LABEL_DIM}, {dim}, at most"
+            => "Raise {LABEL_DIM}, or write {LABEL_DIM_AUTO}.",
         /// A label is none of the classes that a file lists.
         UnknownClass { path: String = "a.jpg".into(), found: String = "dgo".into() }
-            = "image-map.unknown-class": "the label of `{path}` is `{found}`, expected one of the classes that `classes` lists"
+            = "image-map.unknown-class": "the label of `{path}` is `{found}`, expected one of the classes that {CLASSES} lists"
             => "Correct the label, or add the class at the end of the list.",
         /// A list of classes has a class twice.
         RepeatedClass { name: String = "cat".into(), first: u32 = 1 }
@@ -87,7 +99,7 @@ tesson_core::error_kinds! {
         /// The header of a CSV map lacks a column.
         NoColumn { column: String = "path".into(), found: String = "`file`, `class`".into() }
             = "image-map.no-column": "the header has no column `{column}`: found {found}"
-            => "Add a header, or name the column by `pathColumn`, `labelColumn` or `keyColumn`.",
+            => "Add a header, or name the column by {PATH_COLUMN}, {LABEL_COLUMN} or {KEY_COLUMN}.",
         /// A record of a CSV map has more or fewer fields than the header.
         WrongColumns { found: usize = 2, expected: usize = 3 }
             = "image-map.wrong-columns": "found {found} fields, expected {expected}, as in the header"
@@ -95,7 +107,7 @@ tesson_core::error_kinds! {
         /// Archives lack members that the map lists.
         NoMembers { path: String = "all.zip@/a.jpg".into(), others: String = " (2 in all, `all.zip@/b.jpg` too)".into() }
             = "image-map.no-members": "`{path}` is listed, and the archive has no member of this name{others}"
-            => "Correct the names, which are case-sensitive, or set `onCorruptImage = \"skip\"` to leave such pictures out.",
+            => "Correct the names, which are case-sensitive, or set {ON_CORRUPT_IMAGE_SKIP} to leave such pictures out.",
         /// The quotes around a field do not end.
         OpenQuote
             = "image-map.open-quote": "the quotes around a field do not end"
@@ -111,7 +123,7 @@ tesson_core::error_kinds! {
         /// A line lacks a field.
         NoField { field: String = "path".into() }
             = "image-map.no-field": "the object has no `{field}`"
-            => "Add the field, or name another by `pathColumn`, `labelColumn` or `keyColumn`.",
+            => "Add the field, or name another by {PATH_COLUMN}, {LABEL_COLUMN} or {KEY_COLUMN}.",
         /// A field is neither text nor a whole number.
         FieldKind { field: String = "label".into(), found: String = "1.5".into() }
             = "image-map.field-kind": "`{field}` is {found}, expected a text or a whole number"
@@ -119,7 +131,7 @@ tesson_core::error_kinds! {
         /// The file that a line lists cannot be read.
         Unreadable { what: String = "entity not found; relative names start from `/data`".into() }
             = "image-map.unreadable": "the picture cannot be read: {what}"
-            => "Mend the path, where a member of a zip archive is `archive.zip@/name`, or set `onCorruptImage = \"skip\"`.",
+            => "Mend the path, where a member of a zip archive is `archive.zip@/name`, or set {ON_CORRUPT_IMAGE_SKIP}.",
     }
 }
 

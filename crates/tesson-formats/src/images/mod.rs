@@ -7,6 +7,7 @@ mod options;
 
 pub(crate) use columns::{ImageColumns, lossy, parse_label, parse_numeric_key};
 pub(crate) use keys::{KeyColumn, KeyTable};
+pub use options::ImageRefusal;
 pub(crate) use options::{
     Decoding, FILE, ImageInput, ImageOptions, ImageStream, MAX_DIM, OnCorruptImage, Pixels, decoder,
     describe_file,

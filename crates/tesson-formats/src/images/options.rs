@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tesson_core::store::Store;
 use tesson_core::{
-    ConfigError, DeserializerFacts, Element, OptionKind, OptionSet, OptionSpec, Options, ReaderDefaults,
-    RepeatedKeys, Section, Sections, StreamInfo, Value, Words, options,
+    ConfigError, DeserializerFacts, Element, OptionKind, OptionName, OptionSet, OptionSpec, Options,
+    ReaderDefaults, RepeatedKeys, Section, Sections, StreamInfo, Value, Words, options,
 };
 
 static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
@@ -221,8 +221,12 @@ impl ImageOptions {
     pub(crate) fn check_dim_is_given(&self, options: &Options<'_>) -> Result<(), ConfigError> {
         match self.labels() {
             Some(LabelStream { name, dim: 0 }) => {
-                let what = "found `auto`, expected a number: only maps are read before they are indexed";
-                Err(ConfigError::new(options.path(&format!("input.{name}.labelDim")), what))
+                let expected = "a number: only maps are read before they are indexed";
+                Err(ConfigError::unknown_word(
+                    options.path(&format!("input.{name}.labelDim")),
+                    "`auto`",
+                    expected,
+                ))
             }
             _ => Ok(()),
         }
@@ -251,8 +255,8 @@ impl ImageOptions {
 fn picture_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Option<Element>, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.element.is_some()) else { return Ok(None) };
     if !given.has_transforms {
-        let what = format!("stream `{}` has no pictures; labels are of the reader's type", given.name);
-        return Err(ConfigError::new(options.path(&format!("input.{}.dtype", given.name)), what));
+        let refusal = ImageRefusal::TypeOfLabels { stream: given.name.clone() };
+        return Err(ConfigError::refused(options.path(&format!("input.{}.dtype", given.name)), &refusal));
     }
     Ok(given.element)
 }
@@ -261,8 +265,8 @@ fn picture_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Opt
 fn ragged(options: &Options<'_>, inputs: &[ImageSection]) -> Result<bool, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.ragged.is_some()) else { return Ok(false) };
     if !given.has_transforms {
-        let what = format!("stream `{}` has no pictures; classes have no shape of their own", given.name);
-        return Err(ConfigError::new(options.path(&format!("input.{}.ragged", given.name)), what));
+        let refusal = ImageRefusal::RaggedLabels { stream: given.name.clone() };
+        return Err(ConfigError::refused(options.path(&format!("input.{}.ragged", given.name)), &refusal));
     }
     Ok(given.ragged == Some(true))
 }
@@ -287,8 +291,8 @@ fn streams(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Vec<ImageSt
         (true, None) => Ok(ImageStream::Images(input.name.clone())),
         (false, Some(dim)) => Ok(ImageStream::Labels(LabelStream { name: input.name.clone(), dim })),
         _ => {
-            let what = format!("stream `{}` expects `transforms`, or `labelDim`, and not both", input.name);
-            Err(ConfigError::new(options.path("input"), what))
+            let refusal = ImageRefusal::PictureOrLabel { stream: input.name.clone() };
+            Err(ConfigError::refused(options.path("input"), &refusal))
         }
     };
     let streams = inputs.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
@@ -296,11 +300,7 @@ fn streams(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Vec<ImageSt
     match (streams.len() - labels, labels) {
         (1, 0 | 1) => Ok(streams),
         (pictures, labels) => {
-            let what = format!(
-                "found {pictures} streams with `transforms` and {labels} with `labelDim`, expected one with \
-                 `transforms` and at most one with `labelDim`"
-            );
-            Err(ConfigError::new(options.path("input"), what))
+            Err(ConfigError::refused(options.path("input"), &ImageRefusal::StreamCount { pictures, labels }))
         }
     }
 }
@@ -312,8 +312,8 @@ fn label_dim(stream: &Options<'_>) -> Result<Option<u64>, ConfigError> {
     }
     match stream.whole_if_given("labelDim")? {
         Some(dim) if !(1..=MAX_DIM).contains(&dim) => {
-            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}, or `auto`");
-            Err(ConfigError::new(stream.path("labelDim"), what))
+            let expected = format!("a number from 1 to {MAX_DIM}, or `auto`");
+            Err(ConfigError::out_of_range(stream.path("labelDim"), format!("`{dim}`"), expected))
         }
         dim => Ok(dim),
     }
@@ -322,4 +322,30 @@ fn label_dim(stream: &Options<'_>) -> Result<Option<u64>, ConfigError> {
 /// An option of numbers as a value.
 fn numbers(options: &Options<'_>, name: &str) -> Result<Value, ConfigError> {
     Ok(Value::List(options.numbers(name)?.into_iter().map(Value::Real).collect()))
+}
+
+const TRANSFORMS: OptionName = OptionName::new("transforms");
+const LABEL_DIM: OptionName = OptionName::new("labelDim");
+
+tesson_core::error_kinds! {
+    /// Why options of a deserializer of pictures are refused.
+    pub enum ImageRefusal {
+        /// A stream of labels asks for a type of its values.
+        TypeOfLabels { stream: String = "labels".into() }
+            = "picture.type-of-labels": "stream `{stream}` has no pictures; labels are of the reader's type"
+            => in manual "Leave the option out.",
+        /// A stream of labels asks for shapes of its samples.
+        RaggedLabels { stream: String = "labels".into() }
+            = "picture.ragged-labels": "stream `{stream}` has no pictures; classes have no shape of their own"
+            => in manual "Leave the option out.",
+        /// A stream is neither one of pictures nor one of labels, or it is both.
+        PictureOrLabel { stream: String = "features".into() }
+            = "picture.picture-or-label": "stream `{stream}` expects {TRANSFORMS}, or {LABEL_DIM}, and not both"
+            => in manual "Give the stream of pictures {TRANSFORMS}, that of labels {LABEL_DIM}.",
+        /// There is no stream of pictures, or there are several streams of a kind.
+        StreamCount { pictures: usize = 2, labels: usize = 1 }
+            = "picture.stream-count": "found {pictures} streams with {TRANSFORMS} and {labels} with {LABEL_DIM}, expected one \
+                with {TRANSFORMS} and at most one with {LABEL_DIM}"
+            => in manual "List one stream with {TRANSFORMS}, and at most one with {LABEL_DIM}.",
+    }
 }

@@ -1,6 +1,12 @@
 //! Faults of archives.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName, OptionSetting};
+
+const ROOT: OptionName = OptionName::new("root");
+const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
+
+const DIM: OptionName = OptionName::new("dim");
+const MAX_SEQUENCE_SIZE: OptionName = OptionName::new("maxSequenceSize");
 
 tesson_core::error_kinds! {
     /// A fault of an archive of Kaldi.
@@ -43,8 +49,8 @@ tesson_core::error_kinds! {
             => "Mend the row.",
         /// The matrix has another number of columns than the stream.
         OtherDim { found: u32 = 40, expected: u32 = 13 }
-            = "kaldi.other-dim": "the matrix has {found} columns, expected `dim`, {expected}"
-            => "Set `dim` to the number of columns.",
+            = "kaldi.other-dim": "the matrix has {found} columns, expected {DIM}, {expected}"
+            => "Set {DIM} to the number of columns.",
         /// A range of a script file is outside its matrix.
         RangeBeyondMatrix { last: u32 = 500, has: u32 = 420 }
             = "kaldi.range-beyond-matrix": "the range ends with row or column {last}, expected one below {has}"
@@ -72,20 +78,31 @@ tesson_core::error_kinds! {
         /// A key is no number, where keys have to be.
         NotNumericKey { key: String = "utt1".into() }
             = "kaldi.not-numeric-key": "the key `{key}` is no number"
-            => "Set `useNumericSequenceKeys = false`.",
+            => "Set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}.",
         /// A file that a script file lists cannot be read.
         Unreadable { what: String = "No such file or directory".into() }
             = "kaldi.unreadable": "the file cannot be read: {what}"
-            => "Check the path; relative ones start from the working directory, or from `root`.",
+            => "Check the path; relative ones start from the working directory, or from {ROOT}.",
         /// There is no utterance.
         NothingToRead { found: u64 = 12 }
             = "kaldi.nothing-to-read": "no utterance is left of {found}"
-            => "Check the files, and `maxSequenceSize`.",
+            => "Check the files, and {MAX_SEQUENCE_SIZE}.",
         /// A class is not below the stream's dimension.
         ClassOutOfRange { class: i32 = 120, dim: u32 = 120 }
-            = "kaldi.class-out-of-range": "the class is {class}, expected one from 0 and below `dim`, {dim}"
-            => "Raise `dim`; `ali-to-pdf` makes classes of transitions.",
+            = "kaldi.class-out-of-range": "the class is {class}, expected one from 0 and below {DIM}, {dim}"
+            => "Raise {DIM}; `ali-to-pdf` makes classes of transitions.",
     }
 }
 
 impl FormatFaults for KaldiFault {}
+
+tesson_core::error_kinds! {
+    /// Why options of Kaldi's formats are refused.
+    pub enum KaldiRefusal {
+        /// A command stands where the name of a file is expected.
+        Command { command: String = "copy-feats ark:a.ark ark:- |".into() }
+            = "kaldi.command-as-file": "found the command `{command}`, expected the name of a file"; "commands are not run, read the file \
+                that it writes"
+            => "Run the command, and name the file that it writes.",
+    }
+}

@@ -12,7 +12,7 @@ mod archive;
 mod fault;
 pub(crate) mod features;
 
-pub use fault::KaldiFault;
+pub use fault::{KaldiFault, KaldiRefusal};
 use std::path::PathBuf;
 
 use tesson_core::{ConfigError, Format, KeyType, OptionSet, Options, format_of};
@@ -39,11 +39,8 @@ pub(crate) fn named_files(stream: &Options<'_>, option: &str) -> Result<Vec<Path
     match files.iter().find(is_command) {
         None => Ok(files),
         Some(command) => {
-            let what = format!(
-                "found the command `{}`, expected the name of a file; commands are not run, read the file that it writes",
-                command.display()
-            );
-            Err(ConfigError::new(stream.path(option), what))
+            let refusal = KaldiRefusal::Command { command: command.display().to_string() };
+            Err(ConfigError::refused(stream.path(option), &refusal))
         }
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use tesson_core::{
     DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Format, Indexed,
-    ListedAt, Location, Parallelism, RepeatedKeys, ResourceId, StreamInfo, StreamMismatch, StreamingDecoder,
+    ListedAt, Location, OptionName, Parallelism, RepeatedKeys, ResourceId, StreamInfo, StreamMismatch,
+    StreamingDecoder,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,6 +16,10 @@ use super::options::{LabelFiles, LabelOptions};
 use super::runs::LabelRules;
 use super::states::States;
 use crate::images::lossy;
+
+const CHUNK_SIZE_IN_BYTES: OptionName = OptionName::new("chunkSizeInBytes");
+
+const DEFINES_MB_SIZE: OptionName = OptionName::new("definesMBSize");
 
 /// Label files.
 pub(super) struct Labels {
@@ -36,8 +41,8 @@ impl Labels {
     pub(super) fn new(format: &'static Format, options: LabelOptions) -> Labels {
         if options.ignores_size {
             tracing::warn!(
-                "stream `{}`: `definesMBSize` is ignored, since CNTK 2.7 does not read it for labels; minibatches count \
-                 the longest stream of a sequence, or the stream of another deserializer that has `definesMBSize`",
+                "stream `{}`: {DEFINES_MB_SIZE} is ignored, since CNTK 2.7 does not read it for labels; minibatches count \
+                 the longest stream of a sequence, or the stream of another deserializer that has {DEFINES_MB_SIZE}",
                 options.name
             );
         }
@@ -56,7 +61,7 @@ impl Labels {
         if options.table.frame_mode {
             facts.repeated_keys = RepeatedKeys::InTurn;
         }
-        facts.smaller_chunks = Some("choose a smaller `chunkSizeInBytes`");
+        facts.smaller_chunks = Some(|| format!("choose a smaller {CHUNK_SIZE_IN_BYTES}"));
         Labels { options, facts, files: Vec::new(), states: None, cut: Cut::default() }
     }
 

@@ -1,6 +1,13 @@
 //! Faults of master label files.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName, OptionSetting};
+
+const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
+
+const DIM: OptionName = OptionName::new("dim");
+const FRAME_PERIOD: OptionName = OptionName::new("framePeriod");
+const LABEL_MAPPING_FILE: OptionName = OptionName::new("labelMappingFile");
+const TIME_UNIT: OptionName = OptionName::new("timeUnit");
 
 tesson_core::error_kinds! {
     /// A fault of a master label file, or of the list of its states.
@@ -12,7 +19,7 @@ tesson_core::error_kinds! {
         /// The name of an entry is not in quotes. The entry is left out.
         BadName { found: String = "x.lab".into() }
             = "mlf.bad-name": "found `{found}`, expected the name of an utterance in quotes; it has no labels"
-            => "Write the name in quotes, such as `\"*/x.lab\"`.",
+            => in manual "Write the name in quotes, such as `\"*/x.lab\"`.",
         /// An entry has no labels. It is left out.
         NoLabels
             = "mlf.no-labels": "the entry has no labels"
@@ -20,11 +27,11 @@ tesson_core::error_kinds! {
         /// The file ends within an entry, which is left out.
         NoEnd
             = "mlf.no-end": "the file ends before the line `.` that ends this entry; it has no labels"
-            => "End the entry with a line of a single dot; the file may have been cut off.",
+            => in manual "End the entry with a line of a single dot; the file may have been cut off.",
         /// A key is no number.
         KeyNotANumber { found: String = "7-a".into() }
             = "mlf.key-not-a-number": "the key is `{found}`, expected digits alone, since keys are numbers"
-            => "Name utterances by numbers, or set `useNumericSequenceKeys = false`.",
+            => "Name utterances by numbers, or set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}.",
         /// A line of labels has too few columns.
         TooFewColumns { found: usize = 2, expected: &'static str = "a start, an end and the name of a state" }
             = "mlf.too-few-columns": "found {found} columns, expected {expected}"
@@ -32,7 +39,7 @@ tesson_core::error_kinds! {
         /// Without a list of states, a line of labels has not exactly four columns.
         NotFourColumns { found: usize = 3 }
             = "mlf.not-four-columns": "found {found} columns, expected 4, of which the last is the number of a class"
-            => "Give the names of states with `labelMappingFile`, or write the number of the class in column 4.",
+            => "Give the names of states with {LABEL_MAPPING_FILE}, or write the number of the class in column 4.",
         /// The start or end of a label is no number.
         NotATime { found: String = "x".into() }
             = "mlf.not-a-time": "found `{found}`, expected a time in units of 100 ns, or the number of a frame"
@@ -49,10 +56,10 @@ tesson_core::error_kinds! {
         /// An utterance has more frames than can be counted.
         TooManyFrames { found: String = "9999999999".into() }
             = "mlf.too-many-frames": "the labels last for {found} frames, expected less than 2^32"
-            => "Mend the times, or say what they are with `timeUnit`.",
+            => "Mend the times, or say what they are with {TIME_UNIT}.",
         /// A label is not in the list of states.
         UnknownLabel { found: String = "zz".into() }
-            = "mlf.unknown-label": "found the label `{found}`, which `labelMappingFile` does not list"
+            = "mlf.unknown-label": "found the label `{found}`, which {LABEL_MAPPING_FILE} does not list"
             => "Add the label to the list of states, or mend it.",
         /// A class is no number from 0 to 65535.
         BadClass { found: String = "-1".into() }
@@ -60,13 +67,13 @@ tesson_core::error_kinds! {
             => "Mend the number.",
         /// A class is not below the stream's dimension.
         ClassOutOfRange { class: u32 = 120, dim: u32 = 120 }
-            = "mlf.class-out-of-range": "the class is {class}, expected one below `dim`, {dim}"
-            => "Raise `dim`, or mend the label.",
+            = "mlf.class-out-of-range": "the class is {class}, expected one below {DIM}, {dim}"
+            => "Raise {DIM}, or mend the label.",
         /// A label does not begin where the one before it ends, or the first one not at 0.
         Gap { found: u32 = 3, expected: u32 = 2 }
             = "mlf.gap": "the label begins at frame {found}, expected {expected}, where the one before it ends; labels \
-                of less than a frame are read as numbers of frames unless `timeUnit` says otherwise"
-            => "Mend the times, or set `timeUnit` or `framePeriod`.",
+                of less than a frame are read as numbers of frames unless {TIME_UNIT} says otherwise"
+            => in manual "Mend the times, or set {TIME_UNIT} or {FRAME_PERIOD}.",
         /// The labels of a binary file do not add up.
         FramesDiffer { found: u64 = 5, declared: u32 = 6 }
             = "mlf.frames-differ": "the utterance has labels for {found} frames, {declared} are declared"

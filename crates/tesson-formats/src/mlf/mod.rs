@@ -34,6 +34,7 @@ mod tests;
 pub mod write;
 
 pub use fault::MlfFault;
+pub use options::MlfRefusal;
 use tesson_core::{Deserializer, Format, KeyType, OptionSet, format_of};
 
 use deserializer::Labels;

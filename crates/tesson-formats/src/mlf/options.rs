@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Element, OnlySection, OptionKind, OptionSpec, Options, ReaderDefaults, Section, Value,
-    Words, options,
+    ConfigError, ConfigErrorKind, Element, OnlySection, OptionKind, OptionName, OptionSpec, Options,
+    ReaderDefaults, Section, Value, Words, options,
 };
 
 use super::label::{TimeUnit, Times};
@@ -252,8 +252,7 @@ fn check_boundaries(labels: &LabelFrames, options: &Options<'_>) -> Result<(), C
     if !labels.phone_boundaries || !labels.frame_mode {
         return Ok(());
     }
-    let what = "frames have no boundaries; leave out either this or `frameMode`";
-    Err(ConfigError::new(options.path("phoneBoundaries"), what))
+    Err(ConfigError::refused(options.path("phoneBoundaries"), &MlfRefusal::BoundariesOfFrames))
 }
 
 fn text(path: &Path) -> Value {
@@ -367,8 +366,8 @@ fn times(stream: &Options<'_>) -> Result<Times, ConfigError> {
     }
     match stream.whole("framePeriod")? {
         0 => {
-            let what = "found `0`, expected a shift of frames in units of 100 ns, such as `100000` for 10 ms";
-            Err(ConfigError::new(stream.path("framePeriod"), what))
+            let expected = "a shift of frames in units of 100 ns, such as `100000` for 10 ms";
+            Err(ConfigError::out_of_range(stream.path("framePeriod"), "`0`", expected))
         }
         period => Ok(Times { unit, period: period as f64 }),
     }
@@ -387,8 +386,8 @@ fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
     match dim {
         1..=MAX_DIM => Ok(dim as u32),
         _ => {
-            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
-            Err(ConfigError::new(stream.path(name), what))
+            let expected = format!("a number from 1 to {MAX_DIM}");
+            Err(ConfigError::out_of_range(stream.path(name), format!("`{dim}`"), expected))
         }
     }
 }
@@ -399,22 +398,35 @@ fn files(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
         return Ok(LabelFiles::Listed(vec![file.into()]));
     }
     match stream.given("mlfFileList") {
-        None => Err(ConfigError::new(stream.path("mlfFile"), "neither this nor `mlfFileList` is given")),
+        None => {
+            let neither = ConfigErrorKind::NeitherGiven { other: OptionName::new("mlfFileList") };
+            Err(ConfigError::refused(stream.path("mlfFile"), &neither))
+        }
         Some(Value::Text(list)) if !list.contains(':') => Ok(LabelFiles::InFile(list.into())),
         Some(_) => {
             let items = stream.items_if_given("mlfFileList")?.unwrap_or_default();
             if items.is_empty() {
-                let what = "found an empty list, expected at least one label file";
-                return Err(ConfigError::new(stream.path("mlfFileList"), what));
+                let path = stream.path("mlfFileList");
+                return Err(ConfigError::nothing_given(path, "an empty list", "at least one label file"));
             }
             let path = |item: Value| match item {
                 Value::Text(path) => Ok(PathBuf::from(path)),
-                other => {
-                    let what = format!("found {}, expected the name of a file", other.describe());
-                    Err(ConfigError::new(stream.path("mlfFileList"), what))
-                }
+                other => Err(stream.wrong_type("mlfFileList", &other, "the name of a file")),
             };
             items.into_iter().map(path).collect::<Result<_, _>>().map(LabelFiles::Listed)
         }
+    }
+}
+
+const FRAME_MODE: OptionName = OptionName::new("frameMode");
+const PHONE_BOUNDARIES: OptionName = OptionName::new("phoneBoundaries");
+
+tesson_core::error_kinds! {
+    /// Why options of label files are refused.
+    pub enum MlfRefusal {
+        /// Boundaries of phones are asked for, and each frame is a sequence of its own.
+        BoundariesOfFrames
+            = "mlf.boundaries-of-frames": "frames have no boundaries"; "leave out either this or {FRAME_MODE}"
+            => "Leave out {PHONE_BOUNDARIES} or {FRAME_MODE}.",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tesson_core::{DataError, ErrorCodes, ErrorInfo, FormatFaults, Location};
+use tesson_core::{DataError, ErrorCodes, ErrorInfo, FormatFaults, Location, OptionName, Remedy};
 
 /// A record that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,19 +15,22 @@ pub struct Fault {
     pub problem: Problem,
 }
 
+const MAX_ERRORS: OptionName = OptionName::new("maxErrors");
+const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
+
 tesson_core::error_kinds! {
     /// A fault of a record, or of the file that should hold it.
     pub enum Problem {
         /// The length of a TFRecord has another checksum: no record after it can be found.
         LengthChecksum { found: u32 = 0x3ade_68b1, expected: u32 = 0xe393_7c1d, first: bool = true }
-            = "tfrecord.length-checksum": ("corrupted record: its length has the checksum {found:#010x}, {expected:#010x} \
-                is expected{}", if *first { "; is this a TFRecord file at all?" } else { "" })
+            = "tfrecord.length-checksum": "corrupted record: its length has the checksum {found:#010x}, {expected:#010x} \
+                is expected"; (if *first => "is this a TFRecord file at all?")
             => "Check that this is a TFRecord file, and write it anew.",
         /// The data of a TFRecord has another checksum.
         DataChecksum { found: u32 = 0x3ade_68b1, expected: u32 = 0xe393_7c1d }
             = "tfrecord.data-checksum": "corrupted record: its data have the checksum {found:#010x}, \
                 {expected:#010x} is expected"
-            => "Write the file anew, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Write the file anew, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A compressed TFRecord file cannot be decompressed to its end.
         Decompression { taken: u64 = 4096, what: String = "corrupt deflate stream".into() }
             = "tfrecord.decompression": "the file cannot be decompressed beyond byte {taken} or so: {what}"
@@ -39,8 +42,8 @@ tesson_core::error_kinds! {
         /// The record is larger than what may be read at once.
         TooLarge { found: u64 = 200_000, limit: u64 = 125_000 }
             = "record.too-large": "the record has {found} bytes, at most {limit} can be read; a larger \
-                `memoryLimit` allows more"
-            => "Raise `memoryLimit`.",
+                {MEMORY_LIMIT} allows more"
+            => in manual "Raise {MEMORY_LIMIT}.",
         /// The file has fewer records.
         Absent { records: u64 = 3 }
             = "record.absent": "there is no such record, the file has {records}"
@@ -57,7 +60,7 @@ tesson_core::error_kinds! {
             => "Copy or write the file anew.",
         /// A chunk of an ArrayRecord file is transposed, a form that is not read.
         TransposedChunk
-            = "array-record.transposed-chunk": "the chunk is transposed, expected a simple one; write the file with \
+            = "array-record.transposed-chunk": "the chunk is transposed, expected a simple one"; "write the file with \
                 `transpose:false`"
             => "Write the file anew, with `transpose:false`.",
         /// A chunk of an ArrayRecord file holds something else than records.
@@ -92,7 +95,7 @@ tesson_core::error_kinds! {
         /// A row of a Parquet file has no example.
         NoExample
             = "parquet.no-example": "the row holds no example"
-            => "Write the file anew, or leave the row out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Write the file anew, or leave the row out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A row group of a Parquet file cannot be decoded.
         BadRowGroup { group: u64 = 2, what: String = "the page is damaged".into() }
             = "parquet.bad-row-group": "row group {group} cannot be read: {what}"
@@ -108,7 +111,7 @@ tesson_core::error_kinds! {
         /// The description at the end of a Parquet file is larger than the file, or than what may be read.
         DescriptionSize { found: u64 = 5_000_000, most: u64 = 4096 }
             = "parquet.description-size": "the file's description declares {found} bytes, at most {most} are possible"
-            => "Copy or write the file anew, or raise `memoryLimit`.",
+            => "Copy or write the file anew, or raise {MEMORY_LIMIT}.",
         /// The description at the end of a Parquet file cannot be parsed.
         BadDescription { what: String = "Parquet error: Invalid thrift".into() }
             = "parquet.bad-description": "the file's description cannot be parsed: {what}"
@@ -142,6 +145,10 @@ impl ErrorCodes for Fault {
 
     fn code(&self) -> &'static str {
         self.problem.code()
+    }
+
+    fn remedy(&self) -> Remedy {
+        self.problem.remedy()
     }
 
     fn examples() -> Vec<Fault> {

@@ -1,6 +1,11 @@
 //! Faults of tar archives of pictures.
 
-use tesson_core::FormatFaults;
+use tesson_core::{FormatFaults, OptionName};
+
+const IMAGE_EXTENSION: OptionName = OptionName::new("imageExtension");
+const LABEL_EXTENSION: OptionName = OptionName::new("labelExtension");
+
+const LABEL_DIM: OptionName = OptionName::new("labelDim");
 
 tesson_core::error_kinds! {
     /// A fault of a tar archive of pictures.
@@ -24,7 +29,7 @@ tesson_core::error_kinds! {
         /// A sample has more than one picture.
         SeveralPictures { first: String = "7.jpg".into(), second: String = "7.png".into() }
             = "tar-image.several-pictures": "`{first}` and `{second}` are pictures of one sample"
-            => "Choose one of them with `imageExtension`; if they are two samples, rename one: members are of one sample if their names \
+            => "Choose one of them with {IMAGE_EXTENSION}; if they are two samples, rename one: members are of one sample if their names \
                 are equal up to the first `.`.",
         /// A picture or a class is stored as a sparse file.
         Sparse { member: String = "7.jpg".into() }
@@ -33,15 +38,15 @@ tesson_core::error_kinds! {
         /// A sample has a picture and no class.
         NoLabel { picture: String = "7.jpg".into(), expected: String = "7.cls".into() }
             = "tar-image.no-label": "the sample of `{picture}` has no `{expected}`, expected the number of its class"
-            => "Add the class behind the picture, name its extension in `labelExtension`, or leave out the stream of labels.",
+            => "Add the class behind the picture, name its extension in {LABEL_EXTENSION}, or leave out the stream of labels.",
         /// A class is no number.
         BadLabel { member: String = "7.cls".into(), found: String = "cat".into() }
             = "tar-image.bad-label": "`{member}` holds `{found}`, expected the number of a class"
             => "Number the classes from 0.",
         /// A class is not below the number of classes.
         LabelOutOfRange { label: u64 = 10, dim: u64 = 10 }
-            = "tar-image.label-out-of-range": "the label is {label}, expected one below `labelDim`, {dim}"
-            => "Raise `labelDim`, or mend the label.",
+            = "tar-image.label-out-of-range": "the label is {label}, expected one below {LABEL_DIM}, {dim}"
+            => "Raise {LABEL_DIM}, or mend the label.",
         /// A picture, or the name of a member, is larger than can be.
         TooLarge { what: &'static str = "the picture", bytes: u64 = 5_000_000_000, most: u64 = 4_294_967_295 }
             = "tar-image.too-large": "{what} has {bytes} bytes, expected at most {most}"
@@ -49,7 +54,7 @@ tesson_core::error_kinds! {
         /// No sample has a picture.
         NoPictures
             = "tar-image.no-pictures": "no member is a picture by its extension"
-            => "Name the extension of pictures in `imageExtension`.",
+            => "Name the extension of pictures in {IMAGE_EXTENSION}.",
     }
 }
 

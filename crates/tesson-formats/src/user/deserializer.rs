@@ -12,7 +12,7 @@ use tesson_core::{
 
 use super::chunk;
 use super::corpus::{Kept, UserCorpus};
-use super::fault::{ChunkError, UserFault};
+use super::fault::{ChunkError, UserFault, UserRefusal};
 use super::source::ChunkSource;
 
 /// Chunks that each core indexes at a time, where the user's code may run on several.
@@ -31,23 +31,26 @@ impl UserDeserializer {
     /// Checks the streams; nothing is read yet.
     ///
     /// # Errors
-    /// A sentence that says which stream cannot be.
-    pub fn new(source: Arc<dyn ChunkSource>, defaults: &ReaderDefaults) -> Result<UserDeserializer, String> {
+    /// The stream that cannot be.
+    pub fn new(
+        source: Arc<dyn ChunkSource>,
+        defaults: &ReaderDefaults,
+    ) -> Result<UserDeserializer, UserRefusal> {
+        let name = || source.name().to_owned();
         let mut streams = source.streams();
         if streams.is_empty() {
-            return Err(format!("`{}` has no streams, expected at least 1", source.name()));
+            return Err(UserRefusal::NoStreams { name: name() });
         }
         for (number, stream) in streams.iter_mut().enumerate() {
             stream.element = defaults.element;
-            check_stream(stream).map_err(|what| format!("stream {number} of `{}`: {what}", source.name()))?;
+            check_stream(stream, number, source.name())?;
         }
         if let Some((_, again)) = repeated_name(streams.iter().map(|stream| &stream.name)) {
-            return Err(format!("`{}` has two streams of the name `{}`", source.name(), streams[again].name));
+            return Err(UserRefusal::StreamTwice { name: name(), stream: streams[again].name.clone() });
         }
         let counted = source.counted_stream();
         if let Some(number) = counted.filter(|&number| number >= streams.len()) {
-            let (name, n) = (source.name(), streams.len());
-            return Err(format!("`{name}` counts the samples of stream {number}, expected one below {n}"));
+            return Err(UserRefusal::NoSuchStream { name: name(), number, n: streams.len() });
         }
         let numeric_keys = defaults.numeric_keys;
         let mut facts = DeserializerFacts::new(super::FORMAT.name, Vec::new(), streams.clone(), "");
@@ -66,15 +69,14 @@ impl UserDeserializer {
     }
 }
 
-fn check_stream(stream: &StreamInfo) -> Result<(), String> {
+fn check_stream(stream: &StreamInfo, number: usize, name: &str) -> Result<(), UserRefusal> {
+    let name = name.to_owned();
     if stream.name.is_empty() {
-        return Err("it has no name".into());
+        return Err(UserRefusal::NamelessStream { name, number });
     }
     if stream.shape.is_empty() || u32::try_from(stream.shape.len()).is_err() {
-        return Err(format!(
-            "found the shape {} of `{}`, expected a fixed one of at least one value",
-            stream.shape, stream.name
-        ));
+        let (stream, shape) = (stream.name.clone(), stream.shape.to_string());
+        return Err(UserRefusal::StreamShape { name, number, stream, shape });
     }
     Ok(())
 }
@@ -88,8 +90,8 @@ impl Deserializer for UserDeserializer {
         let calls = Arc::get_mut(&mut self.calls).expect("a corpus shares the calls only after preparing");
         calls.n_chunks = calls.source.n_chunks().map_err(|e| calls.failed(0, e))?;
         if calls.n_chunks == 0 {
-            let what = format!("`{}` has 0 chunks, expected at least 1", calls.source.name());
-            return Err(ConfigError::new("instance", what).into());
+            let refusal = UserRefusal::NoChunks { name: calls.source.name().to_owned() };
+            return Err(ConfigError::refused("instance", &refusal).into());
         }
         self.facts.identity = calls.identity();
         Ok(())

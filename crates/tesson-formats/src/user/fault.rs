@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use tesson_core::{DataErrorKind, FormatFaults};
+use tesson_core::{DataErrorKind, FormatFaults, OptionName, OptionSetting};
+
+const PRECISION: OptionName = OptionName::new("precision");
+const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
 
 tesson_core::error_kinds! {
     /// A fault of what a user-defined deserializer returns.
@@ -54,7 +57,7 @@ tesson_core::error_kinds! {
         /// Frames have values of another type than the stream.
         FrameType { expected: &'static str = "float32" }
             = "user.frame-type": "frames of another type than {expected}"
-            => "Return frames in the reader's `precision`.",
+            => "Return frames in the reader's {PRECISION}.",
         /// Values do not fill whole frames.
         FrameCount { values: usize = 5, frames: u32 = 2, dim: usize = 3 }
             = "user.frame-count": "{values} values, expected {frames} frames of {dim}"
@@ -77,8 +80,8 @@ tesson_core::error_kinds! {
             => "Return one key for each sequence.",
         /// Keys are texts where the reader asks for numbers.
         TextKeys
-            = "user.text-keys": "keys are texts, expected numbers (`useNumericSequenceKeys = false` asks for texts)"
-            => "Return numbers, or set `useNumericSequenceKeys = false`.",
+            = "user.text-keys": "keys are texts, expected numbers ({USE_NUMERIC_SEQUENCE_KEYS_FALSE} asks for texts)"
+            => "Return numbers, or set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}.",
     }
 }
 
@@ -107,3 +110,34 @@ impl fmt::Display for ChunkError {
 }
 
 impl std::error::Error for ChunkError {}
+
+tesson_core::error_kinds! {
+    /// Why a user-defined deserializer is refused.
+    pub enum UserRefusal {
+        /// It has no streams.
+        NoStreams { name: String = "Words".into() }
+            = "user.no-streams": "`{name}` has no streams, expected at least 1"
+            => in manual "Declare the streams.",
+        /// A stream has no name.
+        NamelessStream { name: String = "Words".into(), number: usize = 0 }
+            = "user.nameless-stream": "stream {number} of `{name}`: it has no name"
+            => in manual "Give the stream a name.",
+        /// Samples of a stream have no fixed shape, or no value.
+        StreamShape { name: String = "Words".into(), number: usize = 0, stream: String = "x".into(), shape: String = "0".into() }
+            = "user.stream-shape": "stream {number} of `{name}`: found the shape {shape} of `{stream}`, expected a fixed one of at \
+                least one value"
+            => in manual "Declare the shape of the stream's samples.",
+        /// Two streams have one name.
+        StreamTwice { name: String = "Words".into(), stream: String = "x".into() }
+            = "user.stream-twice": "`{name}` has two streams of the name `{stream}`"
+            => in manual "Give each stream a name of its own.",
+        /// The stream that defines the size of minibatches does not exist.
+        NoSuchStream { name: String = "Words".into(), number: usize = 2, n: usize = 2 }
+            = "user.no-such-stream": "`{name}` counts the samples of stream {number}, expected one below {n}"
+            => in manual "Give the number of a stream, from 0.",
+        /// It has no chunks.
+        NoChunks { name: String = "Words".into() }
+            = "user.no-chunks": "`{name}` has 0 chunks, expected at least 1"
+            => in manual "Return at least one chunk.",
+    }
+}

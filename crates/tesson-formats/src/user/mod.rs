@@ -24,7 +24,7 @@ use tesson_core::{
 
 pub use chunk::checked;
 pub use deserializer::UserDeserializer;
-pub use fault::{ChunkError, UserFault};
+pub use fault::{ChunkError, UserFault, UserRefusal};
 pub use source::ChunkSource;
 pub use tesson_core::UserError;
 
@@ -58,6 +58,6 @@ pub fn instance(source: Arc<dyn ChunkSource>) -> Value {
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let UserOptions { source, composable } = UserOptions::read(options, defaults)?;
     let deserializer = UserDeserializer::new(source, defaults)
-        .map_err(|what| ConfigError::new(options.path("instance"), what))?;
+        .map_err(|refusal| ConfigError::refused(options.path("instance"), &refusal))?;
     Ok(Box::new(if composable { deserializer } else { deserializer.on_local_timelines() }))
 }

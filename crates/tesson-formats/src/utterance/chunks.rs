@@ -31,7 +31,7 @@ impl Most {
         let frames = options.whole_within("chunkSizeInFrames", 1..=MOST_FRAMES)?;
         let bytes = options.whole_if_given("chunkSizeInBytes")?.unwrap_or(u64::MAX);
         if bytes == 0 {
-            return Err(ConfigError::new(options.path("chunkSizeInBytes"), "found 0, expected at least 1"));
+            return Err(ConfigError::out_of_range(options.path("chunkSizeInBytes"), "0", "at least 1"));
         }
         Ok(Most { frames, bytes })
     }

@@ -198,3 +198,13 @@ impl Window {
         Ok(())
     }
 }
+
+tesson_core::error_kinds! {
+    /// Why a window of frames is refused.
+    pub enum WindowRefusal {
+        /// A sample has more values than are counted.
+        TooManyValues { values: u64 = 2_000_000_000, left: u32 = 5, right: u32 = 5 }
+            = "window.too-many-values": "{values} values in a frame and {left}:{right} frames around it are too many"
+            => in manual "Take fewer frames around each one.",
+    }
+}

@@ -1,12 +1,17 @@
 //! Why a picture cannot be decoded.
 
+use tesson_core::{OptionName, OptionSetting};
+
+const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
+const ON_CORRUPT_IMAGE_SKIP: OptionSetting = OptionName::set_to("onCorruptImage", "\"skip\"");
+
 tesson_core::error_kinds! {
     /// A picture that cannot be decoded.
     pub enum PictureError {
         /// The file has no bytes.
         Empty
             = "picture.empty": "the file is empty"
-            => "Replace the file, or set `onCorruptImage = \"skip\"` of a deserializer of pictures.",
+            => "Replace the file, or set {ON_CORRUPT_IMAGE_SKIP} of a deserializer of pictures.",
         /// The first bytes are those of no known kind of file.
         Unknown { begin: Vec<u8> = b"RIFF\0\0\0\0".to_vec(), expected: &'static str = "PNG, JPEG, GIF or BMP" }
             = "picture.unknown":
@@ -15,7 +20,7 @@ tesson_core::error_kinds! {
         /// The file is damaged, truncated, or of a form that is not supported.
         Damaged { kind: &'static str = "JPEG", what: String = "the file is cut".into() }
             = "picture.damaged": "{kind}: {what}"
-            => "Replace the file, or set `onCorruptImage = \"skip\"` of a deserializer of pictures.",
+            => "Replace the file, or set {ON_CORRUPT_IMAGE_SKIP} of a deserializer of pictures.",
         /// Files of this kind cannot be decoded to this number of channels.
         Channels { kind: &'static str = "JPEG", wanted: usize = 4 }
             = "picture.channels": ("{}", channels(kind, *wanted))
@@ -33,7 +38,7 @@ tesson_core::error_kinds! {
         /// The file declares a picture without pixels.
         NoPixels { width: usize = 0, height: usize = 7 }
             = "picture.no-pixels": "a picture of {width} by {height} pixels is declared"
-            => "Replace the file, or set `onCorruptImage = \"skip\"` of a deserializer of pictures.",
+            => "Replace the file, or set {ON_CORRUPT_IMAGE_SKIP} of a deserializer of pictures.",
         /// The decoder would take more memory beside the pixels than the limit.
         BeyondMemory { size: (usize, usize) = (16_383, 16_383), bytes: u64 = 2_684_026_890, limit: u64 = 1 << 30 }
             = "picture.beyond-memory":
@@ -43,7 +48,7 @@ tesson_core::error_kinds! {
         /// The system has no memory for the pixels.
         NoMemory { bytes: usize = 1 << 40 }
             = "picture.no-memory": "there is no memory for {bytes} bytes of pixels"
-            => "Lower `memoryLimit`, so that such pictures are refused, or give the process more memory.",
+            => "Lower {MEMORY_LIMIT}, so that such pictures are refused, or give the process more memory.",
         /// Files of this kind contain no smaller version of the picture.
         Unscaled { kind: &'static str = "PNG" }
             = "picture.unscaled": "{kind}: is not decoded at a reduced scale, JPEG files are"

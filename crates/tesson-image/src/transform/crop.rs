@@ -8,7 +8,7 @@ use tesson_core::{
 
 use super::canvas::Canvas;
 use super::fault::TransformFault;
-use super::options::{SEED, limits, pair, reals, seed_if_given};
+use super::options::{OptionRefusal, SEED, limits, pair, reals, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::step::{ApplyStep, OpenSize, StepFacts};
@@ -44,8 +44,7 @@ fn hflip(options: &Options<'_>, kind: CropKind) -> Result<bool, ConfigError> {
 fn crop_size(options: &Options<'_>) -> Result<CropSize, ConfigError> {
     let (side, area) = (ratio(options, "sideRatio")?, ratio(options, "areaRatio")?);
     if side != [0.0; 2] && area != [0.0; 2] {
-        let what = "`sideRatio` is given too, only one of the two may be";
-        return Err(ConfigError::new(options.path("areaRatio"), what));
+        return Err(ConfigError::refused(options.path("areaRatio"), &OptionRefusal::TwoRatios));
     }
     let single = |ratio: [f64; 2]| ratio.map(|x| x as f32);
     let [width, height] = pixels(options)?;
@@ -66,8 +65,7 @@ fn pixels(options: &Options<'_>) -> Result<[usize; 2], ConfigError> {
     let size = pair(options, "cropSize")?;
     let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x <= f64::from(i32::MAX);
     if !size.into_iter().all(whole) {
-        let what = "expected whole numbers of pixels from 0";
-        return Err(ConfigError::new(options.path("cropSize"), what));
+        return Err(ConfigError::refused(options.path("cropSize"), &OptionRefusal::CropSize));
     }
     Ok(size.map(|x| x as usize))
 }
@@ -77,8 +75,8 @@ fn ratio(options: &Options<'_>, name: &str) -> Result<[f64; 2], ConfigError> {
     if [least, most] == [0.0; 2] || (0.0 < least && least <= most && most <= 1.0) {
         return Ok([least, most]);
     }
-    let what = format!("found `{least}:{most}`, expected 0 < smallest ≤ largest ≤ 1");
-    Err(ConfigError::new(options.path(name), what))
+    let expected = "0 < smallest ≤ largest ≤ 1";
+    Err(ConfigError::out_of_range(options.path(name), format!("`{least}:{most}`"), expected))
 }
 
 fn aspect(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
@@ -86,8 +84,8 @@ fn aspect(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
     if 0.0 < least && least <= most {
         return Ok([least, most]);
     }
-    let what = format!("found `{least}:{most}`, expected 0 < smallest ≤ largest");
-    Err(ConfigError::new(options.path("aspectRatio"), what))
+    let expected = "0 < smallest ≤ largest";
+    Err(ConfigError::out_of_range(options.path("aspectRatio"), format!("`{least}:{most}`"), expected))
 }
 
 /// The position of the rectangle.

@@ -31,6 +31,7 @@ pub mod view;
 
 pub use axis::{Filter, Interpolation};
 pub use fault::TransformFault;
+pub use options::OptionRefusal;
 pub use real::Real;
 
 use tesson_core::TransformFormat;

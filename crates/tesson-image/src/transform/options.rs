@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Value};
+use tesson_core::{ConfigError, OptionKind, OptionName, OptionSpec, Options, Value};
 
 use super::fill::Fill;
 use crate::image_transforms::refused;
@@ -24,8 +24,7 @@ pub(crate) fn seed(options: &Options<'_>) -> Result<u64, ConfigError> {
 pub(crate) fn seed_if_given(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
     match options.whole_if_given("seed")? {
         Some(seed) if u32::try_from(seed).is_err() => {
-            let what = format!("found `{seed}`, expected a number below 2^32");
-            Err(ConfigError::new(options.path("seed"), what))
+            Err(ConfigError::out_of_range(options.path("seed"), format!("`{seed}`"), "a number below 2^32"))
         }
         seed => Ok(seed),
     }
@@ -37,7 +36,7 @@ pub(crate) fn pair(options: &Options<'_>, name: &str) -> Result<[f64; 2], Config
     match numbers[..] {
         [one] => Ok([one, one]),
         [first, second, ..] => Ok([first, second]),
-        [] => Err(ConfigError::new(options.path(name), "found an empty list, expected one number or two")),
+        [] => Err(ConfigError::nothing_given(options.path(name), "an empty list", "one number or two")),
     }
 }
 
@@ -48,8 +47,8 @@ pub(crate) fn range(options: &Options<'_>, name: &str, most: f64) -> Result<[f64
         return Ok([smallest, largest]);
     }
     let limit = if most.is_finite() { format!(" ≤ {most}") } else { String::new() };
-    let what = format!("found `{smallest}:{largest}`, expected 0 < smallest ≤ largest{limit}");
-    Err(ConfigError::new(options.path(name), what))
+    let expected = format!("0 < smallest ≤ largest{limit}");
+    Err(ConfigError::out_of_range(options.path(name), format!("`{smallest}:{largest}`"), expected))
 }
 
 /// A number of an option that is a share.
@@ -58,7 +57,7 @@ pub(crate) fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigErro
     if (0.0..=1.0).contains(&share) {
         return Ok(share);
     }
-    Err(ConfigError::new(options.path(name), format!("found `{share}`, expected a number from 0 to 1")))
+    Err(ConfigError::out_of_range(options.path(name), format!("`{share}`"), "a number from 0 to 1"))
 }
 
 /// The fill of a part of a picture.
@@ -80,4 +79,26 @@ pub(crate) fn limits<T: Display>([least, most]: [T; 2]) -> String {
 /// Two numbers as a value.
 pub(crate) fn reals([first, second]: [f64; 2]) -> Value {
     Value::List(vec![Value::Real(first), Value::Real(second)])
+}
+
+const SIDE_RATIO: OptionName = OptionName::new("sideRatio");
+const CHANNELS: OptionName = OptionName::new("channels");
+
+tesson_core::error_kinds! {
+    /// Why options of a transform of pictures are refused.
+    pub enum OptionRefusal {
+        /// The size of a crop is given in two ways.
+        TwoRatios
+            = "transform.two-ratios": "{SIDE_RATIO} is given too, only one of the two may be"
+            => in manual "Give one of the two ratios.",
+        /// The size of a crop is no number of pixels.
+        CropSize
+            = "transform.crop-size": "expected whole numbers of pixels from 0"
+            => in manual "Give whole numbers of pixels.",
+        /// The values around a picture that is padded do not fit its channels.
+        PadValue { found: String = "1:2".into(), channels: usize = 3 }
+            = "transform.pad-value": "found `{found}`, expected -1, a whole number from 0 to 2147483647, or one of each channel \
+                ({CHANNELS} = {channels})"
+            => in manual "Give one value, or one for each channel.",
+    }
 }

@@ -38,11 +38,8 @@ fn degrees(options: &Options<'_>) -> Result<[f64; 2], ConfigError> {
         return Ok(range);
     }
     let found: Vec<String> = given.iter().map(f64::to_string).collect();
-    let what = format!(
-        "found `{}`, expected an angle from 0, or the smallest angle and the largest one",
-        found.join(":")
-    );
-    Err(ConfigError::new(options.path("degrees"), what))
+    let expected = "an angle from 0, or the smallest angle and the largest one";
+    Err(ConfigError::out_of_range(options.path("degrees"), format!("`{}`", found.join(":")), expected))
 }
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {

@@ -9,7 +9,7 @@ use tesson_core::{
 use super::axis::{Filter, Interpolation};
 use super::canvas::Canvas;
 use super::fault::TransformFault;
-use super::options::{SEED, seed_if_given};
+use super::options::{OptionRefusal, SEED, seed_if_given};
 use super::random::Random;
 use super::real::Real;
 use super::resize::{ResizeScratch, RowsMut, Target, Value as PixelValue, resize};
@@ -38,8 +38,8 @@ fn side(options: &Options<'_>, name: &str) -> Result<usize, ConfigError> {
     match usize::try_from(options.whole(name)?) {
         Ok(n @ 1..) => Ok(n),
         found => {
-            let what = format!("found `{}`, expected at least 1", found.unwrap_or(usize::MAX));
-            Err(ConfigError::new(options.path(name), what))
+            let found = format!("`{}`", found.unwrap_or(usize::MAX));
+            Err(ConfigError::out_of_range(options.path(name), found, "at least 1"))
         }
     }
 }
@@ -60,11 +60,8 @@ fn padding(options: &Options<'_>, channels: usize) -> Result<Option<[u32; 4]>, C
         _ if given.len() == channels && channels <= 4 && given.iter().all(is_value) => {}
         _ => {
             let found: Vec<String> = given.iter().map(f64::to_string).collect();
-            let what = format!(
-                "found `{}`, expected -1, a whole number from 0 to 2147483647, or one of each channel (`channels` = {channels})",
-                found.join(":")
-            );
-            return Err(ConfigError::new(options.path("padValue"), what));
+            let refusal = OptionRefusal::PadValue { found: found.join(":"), channels };
+            return Err(ConfigError::refused(options.path("padValue"), &refusal));
         }
     }
     let mut pixel = [0; 4];
@@ -79,8 +76,8 @@ fn mode(options: &Options<'_>, channels: usize) -> Result<ScaleMode, ConfigError
         "crop" => Ok(ScaleMode::Crop),
         "pad" => Ok(ScaleMode::Pad(padding)),
         other => {
-            let what = format!("found `{other}`, expected `fill`, `crop` or `pad` in lower case");
-            Err(ConfigError::new(options.path("scaleMode"), what))
+            let expected = "`fill`, `crop` or `pad` in lower case";
+            Err(ConfigError::unknown_word(options.path("scaleMode"), format!("`{other}`"), expected))
         }
     }
 }

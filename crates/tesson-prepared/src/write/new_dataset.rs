@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::refusal::NewDatasetRefusal;
 use serde_json::{Value, json};
 use tesson_core::ConfigError;
 use tesson_engine::DEFAULT_MEMORY_LIMIT;
@@ -29,11 +30,8 @@ impl NewSplit {
 
     /// The error for a number of shards that no split can have, as it was found.
     pub fn wrong_shards(name: &str, found: impl fmt::Display) -> ConfigError {
-        let most = NewSplit::MAX_SHARDS;
-        let what = format!(
-            "split `{name}` has {found} shards, expected a whole number from 1 to {most}, or none for one each 256 MiB"
-        );
-        ConfigError::new("splits", what)
+        let (split, found, most) = (name.to_owned(), found.to_string(), NewSplit::MAX_SHARDS);
+        ConfigError::refused("splits", &NewDatasetRefusal::Shards { split, found, most })
     }
 }
 
@@ -99,46 +97,32 @@ impl NewDataset {
 }
 
 fn check_fields(new: &NewDataset) -> Result<(), ConfigError> {
-    let wrong = |path: &str, what: String| Err(ConfigError::new(path, what));
+    let wrong = |path: &str, refusal: NewDatasetRefusal| Err(ConfigError::refused(path, &refusal));
     let is_word = |text: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
         text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(allowed)
     };
     for (path, name) in [("name", Some(&new.name)), ("config", new.config.as_ref())] {
         if let Some(name) = name.filter(|name| !is_word(name)) {
-            return wrong(
-                path,
-                format!(
-                    "found `{name}`, expected letters, digits, `_`, `-`, `+` and `.`, beginning with a letter or a digit"
-                ),
-            );
+            return wrong(path, NewDatasetRefusal::BadName { found: name.clone() });
         }
     }
     if ![FileFormat::TfRecord, FileFormat::ArrayRecord].contains(&new.file_format) {
-        return wrong(
-            "file_format",
-            format!("`{}` cannot be written, expected `tfrecord` or `array_record`", new.file_format),
-        );
+        return wrong("file_format", NewDatasetRefusal::Format { found: new.file_format.suffix() });
     }
     for (i, split) in new.splits.iter().enumerate() {
         if !is_word(&split.name) || split.name.contains(['.', '+']) || split.name == "all" {
-            return wrong(
-                "splits",
-                format!(
-                    "found the name `{}`, expected letters, digits, `_` and `-`, other than `all`",
-                    split.name
-                ),
-            );
+            return wrong("splits", NewDatasetRefusal::BadSplit { found: split.name.clone() });
         }
         if new.splits[..i].iter().any(|other| other.name == split.name) {
-            return wrong("splits", format!("found split `{}` twice, expected each name once", split.name));
+            return wrong("splits", NewDatasetRefusal::SplitTwice { split: split.name.clone() });
         }
         if let Some(shards) = split.shards.filter(|n| !(1..=NewSplit::MAX_SHARDS).contains(n)) {
             return Err(NewSplit::wrong_shards(&split.name, shards));
         }
     }
     if new.splits.is_empty() {
-        return wrong("splits", "found none, expected at least one".into());
+        return wrong("splits", NewDatasetRefusal::NoSplits);
     }
     Ok(())
 }
@@ -149,29 +133,25 @@ fn encoder(new: &NewDataset) -> Result<Encoder, ConfigError> {
         let path = keys.join("/");
         let Some((_, names)) = new.labels.iter().find(|(of, _)| *of == keys) else { continue };
         if classes > 0 && names.len() as u64 != classes {
-            let what = format!("found {} names for {classes} classes, expected one for each", names.len());
-            return Err(ConfigError::new(path, what));
+            let refusal = NewDatasetRefusal::NameCount { found: names.len(), classes };
+            return Err(ConfigError::refused(path, &refusal));
         }
         for (n, name) in names.iter().enumerate() {
             // A label file has a name in each line, without white space around it.
             if name.trim() != name || name.is_empty() || name.contains(['\n', '\r']) {
-                let what = format!(
-                    "`{}` is no name of a class: one line of text, without white space around it",
-                    name.escape_debug()
-                );
-                return Err(ConfigError::new(path, what));
+                return Err(ConfigError::refused(path, &NewDatasetRefusal::BadClass { name: name.clone() }));
             }
             if names[..n].contains(name) {
-                return Err(ConfigError::new(
+                return Err(ConfigError::refused(
                     path,
-                    format!("two classes have the name `{name}`, expected different names"),
+                    &NewDatasetRefusal::ClassTwice { name: name.clone() },
                 ));
             }
         }
     }
     let unknown = |keys: &[String]| !root.classes().iter().any(|(known, _)| *known == keys);
     if let Some((keys, _)) = new.labels.iter().find(|(keys, _)| unknown(keys)) {
-        return Err(ConfigError::new(keys.join("/"), "names of classes for a feature that has none"));
+        return Err(ConfigError::refused(keys.join("/"), &NewDatasetRefusal::NoClasses));
     }
     let schema = Schema::new(&root, &features::Selection::default())?;
     let names = |path: &str| {

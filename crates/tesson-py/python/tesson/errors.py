@@ -18,6 +18,8 @@ class TessonError(Exception):
     ----------
     code : str
         The stable code of the error, such as ``ctf.bad-number``; the manual lists all of them. Empty if there is none.
+    remedy : str
+        What helps, as one sentence; empty if nothing is known.
 
     Examples
     --------
@@ -30,6 +32,7 @@ class TessonError(Exception):
     """
 
     code: str = ""
+    remedy: str = ""
 
 
 class ConfigError(TessonError, ValueError):

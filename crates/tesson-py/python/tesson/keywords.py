@@ -47,11 +47,8 @@ def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Call
 
 def nearest_keyword(name: str, parameters: list[str]) -> str | None:
     """The keyword that a name was probably meant to be: that of an option, or the one spelt most like it."""
-    # Only here: these modules decorate their classes.
-    from .spelling import keywords_of
-
-    meant = next((keyword for keyword in keywords_of(name) if keyword in parameters), None)
-    return meant or _tesson.nearest_name(name, parameters)
+    meant = _tesson.keyword_of(name)
+    return meant if meant in parameters else _tesson.nearest_name(name, parameters)
 
 
 def camel_case(name: str) -> str:

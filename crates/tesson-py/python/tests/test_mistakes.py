@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -74,11 +75,25 @@ def test_the_names_of_streams_stay_what_they_are(stream: StreamDef, path: str) -
     assert caught.value.path == path
 
 
+@pytest.mark.parametrize("kind", ["", "CNTKTextFormatDeserializer", "ImageDeserializer", "HTKFeatureDeserializer", "TFDSDeserializer"])
+def test_the_keyword_of_an_option_is_one(kind: str) -> None:
+    modules = [getattr(tesson, name) for name in ("deserializers", "image_deserializers", "transforms")]
+    makers = [MinibatchSource, StreamDef, *(getattr(module, name) for module in modules for name in module.__all__)]
+    keywords = {name for maker in makers for name in inspect.signature(maker).parameters}
+    named = {row["name"]: tesson._tesson.keyword_of(row["name"]) for row in tesson._tesson.option_table(kind)}
+    assert named
+    assert {option for option, keyword in named.items() if keyword not in keywords | {option}} == set()
+
+
 def test_options_in_a_message_are_keywords_too() -> None:
     with pytest.raises(ConfigError, match="^max_samples: found 5 beside `max_sweeps` 5"):
         opened(max_samples=5, max_sweeps=5)
     with pytest.raises(ConfigError, match="expected `True`, `False` or `global`"):
         opened(randomize="globl")
+    with pytest.raises(ConfigError) as caught:
+        opened(bucketing=4, randomize=False)
+    assert (caught.value.code, caught.value.path) == ("config.buckets-as-stored", "bucketing")
+    assert caught.value.remedy == "Set `randomize`, or leave it out."
     tree = opened().config
     with pytest.raises(ConfigError, match="^maxSamples: found 5 beside `maxSweeps` 5"):
         MinibatchSource.from_config(tree | {"maxSamples": 5, "maxSweeps": 5})

@@ -83,7 +83,7 @@ impl PreparedDataset {
     ) -> PyResult<PreparedDataset> {
         let open = || {
             let format = file_format.map(FileFormat::parse).transpose();
-            let format = format.map_err(|what| ConfigError::new("file_format", what))?;
+            let format = format.map_err(|refusal| ConfigError::refused("file_format", &refusal))?;
             let dataset = tesson_prepared::open_all(&Stores::local(), &directories, format)?;
             let features = tesson_prepared::features_of(&Stores::local(), &dataset)?;
             Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })

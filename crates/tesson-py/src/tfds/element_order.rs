@@ -9,6 +9,7 @@ use tesson_plan::{ElementStep, StreamOp};
 use tesson_tfds::reading::Op;
 
 use super::until_signal;
+use crate::errors::Refusal;
 use crate::errors::raise;
 use crate::state::{from_python, to_python};
 
@@ -127,8 +128,5 @@ impl ElementOrder {
 }
 
 fn no_list(py: Python<'_>) -> PyErr {
-    raise(
-        py,
-        Error::from(ConfigError::new("ops", "expected a list of operations, and counters by their names")),
-    )
+    raise(py, Error::from(ConfigError::refused("ops", &Refusal::NoOperations)))
 }

@@ -91,8 +91,8 @@ impl Request<'_> {
         match bytes.filter(|bytes| *bytes > 0) {
             Some(memory_limit) => Ok(ReaderLimits { memory_limit, ..means }),
             None => {
-                let what = format!("found {limit}, expected a size in bytes such as `2GiB` or `512MB`");
-                Err(raise(py, ConfigError::new("memory_limit", what)))
+                let expected = "a size in bytes such as `2GiB` or `512MB`";
+                Err(raise(py, ConfigError::wrong_form("memory_limit", limit.to_string(), expected)))
             }
         }
     }

@@ -224,13 +224,10 @@ fn new_split(name: String, shards: &Bound<'_, PyAny>) -> PyResult<NewSplit> {
 /// The dataset to be written, from its JSON form: the fields of [`NewDataset`] but for the splits.
 fn new_dataset(json: &Value, splits: Vec<NewSplit>) -> Result<NewDataset, ConfigError> {
     let text = |name: &str| json[name].as_str().map(str::to_owned);
-    let wrong = |name: &str| {
-        let name = name.to_owned();
-        move |what: String| ConfigError::new(name, what)
-    };
     let version = text("version").unwrap_or_default();
     let version = Version::from_str(&version).map_err(|()| {
-        wrong("version")(format!("found \"{version}\", expected three numbers such as \"1.0.0\""))
+        let expected = "three numbers such as \"1.0.0\"";
+        ConfigError::wrong_form("version", format!("\"{version}\""), expected)
     })?;
     let names = |list: &Value| {
         list.as_array().into_iter().flatten().filter_map(|n| n.as_str().map(str::to_owned)).collect()
@@ -240,7 +237,7 @@ fn new_dataset(json: &Value, splits: Vec<NewSplit>) -> Result<NewDataset, Config
     let mut new = NewDataset::new(text("name").unwrap_or_default(), version, json["features"].clone());
     new.config = text("config");
     new.file_format = FileFormat::parse(json["file_format"].as_str().unwrap_or("tfrecord"))
-        .map_err(wrong("file_format"))?;
+        .map_err(|refusal| ConfigError::refused("file_format", &refusal))?;
     new.disable_shuffling = json["disable_shuffling"].as_bool().unwrap_or(false);
     new.supervised_keys = if supervised.is_null() { None } else { Some(nest(supervised)) };
     new.description = text("description").unwrap_or_default();

@@ -13,6 +13,7 @@ use super::StreamOf;
 use super::numbers::{each, is_number, is_whole};
 use crate::fault::TfdsFault;
 use crate::features::{self, Batch, Coding, DType, Dim, Plan, Schema, Shapes, shape_text};
+use crate::refusal::StreamRefusal;
 
 /// A stream of samples of a fixed size.
 #[derive(Clone, Debug)]
@@ -47,24 +48,21 @@ struct Form {
 }
 
 /// A feature as a stream, if it can be one; otherwise the reason.
-fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, String> {
+fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, StreamRefusal> {
     let (path, leaf) = (&plan.path, &plan.leaf);
     let whole = || shape_text(&[&plan.levels[..], &leaf.shape].concat());
     if !is_number(leaf.dtype) {
-        return Err(format!(
-            "`{path}` is {} of shape {}; a stream needs numbers",
-            leaf.dtype.name(),
-            whole()
-        ));
+        let (dtype, shape) = (leaf.dtype.name(), whole());
+        return Err(StreamRefusal::NoNumbers { feature: path.clone(), dtype, shape });
     }
     let samples = match plan.levels[..] {
         [] => Samples::Every(1),
         [None] => Samples::Items,
         [Some(n)] if n > 0 && u32::try_from(n).is_ok() => Samples::Every(n as u32),
-        [Some(_)] => return Err(format!("`{path}` is a sequence of no items, or of more than 2^32")),
+        [Some(_)] => return Err(StreamRefusal::ItemCount { feature: path.clone() }),
         _ => {
             let levels = plan.levels.len();
-            return Err(format!("`{path}` is in {levels} sequences, one in another; a stream may be in one"));
+            return Err(StreamRefusal::Nested { feature: path.clone(), levels });
         }
     };
     let known = |dims: &[Dim]| dims.iter().copied().collect::<Option<Vec<usize>>>();
@@ -76,8 +74,8 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, String> {
         });
         let completes = wanted.len() == leaf.shape.len() && leaf.shape.iter().zip(wanted).all(fits);
         if !same_values && !completes {
-            let shape = shape_text(&leaf.shape);
-            return Err(format!("`{path}` has the shape {shape}, which {} is not", list(wanted)));
+            let (found, wanted) = (shape_text(&leaf.shape), list(wanted));
+            return Err(StreamRefusal::OtherShape { feature: path.clone(), found, wanted });
         }
         return Ok(Form { samples, shape: wanted.iter().map(|d| *d as usize).collect() });
     }
@@ -88,11 +86,11 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, String> {
         (None, [None, rest @ ..]) if plan.levels.is_empty() && !is_picture && known(rest).is_some() => {
             Ok(Form { samples: Samples::Rows, shape: known(rest).unwrap_or_default() })
         }
-        _ => Err(format!(
-            "`{path}` has the shape {}, the samples of a stream have one that is known; if all examples have the same, say it with `shape`, such as `shape = {}`",
-            whole(),
-            leaf.shape.iter().map(|d| d.unwrap_or(28).to_string()).collect::<Vec<_>>().join(":")
-        )),
+        _ => {
+            let example =
+                leaf.shape.iter().map(|d| d.unwrap_or(28).to_string()).collect::<Vec<_>>().join(":");
+            Err(StreamRefusal::OpenShape { feature: path.clone(), found: whole(), example })
+        }
     }
 }
 
@@ -108,17 +106,14 @@ pub(super) fn can_be_one(plan: &Plan) -> bool {
 
 impl Stream {
     pub(super) fn new(of: &StreamOf, schema: &Schema) -> Result<Stream, ConfigError> {
-        let error = |what: String| ConfigError::new(format!("input.{}", of.name), what);
+        let error = |refusal: StreamRefusal| ConfigError::refused(format!("input.{}", of.name), &refusal);
+        let feature = || of.feature.clone();
         let column = schema.column(&of.feature);
-        let column = column.ok_or_else(|| error(format!("`{}` is no feature by itself", of.feature)))?;
+        let column = column.ok_or_else(|| error(StreamRefusal::NoFeature { feature: feature() }))?;
         let plan = &schema.columns[column];
         if of.encoded {
             if !plan.levels.is_empty() {
-                let what = format!(
-                    "`{}` is a sequence of pictures, a stream with `transforms` is of one",
-                    of.feature
-                );
-                return Err(error(what));
+                return Err(error(StreamRefusal::SequenceOfPictures { feature: feature() }));
             }
             let (path, dtype, samples) = (of.feature.clone(), plan.leaf.dtype, Samples::Every(1));
             return Ok(Stream {
@@ -134,20 +129,15 @@ impl Stream {
         let Form { samples, mut shape } = form(plan, of.shape.as_deref()).map_err(error)?;
         let dims: Vec<u64> = shape.iter().map(|d| *d as u64).collect();
         if !values(&dims).is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)) {
-            let found = format!("`{}` has samples of shape {}", of.feature, list(&shape));
-            return Err(error(format!("{found}, from 1 to 2^32 values are possible")));
+            return Err(error(StreamRefusal::SampleSize { feature: feature(), shape: list(&shape) }));
         }
         if of.one_hot {
             if !shape.is_empty() || !is_whole(plan.leaf.dtype) {
-                let (path, dtype, text) = (&of.feature, plan.leaf.dtype.name(), list(&shape));
-                return Err(error(format!(
-                    "`{path}` is {dtype} of shape {text}, the number of a class is one whole number"
-                )));
+                let (dtype, shape) = (plan.leaf.dtype.name(), list(&shape));
+                return Err(error(StreamRefusal::NoClass { feature: feature(), dtype, shape }));
             }
             let classes = of.dim.or(plan.leaf.classes).filter(|n| (1..=u64::from(u32::MAX)).contains(n));
-            let unknown = || {
-                error(format!("the dataset does not say how many classes `{}` has; set `dim`", of.feature))
-            };
+            let unknown = || error(StreamRefusal::ClassCount { feature: feature() });
             shape = vec![classes.ok_or_else(unknown)? as usize];
         } else if shape.is_empty() {
             // A scalar is a sample of one value.

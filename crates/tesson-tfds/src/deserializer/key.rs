@@ -7,6 +7,7 @@ use tesson_core::{ConfigError, DataErrorKind, Keys};
 use super::numbers::{is_whole, whole};
 use crate::fault::TfdsFault;
 use crate::features::{self, Batch, Column, DType, Feature, Schema, Selection, shape_text};
+use crate::refusal::StreamRefusal;
 
 /// Bytes of a key, at most: keys of a chunk are counted in 32 bits.
 const LONGEST: usize = 1 << 16;
@@ -53,10 +54,10 @@ impl KeyFeature {
             }
             Some((_, plan)) => {
                 let shape = shape_text(&[&plan.levels[..], &plan.leaf.shape].concat());
-                let found = format!("`{path}` is {} of shape {shape}", plan.leaf.dtype.name());
-                Err(ConfigError::new("key", format!("{found}; a key is one whole number or one text")))
+                let (feature, dtype) = (path.to_string(), plan.leaf.dtype.name());
+                Err(ConfigError::refused("key", &StreamRefusal::NoKey { feature, dtype, shape }))
             }
-            None => Err(ConfigError::new("key", format!("`{path}` is no feature by itself"))),
+            None => Err(ConfigError::refused("key", &StreamRefusal::NoFeature { feature: path.to_string() })),
         }
     }
 

@@ -32,6 +32,7 @@ use crate::features::{Coding, DType, Feature, Leaf, Schema, Selection, shape_tex
 use crate::ids::Ids;
 use crate::info::Dataset;
 use crate::records;
+use crate::refusal::StreamRefusal;
 use crate::split::FileInstruction;
 use corpus::{Loading, Records, Slice};
 use key::{KeyFeature, KeyOf};
@@ -133,8 +134,7 @@ impl TfdsDeserializer {
             streams => streams.to_vec(),
         };
         if streams.is_empty() {
-            let what = "no feature of the dataset has numbers in samples of a known shape; name streams and their `shape`";
-            return Err(ConfigError::new("input", what));
+            return Err(ConfigError::refused("input", &StreamRefusal::NoStreams));
         }
         let wanted = streams.iter().map(|stream| &stream.feature).chain(&options.key).cloned().collect();
         for stream in streams.iter().filter(|stream| stream.encoded) {
@@ -204,11 +204,9 @@ pub fn picture_channels(features: &Feature, stream: &StreamOf) -> Result<Option<
             Ok(shape[2])
         }
         Some(leaf) => {
-            let (path, dtype, shape) = (&stream.feature, leaf.dtype.name(), shape_text(&leaf.shape));
-            let what = format!(
-                "`{path}` is {dtype} of shape {shape}; `transforms` are for features that are one picture of uint8"
-            );
-            Err(ConfigError::new(format!("input.{}.transforms", stream.name), what))
+            let (feature, dtype) = (stream.feature.clone(), leaf.dtype.name());
+            let refusal = StreamRefusal::NotOnePicture { feature, dtype, shape: shape_text(&leaf.shape) };
+            Err(ConfigError::refused(format!("input.{}.transforms", stream.name), &refusal))
         }
         // The schema's error suggests the nearest name.
         None => Ok(None),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tesson_core::{UserError, did_you_mean};
+use tesson_core::{OptionName, UserError, did_you_mean};
 use tesson_formats::example::ExampleError;
 use tesson_formats::example::Fault::Cut;
 use tesson_image::decode::PictureError;
@@ -21,13 +21,15 @@ pub struct FeatureError {
     pub fault: FeatureFault,
 }
 
+const MAX_ERRORS: OptionName = OptionName::new("maxErrors");
+
 tesson_core::error_kinds! {
     /// A fault of an example or one of its features.
     pub enum FeatureFault {
         /// The record is not a `tf.train.Example`, or a key holds a list of another kind.
         Example { error: ExampleError = ExampleError { offset: 12, fault: Cut } }
             = "example.malformed": "{error}"
-            => "Prepare the dataset again, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Prepare the dataset again, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// The key of a feature that is not optional is missing.
         Missing { key: String = "label".into() }
             = "example.missing-key": "key `{key}` is absent, and the feature is not optional"
@@ -54,19 +56,19 @@ tesson_core::error_kinds! {
         /// A zlib stream is damaged, or decompresses to more than is allowed.
         Zlib { what: String = "the checksum is another one".into() }
             = "example.zlib": "zlib: {what}"
-            => "Prepare the dataset again, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Prepare the dataset again, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A picture cannot be decoded.
         Picture { error: PictureError = PictureError::Unknown { begin: vec![0, 1, 2, 3], expected: "PNG, JPEG, GIF or BMP" } }
             = "example.picture": "{error}"
-            => "Replace the picture, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Replace the picture, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A transform refuses a picture.
         Transform { transform: String = "Crop, Scale".into(), what: String = "the picture has no pixels".into() }
             = "example.transform": "transform `{transform}`: {what}"
-            => "Correct the transform or the picture, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Correct the transform or the picture, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// Sound cannot be decoded.
         Sound { what: String = "the file does not begin with `RIFF`".into() }
             = "example.sound": "sound: {what}"
-            => "Replace the sound, or leave the record out: `maxErrors` of a deserializer, `on_damage` of a dataset.",
+            => "Replace the sound, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A decoded array, or a shape that is stored beside one, does not fit the declared shape.
         Shape { found: Vec<i64> = vec![28, 27, 1], declared: Vec<Dim> = vec![Some(28), Some(28), Some(1)] }
             = "example.shape": ("the shape is {}, declared is {}", list(found), shape_text(declared))

@@ -1,12 +1,13 @@
 //! The schema of the values that are read of each example: the selected features as a tree, and the keys that hold
 //! them.
 
-use tesson_core::{ConfigError, did_you_mean};
+use tesson_core::{ConfigError, nearest};
 use tesson_formats::example::{FeatureSpec, Kind};
 use tesson_image::decode::Scale;
 
 use super::dtype::DType;
 use super::tree::{Coding, Dim, Feature, Leaf, join, shape_text, unknown};
+use crate::refusal::FeaturesRefusal;
 
 /// The features that are read, and those of them that are not decoded. Names are paths such as `objects/bbox`; a path
 /// includes everything below it.
@@ -97,8 +98,8 @@ impl Schema {
         let is_picture = |plan: &&mut Plan| covers(path, &plan.path) && plan.leaf.coding == Coding::Picture;
         let mut pictures = self.columns.iter_mut().filter(is_picture).peekable();
         if pictures.peek().is_none() {
-            let what = format!("`{path}` is no picture that is decoded; only pictures have a scale");
-            return Err(ConfigError::new("features", what));
+            let refusal = FeaturesRefusal::NoPicture { path: path.to_owned() };
+            return Err(ConfigError::refused("features", &refusal));
         }
         for plan in pictures {
             plan.scale = scale;
@@ -115,8 +116,8 @@ impl Schema {
     /// [`ConfigError`] if the path is not that of a single feature that is read.
     pub fn with_pictures(mut self, path: &str, dtype: DType, shape: Vec<Dim>) -> Result<Schema, ConfigError> {
         let Some(plan) = self.columns.iter_mut().find(|plan| plan.path == path) else {
-            let what = format!("`{path}` is not among the features that are read");
-            return Err(ConfigError::new(format!("transforms.{path}"), what));
+            let refusal = FeaturesRefusal::NotRead { path: path.to_owned() };
+            return Err(ConfigError::refused(format!("transforms.{path}"), &refusal));
         };
         plan.leaf = Leaf { dtype, shape, coding: Coding::Picture, ..plan.leaf.clone() };
         Ok(self)
@@ -145,12 +146,10 @@ impl Selection {
         let named = self.features.iter().flatten().chain(&self.raw);
         let Some(unknown) = named.into_iter().find(|path| !known(path)) else { return Ok(()) };
         let paths = || leaves.iter().map(|(path, _)| path.as_str());
-        let mut hint = did_you_mean(unknown, paths());
-        if hint.is_empty() {
-            let known: Vec<&str> = paths().take(10).collect();
-            hint = format!(", expected some of {}", known.join(", "));
-        }
-        Err(ConfigError::new("features", format!("the dataset has no feature `{unknown}`{hint}")))
+        let nearest = nearest(unknown, paths()).map(str::to_owned);
+        let known = paths().take(10).collect::<Vec<_>>().join(", ");
+        let refusal = FeaturesRefusal::Unknown { name: unknown.clone(), known, nearest };
+        Err(ConfigError::refused("features", &refusal))
     }
 
     fn wants(&self, path: &str) -> bool {
@@ -236,7 +235,7 @@ impl Builder<'_> {
     fn want(&mut self, key: &str, kind: Kind) -> Result<usize, ConfigError> {
         match self.wanted.iter().position(|w| w.key == key) {
             Some(at) if self.wanted[at].kind == kind => Ok(at),
-            Some(_) => Err(ConfigError::new(key, "two features of different types have this one key")),
+            Some(_) => Err(ConfigError::refused(key, &FeaturesRefusal::KeyTwice)),
             None => {
                 self.wanted.push(FeatureSpec { key: key.to_owned(), kind });
                 Ok(self.wanted.len() - 1)
@@ -247,25 +246,25 @@ impl Builder<'_> {
 
 /// The kind of list that holds a leaf; an error for a leaf that no writer can have stored (spec/tfds.md §6.2).
 fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError> {
-    let error = |what: String| Err(ConfigError::new(path, what));
+    let error = |refusal: FeaturesRefusal| Err(ConfigError::refused(path, &refusal));
     let known = leaf.shape.iter().flatten().chain(levels.iter().flatten());
     if known.copied().try_fold(16_usize, |n, d| n.checked_mul(d.max(1))).is_none() {
-        return error(format!("the shape {} has more values than memory", shape_text(&leaf.shape)));
+        return error(FeaturesRefusal::LargeShape { shape: shape_text(&leaf.shape) });
     }
     match leaf.coding {
         Coding::Plain => {}
         Coding::Raw | Coding::Zlib if leaf.dtype == DType::String => {
-            return error("strings have no encoding, found one".to_owned());
+            return error(FeaturesRefusal::EncodedText);
         }
         Coding::Raw | Coding::Zlib | Coding::Picture => return Ok(Kind::Bytes),
         Coding::Sound if matches!(leaf.shape[..], [_] | [_, _]) => return Ok(Kind::Bytes),
         Coding::Sound => {
             let shape = shape_text(&leaf.shape);
-            return error(format!("sound of shape {shape}, expected samples, or samples and channels"));
+            return error(FeaturesRefusal::SoundShape { shape });
         }
     }
     let Some(kind) = leaf.dtype.stored_in() else {
-        return error(format!("values of type `{}` need an encoding", leaf.dtype.name()));
+        return error(FeaturesRefusal::NeedsEncoding { dtype: leaf.dtype.name() });
     };
     let around = match levels {
         [] => 0,
@@ -275,7 +274,7 @@ fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError>
     };
     if around + unknown(&leaf.shape) > 1 && unknown(&leaf.shape) > 0 {
         let shape = shape_text(&[levels, &leaf.shape].concat());
-        return error(format!("the shape {shape} has several unknown dimensions, which needs an encoding"));
+        return error(FeaturesRefusal::OpenShape { shape });
     }
     Ok(kind)
 }

@@ -9,6 +9,7 @@ use tesson_core::{ConfigError, DataError};
 
 use super::template::Names;
 use super::{DatasetInfo, FileFormat, Nest, SplitInfo};
+use crate::refusal::DatasetRefusal;
 
 /// File names that a description lists for each split.
 const FILES_DESCRIBED: usize = 4;
@@ -131,7 +132,7 @@ impl Dataset {
     ) -> Result<Dataset, ConfigError> {
         let (directories, infos): (Vec<String>, Vec<DatasetInfo>) = parts.into_iter().unzip();
         let Some(info) = infos.first() else {
-            return Err(ConfigError::new("dirs", "there is no directory, at least one is expected"));
+            return Err(ConfigError::refused("dirs", &DatasetRefusal::NoDirectory));
         };
         for (other, directory) in infos.iter().zip(&directories).skip(1) {
             check_same(info, other, directory)?;
@@ -161,7 +162,7 @@ impl Dataset {
             shard.first = first;
             first = first
                 .checked_add(shard.len)
-                .ok_or_else(|| ConfigError::new("splits", "there are 2^64 records or more"))?;
+                .ok_or_else(|| ConfigError::refused("splits", &DatasetRefusal::TooMany))?;
         }
         let info = info.clone();
         Ok(Dataset {
@@ -223,8 +224,8 @@ fn check_same(info: &DatasetInfo, other: &DatasetInfo, directory: &str) -> Resul
     if identity(info) == identity(other) {
         return Ok(());
     }
-    let what = format!("{directory} holds {}, the first directory {}", identity(other), identity(info));
-    Err(ConfigError::new("dirs", what))
+    let (directory, found, first) = (directory.to_owned(), identity(other), identity(info));
+    Err(ConfigError::refused("dirs", &DatasetRefusal::Different { directory, found, first }))
 }
 
 fn choose(info: &DatasetInfo, wanted: Option<FileFormat>) -> Result<FileFormat, ConfigError> {
@@ -235,13 +236,11 @@ fn choose(info: &DatasetInfo, wanted: Option<FileFormat>) -> Result<FileFormat, 
             .chain(&info.alternative_formats)
             .map(|f| f.suffix())
             .collect::<Vec<_>>();
-        let what = format!("the dataset has no {format} files, there are {}", there.join(", "));
-        return Err(ConfigError::new("file_format", what));
+        let refusal = DatasetRefusal::NoFiles { format: format.suffix(), there: there.join(", ") };
+        return Err(ConfigError::refused("file_format", &refusal));
     }
     if format == FileFormat::Riegeli {
-        let what =
-            "the files are Riegeli, which is not supported; write the dataset as tfrecord or array_record";
-        return Err(ConfigError::new("file_format", what));
+        return Err(ConfigError::refused("file_format", &DatasetRefusal::Riegeli));
     }
     Ok(format)
 }

@@ -13,6 +13,7 @@ use super::template::Names;
 use super::{Template, Version};
 use crate::fault::TfdsFault;
 use crate::json::{Message, parse};
+use crate::refusal::DatasetRefusal;
 
 /// The format of a dataset's files.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -34,14 +35,14 @@ impl FileFormat {
     /// The format of a name; empty is TFRecord.
     ///
     /// # Errors
-    /// No such format: a sentence.
-    pub fn parse(name: &str) -> Result<FileFormat, String> {
+    /// No such format.
+    pub fn parse(name: &str) -> Result<FileFormat, DatasetRefusal> {
         if name.is_empty() {
             return Ok(FileFormat::TfRecord);
         }
         FileFormat::ALL.into_iter().find(|format| format.suffix() == name).ok_or_else(|| {
             let all: Vec<&str> = FileFormat::ALL.iter().map(|format| format.suffix()).collect();
-            format!("unknown file format `{name}`, expected one of {}", all.join(", "))
+            DatasetRefusal::UnknownFormat { name: name.to_owned(), known: all.join(", ") }
         })
     }
 
@@ -188,7 +189,7 @@ impl DatasetInfo {
                 expected: "three numbers `x.y.z`",
             })
         })?;
-        let format = |name: &str| FileFormat::parse(name);
+        let format = |name: &str| FileFormat::parse(name).map_err(|refusal| refusal.to_string());
         let file_format =
             format(info.text("fileFormat")?).map_err(|what| info.malformed("fileFormat", what))?;
         if name.contains(['/', '\\']) {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use tesson_core::ConfigError;
 
 use super::VersionPattern;
+use crate::refusal::DatasetRefusal;
 
 /// The name of a dataset, which leads to a directory below a data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,19 +23,17 @@ impl FromStr for DatasetName {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<DatasetName, ConfigError> {
-        let wrong = |what: String| ConfigError::new("name", what);
+        let wrong = |refusal: DatasetRefusal| ConfigError::refused("name", &refusal);
         let (path, version) = match text.split_once(':') {
             None => (text, None),
             Some((path, version)) => {
                 let Ok(pattern) = version.parse() else {
-                    return Err(wrong(if path.contains('/') || version.contains(['/', ':']) {
-                        format!(
-                            "`{text}`: `{version}` is no version; expected three numbers or stars, such as 1.0.0 or 2.*.*"
-                        )
+                    let has_config = path.contains('/') || version.contains(['/', ':']);
+                    let (name, version, space) = (text.to_owned(), version.to_owned(), path.to_owned());
+                    return Err(wrong(if has_config {
+                        DatasetRefusal::BadVersion { name, version }
                     } else {
-                        format!(
-                            "`{text}`: `{version}` is no version, and names of a namespace (`{path}:`) cannot be resolved from files; open the directory instead"
-                        )
+                        DatasetRefusal::Namespace { name, version, space }
                     }));
                 };
                 (path, Some(pattern))
@@ -45,14 +44,11 @@ impl FromStr for DatasetName {
             Some((name, config)) => (name, Some(config)),
         };
         if !is_name(name) {
-            return Err(wrong(format!(
-                "found `{text}`, expected the name of a dataset: a letter, then letters, digits or `_`"
-            )));
+            return Err(wrong(DatasetRefusal::BadName { found: text.to_owned() }));
         }
         if let Some(config) = config.filter(|config| !is_config(config)) {
-            return Err(wrong(format!(
-                "`{text}`: `{config}` is no config; letters, digits and `_`, `+`, `-`, `.` are expected, and arguments (`key=value`) cannot be resolved from files"
-            )));
+            let (name, config) = (text.to_owned(), config.to_owned());
+            return Err(wrong(DatasetRefusal::BadConfig { name, config }));
         }
         Ok(DatasetName { name: snake_case(name), config: config.map(str::to_owned), version })
     }

@@ -4,6 +4,7 @@ use tesson_core::{ConfigError, nearest};
 
 use super::{Range, ReadInstruction, Rounding, Selection, wrong};
 use crate::info::{Dataset, Split};
+use crate::refusal::SplitRefusal;
 
 /// Records `from … to - 1` of a split; none if `from` is not below `to`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(super) fn resolve(selection: &Selection, dataset: &Dataset) -> Result<Vec<Ab
         }
         Selection::Even { of, n, index, drop_remainder } => {
             if index >= n {
-                return Err(wrong(format!("share {index} is none of {n} even splits")));
+                return Err(wrong(&SplitRefusal::NoShare { index: *index, n: *n }));
             }
             let share = |part| even(part, *n, *index, *drop_remainder);
             Ok(resolve(of, dataset)?.into_iter().map(share).collect())
@@ -44,19 +45,19 @@ fn part(instruction: &ReadInstruction, dataset: &Dataset) -> Result<Absolute, Co
     };
     let lengths: Vec<i64> = dataset.splits[split].shards.iter().map(|shard| shard.len as i64).collect();
     let n: i64 = lengths.iter().sum();
-    let (from, to) =
-        bounds(instruction.range, &lengths, n).map_err(|what| wrong(format!("{name}: {what}")))?;
+    let (from, to) = bounds(instruction.range, &lengths, n).map_err(|why| {
+        let (split, why) = (name.clone(), Box::new(why));
+        wrong(&SplitRefusal::Within { split, why })
+    })?;
     if from.unsigned_abs() > n.unsigned_abs() || to.unsigned_abs() > n.unsigned_abs() {
-        return Err(wrong(format!(
-            "{name}: the slice [{from}:{to}] goes beyond the {n} examples of the split"
-        )));
+        return Err(wrong(&SplitRefusal::Beyond { split: name.clone(), from, to, n }));
     }
     let from_start = |bound: i64| if bound < 0 { bound + n } else { bound };
     Ok(Absolute { split, from: from_start(from), to: from_start(to) })
 }
 
 /// The bounds in examples; negative ones count from the end.
-fn bounds(range: Range, lengths: &[i64], n: i64) -> Result<(i64, i64), String> {
+fn bounds(range: Range, lengths: &[i64], n: i64) -> Result<(i64, i64), SplitRefusal> {
     match range {
         Range::Examples(from, to) => Ok((from.unwrap_or(0), to.unwrap_or(n))),
         Range::Percent(from, to, rounding) => {
@@ -75,14 +76,12 @@ fn bounds(range: Range, lengths: &[i64], n: i64) -> Result<(i64, i64), String> {
     }
 }
 
-fn percent(percent: f64, n: i64, rounding: Rounding) -> Result<i64, String> {
+fn percent(percent: f64, n: i64, rounding: Rounding) -> Result<i64, SplitRefusal> {
     match rounding {
         Rounding::Closest => Ok((percent * n as f64 / 100.0).round_ties_even() as i64),
-        Rounding::DropRemainder if n < 100 => {
-            Err(format!("`pct1_dropremainder` needs 100 examples or more, the split has {n}"))
-        }
+        Rounding::DropRemainder if n < 100 => Err(SplitRefusal::FewForPercents { n }),
         Rounding::DropRemainder if percent.fract() != 0.0 => {
-            Err(format!("`pct1_dropremainder` needs whole percents, found {percent}%"))
+            Err(SplitRefusal::WholePercents { found: percent })
         }
         Rounding::DropRemainder => Ok(percent as i64 * (n / 100)),
     }
@@ -110,12 +109,9 @@ const SHOWN_SPLITS: usize = 20;
 
 fn unknown(name: &str, dataset: &Dataset) -> ConfigError {
     let names = || dataset.splits.iter().map(|split| split.name.as_str());
-    let hint = nearest(name, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let nearest = nearest(name, names()).map(str::to_owned);
     let shown: Vec<&str> = names().take(SHOWN_SPLITS).collect();
     let more = if names().count() > SHOWN_SPLITS { ", …" } else { "" };
-    wrong(if shown.is_empty() {
-        format!("unknown split `{name}`, the dataset has no splits")
-    } else {
-        format!("unknown split `{name}`, expected one of {}{more}{hint}", shown.join(", "))
-    })
+    let there = format!("{}{more}", shown.join(", "));
+    wrong(&SplitRefusal::Unknown { name: name.to_owned(), there, nearest })
 }

@@ -4,6 +4,7 @@ use tesson_core::ConfigError;
 
 use super::{Absolute, wrong};
 use crate::info::{Dataset, Shard};
+use crate::refusal::SplitRefusal;
 
 /// The range of records that is read of a file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -58,10 +59,8 @@ fn of_part(part: Absolute, dataset: &Dataset, plan: &mut Vec<FileInstruction>) -
             let skip = (part.from - start).max(0);
             let take = if part.to < end { part.to - start - skip } else { len - skip };
             let Ok(take) = u64::try_from(take) else {
-                return Err(wrong(format!(
-                    "found {}[{}:{}], expected a start that is not after the end; exchange the two",
-                    split.name, part.from, part.to
-                )));
+                let (split, from, to) = (split.name.clone(), part.from, part.to);
+                return Err(wrong(&SplitRefusal::Backwards { split, from, to }));
             };
             if take > 0 {
                 let (skip, examples_in_shard) = (skip as u64, file.len);

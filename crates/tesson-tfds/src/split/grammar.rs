@@ -5,6 +5,7 @@ use std::num::IntErrorKind;
 use tesson_core::ConfigError;
 
 use super::{Bound, ReadInstruction, Rounding, Selection, Unit, wrong};
+use crate::refusal::SplitRefusal;
 
 /// Parses the text of a split.
 pub(super) fn parse(text: &str) -> Result<Selection, ConfigError> {
@@ -20,46 +21,43 @@ pub(super) fn parse(text: &str) -> Result<Selection, ConfigError> {
 }
 
 fn part(part: &str, whole: &str) -> Result<Selection, ConfigError> {
-    let refuse = |why: &str| {
-        let of = if part == whole { String::new() } else { format!(" of `{whole}`") };
-        wrong(format!("`{part}`{of}: {why}"))
+    let refuse = |why: SplitRefusal| {
+        let (part, whole, why) = (part.to_owned(), whole.to_owned(), Box::new(why));
+        wrong(&SplitRefusal::Part { part, whole, why })
     };
     let (name, selector) = match part.split_once('[') {
         None => (part, None),
         Some((name, rest)) => {
-            let selector = rest.strip_suffix(']').ok_or_else(|| refuse("`[` is not closed by a last `]`"))?;
+            let selector = rest.strip_suffix(']').ok_or_else(|| refuse(SplitRefusal::OpenBracket))?;
             (name, Some(selector))
         }
     };
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
-        return Err(refuse("expected the name of a split: letters, digits, `_` and `-`"));
+        return Err(refuse(SplitRefusal::BadName));
     }
     match selector {
         None if name == "all" => Ok(Selection::All),
         None => Ok(Selection::Part(ReadInstruction::whole(name))),
-        Some(_) if name == "all" => Err(refuse("`all` takes no slice")),
-        Some(selector) => Ok(Selection::Part(slice(name, selector).map_err(|why| refuse(&why))?)),
+        Some(_) if name == "all" => Err(refuse(SplitRefusal::SliceOfAll)),
+        Some(selector) => Ok(Selection::Part(slice(name, selector).map_err(refuse)?)),
     }
 }
 
-fn slice(name: &str, selector: &str) -> Result<ReadInstruction, String> {
-    let message = |error: ConfigError| error.what;
+fn slice(name: &str, selector: &str) -> Result<ReadInstruction, SplitRefusal> {
     let Some((from, to)) = selector.split_once(':') else {
         let (number, unit) = with_unit(selector);
         if unit != Some(Unit::Shards) {
-            return Err(format!(
-                "`{selector}` is no slice; expected `from:to`, or one shard such as `2shard`"
-            ));
+            return Err(SplitRefusal::NoSlice { found: selector.to_owned() });
         }
         let Bound::Count(shard) = bound(number, Unit::Shards)? else {
-            return Err(format!("`{number}` is no whole number"));
+            return Err(SplitRefusal::NoWholeNumber { found: number.to_owned() });
         };
         let end = shard.saturating_add(1);
         let (from, to) = (Some(Bound::Count(shard)), Some(Bound::Count(end)));
-        return ReadInstruction::new(name, from, to, Unit::Shards, Rounding::Closest).map_err(message);
+        return ReadInstruction::new(name, from, to, Unit::Shards, Rounding::Closest);
     };
     if from.is_empty() && to.is_empty() {
-        return Err("a slice needs one bound at least; the name alone is the whole split".into());
+        return Err(SplitRefusal::NoBounds);
     }
     let ((from, left), (to, right)) = (with_unit(from), with_unit(to));
     // One unit holds for both.
@@ -67,9 +65,9 @@ fn slice(name: &str, selector: &str) -> Result<ReadInstruction, String> {
     let bound = |number: &str| (!number.is_empty()).then(|| bound(number, unit)).transpose();
     let has_number = |number: &str, unit: Option<Unit>| unit.is_none() || !number.is_empty();
     if !has_number(from, left) || !has_number(to, right) {
-        return Err(format!("`{selector}` has a unit without a number"));
+        return Err(SplitRefusal::UnitAlone { found: selector.to_owned() });
     }
-    ReadInstruction::new(name, bound(from)?, bound(to)?, unit, Rounding::Closest).map_err(message)
+    ReadInstruction::new(name, bound(from)?, bound(to)?, unit, Rounding::Closest)
 }
 
 /// A bound without its unit, and that.
@@ -82,17 +80,18 @@ fn with_unit(bound: &str) -> (&str, Option<Unit>) {
     (bound, None)
 }
 
-fn bound(number: &str, unit: Unit) -> Result<Bound, String> {
-    let plain = plain(number).ok_or_else(|| format!("`{number}` is no number"))?;
+fn bound(number: &str, unit: Unit) -> Result<Bound, SplitRefusal> {
+    let no_number = || SplitRefusal::NoNumber { found: number.to_owned() };
+    let plain = plain(number).ok_or_else(no_number)?;
     if unit == Unit::Percent {
-        return plain.parse().map(Bound::Percent).map_err(|_| format!("`{number}` is no number"));
+        return plain.parse().map(Bound::Percent).map_err(|_| no_number());
     }
     match plain.parse::<i64>() {
         Ok(n) => Ok(Bound::Count(n)),
         // A bound beyond 64 bits is beyond every split, as the largest number is.
         Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(Bound::Count(i64::MAX)),
         Err(error) if *error.kind() == IntErrorKind::NegOverflow => Ok(Bound::Count(i64::MIN)),
-        Err(_) => Err(format!("`{number}` is no whole number")),
+        Err(_) => Err(SplitRefusal::NoWholeNumber { found: number.to_owned() }),
     }
 }
 

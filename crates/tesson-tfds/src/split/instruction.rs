@@ -1,8 +1,6 @@
 //! A slice of a split as users write it (spec/tfds.md §7.1).
 
-use tesson_core::ConfigError;
-
-use super::wrong;
+use crate::refusal::SplitRefusal;
 
 /// The unit of a slice's bounds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,8 +62,8 @@ impl ReadInstruction {
         to: Option<Bound>,
         unit: Unit,
         rounding: Rounding,
-    ) -> Result<ReadInstruction, ConfigError> {
-        let counts = |unit| -> Result<_, ConfigError> {
+    ) -> Result<ReadInstruction, SplitRefusal> {
+        let counts = |unit| -> Result<_, SplitRefusal> {
             Ok((from.map(|b| count(b, unit)).transpose()?, to.map(|b| count(b, unit)).transpose()?))
         };
         let range = match unit {
@@ -85,14 +83,14 @@ impl ReadInstruction {
     }
 }
 
-fn count(bound: Bound, unit: &str) -> Result<i64, ConfigError> {
+fn count(bound: Bound, unit: &'static str) -> Result<i64, SplitRefusal> {
     match bound {
         Bound::Count(n) => Ok(n),
-        Bound::Percent(x) => Err(wrong(format!("found {x} {unit}, a whole number is expected"))),
+        Bound::Percent(x) => Err(SplitRefusal::Fraction { found: x, unit }),
     }
 }
 
-fn percent(bound: Bound) -> Result<f64, ConfigError> {
+fn percent(bound: Bound) -> Result<f64, SplitRefusal> {
     let percent = match bound {
         Bound::Count(n) => n as f64,
         Bound::Percent(x) => x,
@@ -100,5 +98,5 @@ fn percent(bound: Bound) -> Result<f64, ConfigError> {
     if (-100.0..=100.0).contains(&percent) {
         return Ok(percent);
     }
-    Err(wrong(format!("found {percent}%, a number from -100 to 100 is expected")))
+    Err(SplitRefusal::Percent { found: percent })
 }

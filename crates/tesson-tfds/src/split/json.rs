@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tesson_core::ConfigError;
 
 use super::{Bound, Range, ReadInstruction, Rounding, Selection, Unit, wrong};
+use crate::refusal::SplitRefusal;
 
 pub(super) fn selection(value: &Value) -> Result<Selection, ConfigError> {
     if let Some(text) = value.as_str() {
@@ -16,9 +17,7 @@ pub(super) fn selection(value: &Value) -> Result<Selection, ConfigError> {
         Some(("add", Value::Array(parts))) => {
             Ok(Selection::Sum(parts.iter().map(selection).collect::<Result<_, _>>()?))
         }
-        _ => Err(wrong(format!(
-            "found {value}, expected a string, `read_instruction`, `even_splits` or `add`"
-        ))),
+        _ => Err(wrong(&SplitRefusal::Form { found: value.to_string() })),
     }
 }
 
@@ -52,39 +51,47 @@ fn read_instruction(fields: &Value) -> Result<ReadInstruction, ConfigError> {
         None | Some("abs") => Unit::Examples,
         Some("%") => Unit::Percent,
         Some("shard") => Unit::Shards,
-        Some(other) => return Err(wrong(format!("unknown unit `{other}`, expected one of abs, %, shard"))),
+        Some(other) => return Err(word("unit", other, "abs, %, shard")),
     };
     let rounding = match text(fields, "rounding")? {
         None | Some("closest") => Rounding::Closest,
         Some("pct1_dropremainder") => Rounding::DropRemainder,
-        Some(other) => {
-            let what = format!("unknown rounding `{other}`, expected one of closest, pct1_dropremainder");
-            return Err(wrong(what));
-        }
+        Some(other) => return Err(word("rounding", other, "closest, pct1_dropremainder")),
     };
-    let name = text(fields, "split_name")?.ok_or_else(|| wrong("`split_name` is missing"))?;
-    ReadInstruction::new(name, bound(fields, "from")?, bound(fields, "to")?, unit, rounding)
+    let name =
+        text(fields, "split_name")?.ok_or_else(|| wrong(&SplitRefusal::Missing { field: "`split_name`" }))?;
+    let (from, to) = (bound(fields, "from")?, bound(fields, "to")?);
+    ReadInstruction::new(name, from, to, unit, rounding).map_err(|refusal| wrong(&refusal))
 }
 
 fn even_splits(fields: &Value) -> Result<Selection, ConfigError> {
-    let of = selection(fields.get("split").ok_or_else(|| wrong("`split` is missing in `even_splits`"))?)?;
+    let missing = || wrong(&SplitRefusal::MissingInShares);
+    let of = selection(fields.get("split").ok_or_else(missing)?)?;
     let number = |name: &str| {
         let found = fields.get(name).and_then(Value::as_u64);
-        found.ok_or_else(|| wrong(format!("`{name}` of `even_splits` is no number of shares")))
+        found.ok_or_else(|| wrong(&SplitRefusal::ShareCount { field: name.to_owned() }))
     };
     let (n, index) = (number("n")?, number("index")?);
     let drop_remainder = fields.get("drop_remainder").and_then(Value::as_bool).unwrap_or(false);
     if index >= n {
-        return Err(wrong(format!("share {index} is none of {n} even splits")));
+        return Err(wrong(&SplitRefusal::NoShare { index, n }));
     }
     Ok(Selection::Even { of: Box::new(of), n, index, drop_remainder })
+}
+
+fn word(what: &'static str, found: &str, known: &'static str) -> ConfigError {
+    wrong(&SplitRefusal::Word { what, found: found.to_owned(), known })
+}
+
+fn field(name: &str, found: &Value, expected: &'static str) -> ConfigError {
+    wrong(&SplitRefusal::Field { field: name.to_owned(), found: found.to_string(), expected })
 }
 
 fn text<'a>(fields: &'a Value, name: &str) -> Result<Option<&'a str>, ConfigError> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(wrong(format!("`{name}` is {other}, text is expected"))),
+        Some(other) => Err(field(name, other, "text")),
     }
 }
 
@@ -95,7 +102,7 @@ fn bound(fields: &Value, name: &str) -> Result<Option<Bound>, ConfigError> {
             let count = number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)).map(Bound::Count);
             Ok(count.or_else(|| number.as_f64().map(Bound::Percent)))
         }
-        Some(other) => Err(wrong(format!("`{name}` is {other}, a number is expected"))),
+        Some(other) => Err(field(name, other, "a number")),
     }
 }
 

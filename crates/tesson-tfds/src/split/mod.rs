@@ -13,6 +13,7 @@ pub use instruction::{Bound, Range, ReadInstruction, Rounding, Unit};
 use tesson_core::ConfigError;
 
 use crate::info::Dataset;
+use crate::refusal::SplitRefusal;
 
 /// A selection of a dataset's examples, as a user wrote it in a string or as objects.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +65,7 @@ impl Selection {
     /// There are to be none.
     pub fn even_splits(self, n: u64, drop_remainder: bool) -> Result<Vec<Selection>, ConfigError> {
         if n == 0 {
-            return Err(wrong("0 shares of a split cannot be made, at least 1 is expected"));
+            return Err(wrong(&SplitRefusal::NoShares));
         }
         let share = |index| Selection::Even { of: Box::new(self.clone()), n, index, drop_remainder };
         Ok((0..n).map(share).collect())
@@ -80,6 +81,6 @@ impl Selection {
 }
 
 /// An error of the option `split`.
-fn wrong(what: impl Into<String>) -> ConfigError {
-    ConfigError::new("split", what)
+fn wrong(refusal: &SplitRefusal) -> ConfigError {
+    ConfigError::refused("split", refusal)
 }

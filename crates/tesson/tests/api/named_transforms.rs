@@ -38,7 +38,7 @@ struct Scatter {
 fn open_scatter(options: &Options<'_>, read: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
     let mut factor = options.real("factor")? as f32;
     if factor == 0.0 {
-        return Err(ConfigError::new(options.path("factor"), "found 0, expected another number").into());
+        return Err(ConfigError::out_of_range(options.path("factor"), "0", "another number").into());
     }
     if let Some(file) = options.text_if_given("factorFile")?.filter(|file| !file.is_empty()) {
         let text = String::from_utf8(read(Path::new(&file))?).expect("the test's file is text");

@@ -29,7 +29,9 @@ struct Chunks;
 static CHUNKS: Format =
     Format::new("Chunks", "Chunks on local timelines.", &OptionTable(&[]), |_, defaults| {
         let deserializer = UserDeserializer::new(Arc::new(Chunks), defaults);
-        Ok(Box::new(deserializer.map_err(|what| ConfigError::new("type", what))?.on_local_timelines()))
+        Ok(Box::new(
+            deserializer.map_err(|refusal| ConfigError::refused("type", &refusal))?.on_local_timelines(),
+        ))
     });
 
 impl ChunkSource for Chunks {

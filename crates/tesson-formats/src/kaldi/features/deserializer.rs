@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tesson_core::{
     DataError, DataErrorKind, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, Key,
-    LeftOut, Location, Parallelism, RepeatedKeys, ResourceId, Shape, Storage, StreamInfo, StreamMismatch,
-    StreamingDecoder,
+    LeftOut, Location, OptionName, Parallelism, RepeatedKeys, ResourceId, Shape, Storage, StreamInfo,
+    StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
@@ -18,6 +18,8 @@ use crate::kaldi::archive::{Archive, ArchiveError};
 use crate::kaldi::fault::KaldiFault;
 use crate::utterance::TOO_LONG;
 use crate::utterance::chunks;
+
+const CHUNK_SIZE_IN_FRAMES: OptionName = OptionName::new("chunkSizeInFrames");
 
 /// The utterances that script files list, or that archives hold.
 pub(super) struct Features {
@@ -43,7 +45,7 @@ impl Features {
         let mut facts =
             DeserializerFacts::new(FORMAT.name, options.files.clone(), vec![stream], options.identity());
         facts.defines_size = options.defines_size;
-        facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
+        facts.smaller_chunks = Some(|| format!("lower {CHUNK_SIZE_IN_FRAMES}"));
         facts.decoders = Decoders(vec![(0, Arc::new(Rows(options.window)))]);
         if options.frame_mode {
             facts.repeated_keys = RepeatedKeys::InTurn;

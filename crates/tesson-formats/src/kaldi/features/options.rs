@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use tesson_core::identity::{Identity, Quoted};
 use tesson_core::{
-    ConfigError, Element, OnlySection, OptionKind, OptionSet, Options, ReaderDefaults, Value, options,
+    ConfigError, ConfigErrorKind, Element, OnlySection, OptionKind, OptionName, OptionSet, Options,
+    ReaderDefaults, Value, options,
 };
 
 use crate::kaldi::named_files;
 use crate::options::{DEFINES_SIZE, VERBOSITY, describe_files};
 use crate::utterance::chunks::Most;
-use crate::utterance::window::Window;
+use crate::utterance::window::{Window, WindowRefusal};
 
 options! {
     /// The options of a stream of features.
@@ -92,10 +93,13 @@ fn files(stream: &Options<'_>) -> Result<Vec<PathBuf>, ConfigError> {
     match (stream.given("scpFile"), stream.given("arkFile")) {
         (Some(_), None) => named_files(stream, "scpFile"),
         (None, Some(_)) => named_files(stream, "arkFile"),
-        (None, None) => Err(ConfigError::new(stream.path("scpFile"), "neither this nor `arkFile` is given")),
+        (None, None) => {
+            let neither = ConfigErrorKind::NeitherGiven { other: OptionName::new("arkFile") };
+            Err(ConfigError::refused(stream.path("scpFile"), &neither))
+        }
         (Some(_), Some(_)) => {
-            let what = "`scpFile` is given, too; give one of the two";
-            Err(ConfigError::new(stream.path("arkFile"), what))
+            let both = ConfigErrorKind::BothGiven { other: OptionName::new("scpFile") };
+            Err(ConfigError::refused(stream.path("arkFile"), &both))
         }
     }
 }
@@ -106,8 +110,8 @@ fn window(stream: &Options<'_>) -> Result<Window, ConfigError> {
     let (left, right) = context_window(stream)?;
     let window = Window { left, right, values };
     if window.sample_len() > i32::MAX as u64 {
-        let what = format!("{values} values in a frame and {left}:{right} frames around it are too many");
-        return Err(ConfigError::new(stream.path("contextWindow"), what));
+        let refusal = WindowRefusal::TooManyValues { values: values.into(), left, right };
+        return Err(ConfigError::refused(stream.path("contextWindow"), &refusal));
     }
     Ok(window)
 }
@@ -121,7 +125,7 @@ fn context_window(stream: &Options<'_>) -> Result<(u32, u32), ConfigError> {
         _ => None,
     };
     sides.ok_or_else(|| {
-        let what = format!("found {}, expected the frames before and after, such as `5:5`", given.describe());
-        ConfigError::new(stream.path("contextWindow"), what)
+        let expected = "the frames before and after, such as `5:5`";
+        ConfigError::wrong_form(stream.path("contextWindow"), given, expected)
     })
 }

@@ -7,6 +7,7 @@ use super::super::dtype::DType;
 use super::super::tree::{Coding, Dim, Feature, Leaf, join};
 use super::classes::Class;
 use super::{Fields, Reader, number};
+use crate::refusal::FeaturesRefusal;
 
 /// Classes, the content message of each, and whether a class of that content is taken for this one if it is unknown.
 const CLASSES: &[(&str, &str)] = &[
@@ -37,13 +38,14 @@ impl Reader {
     ) -> Result<Feature, ConfigError> {
         if let Some((class, key)) = CLASSES.iter().find(|(name, _)| *name == class) {
             let content = node.get(key);
-            let content = content.ok_or_else(|| node.error(format!("a {class} without `{key}`")))?;
+            let content = content
+                .ok_or_else(|| node.error(&FeaturesRefusal::Without { class: class.to_string(), key }))?;
             return self.content(class, content, path);
         }
         // The first class of each content is the plainest one.
         let by_content = CLASSES.iter().find_map(|(name, key)| Some((name, node.get(key)?)));
         let Some((plain, content)) = by_content else {
-            return Err(node.error(format!("unknown feature class `{full}`, and no content that is known")));
+            return Err(node.error(&FeaturesRefusal::UnknownContent { class: full.to_owned() }));
         };
         self.warnings.push(format!("feature `{path}`: unknown class `{full}` is read as {plain}"));
         self.content(plain, content, path)
@@ -77,7 +79,8 @@ impl Reader {
         match class {
             "Sequence" | "Dataset" => {
                 let feature = fields.get("feature");
-                let feature = feature.ok_or_else(|| fields.error(format!("a {class} without `feature`")))?;
+                let without = || FeaturesRefusal::Without { class: class.to_owned(), key: "feature" };
+                let feature = feature.ok_or_else(|| fields.error(&without()))?;
                 let length = fields.get("length").map_or(Ok(unsaid), |length| fields.dim(length))?;
                 let of = Box::new(self.node(feature, path)?);
                 Ok(Feature::Sequence { of, length, dataset: class == "Dataset" })
@@ -94,7 +97,8 @@ impl Reader {
 
     pub(super) fn members(&mut self, members: &Value, path: &str) -> Result<Feature, ConfigError> {
         let Value::Object(members) = members else {
-            return Err(ConfigError::new(path, format!("found `{members}`, expected features by name")));
+            let refusal = FeaturesRefusal::NoMembers { found: members.to_string() };
+            return Err(ConfigError::refused(path, &refusal));
         };
         let member = |(name, node)| Ok((String::clone(name), self.node(node, &join(path, name))?));
         members.iter().map(member).collect::<Result<_, _>>().map(Feature::Dict)
@@ -127,7 +131,7 @@ fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigError> {
         "Video" => return video(fields),
         "Audio" => audio(fields)?,
         "BBoxFeature" => Leaf::plain(DType::Float32, vec![Some(4)]),
-        other => return Err(fields.error(format!("unknown feature class `{other}`"))),
+        other => return Err(fields.error(&FeaturesRefusal::UnknownClass { class: other.to_owned() })),
     };
     Ok(Feature::Leaf(leaf))
 }
@@ -142,12 +146,9 @@ fn picture(fields: &Fields<'_>, channels: usize) -> Result<Leaf, ConfigError> {
     match (leaf.dtype, leaf.shape.len()) {
         (DType::UInt8 | DType::UInt16 | DType::Float32, 3 | 4) => Ok(leaf),
         (DType::UInt8 | DType::UInt16 | DType::Float32, n) => {
-            Err(fields.error(format!("a picture of {n} dimensions, expected height, width and channels")))
+            Err(fields.error(&FeaturesRefusal::PictureDimensions { n }))
         }
-        (other, _) => {
-            Err(fields
-                .error(format!("a picture of `{}`, expected `uint8`, `uint16` or `float32`", other.name())))
-        }
+        (other, _) => Err(fields.error(&FeaturesRefusal::PictureType { found: other.name() })),
     }
 }
 
@@ -155,7 +156,7 @@ fn picture(fields: &Fields<'_>, channels: usize) -> Result<Leaf, ConfigError> {
 fn video(fields: &Fields<'_>) -> Result<Feature, ConfigError> {
     let shape = fields.shape()?.unwrap_or_else(|| vec![None, None, None, Some(3)]);
     let [frames, frame @ ..] = &shape[..] else {
-        return Err(fields.error("a video without dimensions, expected frames, height, width and channels"));
+        return Err(fields.error(&FeaturesRefusal::Video));
     };
     let dtype = fields.dtype(Some(DType::UInt8))?;
     let frame = Leaf { coding: Coding::Picture, ..Leaf::plain(dtype, frame.to_vec()) };
@@ -171,11 +172,11 @@ fn audio(fields: &Fields<'_>) -> Result<Leaf, ConfigError> {
 /// Texts by language.
 fn translation(fields: &Fields<'_>) -> Result<Feature, ConfigError> {
     let Some(Value::Array(languages)) = fields.get("languages") else {
-        return Err(fields.error("a Translation without a list of `languages`"));
+        return Err(fields.error(&FeaturesRefusal::NoLanguages));
     };
     let language = |l: &Value| match l {
         Value::String(name) => Ok((name.clone(), Feature::text())),
-        other => Err(fields.error(format!("`{other}` is no language"))),
+        other => Err(fields.error(&FeaturesRefusal::NoLanguage { found: other.to_string() })),
     };
     languages.iter().map(language).collect::<Result<_, _>>().map(Feature::Dict)
 }

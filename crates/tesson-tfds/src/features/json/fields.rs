@@ -1,11 +1,12 @@
 //! JSON objects as protobuf writes them: names in camel or snake case, 64-bit numbers as strings, defaults left out.
 
 use serde_json::{Map, Value};
-use tesson_core::{ConfigError, did_you_mean};
+use tesson_core::{ConfigError, nearest};
 
 use super::super::dtype::DType;
 use super::super::tree::{Coding, Dim};
 use crate::json::field;
+use crate::refusal::FeaturesRefusal;
 
 /// The members of an object, and the path of the feature that it describes.
 pub(super) struct Fields<'a> {
@@ -17,14 +18,17 @@ impl<'a> Fields<'a> {
     pub(super) fn of(value: &'a Value, path: &'a str) -> Result<Fields<'a>, ConfigError> {
         match value {
             Value::Object(members) => Ok(Fields { members, path }),
-            other => {
-                Err(ConfigError::new(path, format!("found `{other}`, expected an object of features.json")))
-            }
+            other => Err(ConfigError::refused(path, &FeaturesRefusal::NoObject { found: other.to_string() })),
         }
     }
 
-    pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
-        ConfigError::new(self.path, what)
+    pub(super) fn error(&self, refusal: &FeaturesRefusal) -> ConfigError {
+        ConfigError::refused(self.path, refusal)
+    }
+
+    fn wrong(&self, name: &str, found: &Value, expected: &'static str) -> ConfigError {
+        let (name, found) = (name.to_owned(), found.to_string());
+        self.error(&FeaturesRefusal::Field { name, found, expected })
     }
 
     /// A member by its name in camel case. `null` is as good as absent.
@@ -36,7 +40,7 @@ impl<'a> Fields<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(self.error(format!("`{name}` is `{other}`, expected a text"))),
+            Some(other) => Err(self.wrong(name, other, "a text")),
         }
     }
 
@@ -44,14 +48,14 @@ impl<'a> Fields<'a> {
         match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(other) => Err(self.error(format!("`{name}` is `{other}`, expected true or false"))),
+            Some(other) => Err(self.wrong(name, other, "true or false")),
         }
     }
 
     pub(super) fn integer(&self, name: &str) -> Result<Option<i64>, ConfigError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let parsed = number(value).map(Some);
-        parsed.ok_or_else(|| self.error(format!("`{name}` is `{value}`, expected a whole number")))
+        parsed.ok_or_else(|| self.wrong(name, value, "a whole number"))
     }
 
     /// The type under `dtype`.
@@ -61,7 +65,7 @@ impl<'a> Fields<'a> {
                 DType::from_name(name).ok_or_else(|| self.unknown("dtype", name, DType::names()))
             }
             (None, Some(default)) => Ok(default),
-            (None, None) => Err(self.error("`dtype` is missing")),
+            (None, None) => Err(self.error(&FeaturesRefusal::NoType)),
         }
     }
 
@@ -72,7 +76,9 @@ impl<'a> Fields<'a> {
         found: &str,
         known: impl Iterator<Item = &'static str>,
     ) -> ConfigError {
-        self.error(format!("unknown {what} `{found}`{}", did_you_mean(found, known)))
+        let nearest = nearest(found, known).map(str::to_owned);
+        let (what, found) = (what.to_owned(), found.to_owned());
+        self.error(&FeaturesRefusal::UnknownWord { what, found, nearest })
     }
 
     /// The shape: a message with `dimensions` (none: a scalar), or a list as constructors take it. `None` if it is absent.
@@ -84,7 +90,7 @@ impl<'a> Fields<'a> {
                 None => return Ok(Some(Vec::new())),
                 Some(Value::Array(dims)) => dims,
                 Some(other) => {
-                    return Err(self.error(format!("`dimensions` is `{other}`, expected a list")));
+                    return Err(self.wrong("dimensions", other, "a list"));
                 }
             },
         };
@@ -98,8 +104,10 @@ impl<'a> Fields<'a> {
         }
         match number(value) {
             Some(-1) => Ok(None),
-            Some(n) if n >= 0 => usize::try_from(n).map(Some).map_err(|e| self.error(e.to_string())),
-            _ => Err(self.error(format!("`{value}` is no dimension, expected a size or -1"))),
+            Some(n) if n >= 0 => usize::try_from(n)
+                .map(Some)
+                .map_err(|e| self.error(&FeaturesRefusal::LargeDimension { what: e.to_string() })),
+            _ => Err(self.error(&FeaturesRefusal::NoDimension { found: value.to_string() })),
         }
     }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tesson_core::ConfigError;
 
 use super::tree::Feature;
+use crate::refusal::FeaturesRefusal;
 use classes::Class;
 use fields::{Fields, number};
 
@@ -41,7 +42,7 @@ impl Parsed {
 /// Text that is not JSON; a node with an unknown class, type, shape or encoding, with its path.
 pub fn parse(text: &str) -> Result<Parsed, ConfigError> {
     let value = serde_json::from_str(text)
-        .map_err(|e| ConfigError::new("", format!("features.json is no JSON: {e}")))?;
+        .map_err(|e| ConfigError::refused("", &FeaturesRefusal::NoJson { what: e.to_string() }))?;
     from_value(&value)
 }
 
@@ -53,7 +54,7 @@ pub fn from_value(value: &Value) -> Result<Parsed, ConfigError> {
     let mut reader = Reader { warnings: Vec::new(), classes: Vec::new() };
     let root = reader.node(value, "")?;
     match root {
-        Feature::Leaf(_) => Err(ConfigError::new("", "the root of features.json is a dict or a sequence")),
+        Feature::Leaf(_) => Err(ConfigError::refused("", &FeaturesRefusal::NoDict)),
         root => Ok(Parsed { root, warnings: reader.warnings, classes: reader.classes }),
     }
 }
@@ -81,7 +82,7 @@ impl Reader {
         match content {
             Value::String(text) if is_message => {
                 let message: Value = serde_json::from_str(text)
-                    .map_err(|e| node.error(format!("`content` is no JSON: {e}")))?;
+                    .map_err(|e| node.error(&FeaturesRefusal::ContentNoJson { what: e.to_string() }))?;
                 self.content(last(class), &message, path)
             }
             content if is_message => self.content(last(class), content, path),
@@ -98,7 +99,7 @@ impl Reader {
         let fields = Fields::of(content, path)?;
         match class {
             "Text" if fields.get("useEncoder").is_some_and(|v| v != &Value::Bool(false)) => {
-                Err(fields.error("this text was encoded by TFDS' sub-word encoders, which no longer exist"))
+                Err(fields.error(&FeaturesRefusal::OldEncoder))
             }
             _ => self.class(class, &fields, None, path),
         }
