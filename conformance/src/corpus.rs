@@ -55,6 +55,14 @@ pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
 /// An option to be added to others: the dense stream by a custom deserializer, which has its own timeline.
 pub const LOCAL: &str = r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json"}]"#;
 
+/// [`LOCAL`] as 16-bit whole numbers, ordered as files are.
+pub const WHOLE_16: &str =
+    r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json", "element": "int16"}]"#;
+
+/// [`LOCAL`] as 64-bit whole numbers, ordered as files are.
+pub const WHOLE_64: &str =
+    r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json", "element": "int64"}]"#;
+
 /// An option to be added to others: both streams of the same sequences in CNTK's binary format, where a sequence's
 /// key is its number.
 pub const BINARY: &str =

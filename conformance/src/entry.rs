@@ -363,6 +363,7 @@ fn bits(values: &Values, i: usize) -> u64 {
         Values::Bytes(v) => f64::from(v[i]),
         Values::F32(v) => f64::from(v[i]),
         Values::F64(v) => v[i],
+        other => panic!("the cases are of floating-point numbers, found {other:?}"),
     };
     value.to_bits()
 }

@@ -25,15 +25,24 @@ static FORMAT: Format = Format::new(
     open,
 );
 
-static OPTIONS: OptionTable = OptionTable(&[OptionSpec::required("file", OptionKind::Path, "The file.")]);
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::required("file", OptionKind::Path, "The file."),
+    OptionSpec::optional(
+        "element",
+        OptionKind::Text,
+        "The type of thousandths of the values, of any number of bits.",
+    ),
+]);
 
 const FILE: ResourceId = ResourceId(0);
 
 fn open(options: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let file = options.text("file")?;
     let mut facts = DeserializerFacts::new(FORMAT.name, vec![file.into()], Vec::new(), "conformance user 1");
-    facts.composable = false;
-    Ok(Box::new(User { facts, chunks: Arc::default() }))
+    let element = options.text_if_given("element")?;
+    facts.composable = element.is_some();
+    let element = element.map_or(Element::F32, |name| Element::of_name(&name).expect("a type of the cases"));
+    Ok(Box::new(User { facts, element, chunks: Arc::default() }))
 }
 
 /// A sample of each stream, sample after sample.
@@ -41,6 +50,7 @@ type Sequence = Vec<Vec<Vec<f32>>>;
 
 struct User {
     facts: DeserializerFacts,
+    element: Element,
     chunks: Arc<Vec<Vec<Sequence>>>,
 }
 
@@ -52,7 +62,7 @@ impl User {
         for (name, samples) in first {
             let dim = samples.get(0)?.as_array()?.len();
             let (name, shape) = (name.clone(), Shape::new([dim]));
-            self.facts.streams.push(StreamInfo::dense(name, shape, Element::F32));
+            self.facts.streams.push(StreamInfo::dense(name, shape, self.element));
         }
         let sample = |v: &Value| v.as_array()?.iter().map(|x| Some(x.as_f64()? as f32)).collect();
         let stream =
@@ -87,7 +97,12 @@ impl Deserializer for User {
         let firsts = index.chunk_ids().map(|c| index.chunk(c).first_sequence).collect();
         Ok(Indexed {
             index: Arc::new(index),
-            corpus: Arc::new(Loaded { facts: CorpusFacts::new(0), chunks: self.chunks.clone(), firsts }),
+            corpus: Arc::new(Loaded {
+                facts: CorpusFacts::new(0),
+                element: self.element,
+                chunks: self.chunks.clone(),
+                firsts,
+            }),
         })
     }
 
@@ -106,9 +121,22 @@ impl Deserializer for User {
 
 struct Loaded {
     facts: CorpusFacts,
+    element: Element,
     chunks: Arc<Vec<Vec<Sequence>>>,
     /// Number of each chunk's first sequence, which is its key.
     firsts: Vec<u64>,
+}
+
+/// Values of a type, from numbers: floats as they are, whole numbers as thousandths.
+fn of_type(values: Vec<f32>, element: Element) -> Values {
+    let whole = values.iter().map(|x| (f64::from(*x) * 1000.0) as i64);
+    match (element.is_float(), element.size()) {
+        (true, _) => Values::F32(values),
+        (_, 1) => Values::Bytes(whole.map(|x| x as u8).collect()),
+        (_, 2) => Values::Bits16(whole.map(|x| x as u16).collect()),
+        (_, 4) => Values::Bits32(whole.map(|x| x as u32).collect()),
+        _ => Values::Bits64(whole.map(|x| x as u64).collect()),
+    }
 }
 
 impl Corpus for Loaded {
@@ -139,7 +167,7 @@ impl Corpus for Loaded {
                 at.push(at[at.len() - 1] + sequence[stream].len() as u32);
                 sequence[stream].iter().for_each(|sample| values.extend_from_slice(sample));
             }
-            let data = Data::Dense { values: Values::F32(values) };
+            let data = Data::Dense { values: of_type(values, self.element) };
             out.streams.push(StreamColumn { samples: Offsets::At(at), data });
         }
         Ok(())

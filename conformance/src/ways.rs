@@ -9,7 +9,8 @@ use crate::corpus::{
     self, ARCHIVES, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
     FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED, PREPARED_JOINED,
-    PREPARED_TRUNCATED, RAGGED, RECORDINGS, ROWS, SEVERAL, TEXT, TRUNCATED, config, rest,
+    PREPARED_TRUNCATED, RAGGED, RECORDINGS, ROWS, SEVERAL, TEXT, TRUNCATED, WHOLE_16,
+    WHOLE_64, config, rest,
 };
 
 /// The generic tests of a way: those of its level and of all before it.
@@ -71,6 +72,8 @@ const CORPORA: &[CorpusWays] = &[
     ("matrices", MATRICES, &[STORED, WINDOW_BY_POSITION], Resume),
     ("rows", ROWS, &[r#""randomize": "global""#], Resume),
     ("recordings", RECORDINGS, ORDERS_OF_SPEECH, Sweeps),
+    ("whole 16", WHOLE_16, &[GLOBAL_BY_POSITION, TRUNCATED_BY_POSITION], Resume),
+    ("whole 64", WHOLE_64, MAIN_ORDERS, Sweeps),
 ];
 
 const STORED: &str = r#""randomize": false"#;
@@ -79,6 +82,8 @@ const GLOBAL: &str = r#""randomize": "global", "randomizationSeed": 5"#;
 const GLOBAL_BY_POSITION: &str = r#""randomize": "global", "sharing": "position""#;
 const WINDOW: &str = r#""randomizationWindow": 4"#;
 const WINDOW_BY_POSITION: &str = r#""randomizationWindow": 4, "sharing": "position""#;
+const TRUNCATED_BY_POSITION: &str =
+    r#""randomizationWindow": 4, "truncationLength": 5, "sharing": "position""#;
 const WINDOW_OF_SAMPLES: &str =
     r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#;
 const WINDOW_OF_FRAMES: &str = r#""randomizationWindow": 300, "sampleBasedRandomizationWindow": true"#;

@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
-use tesson::{Layout, Minibatch, SampleValues, Samples, StreamBatch};
+use tesson::{Layout, Minibatch, Number, SampleValues, Samples, StreamBatch};
 
 /// The line that ends the data.
 pub(crate) fn end() -> serde_json::Value {
@@ -87,11 +87,13 @@ impl Serialize for Sample<'_> {
         match self.batch.samples() {
             Samples::Dense { values } => {
                 let dim = self.batch.info().shape.len();
-                to.collect_seq((self.sample * dim..(self.sample + 1) * dim).map(|i| Number::at(values, i)))
+                to.collect_seq(
+                    (self.sample * dim..(self.sample + 1) * dim).map(|i| JsonNumber::at(values, i)),
+                )
             }
             Samples::Sparse { indptr, indices, values } => {
                 let pairs = indptr[self.sample] as usize..indptr[self.sample + 1] as usize;
-                to.collect_seq(pairs.map(|i| (indices[i], Number::at(values, i))))
+                to.collect_seq(pairs.map(|i| (indices[i], JsonNumber::at(values, i))))
             }
             Samples::Ragged { values, .. } => {
                 let (shape, range) = self.batch.ragged_sample(self.sample).expect("it is one of the batch");
@@ -109,46 +111,39 @@ struct Numbers<'a>(&'a SampleValues, std::ops::Range<usize>);
 
 impl Serialize for Numbers<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.1.clone().map(|i| Number::at(self.0, i)))
+        to.collect_seq(self.1.clone().map(|i| JsonNumber::at(self.0, i)))
     }
 }
 
 /// A value with the fewest digits that preserve every bit. Infinities and NaN, which JSON numbers cannot express, are
 /// the texts `"inf"`, `"-inf"` and `"nan"`.
-enum Number {
-    F32(f32),
-    F64(f64),
-    U8(u8),
-}
+struct JsonNumber(Number);
 
-impl Number {
-    fn at(values: &SampleValues, i: usize) -> Number {
-        match values {
-            SampleValues::F32(values) => Number::F32(values[i]),
-            SampleValues::F64(values) => Number::F64(values[i]),
-            SampleValues::U8(values) => Number::U8(values[i]),
-        }
+impl JsonNumber {
+    fn at(values: &SampleValues, i: usize) -> JsonNumber {
+        JsonNumber(values.number(i))
     }
 }
 
 /// Numbers without a fraction are written as whole numbers up to this.
 const WHOLE: f64 = 1e15;
 
-impl Serialize for Number {
+impl Serialize for JsonNumber {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let wide = match *self {
+        let wide = match self.0 {
             Number::F32(x) => x.into(),
             Number::F64(x) => x,
-            Number::U8(x) => return to.serialize_u8(x),
+            Number::Whole(x) => return to.serialize_i128(x),
+            Number::Bool(x) => return to.serialize_bool(x),
         };
-        match *self {
+        match self.0 {
             _ if wide.is_nan() => to.serialize_str("nan"),
             _ if wide.is_infinite() => to.serialize_str(if wide > 0.0 { "inf" } else { "-inf" }),
             // A zero with a sign keeps its fraction: readers of JSON take `-0` for the whole number 0, which has none.
             _ if wide.to_bits() == (-0.0f64).to_bits() => to.serialize_f64(wide),
             _ if wide.fract() == 0.0 && wide.abs() < WHOLE => to.serialize_i64(wide as i64),
             Number::F32(x) => to.serialize_f32(x),
-            Number::F64(_) | Number::U8(_) => to.serialize_f64(wide),
+            _ => to.serialize_f64(wide),
         }
     }
 }
@@ -158,11 +153,11 @@ mod tests {
     use super::*;
 
     fn f32_text(x: f32) -> String {
-        serde_json::to_string(&Number::F32(x)).unwrap()
+        serde_json::to_string(&JsonNumber(Number::F32(x))).unwrap()
     }
 
     fn f64_text(x: f64) -> String {
-        serde_json::to_string(&Number::F64(x)).unwrap()
+        serde_json::to_string(&JsonNumber(Number::F64(x))).unwrap()
     }
 
     #[test]

@@ -79,6 +79,16 @@ impl Sequences for Corpus {
                     ragged.info().name
                 )));
             }
+            let exact = |batch: &&StreamBatch| {
+                !batch.info().element.is_float() && batch.info().element != Element::U8
+            };
+            if let Some(exact) = minibatch.streams().iter().find(exact) {
+                return Err(ConvertError::Usage(format!(
+                    "stream `{}` has {} values, and no format that is written has such; leave the stream out",
+                    exact.info().name,
+                    exact.info().element.name()
+                )));
+            }
             self.minibatch = Some(minibatch);
             self.at = 0;
             self.starts.fill(0);
@@ -152,6 +162,7 @@ fn numbers(floats: &SampleValues) -> Numbers<'_> {
         SampleValues::F32(v) => Numbers::F32(v),
         SampleValues::F64(v) => Numbers::F64(v),
         SampleValues::U8(v) => Numbers::Bytes(v),
+        SampleValues::Exact(_) => unreachable!("streams of such values are refused"),
     }
 }
 

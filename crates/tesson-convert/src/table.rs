@@ -266,8 +266,8 @@ impl Building {
             rounded: options.rounded,
             n_samples: 0,
             values: match spec.element {
-                Element::F32 | Element::U8 => Values::F32(Vec::new()),
                 Element::F64 => Values::F64(Vec::new()),
+                _ => Values::F32(Vec::new()),
             },
             columns: Vec::new(),
             bounds: vec![0],

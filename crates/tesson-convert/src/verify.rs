@@ -140,8 +140,8 @@ fn same(expected: SequenceData<'_>, found: SequenceData<'_>, element: Element) -
 
 fn same_numbers(expected: Numbers<'_>, found: Numbers<'_>, element: Element) -> bool {
     let bits = |numbers: Numbers<'_>, i: usize| match element {
-        Element::F32 | Element::U8 => u64::from((numbers.get(i) as f32).to_bits()),
         Element::F64 => numbers.get(i).to_bits(),
+        _ => u64::from((numbers.get(i) as f32).to_bits()),
     };
     expected.len() == found.len() && (0..found.len()).all(|i| bits(expected, i) == bits(found, i))
 }

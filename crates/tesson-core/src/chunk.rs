@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::{
-    DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, Origin, RecordingColumn, ResourceId,
+    DataError, DataErrorKind, Element, EncodedColumn, Frame, FrameColumn, Keys, Origin, RecordingColumn,
+    ResourceId,
 };
 
 /// The boundaries of a column's entries.
@@ -42,20 +43,54 @@ impl Offsets {
     }
 }
 
-/// The values of a column, in the narrowest type that holds them exactly.
+/// The values of a column: floating-point numbers in the narrowest type that holds them exactly, or values of other types
+/// ([`Element`](crate::Element)) bit by bit.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Values {
     /// This many times 1.
     Ones(usize),
-    /// Whole numbers from 0 to 255 (no negative zero).
+    /// Whole numbers from 0 to 255 (no negative zero); or the bits of a stream's 8-bit values.
     Bytes(Vec<u8>),
     /// 32-bit floats.
     F32(Vec<f32>),
     /// 64-bit floats.
     F64(Vec<f64>),
+    /// The bits of a stream's 16-bit values.
+    Bits16(Vec<u16>),
+    /// The bits of a stream's 32-bit values that are not floating-point numbers.
+    Bits32(Vec<u32>),
+    /// The bits of a stream's 64-bit values that are not floating-point numbers.
+    Bits64(Vec<u64>),
 }
 
 impl Values {
+    /// No values yet of a stream with elements of this type.
+    pub fn empty(element: Element) -> Values {
+        match element {
+            _ if element.is_float() => Values::Ones(0),
+            _ => match element.size() {
+                1 => Values::Bytes(Vec::new()),
+                2 => Values::Bits16(Vec::new()),
+                4 => Values::Bits32(Vec::new()),
+                _ => Values::Bits64(Vec::new()),
+            },
+        }
+    }
+
+    /// True if these can be values of a stream with elements of this type.
+    pub fn fit(&self, element: Element) -> bool {
+        match self {
+            Values::Ones(_) => element.is_float(),
+            Values::Bytes(_) => element.is_float() || element.size() == 1,
+            Values::F32(_) => element == Element::F32,
+            Values::F64(_) => element == Element::F64,
+            Values::Bits16(_) => element.size() == 2,
+            Values::Bits32(_) => element.size() == 4 && !element.is_float(),
+            Values::Bits64(_) => element.size() == 8 && !element.is_float(),
+        }
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
@@ -63,6 +98,9 @@ impl Values {
             Values::Bytes(v) => v.len(),
             Values::F32(v) => v.len(),
             Values::F64(v) => v.len(),
+            Values::Bits16(v) => v.len(),
+            Values::Bits32(v) => v.len(),
+            Values::Bits64(v) => v.len(),
         }
     }
 
@@ -71,7 +109,8 @@ impl Values {
         self.len() == 0
     }
 
-    /// Appends some of other values, in the narrowest type that holds them and those before.
+    /// Appends some of other values of the same stream: floating-point numbers in the narrowest type that holds them and those
+    /// before.
     pub fn append(&mut self, from: &Values, range: Range<usize>) {
         self.widen_for(from);
         match (self, from) {
@@ -84,7 +123,14 @@ impl Values {
             (Values::F64(out), Values::F64(v)) => out.extend_from_slice(&v[range]),
             (Values::F64(out), Values::F32(v)) => out.extend(v[range].iter().map(|&x| f64::from(x))),
             (Values::F64(out), Values::Bytes(v)) => out.extend(v[range].iter().map(|&x| f64::from(x))),
-            (Values::F64(out), Values::Ones(_)) => out.resize(out.len() + range.len(), 1.0),
+            (Values::F64(out), _) => out.resize(out.len() + range.len(), 1.0),
+            (Values::Bits16(out), Values::Bits16(v)) => out.extend_from_slice(&v[range]),
+            (Values::Bits32(out), Values::Bits32(v)) => out.extend_from_slice(&v[range]),
+            (Values::Bits64(out), Values::Bits64(v)) => out.extend_from_slice(&v[range]),
+            // What stands for a missing sample has the type of no stream.
+            (Values::Bits16(out), _) => out.resize(out.len() + range.len(), 1),
+            (Values::Bits32(out), _) => out.resize(out.len() + range.len(), 1),
+            (Values::Bits64(out), _) => out.resize(out.len() + range.len(), 1),
         }
     }
 
@@ -94,6 +140,9 @@ impl Values {
             Values::Bytes(_) if matches!(self, Values::Ones(_)) => Values::Bytes(Vec::new()),
             Values::F32(_) if matches!(self, Values::Ones(_) | Values::Bytes(_)) => Values::F32(Vec::new()),
             Values::F64(_) if !matches!(self, Values::F64(_)) => Values::F64(Vec::new()),
+            Values::Bits16(_) if matches!(self, Values::Ones(_)) => Values::Bits16(Vec::new()),
+            Values::Bits32(_) if matches!(self, Values::Ones(_)) => Values::Bits32(Vec::new()),
+            Values::Bits64(_) if matches!(self, Values::Ones(_)) => Values::Bits64(Vec::new()),
             _ => return,
         };
         wider.append(self, 0..self.len());
@@ -107,6 +156,9 @@ impl Values {
             Values::Bytes(v) => v.capacity(),
             Values::F32(v) => v.capacity() * 4,
             Values::F64(v) => v.capacity() * 8,
+            Values::Bits16(v) => v.capacity() * 2,
+            Values::Bits32(v) => v.capacity() * 4,
+            Values::Bits64(v) => v.capacity() * 8,
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum ValueType {
     F32,
     /// 64-bit floats.
     F64,
+    /// Values of another type, which are kept bit by bit: no transform takes them.
+    Exact(Element),
 }
 
 impl ValueType {
@@ -26,6 +28,7 @@ impl ValueType {
             ValueType::U8 => "uint8",
             ValueType::F32 => "float32",
             ValueType::F64 => "float64",
+            ValueType::Exact(element) => element.name(),
         }
     }
 }
@@ -36,6 +39,7 @@ impl From<Element> for ValueType {
             Element::F32 => ValueType::F32,
             Element::F64 => ValueType::F64,
             Element::U8 => ValueType::U8,
+            exact => ValueType::Exact(exact),
         }
     }
 }

@@ -42,34 +42,91 @@ impl fmt::Display for Shape {
 }
 
 /// The type of a stream's values.
+///
+/// Floating-point streams are computed with: transforms, narrow storage, conversion to the reader's precision. Values of all other
+/// types are kept bit by bit from the file to the minibatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Element {
     /// 32-bit floating point, the default.
     F32,
     /// 64-bit floating point (`precision = "double"`).
     F64,
-    /// Whole numbers from 0 to 255: pictures that stay in 8 bits (`dtype = "uint8"` of their stream). Only for dense
-    /// streams of encoded samples.
+    /// Whole numbers from 0 to 255; also images that stay in 8 bits (`dtype = "uint8"` of their stream).
     U8,
+    /// True or false, a byte each.
+    Bool,
+    /// Whole numbers from -128 to 127.
+    I8,
+    /// 16-bit whole numbers.
+    I16,
+    /// 16-bit whole numbers from 0.
+    U16,
+    /// 16-bit floating point (IEEE 754 binary16), kept and not computed with.
+    F16,
+    /// 32-bit whole numbers.
+    I32,
+    /// 32-bit whole numbers from 0.
+    U32,
+    /// 64-bit whole numbers.
+    I64,
+    /// 64-bit whole numbers from 0.
+    U64,
 }
 
 impl Element {
+    /// All types.
+    pub const ALL: [Element; 12] = [
+        Element::F32,
+        Element::F64,
+        Element::U8,
+        Element::Bool,
+        Element::I8,
+        Element::I16,
+        Element::U16,
+        Element::F16,
+        Element::I32,
+        Element::U32,
+        Element::I64,
+        Element::U64,
+    ];
+
     /// NumPy's name of the type.
     pub fn name(self) -> &'static str {
         match self {
             Element::F32 => "float32",
             Element::F64 => "float64",
             Element::U8 => "uint8",
+            Element::Bool => "bool",
+            Element::I8 => "int8",
+            Element::I16 => "int16",
+            Element::U16 => "uint16",
+            Element::F16 => "float16",
+            Element::I32 => "int32",
+            Element::U32 => "uint32",
+            Element::I64 => "int64",
+            Element::U64 => "uint64",
         }
+    }
+
+    /// The type of a name of NumPy's.
+    pub fn of_name(name: &str) -> Option<Element> {
+        Element::ALL.into_iter().find(|element| element.name() == name)
     }
 
     /// Bytes of a value.
     pub fn size(self) -> usize {
         match self {
-            Element::F32 => size_of::<f32>(),
-            Element::F64 => size_of::<f64>(),
-            Element::U8 => size_of::<u8>(),
+            Element::U8 | Element::Bool | Element::I8 => 1,
+            Element::I16 | Element::U16 | Element::F16 => 2,
+            Element::F32 | Element::I32 | Element::U32 => 4,
+            Element::F64 | Element::I64 | Element::U64 => 8,
         }
+    }
+
+    /// True for the types that are computed with: 32-bit and 64-bit floating point.
+    pub fn is_float(self) -> bool {
+        matches!(self, Element::F32 | Element::F64)
     }
 }
 
@@ -180,14 +237,22 @@ impl StreamInfo {
     /// Bytes of a stream's name, at most: it is part of every error, log line and state.
     pub const LONGEST_NAME: usize = 1024;
 
-    /// Checks the type of the values.
+    /// Checks that samples in this storage can have values of this type.
     ///
     /// # Errors
-    /// 8-bit values in a stream without encoded samples.
+    /// A sentence with the type, where the stream's samples are computed.
     pub fn check_element(&self) -> Result<(), String> {
-        let fits = self.element != Element::U8 || self.storage == Storage::Encoded && !self.sparse;
-        let what = || format!("stream `{}` has 8-bit values, which only encoded samples become", self.name);
-        if fits { Ok(()) } else { Err(what()) }
+        let fits = match self.storage {
+            Storage::Values | Storage::Repeated => true,
+            Storage::Encoded => self.element.is_float() || self.element == Element::U8 && !self.sparse,
+            Storage::Frames | Storage::Recordings => self.element.is_float(),
+        };
+        let (name, element, storage) = (&self.name, self.element.name(), self.storage.name());
+        if fits {
+            Ok(())
+        } else {
+            Err(format!("stream `{name}` has {storage}, which cannot be of type {element}"))
+        }
     }
 
     /// Checks the length of the name.

@@ -15,84 +15,198 @@ pub enum SampleValues {
     F32(Buffer<f32>),
     /// 64-bit floats.
     F64(Buffer<f64>),
-    /// Whole numbers from 0 to 255, of pictures.
+    /// Whole numbers from 0 to 255.
     U8(Buffer<u8>),
+    /// Values of another type, bit by bit.
+    Exact(ExactValues),
+}
+
+/// Values of a type that is kept and not computed with.
+#[derive(Debug)]
+pub struct ExactValues {
+    element: Element,
+    bits: Bits,
+}
+
+/// The bits of values, by their width.
+#[derive(Debug)]
+pub enum Bits {
+    /// Bools and 8-bit whole numbers.
+    B8(Buffer<u8>),
+    /// 16-bit numbers.
+    B16(Buffer<u16>),
+    /// 32-bit whole numbers.
+    B32(Buffer<u32>),
+    /// 64-bit whole numbers.
+    B64(Buffer<u64>),
+}
+
+/// One value, exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// A 32-bit float.
+    F32(f32),
+    /// A 64-bit float, or a 16-bit one, which it holds exactly.
+    F64(f64),
+    /// A whole number of up to 64 bits.
+    Whole(i128),
+    /// True or false.
+    Bool(bool),
+}
+
+impl Number {
+    /// The nearest 64-bit float.
+    pub fn rounded(self) -> f64 {
+        match self {
+            Number::F32(x) => x.into(),
+            Number::F64(x) => x,
+            Number::Whole(x) => x as f64,
+            Number::Bool(x) => f64::from(u8::from(x)),
+        }
+    }
+}
+
+impl ExactValues {
+    /// The type of the values.
+    pub fn element(&self) -> Element {
+        self.element
+    }
+
+    /// The bits of the values, to be taken over.
+    pub fn into_bits(self) -> Bits {
+        self.bits
+    }
+
+    fn number(&self, i: usize) -> Number {
+        let bits = match &self.bits {
+            Bits::B8(v) => v[i].into(),
+            Bits::B16(v) => v[i].into(),
+            Bits::B32(v) => v[i].into(),
+            Bits::B64(v) => v[i],
+        };
+        match self.element {
+            Element::Bool => Number::Bool(bits != 0),
+            Element::F16 => Number::F64(half(bits as u16)),
+            Element::I8 => Number::Whole((bits as i8).into()),
+            Element::I16 => Number::Whole((bits as i16).into()),
+            Element::I32 => Number::Whole((bits as i32).into()),
+            Element::I64 => Number::Whole((bits as i64).into()),
+            _ => Number::Whole(bits.into()),
+        }
+    }
+}
+
+/// A 16-bit float (IEEE 754 binary16) as a 64-bit one.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (bits >> 10 & 31, f64::from(bits & 1023));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(i32::from(exponent) - 25),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
+/// One expression for the buffer of values of any type.
+macro_rules! buffer {
+    ($values:expr, $buffer:ident => $result:expr) => {
+        match $values {
+            SampleValues::F32($buffer) => $result,
+            SampleValues::F64($buffer) => $result,
+            SampleValues::U8($buffer) => $result,
+            SampleValues::Exact(ExactValues { bits: Bits::B8($buffer), .. }) => $result,
+            SampleValues::Exact(ExactValues { bits: Bits::B16($buffer), .. }) => $result,
+            SampleValues::Exact(ExactValues { bits: Bits::B32($buffer), .. }) => $result,
+            SampleValues::Exact(ExactValues { bits: Bits::B64($buffer), .. }) => $result,
+        }
+    };
 }
 
 impl SampleValues {
     /// Number of values.
     pub fn len(&self) -> usize {
-        match self {
-            SampleValues::F32(v) => v.len(),
-            SampleValues::F64(v) => v.len(),
-            SampleValues::U8(v) => v.len(),
-        }
+        buffer!(self, v => v.len())
     }
 
-    /// True if there are no values.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Value `i`, widened.
-    pub fn get(&self, i: usize) -> f64 {
+    /// The type of the values.
+    pub fn element(&self) -> Element {
         match self {
-            SampleValues::F32(v) => v[i].into(),
-            SampleValues::F64(v) => v[i],
-            SampleValues::U8(v) => v[i].into(),
+            SampleValues::F32(_) => Element::F32,
+            SampleValues::F64(_) => Element::F64,
+            SampleValues::U8(_) => Element::U8,
+            SampleValues::Exact(values) => values.element,
         }
     }
 
-    pub(crate) fn truncate(&mut self, n: usize) {
+    /// Value `i`.
+    pub fn number(&self, i: usize) -> Number {
         match self {
-            SampleValues::F32(v) => v.items().truncate(n),
-            SampleValues::F64(v) => v.items().truncate(n),
-            SampleValues::U8(v) => v.items().truncate(n),
+            SampleValues::F32(v) => Number::F32(v[i]),
+            SampleValues::F64(v) => Number::F64(v[i]),
+            SampleValues::U8(v) => Number::Whole(v[i].into()),
+            SampleValues::Exact(values) => values.number(i),
         }
+    }
+
+    /// The 64-bit float nearest to value `i`: value `i` itself unless it is a whole number beyond 2^53.
+    pub fn get(&self, i: usize) -> f64 {
+        self.number(i).rounded()
+    }
+
+    pub(crate) fn truncate(&mut self, n: usize) {
+        buffer!(self, v => v.items().truncate(n));
     }
 
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
-        match self {
-            SampleValues::F32(v) => v.trim(),
-            SampleValues::F64(v) => v.trim(),
-            SampleValues::U8(v) => v.trim(),
-        }
+        buffer!(self, v => v.trim());
     }
 
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
-        match self {
-            SampleValues::F32(v) => v.memory(),
-            SampleValues::F64(v) => v.memory(),
-            SampleValues::U8(v) => v.memory(),
-        }
+        buffer!(self, v => v.memory())
     }
 
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
-        match self {
-            SampleValues::F32(v) => v.len() * 4,
-            SampleValues::F64(v) => v.len() * 8,
-            SampleValues::U8(v) => v.len(),
-        }
+        self.len() * self.element().size()
     }
 
     pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> SampleValues {
-        match element {
-            Element::F32 => SampleValues::F32(pools.f32s.take(n)),
-            Element::F64 => SampleValues::F64(pools.f64s.take(n)),
-            Element::U8 => SampleValues::U8(pools.u8s.take(n)),
-        }
+        let bits = match (element, element.size()) {
+            (Element::F32, _) => return SampleValues::F32(pools.f32s.take(n)),
+            (Element::F64, _) => return SampleValues::F64(pools.f64s.take(n)),
+            (Element::U8, _) => return SampleValues::U8(pools.u8s.take(n)),
+            (_, 1) => Bits::B8(pools.u8s.take(n)),
+            (_, 2) => Bits::B16(pools.u16s.take(n)),
+            (_, 4) => Bits::B32(pools.u32s.take(n)),
+            _ => Bits::B64(pools.u64s.take(n)),
+        };
+        SampleValues::Exact(ExactValues { element, bits })
     }
 
     /// Removes the values, and makes room for `n`.
     pub(crate) fn empty(&mut self, element: Element, n: usize, pools: &Pools) {
-        match (&mut *self, element) {
-            (SampleValues::F32(v), Element::F32) => pools.f32s.refill(v, n),
-            (SampleValues::F64(v), Element::F64) => pools.f64s.refill(v, n),
-            (SampleValues::U8(v), Element::U8) => pools.u8s.refill(v, n),
-            _ => *self = SampleValues::with_capacity(element, n, pools),
+        if self.element() != element {
+            *self = SampleValues::with_capacity(element, n, pools);
+            return;
+        }
+        match self {
+            SampleValues::F32(v) => pools.f32s.refill(v, n),
+            SampleValues::F64(v) => pools.f64s.refill(v, n),
+            SampleValues::U8(v) => pools.u8s.refill(v, n),
+            SampleValues::Exact(ExactValues { bits, .. }) => match bits {
+                Bits::B8(v) => pools.u8s.refill(v, n),
+                Bits::B16(v) => pools.u16s.refill(v, n),
+                Bits::B32(v) => pools.u32s.refill(v, n),
+                Bits::B64(v) => pools.u64s.refill(v, n),
+            },
         }
     }
 
@@ -105,11 +219,18 @@ impl SampleValues {
             (SampleValues::F64(out), Values::Bytes(v)) => widen(out, &v[range]),
             (SampleValues::F32(out), Values::Ones(_)) => fill(out, range.len()),
             (SampleValues::F64(out), Values::Ones(_)) => fill(out, range.len()),
-            (SampleValues::F32(_), Values::F64(_))
-            | (SampleValues::F64(_), Values::F32(_))
-            | (SampleValues::U8(_), _) => {
-                unreachable!("deserializers keep to their stream's element type")
-            }
+            (SampleValues::U8(out), Values::Bytes(v)) => out.items().extend_from_slice(&v[range]),
+            (SampleValues::Exact(ExactValues { bits, .. }), values) => match (bits, values) {
+                (Bits::B8(out), Values::Bytes(v)) => out.items().extend_from_slice(&v[range]),
+                (Bits::B16(out), Values::Bits16(v)) => out.items().extend_from_slice(&v[range]),
+                (Bits::B32(out), Values::Bits32(v)) => out.items().extend_from_slice(&v[range]),
+                (Bits::B64(out), Values::Bits64(v)) => out.items().extend_from_slice(&v[range]),
+                // Columns without samples have no type.
+                (_, v) if range.is_empty() && v.is_empty() => {}
+                _ => unreachable!("{NO_OTHER_TYPE}"),
+            },
+            (_, v) if range.is_empty() && v.is_empty() => {}
+            _ => unreachable!("{NO_OTHER_TYPE}"),
         }
     }
 
@@ -120,7 +241,9 @@ impl SampleValues {
         match self {
             SampleValues::F32(out) => stream.f32s(out.items()),
             SampleValues::F64(out) => stream.f64s(out.items()),
-            SampleValues::U8(_) => unreachable!("streams of 8-bit values are encoded"),
+            SampleValues::U8(_) | SampleValues::Exact(_) => {
+                unreachable!("blocks keep values of other types as they were read")
+            }
         }
     }
 
@@ -130,25 +253,22 @@ impl SampleValues {
             (SampleValues::F32(out), SampleValues::F32(v)) => out.items().extend_from_slice(&v[range]),
             (SampleValues::F64(out), SampleValues::F64(v)) => out.items().extend_from_slice(&v[range]),
             (SampleValues::U8(out), SampleValues::U8(v)) => out.items().extend_from_slice(&v[range]),
-            _ => unreachable!("a stream has one element type"),
+            (SampleValues::Exact(out), SampleValues::Exact(v)) => match (&mut out.bits, &v.bits) {
+                (Bits::B8(out), Bits::B8(v)) => out.items().extend_from_slice(&v[range]),
+                (Bits::B16(out), Bits::B16(v)) => out.items().extend_from_slice(&v[range]),
+                (Bits::B32(out), Bits::B32(v)) => out.items().extend_from_slice(&v[range]),
+                (Bits::B64(out), Bits::B64(v)) => out.items().extend_from_slice(&v[range]),
+                _ => unreachable!("{NO_OTHER_TYPE}"),
+            },
+            _ => unreachable!("{NO_OTHER_TYPE}"),
         }
     }
 
     pub(crate) fn append_zeros(&mut self, n: usize) {
-        match self {
-            SampleValues::F32(out) => {
-                let to = out.len() + n;
-                out.items().resize(to, 0.0);
-            }
-            SampleValues::F64(out) => {
-                let to = out.len() + n;
-                out.items().resize(to, 0.0);
-            }
-            SampleValues::U8(out) => {
-                let to = out.len() + n;
-                out.items().resize(to, 0);
-            }
-        }
+        buffer!(self, v => {
+            let to = v.len() + n;
+            v.items().resize(to, Default::default());
+        });
     }
 
     /// Sets value `at` to value `i` of values of the same type.
@@ -157,23 +277,28 @@ impl SampleValues {
             (SampleValues::F32(out), SampleValues::F32(v)) => out[at] = v[i],
             (SampleValues::F64(out), SampleValues::F64(v)) => out[at] = v[i],
             (SampleValues::U8(out), SampleValues::U8(v)) => out[at] = v[i],
-            _ => unreachable!("a stream has one element type"),
+            (SampleValues::Exact(out), SampleValues::Exact(v)) => match (&mut out.bits, &v.bits) {
+                (Bits::B8(out), Bits::B8(v)) => out[at] = v[i],
+                (Bits::B16(out), Bits::B16(v)) => out[at] = v[i],
+                (Bits::B32(out), Bits::B32(v)) => out[at] = v[i],
+                (Bits::B64(out), Bits::B64(v)) => out[at] = v[i],
+                _ => unreachable!("{NO_OTHER_TYPE}"),
+            },
+            _ => unreachable!("{NO_OTHER_TYPE}"),
         }
     }
 
     pub(crate) fn value_type(&self) -> ValueType {
-        match self {
-            SampleValues::F32(_) => ValueType::F32,
-            SampleValues::F64(_) => ValueType::F64,
-            SampleValues::U8(_) => ValueType::U8,
-        }
+        self.element().into()
     }
 
+    /// Values for a transform, which takes none of the exact types.
     pub(crate) fn slice(&self, range: Range<usize>) -> InputValues<'_> {
         match self {
             SampleValues::F32(v) => InputValues::F32(&v[range]),
             SampleValues::F64(v) => InputValues::F64(&v[range]),
             SampleValues::U8(v) => InputValues::U8(&v[range]),
+            SampleValues::Exact(_) => unreachable!("transforms of such streams are refused"),
         }
     }
 
@@ -195,6 +320,8 @@ impl SampleValues {
     }
 }
 
+const NO_OTHER_TYPE: &str = "a stream has one element type, to which its deserializer keeps";
+
 fn widen<T: From<u8>>(out: &mut Buffer<T>, bytes: &[u8]) {
     out.items().extend(bytes.iter().map(|&b| T::from(b)));
 }
@@ -202,4 +329,38 @@ fn widen<T: From<u8>>(out: &mut Buffer<T>, bytes: &[u8]) {
 fn fill<T: From<u8> + Clone>(out: &mut Buffer<T>, n: usize) {
     let to = out.len() + n;
     out.items().resize(to, T::from(1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_every_type_come_back_exactly() {
+        let pools = Pools::new(1, usize::MAX);
+        let number = |element, values: Values| {
+            let mut out = SampleValues::with_capacity(element, 1, &pools);
+            out.append(&values, 0..1);
+            out.number(0)
+        };
+        let wide = (1u64 << 60) + 1;
+        let cases = [
+            (Element::Bool, Values::Bytes(vec![1]), Number::Bool(true)),
+            (Element::U8, Values::Bytes(vec![255]), Number::Whole(255)),
+            (Element::I8, Values::Bytes(vec![255]), Number::Whole(-1)),
+            (Element::I16, Values::Bits16(vec![0x8000]), Number::Whole(-32768)),
+            (Element::U16, Values::Bits16(vec![0x8000]), Number::Whole(32768)),
+            (Element::F16, Values::Bits16(vec![0x3555]), Number::F64(0.333_251_953_125)),
+            (Element::F16, Values::Bits16(vec![0x8001]), Number::F64(-2f64.powi(-24))),
+            (Element::F16, Values::Bits16(vec![0xfc00]), Number::F64(f64::NEG_INFINITY)),
+            (Element::I32, Values::Bits32(vec![u32::MAX]), Number::Whole(-1)),
+            (Element::U32, Values::Bits32(vec![u32::MAX]), Number::Whole(u32::MAX.into())),
+            (Element::I64, Values::Bits64(vec![wide]), Number::Whole(wide.into())),
+            (Element::U64, Values::Bits64(vec![u64::MAX]), Number::Whole(u64::MAX.into())),
+        ];
+        for (element, values, expected) in cases {
+            assert!(values.fit(element), "{element:?}");
+            assert_eq!(number(element, values), expected, "{element:?}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use numpy::{Element as NumPyElement, PyArray, PyArray1, PyArrayDyn, PyArrayMetho
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
-use tesson::{Buffer, Element, SampleValues, Samples};
+use tesson::{Bits, Buffer, Element, SampleValues, Samples};
 
 /// The memory of arrays, which returns to the pool when the last view dies.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -20,22 +20,54 @@ enum Held {
     F32(Buffer<f32>),
     F64(Buffer<f64>),
     U8(Buffer<u8>),
+    U16(Buffer<u16>),
+    U32(Buffer<u32>),
+    U64(Buffer<u64>),
 }
 
 /// Values of a stream, as an array.
-pub(crate) enum FloatArray<D> {
+pub(crate) enum ValueArray<D> {
     F32(Py<PyArray<f32, D>>),
     F64(Py<PyArray<f64, D>>),
     U8(Py<PyArray<u8, D>>),
+    Exact(ExactArray<D>),
 }
 
-impl<D> FloatArray<D> {
+/// Values of a type that is kept bit by bit: the bits, and a view on them with the type.
+pub(crate) struct ExactArray<D> {
+    bits: BitArray<D>,
+    shown: Py<PyAny>,
+}
+
+/// Bits of values as whole numbers, by their width.
+enum BitArray<D> {
+    B8(Py<PyArray<u8, D>>),
+    B16(Py<PyArray<u16, D>>),
+    B32(Py<PyArray<u32, D>>),
+    B64(Py<PyArray<u64, D>>),
+}
+
+impl<D> BitArray<D> {
+    /// A view with the type of the values.
+    fn shown(&self, py: Python<'_>, element: Element) -> PyResult<Py<PyAny>> {
+        let bits = match self {
+            BitArray::B8(v) => v.bind(py).as_any(),
+            BitArray::B16(v) => v.bind(py).as_any(),
+            BitArray::B32(v) => v.bind(py).as_any(),
+            BitArray::B64(v) => v.bind(py).as_any(),
+        };
+        Ok(bits.call_method1("view", (element.name(),))?.unbind())
+    }
+}
+
+impl<D> ValueArray<D> {
     /// The array, for Python.
     pub(crate) fn object<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         match self {
-            FloatArray::F32(v) => v.bind(py),
-            FloatArray::F64(v) => v.bind(py),
-            FloatArray::U8(v) => v.bind(py),
+            ValueArray::F32(v) => v.bind(py),
+            ValueArray::F64(v) => v.bind(py),
+            ValueArray::U8(v) => v.bind(py),
+            ValueArray::Exact(v) => v.shown.bind(py),
         }
     }
 }
@@ -43,7 +75,7 @@ impl<D> FloatArray<D> {
 /// The samples of a stream, as arrays.
 pub(crate) enum SampleArrays {
     /// `[samples, *shape]`.
-    Dense(FloatArray<IxDyn>),
+    Dense(ValueArray<IxDyn>),
     Sparse(SparseArrays),
     Ragged(RaggedArrays),
 }
@@ -51,7 +83,7 @@ pub(crate) enum SampleArrays {
 /// Samples that each have a shape of their own.
 pub(crate) struct RaggedArrays {
     /// All values, sample after sample.
-    pub(crate) values: FloatArray<Ix1>,
+    pub(crate) values: ValueArray<Ix1>,
     /// The shape of each, one after the other.
     pub(crate) shapes: Vec<usize>,
     /// Dimensions of a sample.
@@ -80,28 +112,37 @@ pub(crate) struct SparseArrays {
     /// `[entries]`.
     pub(crate) indices: Py<PyArray1<i32>>,
     /// `[entries]`.
-    pub(crate) values: FloatArray<Ix1>,
+    pub(crate) values: ValueArray<Ix1>,
 }
 
 impl SampleArrays {
+    /// All values, one after the other or `[samples, *shape]`.
+    fn values<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        match self {
+            SampleArrays::Dense(values) => values.object(py),
+            SampleArrays::Sparse(SparseArrays { values, .. })
+            | SampleArrays::Ragged(RaggedArrays { values, .. }) => values.object(py),
+        }
+    }
+
     /// Turns samples of this shape into arrays that own them.
     pub(crate) fn own(py: Python<'_>, samples: Samples, n_samples: usize, shape: &[usize]) -> PyResult<Self> {
         Ok(match samples {
             Samples::Dense { values } => {
                 let dims: Vec<usize> = std::iter::once(n_samples).chain(shape.iter().copied()).collect();
-                SampleArrays::Dense(floats(py, values, IxDyn(&dims))?)
+                SampleArrays::Dense(values_array(py, values, IxDyn(&dims))?)
             }
             Samples::Sparse { indptr, indices, values } => {
                 let (n_indices, n_values) = (Ix1(indices.len()), Ix1(values.len()));
                 SampleArrays::Sparse(SparseArrays {
                     indptr: array(py, indptr, Ix1(n_samples + 1), Held::I32)?,
                     indices: array(py, indices, n_indices, Held::I32)?,
-                    values: floats(py, values, n_values)?,
+                    values: values_array(py, values, n_values)?,
                 })
             }
             Samples::Ragged { values, shapes } => {
                 let n_values = Ix1(values.len());
-                let values = floats(py, values, n_values)?;
+                let values = values_array(py, values, n_values)?;
                 SampleArrays::Ragged(RaggedArrays { values, shapes, rank: shape.len() })
             }
         })
@@ -122,11 +163,11 @@ impl SampleArrays {
             [samples] => {
                 let dims: Vec<usize> = std::iter::once(n_samples).chain(shape.iter().copied()).collect();
                 let fits = samples.getattr("shape")?.extract::<Vec<usize>>()? == dims;
-                let (values, element) = float_array(samples)?;
+                let (values, element) = value_array(samples)?;
                 if fits { Ok((SampleArrays::Dense(values), element)) } else { Err(wrong()) }
             }
             [indptr, indices, values] => {
-                let (values, element) = float_array(values)?;
+                let (values, element) = value_array(values)?;
                 let indptr: Bound<'_, PyArray1<i32>> = contiguous(indptr)?;
                 if indptr.len()? != n_samples + 1 {
                     return Err(wrong());
@@ -135,7 +176,7 @@ impl SampleArrays {
                 Ok((SampleArrays::Sparse(SparseArrays { indptr: indptr.unbind(), indices, values }), element))
             }
             [values, shapes] => {
-                let (values, element) = float_array(values)?;
+                let (values, element) = value_array(values)?;
                 let (shapes, rank) = (shapes.extract::<Vec<usize>>()?, shape.len());
                 let n_values: usize =
                     shapes.chunks(rank.max(1)).map(|shape| shape.iter().product::<usize>()).sum();
@@ -150,14 +191,26 @@ impl SampleArrays {
 }
 
 /// An array of values, and their type.
-fn float_array<D: Dimension>(array: &Bound<'_, PyAny>) -> PyResult<(FloatArray<D>, Element)> {
-    if let Ok(v) = contiguous::<f32, D>(array) {
-        return Ok((FloatArray::F32(v.unbind()), Element::F32));
-    }
-    if let Ok(v) = contiguous::<u8, D>(array) {
-        return Ok((FloatArray::U8(v.unbind()), Element::U8));
-    }
-    Ok((FloatArray::F64(contiguous(array)?.unbind()), Element::F64))
+fn value_array<D: Dimension>(array: &Bound<'_, PyAny>) -> PyResult<(ValueArray<D>, Element)> {
+    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
+    let unknown = || PyValueError::new_err(format!("no minibatch: found an array of {name}"));
+    let element = Element::of_name(&name).ok_or_else(unknown)?;
+    let bits = |name: &str| array.call_method1("view", (name,));
+    let values = match (element, element.size()) {
+        (Element::F32, _) => ValueArray::F32(contiguous(array)?.unbind()),
+        (Element::F64, _) => ValueArray::F64(contiguous(array)?.unbind()),
+        (Element::U8, _) => ValueArray::U8(contiguous(array)?.unbind()),
+        (_, size) => {
+            let bits = match size {
+                1 => BitArray::B8(contiguous(&bits("uint8")?)?.unbind()),
+                2 => BitArray::B16(contiguous(&bits("uint16")?)?.unbind()),
+                4 => BitArray::B32(contiguous(&bits("uint32")?)?.unbind()),
+                _ => BitArray::B64(contiguous(&bits("uint64")?)?.unbind()),
+            };
+            ValueArray::Exact(ExactArray { bits, shown: array.clone().unbind() })
+        }
+    };
+    Ok((values, element))
 }
 
 /// An array of this type whose elements lie one after the other.
@@ -169,12 +222,22 @@ fn contiguous<'py, T: NumPyElement, D: Dimension>(
     Ok(array)
 }
 
-fn floats<D: Dimension>(py: Python<'_>, values: SampleValues, dims: D) -> PyResult<FloatArray<D>> {
-    Ok(match values {
-        SampleValues::F32(v) => FloatArray::F32(array(py, v, dims, Held::F32)?),
-        SampleValues::F64(v) => FloatArray::F64(array(py, v, dims, Held::F64)?),
-        SampleValues::U8(v) => FloatArray::U8(array(py, v, dims, Held::U8)?),
-    })
+fn values_array<D: Dimension>(py: Python<'_>, values: SampleValues, dims: D) -> PyResult<ValueArray<D>> {
+    let exact = match values {
+        SampleValues::F32(v) => return Ok(ValueArray::F32(array(py, v, dims, Held::F32)?)),
+        SampleValues::F64(v) => return Ok(ValueArray::F64(array(py, v, dims, Held::F64)?)),
+        SampleValues::U8(v) => return Ok(ValueArray::U8(array(py, v, dims, Held::U8)?)),
+        SampleValues::Exact(exact) => exact,
+    };
+    let element = exact.element();
+    let bits = match exact.into_bits() {
+        Bits::B8(v) => BitArray::B8(array(py, v, dims, Held::U8)?),
+        Bits::B16(v) => BitArray::B16(array(py, v, dims, Held::U16)?),
+        Bits::B32(v) => BitArray::B32(array(py, v, dims, Held::U32)?),
+        Bits::B64(v) => BitArray::B64(array(py, v, dims, Held::U64)?),
+    };
+    let shown = bits.shown(py, element)?;
+    Ok(ValueArray::Exact(ExactArray { bits, shown }))
 }
 
 /// A writable array on a buffer, which it keeps alive.
@@ -222,19 +285,37 @@ pub(crate) fn padded(
 ) -> PyResult<Py<PyAny>> {
     let dims: Vec<usize> =
         [lengths.len(), longest as usize].into_iter().chain(shape.iter().copied()).collect();
-    match samples {
-        SampleArrays::Dense(FloatArray::F32(v)) => dense(py, v, lengths, &dims),
-        SampleArrays::Dense(FloatArray::F64(v)) => dense(py, v, lengths, &dims),
-        SampleArrays::Dense(FloatArray::U8(v)) => dense(py, v, lengths, &dims),
-        SampleArrays::Sparse(SparseArrays { indptr, indices, values }) => match values {
-            FloatArray::F32(v) => scattered(py, indptr, indices, v, lengths, &dims),
-            FloatArray::F64(v) => scattered(py, indptr, indices, v, lengths, &dims),
-            FloatArray::U8(v) => scattered(py, indptr, indices, v, lengths, &dims),
+    let bits = match samples {
+        SampleArrays::Dense(values) => match values {
+            ValueArray::F32(v) => return dense(py, v, lengths, &dims),
+            ValueArray::F64(v) => return dense(py, v, lengths, &dims),
+            ValueArray::U8(v) => return dense(py, v, lengths, &dims),
+            ValueArray::Exact(exact) => match &exact.bits {
+                BitArray::B8(v) => dense(py, v, lengths, &dims)?,
+                BitArray::B16(v) => dense(py, v, lengths, &dims)?,
+                BitArray::B32(v) => dense(py, v, lengths, &dims)?,
+                BitArray::B64(v) => dense(py, v, lengths, &dims)?,
+            },
         },
-        SampleArrays::Ragged(_) => Err(PyValueError::new_err(
-            "samples of different shapes do not fit in one array; `sample_list` has an array for each",
-        )),
-    }
+        SampleArrays::Sparse(SparseArrays { indptr, indices, values }) => match values {
+            ValueArray::F32(v) => return scattered(py, indptr, indices, v, lengths, &dims),
+            ValueArray::F64(v) => return scattered(py, indptr, indices, v, lengths, &dims),
+            ValueArray::U8(v) => return scattered(py, indptr, indices, v, lengths, &dims),
+            ValueArray::Exact(exact) => match &exact.bits {
+                BitArray::B8(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                BitArray::B16(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                BitArray::B32(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                BitArray::B64(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+            },
+        },
+        SampleArrays::Ragged(_) => {
+            return Err(PyValueError::new_err(
+                "samples of different shapes do not fit in one array; `sample_list` has an array for each",
+            ));
+        }
+    };
+    let dtype = samples.values(py).getattr("dtype")?;
+    Ok(bits.bind(py).call_method1("view", (dtype,))?.unbind())
 }
 
 fn dense<T: NumPyElement + Copy>(

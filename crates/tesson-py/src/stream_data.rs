@@ -213,13 +213,14 @@ impl StreamData {
         self.stream().info.ragged
     }
 
-    /// The type of the values: float32, float64, or uint8.
+    /// The type of the values.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
         match self.stream().info.element {
             Element::F32 => dtype::<f32>(py),
             Element::F64 => dtype::<f64>(py),
             Element::U8 => dtype::<u8>(py),
+            exact => PyArrayDescr::new(py, exact.name()).expect("NumPy knows the names of its types"),
         }
     }
 

@@ -27,6 +27,7 @@ struct PythonChunks {
     counted_stream: Option<usize>,
     n_chunks: u32,
     thread_safe: bool,
+    keeps_types: bool,
     tells_lengths: bool,
     tells_keys: bool,
 }
@@ -43,20 +44,24 @@ pub(crate) fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> 
     let described = module.call_method1("described", (object,))?;
     let get = |name: &str| described.get_item(name);
     let tells = |name: &str| Ok::<bool, PyErr>(object.hasattr(name)? && object.getattr(name)?.is_callable());
-    let streams: Vec<(String, Vec<usize>, bool)> = get("streams")?.extract()?;
+    let streams: Vec<(String, Vec<usize>, bool, String)> = get("streams")?.extract()?;
+    let keeps_types: bool = get("keeps_types")?.extract()?;
     let source = PythonChunks {
         columns: module.getattr("columns")?.unbind(),
         name: get("name")?.extract()?,
         identity: get("identity")?.extract()?,
         streams: streams
             .into_iter()
-            .map(|(name, dims, sparse)| {
-                StreamInfo::dense(name, Shape::new(dims), Element::F32).with_sparse(sparse)
+            .map(|(name, dims, sparse, dtype)| {
+                // Where types are not kept, the reader decides.
+                let element = Element::of_name(&dtype).unwrap_or(Element::F32);
+                StreamInfo::dense(name, Shape::new(dims), element).with_sparse(sparse)
             })
             .collect(),
         counted_stream: get("counted_stream")?.extract()?,
         n_chunks: get("num_chunks")?.extract()?,
         thread_safe: get("thread_safe")?.extract()?,
+        keeps_types,
         tells_lengths: tells("sequence_lengths")?,
         tells_keys: tells("keys")?,
         object: object.clone().unbind(),
@@ -116,6 +121,10 @@ impl ChunkSource for PythonChunks {
 
     fn identity(&self) -> String {
         self.identity.clone()
+    }
+
+    fn keeps_types(&self) -> bool {
+        self.keeps_types
     }
 
     fn is_thread_safe(&self) -> bool {
@@ -185,6 +194,16 @@ fn values(object: &Bound<'_, PyAny>) -> PyResult<Values> {
     }
     if let Ok(array) = object.cast::<PyArray1<u8>>() {
         return Ok(Values::Bytes(all(array)?));
+    }
+    // The bits of values of other types.
+    if let Ok(array) = object.cast::<PyArray1<u16>>() {
+        return Ok(Values::Bits16(all(array)?));
+    }
+    if let Ok(array) = object.cast::<PyArray1<u32>>() {
+        return Ok(Values::Bits32(all(array)?));
+    }
+    if let Ok(array) = object.cast::<PyArray1<u64>>() {
+        return Ok(Values::Bits64(all(array)?));
     }
     Ok(Values::F64(all(object.cast::<PyArray1<f64>>()?)?))
 }

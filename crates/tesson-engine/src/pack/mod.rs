@@ -63,6 +63,9 @@ pub(crate) struct Pools {
     pub(crate) f32s: Arc<Pool<f32>>,
     pub(crate) f64s: Arc<Pool<f64>>,
     pub(crate) u8s: Arc<Pool<u8>>,
+    pub(crate) u16s: Arc<Pool<u16>>,
+    pub(crate) u32s: Arc<Pool<u32>>,
+    pub(crate) u64s: Arc<Pool<u64>>,
     pub(crate) i32s: Arc<Pool<i32>>,
     /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
     sizes: Vec<(AtomicUsize, AtomicUsize)>,
@@ -78,6 +81,9 @@ impl Pools {
             f32s: Pool::new(memory_limit),
             f64s: Pool::new(memory_limit),
             u8s: Pool::new(memory_limit),
+            u16s: Pool::new(memory_limit),
+            u32s: Pool::new(memory_limit),
+            u64s: Pool::new(memory_limit),
             i32s: Pool::new(memory_limit),
             sizes,
             memory_limit,
@@ -95,6 +101,9 @@ impl Pools {
             self.f32s.keep_large(is_large);
             self.f64s.keep_large(is_large);
             self.u8s.keep_large(is_large);
+            self.u16s.keep_large(is_large);
+            self.u32s.keep_large(is_large);
+            self.u64s.keep_large(is_large);
             self.i32s.keep_large(is_large);
         }
     }
@@ -104,13 +113,18 @@ impl Pools {
         self.f32s.set_limit(memory_limit);
         self.f64s.set_limit(memory_limit);
         self.u8s.set_limit(memory_limit);
+        self.u16s.set_limit(memory_limit);
+        self.u32s.set_limit(memory_limit);
+        self.u64s.set_limit(memory_limit);
         self.i32s.set_limit(memory_limit);
     }
 
     /// Bytes of all buffers that wait to be used again.
     pub(crate) fn idle_bytes(&self) -> usize {
         let floats = self.f32s.idle_bytes() + self.f64s.idle_bytes();
-        floats + self.u8s.idle_bytes() + self.i32s.idle_bytes()
+        let exact =
+            self.u8s.idle_bytes() + self.u16s.idle_bytes() + self.u32s.idle_bytes() + self.u64s.idle_bytes();
+        floats + exact + self.i32s.idle_bytes()
     }
 
     /// Samples and values that a stream's next batch will probably have: as many as the last one, or in proportion where

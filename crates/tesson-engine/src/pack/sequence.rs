@@ -112,7 +112,7 @@ impl<'a> Packing<'a> {
 
 /// True if a block that stays in memory packs the samples of a stream; other samples are kept as they were read.
 fn is_packed(stream: &StreamInfo) -> bool {
-    stream.storage == Storage::Values
+    stream.storage == Storage::Values && stream.element.is_float()
 }
 
 /// The streams whose samples are packed. None is if blocks keep any stream as it was read: packing the others would copy that

@@ -233,6 +233,9 @@ impl Target<'_, '_> {
             Target::Sink(Sink { values: SampleValues::F32(out), .. }) => OutputValues::F32(out.items()),
             Target::Sink(Sink { values: SampleValues::F64(out), .. }) => OutputValues::F64(out.items()),
             Target::Sink(Sink { values: SampleValues::U8(out), .. }) => OutputValues::U8(out.items()),
+            Target::Sink(Sink { values: SampleValues::Exact(_), .. }) => {
+                unreachable!("transforms of such streams are refused")
+            }
             Target::Between(between) => match of {
                 ValueType::F32 => OutputValues::F32(&mut between.f32s),
                 ValueType::F64 => OutputValues::F64(&mut between.f64s),

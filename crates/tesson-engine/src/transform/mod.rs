@@ -254,7 +254,14 @@ fn draws_version(identity: Identity) -> Identity {
 /// The step that a transform is after these.
 fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInfo) -> Result<Step, String> {
     let name = transform.name();
-    let step = next_step_of(before, transform, || SampleType::of(stream))?;
+    let stored = SampleType::of(stream);
+    if let ValueType::Exact(element) = stored.values {
+        return Err(format!(
+            "`{name}` takes floating-point numbers or images, this stream has {} values",
+            element.name()
+        ));
+    }
+    let step = next_step_of(before, transform, || stored)?;
     if transform.sees_context() && !before.is_empty() && stream.storage == Storage::Frames {
         return Err(format!("`{name}` looks at the frames around each one and has to come first"));
     }

@@ -129,8 +129,8 @@ impl CbfCorpus {
         out: &mut Chunk,
     ) -> Result<(), Error> {
         match self.rules.element {
-            Element::F32 | Element::U8 => self.load_as::<f32>(runs, fetch, scratch, out),
             Element::F64 => self.load_as::<f64>(runs, fetch, scratch, out),
+            _ => self.load_as::<f32>(runs, fetch, scratch, out),
         }
     }
 

@@ -203,6 +203,7 @@ fn numbers(values: &Values) -> Numbers<'_> {
         Values::Bytes(v) => Numbers::Bytes(v),
         Values::F32(v) => Numbers::F32(v),
         Values::F64(v) => Numbers::F64(v),
+        _ => unreachable!("streams of other types are refused"),
     }
 }
 

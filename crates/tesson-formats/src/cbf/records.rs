@@ -128,17 +128,15 @@ trait Encode {
 
 fn encode(values: Numbers<'_>, element: Element, encode: impl Encode) {
     match (values, element) {
-        (Numbers::F32(v), Element::F32 | Element::U8) => encode.values(v, f32::to_le_bytes),
         (Numbers::F64(v), Element::F64) => encode.values(v, f64::to_le_bytes),
         (Numbers::F32(v), Element::F64) => encode.values(v, |x| f64::from(x).to_le_bytes()),
-        (Numbers::F64(v), Element::F32 | Element::U8) => encode.values(v, |x| (x as f32).to_le_bytes()),
-        (Numbers::Bytes(v), Element::F32 | Element::U8) => encode.values(v, |x| f32::from(x).to_le_bytes()),
         (Numbers::Bytes(v), Element::F64) => encode.values(v, |x| f64::from(x).to_le_bytes()),
         // Nothings take no memory, however many there are.
-        (Numbers::Ones(n), Element::F32 | Element::U8) => {
-            encode.values(&vec![(); n], |()| 1f32.to_le_bytes())
-        }
         (Numbers::Ones(n), Element::F64) => encode.values(&vec![(); n], |()| 1f64.to_le_bytes()),
+        (Numbers::F32(v), _) => encode.values(v, f32::to_le_bytes),
+        (Numbers::F64(v), _) => encode.values(v, |x| (x as f32).to_le_bytes()),
+        (Numbers::Bytes(v), _) => encode.values(v, |x| f32::from(x).to_le_bytes()),
+        (Numbers::Ones(n), _) => encode.values(&vec![(); n], |()| 1f32.to_le_bytes()),
     }
 }
 

@@ -38,8 +38,8 @@ impl StreamingDecoder for Cbf {
         out: &mut Chunk,
     ) -> Result<(), Error> {
         match self.rules.element {
-            Element::F32 | Element::U8 => decode::<f32>(&self.rules, piece, fetch, scratch, out),
             Element::F64 => decode::<f64>(&self.rules, piece, fetch, scratch, out),
+            _ => decode::<f32>(&self.rules, piece, fetch, scratch, out),
         }
     }
 }

@@ -811,8 +811,8 @@ impl<'r> AnyDecoder<'r> {
     /// A decoder into the memory of `out`.
     pub(crate) fn new(rules: &'r Rules, scratch: &mut Scratch, out: &mut Chunk) -> AnyDecoder<'r> {
         match rules.element {
-            Element::F32 | Element::U8 => AnyDecoder::Single(Decoder::new(rules, rules.kernel, scratch, out)),
             Element::F64 => AnyDecoder::Double(Decoder::new(rules, rules.kernel, scratch, out)),
+            _ => AnyDecoder::Single(Decoder::new(rules, rules.kernel, scratch, out)),
         }
     }
 

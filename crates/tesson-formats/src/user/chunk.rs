@@ -79,7 +79,7 @@ fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<S
         (Data::Dense { values }, false) if values.len() != found * dim => {
             return Err(UserFault::ValueCount { found: values.len(), dim }.into());
         }
-        (Data::Dense { values }, false) => Data::Dense { values: converted(values, stream.element) },
+        (Data::Dense { values }, false) => Data::Dense { values: converted(values, stream.element)? },
         (Data::Sparse { rows, columns, values }, true) => {
             check_offsets(&rows, columns.len(), "pairs")?;
             let (pairs, n_columns) = (rows.start(found), columns.len());
@@ -89,7 +89,7 @@ fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<S
             if let Some(index) = columns.iter().find(|&&c| c as usize >= dim) {
                 return Err(DataErrorKind::IndexOutOfRange { index: index.to_string(), dim: dim as u64 });
             }
-            sorted(rows, columns, values, found, stream.element)
+            sorted(rows, columns, values, found, stream.element)?
         }
         (Data::Dense { .. }, true) => {
             return Err(UserFault::Sparsity { found: "dense", expected: "sparse" }.into());
@@ -132,38 +132,43 @@ fn check_offsets(offsets: &Offsets, found: usize, what: &'static str) -> Result<
     }
 }
 
-/// Values of a stream's type.
-fn converted(values: Values, element: Element) -> Values {
-    match (values, element) {
-        (Values::F64(v), Element::F32 | Element::U8) => {
-            Values::F32(v.into_iter().map(|x| x as f32).collect())
-        }
+/// Values of a stream's type: floating-point numbers are converted, others have to be of it.
+fn converted(values: Values, element: Element) -> Result<Values, UserFault> {
+    let values = match (values, element) {
+        (Values::F64(v), Element::F32) => Values::F32(v.into_iter().map(|x| x as f32).collect()),
         (Values::F32(v), Element::F64) => Values::F64(v.into_iter().map(f64::from).collect()),
         (values, _) => values,
-    }
+    };
+    if values.fit(element) { Ok(values) } else { Err(UserFault::ValueType { expected: element.name() }) }
 }
 
 /// Sparse samples with ascending columns, none twice.
-fn sorted(rows: Offsets, columns: Vec<u32>, values: Values, samples: usize, element: Element) -> Data {
+fn sorted(
+    rows: Offsets,
+    columns: Vec<u32>,
+    values: Values,
+    samples: usize,
+    element: Element,
+) -> Result<Data, UserFault> {
+    let values = converted(values, element)?;
     let ascends = |i: usize| columns[rows.range(i)].windows(2).all(|w| w[0] < w[1]);
     if (0..samples).all(ascends) {
-        return Data::Sparse { rows, columns, values: converted(values, element) };
+        return Ok(Data::Sparse { rows, columns, values });
     }
     // Sums of small numbers may be larger ones, so these become floats of the right type first.
-    match (converted(values, element), element) {
+    Ok(match (values, element) {
         (Values::F64(v), _) => merged(&rows, &columns, |i| v[i], samples, Values::F64),
         (Values::F32(v), _) => merged(&rows, &columns, |i| v[i], samples, Values::F32),
-        (Values::Bytes(v), Element::F32 | Element::U8) => {
+        (Values::Bytes(v), Element::F32) => {
             merged(&rows, &columns, |i| f32::from(v[i]), samples, Values::F32)
         }
         (Values::Bytes(v), Element::F64) => {
             merged(&rows, &columns, |i| f64::from(v[i]), samples, Values::F64)
         }
-        (Values::Ones(_), Element::F32 | Element::U8) => {
-            merged(&rows, &columns, |_| 1f32, samples, Values::F32)
-        }
         (Values::Ones(_), Element::F64) => merged(&rows, &columns, |_| 1f64, samples, Values::F64),
-    }
+        (Values::Ones(_), _) => merged(&rows, &columns, |_| 1f32, samples, Values::F32),
+        _ => return Err(UserFault::UnsortedColumns { element: element.name() }),
+    })
 }
 
 /// Sorts the pairs of each sample and adds up values of the same column, in the order they came.

@@ -42,7 +42,9 @@ impl UserDeserializer {
             return Err(UserRefusal::NoStreams { name: name() });
         }
         for (number, stream) in streams.iter_mut().enumerate() {
-            stream.element = defaults.element;
+            if !source.keeps_types() {
+                stream.element = defaults.element;
+            }
             check_stream(stream, number, source.name())?;
         }
         if let Some((_, again)) = repeated_name(streams.iter().map(|stream| &stream.name)) {
@@ -162,7 +164,12 @@ impl Calls {
         let Calls { source, streams, n_chunks, counted, .. } = self;
         let described: Vec<String> = streams
             .iter()
-            .map(|s| format!("{}[{}]{}", s.name, s.shape, if s.sparse { " sparse" } else { "" }))
+            .map(|s| {
+                let sparse = if s.sparse { " sparse" } else { "" };
+                let element =
+                    if source.keeps_types() { format!(" {}", s.element.name()) } else { String::new() };
+                format!("{}[{}]{sparse}{element}", s.name, s.shape)
+            })
             .collect();
         let mut identity = Identity::of("UserDeserializer")
             .word(source.name())
@@ -266,11 +273,11 @@ impl Calls {
 
     /// Bytes of a sample of all streams, estimated where they are sparse.
     fn sample_bytes(&self) -> u64 {
-        let value = self.streams[0].element.size() as u64;
-        self.streams
-            .iter()
-            .map(|s| if s.sparse { 4 * (4 + value) } else { s.shape.len() as u64 * value })
-            .sum()
+        let bytes = |stream: &StreamInfo| {
+            let value = stream.element.size() as u64;
+            if stream.sparse { 4 * (4 + value) } else { stream.shape.len() as u64 * value }
+        };
+        self.streams.iter().map(bytes).sum()
     }
 
     fn checked_keys(&self, keys: Keys, number: u32, n: usize) -> Result<Keys, Error> {

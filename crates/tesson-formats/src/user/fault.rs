@@ -70,6 +70,14 @@ tesson_core::error_kinds! {
         NoSequences { chunks: u32 = 3 }
             = "user.no-sequences": "none of the {chunks} chunks holds a sequence"
             => "Return at least one sequence.",
+        /// A stream has values of another type than it declares.
+        ValueType { expected: &'static str = "int64" }
+            = "user.value-type": "values of another type than {expected}, which the stream declares"
+            => "Convert the values, or declare their type.",
+        /// The columns of a sparse sample are not in order, and its values cannot be added up.
+        UnsortedColumns { element: &'static str = "int64" }
+            = "user.unsorted-columns": "columns of a sample do not ascend, which only floating-point numbers may do, found {element}"
+            => "Sort the columns of each sample, and name each once.",
         /// A length is declared as 0.
         EmptySequence { sequence: usize = 4 }
             = "user.empty-sequence": "sequence {sequence} declares 0 samples, expected at least 1"

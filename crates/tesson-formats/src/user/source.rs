@@ -11,7 +11,8 @@ pub trait ChunkSource: Send + Sync {
     /// The name in errors, usually that of its type.
     fn name(&self) -> &str;
 
-    /// The streams. Their [`element`](StreamInfo::element) is ignored: the reader decides it (`precision`).
+    /// The streams. Their [`element`](StreamInfo::element) is ignored, and the reader decides it (`precision`), unless the source
+    /// [keeps types](ChunkSource::keeps_types).
     fn streams(&self) -> Vec<StreamInfo>;
 
     /// Number of chunks. Called once, when the source is opened.
@@ -57,6 +58,11 @@ pub trait ChunkSource: Send + Sync {
     /// refused where this text, the name, the streams or the number of chunks differ.
     fn identity(&self) -> String {
         String::new()
+    }
+
+    /// True if minibatches have the values of each stream in the type that the stream declares, whatever the reader's `precision` is.
+    fn keeps_types(&self) -> bool {
+        false
     }
 
     /// True if several threads may call at the same time.

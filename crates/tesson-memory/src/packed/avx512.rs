@@ -62,7 +62,7 @@ impl Kernel for Avx512 {
             Values::Bytes(v) => unsafe { pack_bytes(&v[range], room) },
             // SAFETY: as above.
             Values::F32(v) => unsafe { pack_f32s(&v[range], room) },
-            Values::F64(_) => plain::pack_values(values, range, room),
+            _ => plain::pack_values(values, range, room),
         }
     }
 

@@ -120,6 +120,9 @@ fn items<const N: usize>(items: impl Iterator<Item = [u8; N]>, room: &mut [u8]) 
     n
 }
 
+/// Blocks keep other values as they were read.
+const ONLY_FLOATS: &str = "only floating-point numbers are packed";
+
 /// Implements [`Kernel::pack_values`].
 pub(super) fn pack_values(values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
     let form = form_of(values, range.clone());
@@ -131,6 +134,7 @@ pub(super) fn pack_values(values: &Values, range: Range<usize>, room: &mut [u8])
         (Values::F32(v), _) => items(v[range].iter().map(|x| x.to_le_bytes()), room),
         (Values::F64(v), _) => items(v[range].iter().map(|x| x.to_le_bytes()), room),
         (Values::Ones(_), _) => unreachable!("ones have a form of their own"),
+        _ => unreachable!("{ONLY_FLOATS}"),
     };
     (form, bytes)
 }
@@ -159,6 +163,7 @@ fn form_of(values: &Values, range: Range<usize>) -> u8 {
             };
             narrow(v[range].iter().fold((0, 0), differ), F64)
         }
+        _ => unreachable!("{ONLY_FLOATS}"),
     }
 }
 

@@ -246,7 +246,7 @@ fn every_number_of_samples_and_pairs_comes_back() {
                 Values::Ones(_) => 1.,
                 Values::Bytes(v) => f32::from(v[i]),
                 Values::F32(v) => v[i],
-                Values::F64(_) => unreachable!("not among them"),
+                _ => unreachable!("not among them"),
             };
             for packed in pack(counts.len() as u32, streams, &[1]) {
                 let mut sample = 0;

@@ -49,6 +49,9 @@ class UserDeserializer(ABC):
 
     #: True if several threads may call at the same time.
     thread_safe: bool = False
+    #: True if minibatches have the values of each stream in the type that :meth:`stream_infos` declares; otherwise all are of the
+    #: source's `dtype`.
+    keeps_types: bool = False
     #: True if it is ordered and shared as files are, even if it is the only deserializer. If not, it is read as CNTK
     #: reads user-defined deserializers: each worker counts its own samples, and whole windows are shuffled.
     composable: bool = False
@@ -123,18 +126,19 @@ def described(deserializer: Any) -> dict[str, Any]:
         "counted_stream": counted[0] if counted else None,
         "num_chunks": int(chunks),
         "thread_safe": bool(getattr(deserializer, "thread_safe", False)),
+        "keeps_types": bool(getattr(deserializer, "keeps_types", False)),
     }
 
 
-def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool]:
-    """The name and shape of a stream that ``stream_infos`` returned, and true if it is sparse."""
+def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool, str]:
+    """The name and shape of a stream that ``stream_infos`` returned, true if it is sparse, and the type of its values."""
     if not isinstance(stream, StreamInformation):
         found = type(stream).__name__
         raise ConfigError(f"`{deserializer}.stream_infos()` returned {found}, expected StreamInformation")
     if -1 in stream.shape:
         what = f"found the shape {stream.shape} of `{stream.name}`, expected numbers from 1"
         raise ConfigError(f"`{deserializer}.stream_infos()`: {what}")
-    return stream.name, list(stream.shape), stream.is_sparse
+    return stream.name, list(stream.shape), stream.is_sparse, np.dtype(stream.dtype).name
 
 
 def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
@@ -153,13 +157,18 @@ def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
     for name in chunk:
         if name not in names:
             raise ValueError(f"data for `{name}`, which is no stream; there are {', '.join(names)}")
-    return [column(chunk[stream.name], stream) for stream in streams]
+    dtypes = [np.dtype(stream.dtype) if getattr(deserializer, "keeps_types", False) else None for stream in streams]
+    return [column(chunk[stream.name], stream, dtype) for stream, dtype in zip(streams, dtypes, strict=True)]
 
 
-def column(data: Any, stream: StreamInformation) -> tuple[Any, ...]:
-    """The data of a stream, as flat arrays: see :func:`columns`."""
+def column(data: Any, stream: StreamInformation, dtype: np.dtype[Any] | None = None) -> tuple[Any, ...]:
+    """The data of a stream, as flat arrays: see :func:`columns`.
+
+    Values become float32, float64 or uint8, or, with a `dtype`, the bits of values of that type.
+    """
     try:
-        return _sparse(data, math.prod(stream.shape)) if stream.is_sparse else _dense(data, stream.shape)
+        *bounds, values = _sparse(data, math.prod(stream.shape)) if stream.is_sparse else _dense(data, stream.shape)
+        return *bounds, _values(values) if dtype is None else _bits(values, dtype)
     except (TypeError, ValueError) as e:
         raise type(e)(f"stream `{stream.name}`: {e}") from None
 
@@ -169,13 +178,13 @@ def _dense(data: Any, shape: tuple[int, ...]) -> tuple[Any, NDArray[Any]]:
     if isinstance(data, (list, tuple)):
         parts = [_sequence(part, shape, size, number) for number, part in enumerate(data)]
         flat = np.concatenate(parts) if parts else np.empty((0, size), np.float32)
-        return _begins([len(part) for part in parts]), _values(flat)
+        return _begins([len(part) for part in parts]), flat
     array = _numbers(data)
     inner = array.shape[1:]
     if inner in (shape, (size,)) or (inner == () and size == 1):
-        return 1, _values(array)
+        return 1, array
     if len(inner) == len(shape) + 1 and inner[1:] == shape and inner[0] > 0:
-        return inner[0], _values(array)
+        return inner[0], array
     raise ValueError(f"an array of shape {array.shape}, expected {_shown('sequences', shape)}")
 
 
@@ -209,6 +218,17 @@ def _values(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype).reshape(-1)
 
 
+def _bits(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The values of an array, flat, in exactly this type; of other types than floats the bits, as unsigned numbers."""
+    values = np.ascontiguousarray(array, dtype).reshape(-1)
+    if values.dtype != array.dtype:
+        given = np.ascontiguousarray(array).reshape(-1)
+        differ = (values != given) & ~((values != values) & (given != given))
+        if differ.any():
+            raise ValueError(f"{given[differ][0]} is no {dtype.name}; declare a type that holds all values")
+    return values if dtype in (np.float32, np.float64) else values.view(f"u{dtype.itemsize}")
+
+
 def _begins(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     """Where parts of these lengths begin, and at the end where the last one ends."""
     begins = np.zeros(len(lengths) + 1, np.int64)
@@ -238,7 +258,7 @@ def _sparse(data: Any, dim: int) -> tuple[Any, ...]:
     wrong = flat[(flat < 0) | (flat >= dim)]
     if len(wrong):
         raise ValueError(f"found index {wrong[0]}, expected one from 0 below {dim}")
-    return samples, pairs, flat, _values(np.concatenate(weights) if weights else np.empty(0, np.float32))
+    return samples, pairs, flat, np.concatenate(weights) if weights else np.empty(0, np.float32)
 
 
 def _rows(data: Any, dim: int, where: str) -> Any:

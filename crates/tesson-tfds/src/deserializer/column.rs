@@ -196,8 +196,8 @@ impl Stream {
         } else {
             let values = match (self.dtype, element) {
                 (DType::UInt8 | DType::Bool, _) => Values::Bytes(Vec::new()),
-                (_, Element::F32 | Element::U8) => Values::F32(Vec::new()),
                 (_, Element::F64) => Values::F64(Vec::new()),
+                _ => Values::F32(Vec::new()),
             };
             Data::Dense { values }
         };
