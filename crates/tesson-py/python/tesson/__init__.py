@@ -18,12 +18,15 @@ from importlib import import_module as _import_module
 _NAMES = {
     "_tesson": ["__version__"],
     "audio_deserializers": ["AudioDeserializer"],
+    "batch": ["Batch", "Ragged", "Sparse"],
     "config": ["resolve_config"],
+    "dataset": ["Dataset", "dense", "from_arrays", "ragged", "read_ctf", "sparse"],
     "deserializers": ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"],
     "errors": ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"],
     "feature_deserializers": ["HTKFeatureDeserializer", "KaldiFeatureDeserializer"],
     "image_deserializers": ["Base64ImageDeserializer", "ImageDeserializer", "TarImageDeserializer"],
     "label_deserializers": ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDeserializer"],
+    "loader": ["Loader", "Window"],
     "minibatch": ["Layout", "Minibatch", "MinibatchData"],
     "plugins": ["register_deserializer"],
     "source": [
@@ -44,6 +47,7 @@ _NAMES = {
     "keywords": [],
     "memory": [],
     "paths": [],
+    "schema": [],
     "source_base": [],
     "transforms": [],
     "world": [],

@@ -3,12 +3,15 @@
 from . import transforms
 from ._tesson import __version__
 from .audio_deserializers import AudioDeserializer
+from .batch import Batch, Ragged, Sparse
 from .config import resolve_config
+from .dataset import Dataset, dense, from_arrays, ragged, read_ctf, sparse
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
 from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
+from .loader import Loader, Window
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
 from .source import (
@@ -27,31 +30,36 @@ from .user import UserDeserializer
 from .user_source import UserMinibatchSource
 
 __all__ = [
-    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
-    "FULL_DATA_SWEEP",
-    "INFINITELY_REPEAT",
     "AudioDeserializer",
     "Base64ImageDeserializer",
+    "Batch",
     "CBFDeserializer",
     "CTFDeserializer",
     "ConfigError",
+    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
     "DataError",
+    "Dataset",
     "Deserializer",
+    "FULL_DATA_SWEEP",
     "HTKFeatureDeserializer",
     "HTKMLFBinaryDeserializer",
     "HTKMLFDeserializer",
+    "INFINITELY_REPEAT",
     "ImageDeserializer",
     "KaldiAlignmentDeserializer",
-    "KeyDelivery",
     "KaldiFeatureDeserializer",
+    "KeyDelivery",
     "Layout",
+    "Loader",
     "Minibatch",
     "MinibatchData",
     "MinibatchSource",
     "MinibatchSourceFromData",
     "PlannedSequence",
     "PlannedStep",
+    "Ragged",
     "ResumeError",
+    "Sparse",
     "StoreError",
     "StreamConfiguration",
     "StreamDef",
@@ -65,10 +73,16 @@ __all__ = [
     "UserDeserializer",
     "UserMinibatchSource",
     "UserTransform",
+    "Window",
     "__version__",
+    "dense",
+    "from_arrays",
     "merge_states",
+    "ragged",
+    "read_ctf",
     "register_deserializer",
-    "sequence_to_cntk_text_format",
     "resolve_config",
+    "sequence_to_cntk_text_format",
+    "sparse",
     "transforms",
 ]

@@ -1,0 +1,223 @@
+"""Batches of a :class:`~tesson.Loader`: arrays by stream, of a kind that the schema decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from . import _tesson
+from ._tesson import StreamData
+from .errors import UsageError
+from .schema import Field, Schema
+
+__all__ = ["Batch", "Padded", "Ragged", "Sparse"]
+
+
+class Padded(NamedTuple):
+    """A ragged stream in one array, and which of its cells hold values."""
+
+    #: ``[examples, longest, *shape]``.
+    values: NDArray[Any]
+    #: bool ``[examples, longest]``: False where `values` are padding.
+    mask: NDArray[np.bool_]
+
+
+class Sparse:
+    """Examples as compressed sparse rows (CSR).
+
+    Attributes
+    ----------
+    indptr : int32 array ``[rows + 1]``
+        The beginning of each row's entries, and at last their end.
+    indices : int32 array ``[entries]``
+        The column of each entry, ascending within a row.
+    values : array ``[entries]``
+        The value of each entry.
+    shape : (int, int)
+        Rows and columns.
+    """
+
+    __slots__ = ("indices", "indptr", "shape", "values")
+
+    def __init__(self, indptr: NDArray[np.int32], indices: NDArray[np.int32], values: NDArray[Any], shape: tuple[int, int]) -> None:
+        self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self.values.dtype
+
+    def to_dense(self) -> NDArray[Any]:
+        """The rows in an array ``[rows, columns]``, with 0 where there is no entry."""
+        dense = np.zeros(self.shape, self.values.dtype)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        dense[rows, self.indices] = self.values
+        return dense
+
+    def to_scipy(self) -> Any:
+        """The rows as a :class:`scipy.sparse.csr_matrix` on the same memory."""
+        # SciPy has no types of its own.
+        from scipy.sparse import csr_matrix  # type: ignore[import-untyped, unused-ignore]
+
+        return csr_matrix((self.values, self.indices, self.indptr), shape=self.shape)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("a sparse stream becomes an array by a copy: use its indptr, indices and values, or leave out copy=False")
+        return self.to_dense().astype(dtype or self.values.dtype, copy=False)
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"<Sparse {self.dtype} [{rows}, {columns}], {len(self.values)} entries>"
+
+
+class Ragged:
+    """Examples with several samples each, one after the other.
+
+    Attributes
+    ----------
+    values : array ``[samples, *shape]`` or Sparse
+        The samples of all examples.
+    offsets : int64 array ``[examples + 1]``
+        The number of the first sample of each example, and at last that of all samples.
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, values: NDArray[Any] | Sparse, offsets: NDArray[np.int64]) -> None:
+        self.values, self.offsets = values, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of samples of each example, int64 ``[examples]``."""
+        return np.diff(self.offsets)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self.values.dtype
+
+    def __getitem__(self, example: int) -> NDArray[Any]:
+        """The samples of one example, ``[samples, *shape]``."""
+        if not -len(self) <= example < len(self):
+            raise IndexError(f"found example {example}, there are {len(self)}")
+        begin, end = self.offsets[example % len(self)], self.offsets[example % len(self) + 1]
+        return self._dense()[begin:end]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[example] for example in range(len(self)))
+
+    def to_list(self) -> list[NDArray[Any]]:
+        """An array ``[samples, *shape]`` for each example, on the same memory where values are dense."""
+        dense = self._dense()
+        return [dense[begin:end] for begin, end in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def pad(self, value: Any = 0, to: int | None = None) -> Padded:
+        """The examples in one array, filled up with `value` to the length `to`, by default that of the longest.
+
+        Raises
+        ------
+        UsageError
+            An example has more than `to` samples.
+        """
+        lengths = self.lengths
+        longest = int(lengths.max(initial=0))
+        length = longest if to is None else to
+        if length < longest:
+            raise UsageError(f"found to={to}, the longest example has {longest} samples; give at least that, or cut examples before")
+        dense = self._dense()
+        mask = np.arange(length) < lengths[:, None]
+        padded = np.full((len(self), length, *dense.shape[1:]), value, dense.dtype)
+        padded[mask] = dense
+        return Padded(padded, mask)
+
+    def _dense(self) -> NDArray[Any]:
+        return self.values.to_dense() if isinstance(self.values, Sparse) else self.values
+
+    def __repr__(self) -> str:
+        inner = repr(self.values) if isinstance(self.values, Sparse) else f"{self.dtype} {list(self.values.shape[1:])}"
+        return f"<Ragged {len(self)} examples, {self.offsets[-1]} samples, {inner}>"
+
+
+class Batch:
+    """The examples of one step: ``batch["x"]`` is an array, a :class:`Ragged` or a :class:`Sparse`, as the schema says.
+
+    Examples
+    --------
+    >>> loader = tesson.from_arrays(x=np.arange(6).reshape(3, 2), y=[[1], [2, 3], [4]]).loader(batch_size=2)
+    >>> batch = next(iter(loader))
+    >>> batch["x"], batch["y"]
+    (array([[0, 1],
+           [2, 3]]), <Ragged 2 examples, 3 samples, int64 []>)
+    >>> len(batch), batch.keys, batch.is_epoch_end
+    (2, [0, 1], False)
+    """
+
+    __slots__ = ("_batch", "_made", "_schema")
+
+    def __init__(self, batch: _tesson.Batch, schema: Schema) -> None:
+        self._batch, self._schema = batch, schema
+        #: The values of streams that were asked for.
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, stream: str) -> Any:
+        made = self._made.get(stream)
+        if made is None:
+            field = self._schema[stream]
+            made = self._made[stream] = _values(StreamData(self._batch, field.number), field)
+        return made
+
+    def __contains__(self, stream: object) -> bool:
+        return stream in self._schema
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._schema)
+
+    def __len__(self) -> int:
+        return self._batch.num_sequences
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values of every stream by name."""
+        return {name: self[name] for name in self}
+
+    @property
+    def keys(self) -> list[int] | list[str]:
+        """The key of each example: its number in the data, or what the data name it."""
+        keys: list[int] | list[str] = StreamData(self._batch, 0).keys
+        return keys
+
+    @property
+    def is_epoch_end(self) -> bool:
+        """True if it is the last batch of its epoch."""
+        return self._batch.sweep_end
+
+    def __repr__(self) -> str:
+        return f"<Batch {len(self)} examples: {', '.join(f'{name} {self._schema[name].type}' for name in self)}>"
+
+
+def _values(data: StreamData, field: Field) -> Any:
+    """The values of a stream in the kind that its field has."""
+    lengths = data.lengths
+    if data.is_ragged:
+        return data.sample_list
+    values: Any = Sparse(data.indptr, data.indices, data.values, (data.num_samples, field.shape[0])) if field.is_sparse else data.samples
+    if field.is_ragged:
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Ragged(values, offsets)
+    if len(lengths) != data.num_samples or (lengths != 1).any():
+        example = int(np.flatnonzero(lengths != 1)[0])
+        raise UsageError(
+            f"stream `{field.name}` has {lengths[example]} samples in the example with the key {data.keys[example]}, expected 1; declare "
+            "several samples by tesson.ragged()"
+        )
+    return values

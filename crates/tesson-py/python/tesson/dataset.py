@@ -1,0 +1,263 @@
+"""Datasets: descriptions of data that a loader reads."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .batch import Batch
+from .deserializers import CTFDeserializer, Deserializer
+from .errors import ConfigError
+from .loader import Loader
+from .memory import MemoryDeserializer
+from .paths import AnyPath
+from .schema import Field, Schema
+from .source import MinibatchSource
+from .streams import StreamDef, StreamDefs, StreamInformation
+from .transforms import AnyTransform
+from .user import UserDeserializer
+
+__all__ = ["Dataset", "Stream", "dense", "from_arrays", "ragged", "read_ctf", "sparse"]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A declaration of what a text file holds under a name: see :func:`dense`, :func:`sparse` and :func:`ragged`."""
+
+    shape: tuple[int, ...]
+    field: str | None = None
+    is_sparse: bool = False
+    is_ragged: bool = False
+
+
+def dense(*shape: int, field: str | None = None) -> Stream:
+    """A stream of one sample an example, with values for all cells of this shape; `field` is its name in the file."""
+    return Stream(shape, field)
+
+
+def sparse(columns: int, *, field: str | None = None) -> Stream:
+    """A stream of one sample an example, with pairs of column and value; `field` is its name in the file."""
+    return Stream((columns,), field, is_sparse=True)
+
+
+def ragged(stream: Stream | int | tuple[int, ...], *, field: str | None = None) -> Stream:
+    """A stream of any number of samples an example, each as `stream` says or of this shape."""
+    inner = stream if isinstance(stream, Stream) else _stream(stream)
+    return replace(inner, is_ragged=True, field=field or inner.field)
+
+
+def _stream(given: Stream | int | Sequence[int]) -> Stream:
+    """A stream as a caller declares it: a number of values, a shape, or in full."""
+    if isinstance(given, Stream):
+        return given
+    return Stream((given,) if isinstance(given, int) else tuple(given))
+
+
+def read_ctf(path: AnyPath | Sequence[AnyPath], /, **streams: Stream | int | tuple[int, ...]) -> Dataset:
+    """Text in CNTK's format, such as ``|features 0.5 1 |labels 3:1``.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a sequence of them
+        The file, a pattern such as ``"part-*.ctf"``, or several that are one dataset.
+    **streams : int, tuple of int, or Stream
+        The streams by name: the number of values or the shape of a sample, or :func:`dense`, :func:`sparse` or :func:`ragged`.
+
+    Examples
+    --------
+    >>> data = tesson.read_ctf("train.ctf", x=4, y=tesson.sparse(3))
+    >>> data
+    <Dataset train.ctf: x float32 [4], y sparse float32 [3]>
+    >>> [batch["y"].indices.tolist() for batch in data.loader(batch_size=4)]
+    [[1, 0, 2, 1], [0, 2]]
+    """
+    declared = {name: _stream(stream) for name, stream in streams.items()}
+    if not declared:
+        raise ConfigError(
+            "no streams, expected at least one by name, such as read_ctf(path, features=64); `tesson info` lists those of a file",
+            path="streams",
+        )
+    defs = StreamDefs(
+        **{name: StreamDef(stream.field or name, stream.shape, stream.is_sparse) for name, stream in declared.items()}
+    )
+    kept = frozenset(name for name, stream in declared.items() if stream.is_ragged)
+    return Dataset((CTFDeserializer(path, defs),), str(path), kept)
+
+
+def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dataset:
+    """Arrays in memory, each a stream. Types are kept, and nothing is copied until it is delivered.
+
+    Parameters
+    ----------
+    data : mapping, optional
+        Streams by names that are no identifiers.
+    **streams
+        Each is an array ``[examples, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[examples, columns]``; or, for ragged streams,
+        a list with an array ``[samples, *shape]`` for each example.
+
+    Examples
+    --------
+    >>> data = tesson.from_arrays(id=np.array([2**60, 2**60 + 1]), tokens=[[1, 2], [3]])
+    >>> data
+    <Dataset in memory: id int64 [], tokens ragged int64 []>
+    >>> batch = data.head(2)
+    >>> batch["id"].tolist(), batch["tokens"].to_list()
+    ([1152921504606846976, 1152921504606846977], [array([1, 2]), array([3])])
+    """
+    if data is not None and not isinstance(data, Mapping):
+        remedy = "give arrays by name, as in from_arrays(x=data)"
+        raise ConfigError(f"data: found {type(data).__name__}, expected a mapping from streams to arrays; {remedy}", path="data")
+    arrays = {**(data or {}), **streams}
+    kept = frozenset(name for name, value in arrays.items() if isinstance(value, (list, tuple)))
+    return Dataset((ArrayDeserializer(arrays),), "in memory", kept)
+
+
+class ArrayDeserializer(MemoryDeserializer):
+    """Arrays in memory whose types are kept."""
+
+    keeps_types = True
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(data)
+        self._streams = [
+            StreamInformation(s.name, s.stream_id, "sparse" if s.is_sparse else "dense", _dtype(self._data[s.name]), s.shape)
+            for s in self._streams
+        ]
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    """The type that holds all values of a stream."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    # An empty list has no type.
+    arrays = [part if hasattr(part, "dtype") else np.asarray(part) for part in parts]
+    dtypes = {array.dtype for part, array in zip(parts, arrays, strict=True) if hasattr(part, "dtype") or array.size > 0}
+    return np.result_type(*(dtypes or {np.dtype(np.float32)}))
+
+
+class _EpochSource(MinibatchSource):
+    """A source whose minibatches end with their sweep."""
+
+    def _open(self, config: dict[str, Any], *others: Any) -> None:
+        super()._open({**config, "crossSweepEnds": False}, *others)
+
+
+class Dataset:
+    """A description of data, from which loaders read. Nothing is opened before it has to be, and it pickles.
+
+    Made by :func:`tesson.from_arrays`, :func:`tesson.read_ctf` and the like.
+    """
+
+    def __init__(self, parts: tuple[Deserializer | UserDeserializer, ...], shown: str, is_ragged: frozenset[str]) -> None:
+        self._parts = parts
+        #: What it reads, in a few words.
+        self._shown = shown
+        #: Streams of any number of samples, by their names in the parts.
+        self._is_ragged = is_ragged
+        #: The streams that it has, by their names here; None: all, under their own names.
+        self._names: dict[str, str] | None = None
+        self._transforms: dict[str, list[AnyTransform]] = {}
+        self._schema: Schema | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The streams with their types and shapes. The data are opened, and not more of them read than these take."""
+        if self._schema is None:
+            with MinibatchSource(list(self._parts), randomize=False, transforms=self._stored_transforms()) as source:
+                self._schema = self._schema_of(source)
+        return self._schema
+
+    def _schema_of(self, source: MinibatchSource) -> Schema:
+        """The schema, from an open source."""
+        streams = {stream.name: stream for stream in source.streams.values()}
+        names = self._names or {name: name for name in streams}
+        fields = {
+            name: Field(
+                name, streams[stored].stream_id, streams[stored].dtype, streams[stored].shape, streams[stored].is_sparse,
+                stored in self._is_ragged,
+            )
+            for name, stored in names.items()
+        }
+        return Schema(fields)
+
+    def _stored_transforms(self) -> dict[str, list[AnyTransform]]:
+        """The transforms, by the streams' names in the parts."""
+        return dict(self._transforms)
+
+    def _changed(self, **attributes: Any) -> Dataset:
+        changed = copy.copy(self)
+        changed._schema = None
+        for name, value in attributes.items():
+            setattr(changed, name, value)
+        return changed
+
+    def _all_names(self) -> dict[str, str]:
+        return self._names or {name: name for name in self.schema}
+
+    def select(self, *streams: str) -> Dataset:
+        """The dataset with these streams alone, in this order."""
+        names = self._all_names()
+        schema = self.schema
+        return self._changed(_names={name: names[schema[name].name] for name in streams})
+
+    def rename(self, names: Mapping[str, str] | None = None, /, **others: str) -> Dataset:
+        """The dataset with other names for some streams: ``data.rename(x="features")`` or ``data.rename({"x": "features"})``."""
+        new = {**(names or {}), **others}
+        schema = self.schema
+        new = {schema[name].name: name_here for name, name_here in new.items()}
+        renamed = {new.get(name, name): stored for name, stored in self._all_names().items()}
+        if len(renamed) < len(schema):
+            raise ConfigError(f"two streams would have one name, found {', '.join(new.values())}; give each its own", path="names")
+        return self._changed(_names=renamed)
+
+    def transform(self, transforms: Mapping[str, Any] | None = None, /, **others: Any) -> Dataset:
+        """The dataset with some streams transformed: by a function from array to array, a :class:`UserTransform`, or a list of them."""
+        names, schema = self._all_names(), self.schema
+        added = dict(self._transforms)
+        for name, steps in {**(transforms or {}), **others}.items():
+            stored = names[schema[name].name]
+            more = list(steps) if isinstance(steps, (list, tuple)) else [steps]
+            added[stored] = [*added.get(stored, []), *more]
+        return self._changed(_transforms=added)
+
+    def join(self, other: Dataset) -> Dataset:
+        """The examples of both with equal keys as one: the order is that of this dataset; examples that `other` lacks are left out."""
+        names = {**self._all_names(), **other._all_names()}
+        if len(names) < len(self.schema) + len(other.schema):
+            both = sorted(set(self.schema) & set(other.schema))
+            raise ConfigError(f"both datasets have a stream {both[0]!r}; rename one of them", path="other")
+        return self._changed(
+            _parts=(*self._parts, *other._parts),
+            _shown=f"{self._shown} and {other._shown}",
+            _is_ragged=self._is_ragged | other._is_ragged,
+            _names=names,
+            _transforms={**self._transforms, **other._transforms},
+        )
+
+    def head(self, n: int = 5) -> Batch:
+        """The first `n` examples, in the order of the data."""
+        with self.loader(batch_size=n, world=None) as loader:
+            for batch in loader:
+                return batch
+        raise ConfigError("the dataset has no examples")
+
+    def loader(self, **options: Any) -> Loader:
+        """A loader of batches; for the options see :class:`Loader`."""
+        return Loader(self, **options)
+
+    def _open(self, **options: Any) -> MinibatchSource:
+        """The source of a loader."""
+        return _EpochSource(list(self._parts), transforms=self._stored_transforms(), **options)
+
+    def __iter__(self) -> Iterable[Batch]:
+        raise TypeError("a Dataset describes data; iterate over its loader, as in `for batch in data.loader(batch_size=32)`")
+
+    def __repr__(self) -> str:
+        try:
+            streams = ", ".join(f"{field.name} {field.type}" for field in self.schema.values())
+        except Exception as e:
+            streams = f"cannot be opened ({e})"
+        return f"<Dataset {self._shown}: {streams}>"

@@ -1,0 +1,256 @@
+"""Loaders: batches of a dataset, epoch by epoch."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from numpy.typing import DTypeLike
+
+from . import _tesson
+from .batch import Batch
+from .errors import ConfigError, ResumeError, UsageError
+from .keywords import suggests_keywords
+from .schema import Schema
+from .source import MinibatchSource
+from .world import World, resolve_world
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+__all__ = ["Loader", "Window"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A shuffle within a moving window: less memory and fewer reads than a shuffle of the whole, and less random."""
+
+    #: Chunks of storage that are shuffled together.
+    chunks: int | None = None
+    #: Or samples.
+    samples: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.chunks is None) == (self.samples is None):
+            raise ConfigError("a Window has a size in chunks or in samples: give Window(chunks=128) or Window(samples=100_000)", path="shuffle")
+
+
+@suggests_keywords
+class Loader:
+    """Batches of a dataset: iterating gives an epoch, and iterating again the next one.
+
+    Each example comes once in an epoch, and the last batch is short. If a loop is left inside an epoch, the next one continues with
+    its rest. Batches are made ahead by threads without Python, and the order depends on nothing but the data and these options.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data.
+    batch_size : int, optional
+        Examples in a batch, over all ranks.
+    batch_samples : int, optional
+        Samples in a batch, over all ranks, of datasets with ragged streams. An example with more is a batch of its own.
+    shuffle : bool or Window
+        ``True``: a uniform shuffle of the whole dataset, anew in each epoch. ``False``: the order of the data. Or a :class:`Window`.
+    seed : int
+        The seed of the shuffle: equal seeds give equal orders.
+    epochs : int, optional
+        The number of epochs; by default there is no end.
+    bucket_by_length : bool
+        Group examples of similar length to reduce padding.
+    world : "auto", None, (int, int), World or device mesh
+        The ranks that share the batches. ``"auto"``: what the launcher says (torchrun, mpirun, Slurm, ...), a single one without a
+        launcher. ``None``: this process reads everything, whatever a launcher says.
+    rank, world_size : int, optional
+        Rank and number of ranks, in place of `world`.
+    max_errors : int
+        Examples with invalid data that may be left out before reading fails.
+    memory_limit : int or str, optional
+        Bytes that the loader may hold, also as ``"2GiB"``; 4 GiB by default.
+    threads : int, optional
+        Worker threads; by default one for each core.
+    dtype : dtype, optional
+        float32 (default) or float64, the type of floating-point values in formats that have none of their own.
+
+    Raises
+    ------
+    ConfigError
+        An invalid option.
+
+    Examples
+    --------
+    >>> loader = tesson.from_arrays(x=np.arange(5)).loader(batch_size=2, shuffle=True, seed=1)
+    >>> [[batch["x"].tolist() for batch in loader] for epoch in range(2)]
+    [[[4, 2], [3, 0], [1]], [[2, 1], [3, 4], [0]]]
+    >>> loader.epoch, len(loader)
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        batch_size: int | None = None,
+        batch_samples: int | None = None,
+        shuffle: bool | Window = False,
+        seed: int = 0,
+        epochs: int | None = None,
+        bucket_by_length: bool = False,
+        world: Any = "auto",
+        rank: int | None = None,
+        world_size: int | None = None,
+        max_errors: int = 0,
+        memory_limit: int | str | None = None,
+        threads: int | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        if batch_size is None and batch_samples is None:
+            raise ConfigError("no batch_size, expected the number of examples in a batch, such as batch_size=32", path="batch_size")
+        #: The options that differ from the defaults, in order.
+        given = {name: value for name, value in locals().items() if name not in ("self", "dataset")}
+        defaults = inspect.signature(type(self)).parameters
+        self._given = {name: value for name, value in given.items() if value != defaults[name].default}
+        self._dataset = dataset
+        self._batch_samples, self._epochs = batch_samples, epochs
+        self._world = _world(world, rank, world_size)
+        options: dict[str, Any] = {
+            "minibatch_size_in_sequences": batch_size,
+            "randomize": "global" if shuffle is True else shuffle is not False,
+            "randomization_seed": seed,
+            "max_sweeps": epochs,
+            "bucketing": bucket_by_length or None,
+            "max_errors": max_errors,
+            "memory_limit": memory_limit,
+            "threads": threads,
+            "dtype": dtype,
+            "sharing": "position",
+            "equal_steps": "repeat" if self._world.size > 1 else None,
+        }
+        if isinstance(shuffle, Window):
+            options["randomization_window_in_chunks"] = shuffle.chunks
+            options["randomization_window_in_samples"] = shuffle.samples or 0
+        self._source = dataset._open(**{name: value for name, value in options.items() if value is not None})
+        self._schema = dataset._schema_of(self._source)
+        self._pass: _Pass | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The streams of the batches."""
+        return self._schema
+
+    @property
+    def epoch(self) -> int:
+        """The number, from 0, of the epoch that the next batch belongs to."""
+        sweep: int = self._source.state_dict()["sweep"]
+        return sweep
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self._epochs is not None and self.epoch >= self._epochs:
+            raise UsageError(f"all {self._epochs} epochs have been read; make a loader with more `epochs`, or load a state")
+        self._pass = _Pass(self)
+        return self._pass
+
+    def _next(self) -> _tesson.Batch | None:
+        """The next batch of the source."""
+        minibatch = self._source.next_minibatch(self._batch_samples, num_data_partitions=self._world.size, partition_index=self._world.rank)
+        return minibatch._batch
+
+    def __len__(self) -> int:
+        """The number of batches in an epoch.
+
+        Raises
+        ------
+        TypeError
+            It is not known without reading.
+        """
+        size = self._batch_samples or self._source._default_size()
+        return self._source.steps_per_sweep(size, self._world.size, self._world.rank)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position after the last batch, for :meth:`load_state_dict` of a loader of the same data: of any rank, for any number of ranks."""
+        return self._source.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume after the batch after which the state was taken.
+
+        Raises
+        ------
+        ResumeError
+            The state is of other data, another order or another seed.
+        """
+        if not isinstance(state, Mapping):
+            raise ResumeError(f"found {type(state).__name__}, expected what state_dict() returned")
+        self._pass = None
+        self._source.load_state_dict(state)
+
+    def torch(self, *, layouts: Mapping[str, str] | None = None, device: Any = None, pin_memory: bool = False) -> Any:
+        """The batches as dictionaries of PyTorch's tensors: an iterable with the loader's epochs, length and states.
+
+        Parameters
+        ----------
+        layouts : mapping, optional
+            For ragged streams ``"padded"`` (the default: values, lengths and a mask) or ``"nested"``; for sparse ones ``"csr"`` (the
+            default), ``"coo"``, or ``"classes"`` for the numbers of one-hot samples. Dense streams are tensors ``[examples, *shape]``.
+        device : torch.device or str, optional
+            The device that tensors are copied to.
+        pin_memory : bool
+            True if batches are made one ahead in pinned memory, from which a GPU copies while the program continues.
+
+        Returns
+        -------
+        tesson.torch.TorchBatches
+        """
+        from .torch.batches import TorchBatches
+
+        return TorchBatches(self, layouts, device, pin_memory)  # type: ignore[arg-type]
+
+    def stats(self) -> Mapping[str, Any]:
+        """Counters: bytes read, examples, time waited."""
+        return self._source.stats()
+
+    def close(self) -> None:
+        """Release the files and memory of the loader."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+        ranks = f", rank {self._world.rank} of {self._world.size}" if self._world.size > 1 else ""
+        return f"<Loader {options} of {self._dataset!r}{ranks}>"
+
+
+class _Pass(Iterator[Batch]):
+    """The rest of an epoch. Only the latest pass of a loader gives batches."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._is_over = False
+
+    def __next__(self) -> Batch:
+        loader = self._loader
+        if loader._pass is not self:
+            raise UsageError("the loader has begun another iteration; use one iterator of a loader at a time, or one loader for each")
+        while not self._is_over:
+            batch = loader._next()
+            self._is_over = batch is None or batch.sweep_end
+            # An epoch may end with examples that are left out.
+            if batch is not None and batch.num_sequences > 0:
+                return Batch(batch, loader._schema)
+        raise StopIteration
+
+
+def _world(world: Any, rank: int | None, world_size: int | None) -> World:
+    """The ranks of a loader."""
+    if rank is not None or world_size is not None:
+        if rank is None or world_size is None:
+            raise ConfigError("found one of `rank` and `world_size`, expected both", path="rank")
+        return resolve_world((rank, world_size))
+    return World(0, 1, "world=None") if world is None else resolve_world(world)

@@ -1,0 +1,67 @@
+"""The schema of a dataset: what its batches hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .keywords import nearest_keyword
+
+__all__ = ["Field", "Schema"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One stream of a dataset."""
+
+    #: Its name.
+    name: str
+    #: Its number among the streams.
+    number: int
+    #: The type of its values.
+    dtype: np.dtype[Any]
+    #: The shape of a sample, or of a sparse one the number of columns.
+    shape: tuple[int, ...]
+    #: True if samples are pairs of column and value, in batches a :class:`~tesson.batch.Sparse`.
+    is_sparse: bool = False
+    #: True if examples may have any number of samples, in batches a :class:`~tesson.batch.Ragged`.
+    is_ragged: bool = False
+
+    @property
+    def type(self) -> str:
+        """Type and shape in a few words, such as ``float32 [28, 28]``, ``sparse float32 [10]`` or ``ragged int64 []``."""
+        words = [("ragged", self.is_ragged), ("sparse", self.is_sparse)]
+        return " ".join([*(word for word, holds in words if holds), self.dtype.name, str(list(self.shape))])
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+
+class Schema(Mapping[str, Field]):
+    """The streams of a dataset, by name and in order."""
+
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        self._fields = dict(fields)
+
+    def __getitem__(self, name: str) -> Field:
+        field = self._fields.get(name)
+        if field is None:
+            near = nearest_keyword(name, list(self._fields)) if isinstance(name, str) else None
+            remedy = f"did you mean {near!r}?" if near else f"there are {', '.join(map(repr, self._fields))}"
+            raise KeyError(f"no stream {name!r}; {remedy}")
+        return field
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __repr__(self) -> str:
+        return f"Schema({', '.join(map(str, self._fields.values()))})"

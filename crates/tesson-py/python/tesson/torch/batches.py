@@ -1,0 +1,155 @@
+"""Batches of a :class:`tesson.Loader` as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+# Types are checked where PyTorch is not installed, too.
+import torch  # type: ignore[import-not-found, unused-ignore]
+from torch.utils.data import IterableDataset as TorchIterableDataset  # type: ignore[import-not-found, unused-ignore]
+from torch.utils.data import get_worker_info
+
+from ..batch import Ragged, Sparse
+from ..errors import ConfigError, UsageError
+from ..loader import Loader
+from ..schema import Field
+from .ahead import Ahead, Made, can_pin, pinned
+from .layouts import Padded
+
+__all__ = ["RaggedLayout", "SparseLayout", "TorchBatches"]
+
+#: How a ragged stream becomes tensors: :class:`Padded`, or a jagged nested tensor.
+RaggedLayout = Literal["padded", "nested"]
+#: How a sparse stream becomes tensors: CSR, COO, or the class numbers of samples with one entry.
+SparseLayout = Literal["csr", "coo", "classes"]
+
+
+def _padded(ragged: Ragged) -> Padded:
+    return Padded(torch.from_numpy(ragged.pad().values), torch.from_numpy(ragged.lengths))
+
+
+def _nested(ragged: Ragged) -> Any:
+    values = _csr(ragged.values).to_dense() if isinstance(ragged.values, Sparse) else torch.from_numpy(ragged.values)
+    return torch.nested.nested_tensor_from_jagged(values, torch.from_numpy(ragged.offsets))
+
+
+def _csr(sparse: Sparse) -> Any:
+    parts = (torch.from_numpy(part) for part in (sparse.indptr, sparse.indices, sparse.values))
+    return torch.sparse_csr_tensor(*parts, sparse.shape, check_invariants=False)
+
+
+def _coo(sparse: Sparse) -> Any:
+    rows = np.repeat(np.arange(len(sparse), dtype=np.int64), np.diff(sparse.indptr))
+    places = torch.from_numpy(np.stack([rows, sparse.indices]))
+    return torch.sparse_coo_tensor(places, torch.from_numpy(sparse.values), sparse.shape, check_invariants=False)
+
+
+def _classes(sparse: Sparse) -> Any:
+    if (np.diff(sparse.indptr) != 1).any():
+        row = int(np.flatnonzero(np.diff(sparse.indptr) != 1)[0])
+        raise UsageError(f"row {row} of a sparse stream has {np.diff(sparse.indptr)[row]} entries, expected 1; choose the layout 'csr'")
+    return torch.from_numpy(sparse.indices.astype(np.int64))
+
+
+# The first of each is the default.
+_RAGGED: dict[str, Callable[[Any], Any]] = {"padded": _padded, "nested": _nested}
+_SPARSE: dict[str, Callable[[Any], Any]] = {"csr": _csr, "coo": _coo, "classes": _classes}
+
+
+def _maker(field: Field, layout: str | None) -> Callable[[Any], Any]:
+    """The function that makes tensors of a stream's values."""
+    known = _RAGGED if field.is_ragged else _SPARSE if field.is_sparse else {}
+    if layout is None:
+        return next(iter(known.values()), torch.from_numpy)
+    if layout not in known:
+        kind = "ragged" if field.is_ragged else "sparse" if field.is_sparse else "dense"
+        expected = f"expected one of {', '.join(known)}" if known else "which has one layout; leave it out"
+        raise ConfigError(f"layouts.{field.name}: found {layout!r} for a {kind} stream, {expected}", path=f"layouts.{field.name}")
+    return known[layout]
+
+
+def _moved(batch: Any, device: torch.device) -> Any:
+    """A batch with its tensors on a device; copies from pinned memory go on while the program does."""
+    if isinstance(batch, dict):
+        return {name: _moved(value, device) for name, value in batch.items()}
+    if isinstance(batch, tuple):
+        return type(batch)(*(_moved(part, device) for part in batch))
+    return batch.to(device, non_blocking=True)
+
+
+class TorchBatches(TorchIterableDataset[dict[str, Any]]):
+    """A loader's batches as dictionaries of tensors, made by :meth:`tesson.Loader.torch`.
+
+    Iterating, :func:`len` and states are as of the loader. Tensors of dense streams are on the memory of the batch. It is also a
+    dataset for ``DataLoader(batches, batch_size=None)`` and ``StatefulDataLoader`` without worker processes, which would only slow it
+    down: the loader reads ahead on threads of its own.
+    """
+
+    def __init__(
+        self, loader: Loader, layouts: Mapping[str, RaggedLayout | SparseLayout] | None, device: Any, pin_memory: bool
+    ) -> None:
+        for name in layouts or {}:
+            if name not in loader.schema:
+                raise ConfigError(f"layouts: no stream {name!r}, there are {', '.join(loader.schema)}", path=f"layouts.{name}")
+        self._loader = loader
+        self._makers = {name: _maker(field, (layouts or {}).get(name)) for name, field in loader.schema.items()}
+        self._device = None if device is None else torch.device(device)
+        self._pin_memory = pin_memory
+        #: While batches are made ahead: the state after the last one that was yielded.
+        self._state: dict[str, Any] | None = None
+
+    def _tensors(self, batch: Any) -> dict[str, Any]:
+        return {name: make(batch[name]) for name, make in self._makers.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if get_worker_info() is not None:
+            raise UsageError("found worker processes, expected num_workers=0: the loader reads ahead on its own threads")
+        pins = self._pin_memory and can_pin()
+        if pins:
+            yield from self._iterate_ahead()
+            return
+        for batch in self._loader:
+            tensors = self._tensors(batch)
+            yield tensors if self._device is None else _moved(tensors, self._device)
+
+    def _iterate_ahead(self) -> Iterator[dict[str, Any]]:
+        self._go_back()
+        batches = iter(self._loader)
+
+        def make() -> Made:
+            batch = next(batches, None)
+            tensors = None if batch is None else pinned(self._tensors(batch))
+            if tensors is not None and self._device is not None:
+                tensors = _moved(tensors, self._device)
+            return Made(tensors, self._loader.state_dict(), batch is None)
+
+        self._state = self._loader.state_dict()
+        ahead = Ahead(make)
+        try:
+            while (made := ahead.take()) and made.batch is not None:
+                self._state = made.state
+                yield made.batch
+            self._state = None
+        finally:
+            ahead.stop()
+            self._go_back()
+
+    def _go_back(self) -> None:
+        """Return the loader to the position after the last batch that was yielded."""
+        if self._state is not None:
+            state, self._state = self._state, None
+            self._loader.load_state_dict(state)
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position after the last batch that was yielded."""
+        return self._loader.state_dict() if self._state is None else self._state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume after the batch after which the state was taken."""
+        self._state = None
+        self._loader.load_state_dict(state)

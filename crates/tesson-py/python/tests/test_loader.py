@@ -1,0 +1,216 @@
+"""Datasets and loaders: epochs, ranks, types, resume."""
+
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import tesson
+from tesson import Loader, Ragged, Sparse
+
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+
+
+def of_type(dtype: str, shape: tuple[int, ...], seed: int = 0) -> Any:
+    """Random bits as values of a type; bools are 0 and 1, floats have no NaN, which equals nothing."""
+    random = np.random.default_rng(seed)
+    if dtype == "bool":
+        return random.integers(0, 2, shape).astype(bool)
+    if dtype.startswith("float"):
+        return random.normal(size=shape).astype(dtype)
+    limits = np.iinfo(dtype)
+    return random.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+
+
+def keys(loader: Loader) -> list[list[int]]:
+    """The keys of the batches of the rest of an epoch."""
+    return [list(batch.keys) for batch in loader]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shuffle", [False, True, tesson.Window(chunks=2)])
+def test_types_and_values_are_kept(dtype: str, shuffle: Any) -> None:
+    scalar, image = of_type(dtype, (50,)), of_type(dtype, (50, 2, 3), 1)
+    lists = [of_type(dtype, (n % 4, 2), n) for n in range(50)]
+    data = tesson.from_arrays(scalar=scalar, image=image, lists=lists)
+    assert [str(field) for field in data.schema.values()] == [
+        f"scalar: {dtype} []", f"image: {dtype} [2, 3]", f"lists: ragged {dtype} [2]",
+    ]
+    seen = 0
+    for batch in data.loader(batch_size=7, shuffle=shuffle):
+        seen += len(batch)
+        assert batch["scalar"].dtype == batch["image"].dtype == batch["lists"].dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(batch["scalar"], scalar[batch.keys])
+        np.testing.assert_array_equal(batch["image"], image[batch.keys])
+        for found, key in zip(batch["lists"].to_list(), batch.keys, strict=True):
+            np.testing.assert_array_equal(found, lists[key])
+    assert seen == 50
+
+
+def test_whole_numbers_beyond_a_float_stay_as_they_are() -> None:
+    big = [2**60 + 1, 2**63 - 1, -(2**63), 16_777_217]
+    batch = tesson.from_arrays(x=np.array(big), y=np.array([2**64 - 1] * 4, np.uint64)).head(4)
+    assert batch["x"].tolist() == big
+    assert batch["y"].tolist() == [2**64 - 1] * 4
+
+
+def test_arrays_of_a_batch_can_be_written_to_and_outlive_it() -> None:
+    batch = tesson.from_arrays(x=np.arange(3)).head(3)
+    x = batch["x"]
+    del batch
+    x += 1
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_an_epoch_is_an_epoch() -> None:
+    loader = tesson.from_arrays(x=np.arange(61)).loader(batch_size=16, shuffle=True, seed=3)
+    epochs = [keys(loader) for _ in range(3)]
+    assert [[len(batch) for batch in epoch] for epoch in epochs] == [[16, 16, 16, 13]] * 3
+    assert all(sorted(sum(epoch, [])) == list(range(61)) for epoch in epochs)
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert len(loader) == 4
+    assert loader.epoch == 3
+
+
+def test_a_loop_that_is_left_goes_on_with_the_rest_of_its_epoch() -> None:
+    loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=3)
+    for batch in loader:
+        assert not batch.is_epoch_end
+        break
+    assert keys(loader) == [[3, 4, 5], [6, 7, 8], [9]]
+    assert keys(loader) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9]]
+
+
+def test_an_iterator_that_another_one_has_followed_is_refused() -> None:
+    loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=3)
+    first = iter(loader)
+    next(first)
+    assert next(iter(loader)).keys == [3, 4, 5]
+    with pytest.raises(tesson.UsageError, match="begun another iteration"):
+        next(first)
+
+
+def test_epochs_that_are_all_read_do_not_end_in_silence() -> None:
+    loader = tesson.from_arrays(x=np.arange(4)).loader(batch_size=3, epochs=2)
+    assert [keys(loader) for _ in range(2)] == [[[0, 1, 2], [3]]] * 2
+    with pytest.raises(tesson.UsageError, match="all 2 epochs have been read"):
+        iter(loader)
+
+
+@pytest.mark.parametrize("shuffle", [False, True, tesson.Window(samples=8)])
+@pytest.mark.parametrize("ranks", [(1, 1), (2, 2), (3, 2), (1, 3)])
+def test_any_number_of_ranks_resumes_after_any_batch(shuffle: Any, ranks: tuple[int, int]) -> None:
+    before, after = ranks
+    data = tesson.from_arrays(x=np.arange(23))
+    options = {"batch_size": 6, "shuffle": shuffle, "seed": 5}
+
+    def read(size: int, state: Any, steps: int) -> tuple[list[list[int]], Any]:
+        """The keys that all ranks together get in each step, and the state after the last one."""
+        loaders = [data.loader(rank=rank, world_size=size, **options) for rank in range(size)]
+        if state is not None:
+            for loader in loaders:
+                loader.load_state_dict(state)
+        found = []
+        iterators = [iter(loader) for loader in loaders]
+        while len(found) < steps:
+            batches = [next(iterator, None) for iterator in iterators]
+            assert len({batch is None for batch in batches}) == 1, "all ranks make the same steps"
+            if batches[0] is None:
+                iterators = [iter(loader) for loader in loaders]
+                continue
+            assert all(len(batch) > 0 for batch in batches if batch is not None)
+            found.append(sorted(key for batch in batches if batch is not None for key in batch.keys))
+        states = [loader.state_dict() for loader in loaders]
+        assert all(state == states[0] for state in states)
+        return found, states[0]
+
+    # 6, 6, 6 and 5 examples an epoch: no rank is ever without one.
+    whole, _ = read(1, None, 8)
+    assert [sorted(sum(whole[i : i + 4], [])) for i in (0, 4)] == [list(range(23))] * 2
+    for stop in range(8):
+        first, state = read(before, None, stop)
+        rest, _ = read(after, pickle.loads(pickle.dumps(state)), 8 - stop)
+        assert first + rest == whole
+
+
+def test_a_rank_that_would_get_nothing_repeats_an_example() -> None:
+    data = tesson.from_arrays(x=np.arange(5))
+    loaders = [data.loader(batch_size=4, rank=rank, world_size=3) for rank in range(3)]
+    found = [keys(loader) for loader in loaders]
+    assert [len(epoch) for epoch in found] == [2, 2, 2]
+    assert all(len(batch) > 0 for epoch in found for batch in epoch)
+    assert Counter(sum((epoch[1] for epoch in found), [])) == {4: 3}
+
+
+def test_launchers_decide_unless_one_rank_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    data = tesson.from_arrays(x=np.arange(8))
+    assert keys(data.loader(batch_size=4)) == [[1, 3], [5, 7]]
+    assert keys(data.loader(batch_size=4, world=None)) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_sparse_and_ragged_streams_have_the_kind_that_the_schema_says() -> None:
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix(np.array([[0, 2, 0], [0, 0, 0], [1, 0, 3]], np.int16))
+    data = tesson.from_arrays(sparse=matrix, same=[[1.5], [2.5], [3.5]])
+    batch = data.head(3)
+    assert isinstance(batch["sparse"], Sparse)
+    assert batch["sparse"].to_dense().tolist() == matrix.toarray().tolist()
+    assert batch["sparse"].to_scipy().dtype == np.int16
+    # All examples have one sample here, and the kind stays.
+    assert isinstance(batch["same"], Ragged)
+    assert batch["same"].to_list() == [[1.5], [2.5], [3.5]]
+
+
+def test_ragged_examples_are_padded_to_the_longest_or_further() -> None:
+    ragged = tesson.from_arrays(x=[[1, 2, 3], [], [4]]).head(3)["x"]
+    values, mask = ragged.pad(value=-1)
+    assert values.tolist() == [[1, 2, 3], [-1, -1, -1], [4, -1, -1]]
+    assert mask.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
+    assert ragged.pad(to=5).values.shape == (3, 5)
+    with pytest.raises(tesson.UsageError, match="the longest example has 3 samples"):
+        ragged.pad(to=2)
+    assert ragged.lengths.tolist() == [3, 0, 1]
+    assert ragged[-1].tolist() == [4]
+
+
+def test_select_rename_transform_and_join(tmp_path: Any) -> None:
+    (tmp_path / "a.ctf").write_text("0 |x 1 2 |z 7\n1 |x 3 4 |z 8\n")
+    left = tesson.read_ctf(tmp_path / "a.ctf", x=2, z=1)
+    right = tesson.from_arrays(y=np.array([10, 11]))
+    data = left.join(right).rename(x="features").select("features", "y").transform(features=lambda x: x * 2)
+    batch = data.head(2)
+    assert list(batch) == ["features", "y"]
+    assert batch["features"].tolist() == [[2, 4], [6, 8]]
+    assert batch["y"].tolist() == [10, 11]
+    with pytest.raises(KeyError, match="did you mean 'features'"):
+        data.select("feature")
+
+
+def test_several_samples_want_to_be_declared(tmp_path: Any) -> None:
+    (tmp_path / "a.ctf").write_text("0 |x 1\n0 |x 2\n1 |x 3\n")
+    with pytest.raises(tesson.UsageError, match=r"2 samples in the example with the key 0.*tesson\.ragged"):
+        tesson.read_ctf(tmp_path / "a.ctf", x=1).head(2)["x"]
+    ragged = tesson.read_ctf(tmp_path / "a.ctf", x=tesson.ragged(1)).head(2)["x"]
+    assert [part.tolist() for part in ragged] == [[[1.0], [2.0]], [[3.0]]]
+
+
+def test_a_dataset_pickles_and_says_what_it_is() -> None:
+    data = tesson.from_arrays(x=np.zeros((3, 4), np.uint16))
+    again = pickle.loads(pickle.dumps(data))
+    assert repr(again) == "<Dataset in memory: x uint16 [4]>"
+    loader = again.loader(batch_size=2, shuffle=True)
+    assert repr(loader) == "<Loader batch_size=2, shuffle=True of <Dataset in memory: x uint16 [4]>>"
+    with pytest.raises(TypeError, match="iterate over its loader"):
+        iter(data)
+
+
+def test_misspelt_options_lead_to_those_meant() -> None:
+    data = tesson.from_arrays(x=np.zeros(3))
+    with pytest.raises(TypeError, match="did you mean `batch_size`"):
+        data.loader(batchsize=2)
+    with pytest.raises(tesson.ConfigError, match="such as batch_size=32"):
+        data.loader()
