@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemMacro, TraitItem, Visibility};
+use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemMacro, ItemStruct, TraitItem, Visibility};
 
 use crate::resolve::{Id, Names, made_by};
 use crate::source::{ModulePath, Modules, modules};
@@ -94,6 +94,9 @@ impl Api<'_> {
                         self.lines.push(format!("#[non_exhaustive] {kind} {path} by error_kinds!"));
                         let variants = kinds(&i.mac.tokens);
                         self.lines.extend(variants.iter().map(|kind| format!("variant {path}::{kind}")));
+                    } else if let Some(declared) = option_set(i) {
+                        self.lines.push(format!("{}struct {path}", marks(&declared.attrs)));
+                        self.fields(module, path, &declared.fields, false);
                     } else {
                         let input = self.input(module, i);
                         self.lines.push(format!("{kind} {path} by a macro of {input}"));
@@ -258,6 +261,28 @@ fn split(tokens: &TokenStream) -> Vec<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let parts = tokens.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ','));
     parts.filter(|part| !part.is_empty()).map(<[_]>::to_vec).collect()
+}
+
+/// The struct that `options!` makes: its attributes, and the fields of all entries.
+fn option_set(item: &ItemMacro) -> Option<ItemStruct> {
+    if item.mac.path.segments.last().is_none_or(|name| name.ident != "options") {
+        return None;
+    }
+    let mut tokens: Vec<TokenTree> = item.mac.tokens.clone().into_iter().collect();
+    let Some(TokenTree::Group(entries)) = tokens.pop() else { return None };
+    // What the options are read with.
+    tokens.pop_if(
+        |last| matches!(last, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis),
+    );
+    let entries: Vec<TokenTree> = entries.stream().into_iter().collect();
+    let starts = entries.iter().enumerate().filter(|(_, token)| token.to_string() == "pub");
+    let field = |(start, _): (usize, &TokenTree)| {
+        let of_field = entries[start..].iter().take_while(|token| !["=", ";"].contains(&&*token.to_string()));
+        of_field.filter(|token| token.to_string() != "let").cloned().collect::<TokenStream>()
+    };
+    let fields: Vec<TokenStream> = starts.map(field).collect();
+    let head: TokenStream = tokens.into_iter().collect();
+    syn::parse2(quote::quote! { #head { #(#fields,)* } }).ok()
 }
 
 /// The input of a macro without documentation and messages.
