@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ._tesson import BatchState
 from .errors import DataError, ResumeError, UsageError
+from .keywords import suggests_arguments
 from .minibatch import Minibatch, MinibatchData
 from .source import MinibatchSource
 from .source_base import Source
@@ -36,6 +37,7 @@ from .tfds.dataset import Dataset
 __all__ = ["MinibatchIterator", "minibatches"]
 
 
+@suggests_arguments
 def minibatches(
     source: Source,
     minibatch_size: int | None = None,

@@ -11,6 +11,15 @@ from . import _tesson
 
 __all__ = ["camel_case", "nearest_keyword", "suggests_arguments", "suggests_keywords"]
 
+#: Words of other libraries, and keywords for the same.
+_ELSEWHERE = {
+    "batch_size": ("minibatch_size",),
+    "num_replicas": ("world",),
+    "rank": ("world", "partition_index"),
+    "seed": ("randomization_seed",),
+    "shuffle": ("randomize",),
+}
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -47,8 +56,9 @@ def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Call
 
 def nearest_keyword(name: str, parameters: list[str]) -> str | None:
     """The keyword that a name was probably meant to be: that of an option, or the one spelt most like it."""
-    meant = _tesson.keyword_of(name)
-    return meant if meant in parameters else _tesson.nearest_name(name, parameters)
+    words = (_tesson.keyword_of(name), *_ELSEWHERE.get(name, ()))
+    meant = next((keyword for keyword in words if keyword in parameters), None)
+    return meant or _tesson.nearest_name(name, parameters)
 
 
 def camel_case(name: str) -> str:

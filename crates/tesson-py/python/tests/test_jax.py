@@ -279,6 +279,8 @@ def test_streams_may_be_padded_to_one_length_and_others_not_at_all() -> None:
     [
         ({"prefetch": -1}, UsageError, "prefetch: found -1, expected a whole number from 0"),
         ({"pad_to": 0}, UsageError, "pad_to: found 0"),
+        ({"batch_size": 4}, TypeError, r"^minibatches\(\) has no keyword argument `batch_size`, did you mean `minibatch_size`\?"),
+        ({"shardings": None}, TypeError, r"has no keyword argument `shardings`, did you mean `sharding`\?"),
         ({"padded": ["z"]}, UsageError, r"padded: found \['z'\], expected streams of the source: x, y"),
         ({"padded": "y"}, DataError, "stream `x`: sequence 1 has 2 samples, expected 1; name the stream in `padded`"),
         ({"pad_to": 2}, DataError, "stream `x`: sequence 2 has 3 samples, expected at most pad_to=2"),

@@ -362,6 +362,8 @@ def test_streams_tell_their_facts(sources: tuple[Make, Make]) -> None:
         (MinibatchSource, "randomisation_seed", "randomization_seed"),
         (MinibatchSource, "randomizationSeed", "randomization_seed"),
         (MinibatchSource, "precision", "dtype"),
+        (MinibatchSource, "seed", "randomization_seed"),
+        (MinibatchSource, "shuffle", "randomize"),
         (CTFDeserializer, "max_error", "max_errors"),
         (CTFDeserializer, "file", "filename"),
         (tesson.CBFDeserializer, "skips", "skip"),

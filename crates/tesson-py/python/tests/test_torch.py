@@ -336,6 +336,20 @@ def test_arguments_of_another_kind_are_refused_by_name(make: Any, message: str) 
         make(source)
 
 
+@pytest.mark.parametrize(
+    ("make", "wrong", "meant"),
+    [
+        (tesson.torch.IterableDataset, "batch_size", "minibatch_size"),
+        (tesson.torch.IterableDataset, "layout", "layouts"),
+        (tesson.torch.Sampler, "sed", "seed"),
+        (tesson.torch.Sampler, "num_replicas", "world"),
+    ],
+)
+def test_a_keyword_that_there_is_not_has_the_one_that_may_be_meant(make: Any, wrong: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"{make.__name__}\(\) has no keyword argument `{wrong}`, did you mean `{meant}`\?"):
+        make(3, **{wrong: 1})
+
+
 def test_layouts_cross_processes() -> None:
     for layout in ("padded", "nested", "packed"):
         here, there = (

@@ -13,6 +13,7 @@ from torch.utils.data import IterableDataset as TorchIterableDataset  # type: ig
 from torch.utils.data import get_worker_info
 
 from ..errors import ConfigError, ResumeError, UsageError
+from ..keywords import suggests_keywords
 from ..source import MinibatchSource
 from ..tfds import Dataset
 from .ahead import Ahead, Made, can_pin, pinned
@@ -35,6 +36,7 @@ class _Next(NamedTuple):
     failure: Exception | None = None
 
 
+@suggests_keywords
 class IterableDataset(TorchIterableDataset[dict[str, Any]]):
     """Minibatches of a source or a prepared dataset as dictionaries of tensors, for ``DataLoader(dataset, batch_size=None)``.
 

@@ -12,11 +12,13 @@ from torch.utils.data import Sampler as TorchSampler  # type: ignore[import-not-
 
 from .._tesson import GlobalOrder
 from ..errors import ConfigError, ResumeError, UsageError
+from ..keywords import suggests_keywords
 from ..world import resolve_world
 
 __all__ = ["Sampler"]
 
 
+@suggests_keywords
 class Sampler(TorchSampler[int]):
     """Tesson's order ``"global"`` for a map-style dataset: the same indices in the same order as a source with that
     many sequences.
