@@ -597,6 +597,10 @@ def test_arguments_that_mean_nothing_are_refused(numbers: tfds.Builder) -> None:
     for call in (lambda: ds.batch(0), lambda: ds.shuffle(0), lambda: ds.shard(2, 2), lambda: ds.shard(2, -1), lambda: ds.padded_batch(-1)):
         with pytest.raises(ValueError, match="expected"):
             call()
+    for dataset in (ds, numbers.as_dataset("train")):
+        with pytest.raises(tesson.ConfigError, match="^`buffer_size` of `shuffle` is 0, expected a whole number from 1 on") as error:
+            dataset.shuffle(0)
+        assert error.value.path == ""
     for wrong in (lambda: ds.take(1.5), lambda: ds.repeat("2"), lambda: ds.batch(2.0)):
         with pytest.raises(TypeError):
             wrong()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, cast
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import ConfigError, UsageError
 from ..transforms import AnyTransform
 from . import operations, seeds
 from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
@@ -113,9 +113,15 @@ class Dataset(Generic[T]):
 
     def _ordered(self, op: dict[str, Any]) -> Dataset[T]:
         """An operation on the order: a part of the plan, or of elements that have no numbers."""
-        node = self._node.ordered(op)
-        if node is None:
-            node = operations.Shuffle(self._node, op, seeds.global_seed()) if "shuffle" in op else operations.Ordered(self._node, op)
+        try:
+            node = self._node.ordered(op)
+            if node is None:
+                node = operations.Shuffle(self._node, op, seeds.global_seed()) if "shuffle" in op else operations.Ordered(self._node, op)
+        except ConfigError as error:
+            if error.path != "ops":
+                raise
+            # The list of operations is no argument: the text names the operation and its argument.
+            raise ConfigError(str(error).removeprefix("ops: ")) from None
         return Dataset(node)
 
     # Elements
