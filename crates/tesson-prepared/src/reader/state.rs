@@ -187,6 +187,10 @@ pub struct Restoring<'a> {
 
 /// Refuses what no version wrote, and states that require members which are not known.
 fn check_version(saved: &Value) -> Result<(), ResumeError> {
+    if saved["tfds"].is_null() && !saved["minibatchSourcePosition"].is_null() {
+        let found = "that of a source of minibatches";
+        return Err(ResumeError::unreadable("it", found, "that of a prepared dataset"));
+    }
     let Some(version) = saved["tfds"].as_u64().filter(|version| *version > 0) else {
         return Err(malformed(
             "the version of the state, `tfds`,",

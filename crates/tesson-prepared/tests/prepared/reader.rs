@@ -208,6 +208,10 @@ fn a_state_of_something_else_is_refused_with_both_values() {
     check("order", json!("files in order"), ["the order", "files in order", "cycle 2 block 3"]);
     check("stream", json!({}), ["", "", ""]);
     check("stream", json!({"started": [1, 2, 3], "delivered": 3, "ended": false}), ["", "", ""]);
+    let of_source = json!({"minibatchSourcePosition": 3, "tesson": "AAAA"});
+    let error = reader.restore_json(&of_source).unwrap_err().to_string();
+    let expected = "it is that of a source of minibatches, expected that of a prepared dataset";
+    assert!(error.contains(expected), "{error}");
     reader.restore_json(&saved).unwrap();
 }
 
