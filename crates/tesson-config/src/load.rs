@@ -130,6 +130,9 @@ fn parse_brainscript(
     for argument in &choices.arguments {
         arguments.argument(argument, read)?;
     }
+    for argument in &choices.arguments {
+        arguments.check_sections(argument)?;
+    }
     // Names at the top are variables: they have to be there before variables are replaced.
     let is_variable = |path: &str, value: &Value| {
         !path.contains(['.', '[', '/'])

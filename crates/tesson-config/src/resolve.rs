@@ -102,6 +102,20 @@ impl Arguments {
         Ok(unread.filter_map(|name| Some((name, nearest(name, wanted.iter().copied())?))).collect())
     }
 
+    /// Refuses an argument for a section that the files do not have, but one of nearly that name.
+    ///
+    /// # Errors
+    /// That, and files that are no configuration.
+    pub(crate) fn check_sections(&self, argument: &str) -> Result<(), ConfigError> {
+        match brainscript::misspelt_section(&self.files, argument)? {
+            None => Ok(()),
+            Some((name, nearest)) => {
+                let misspelt = TextFault::MisspeltSection { argument: argument.to_owned(), name, nearest };
+                Err(ConfigError::refused("", &misspelt))
+            }
+        }
+    }
+
     /// The tree: later entries over earlier ones, variables replaced.
     ///
     /// # Errors

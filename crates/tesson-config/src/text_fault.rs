@@ -88,6 +88,14 @@ tesson_core::error_kinds! {
         NoAssignment { argument: String = "dim".into() }
             = "config.no-assignment": "found the argument `{argument}`, expected `name=value`"
             => in manual "Write the argument as `name=value`.",
+        /// An argument is for a section that the files have under another name.
+        MisspeltSection {
+            argument: String = "Tt=[reader=[randomize=false]]".into(),
+            name: String = "Tt".into(),
+            nearest: String = "T".into()
+        }
+            = "config.misspelt-section": "argument `{argument}`: found nothing called `{name}`, did you mean `{nearest}`?"
+            => in manual "Correct the name of the section.",
         /// An argument of BrainScript stands after another form of configuration.
         ArgumentOfOtherForm { argument: String = "dim=3".into() }
             = "config.argument-of-other-form": "found the argument `{argument}` after JSON or TOML, expected overrides by path"

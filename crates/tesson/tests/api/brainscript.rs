@@ -586,6 +586,36 @@ fn an_override_leads_to_something() {
 }
 
 #[test]
+fn an_argument_leads_to_something() {
+    let text = text_reader("SGD = [ minibatchSize = 2 ]");
+    let with = |argument: &str| {
+        load(&text, &Choices { arguments: vec![argument.to_string()], ..Choices::default() })
+    };
+    for argument in [
+        "t=[reader=[randomize=false]]",
+        "T=[SGD=[x=1]]",
+        "Other=[x=1]",
+        "Tt=[reader=[readerType=CNTKTextFormatReader]]",
+        "T=[reader=[inputs=[]]]",
+        "name.with.points=1",
+        "modelPath=x",
+    ] {
+        assert!(with(argument).is_ok(), "{argument}");
+    }
+    for (argument, found, meant) in [
+        ("Tt=[reader=[randomize=false]]", "Tt", "T"),
+        ("T=[raeder=[randomize=false]]", "T.raeder", "reader"),
+        ("T.reader.randomize=false", "T.reader.randomize", "T=[reader=[randomize=…]]"),
+        ("T.raeder.fil=x", "T.raeder.fil", "T=[reader=[file=…]]"),
+    ] {
+        let error = with(argument).expect_err(argument).to_string();
+        let expected =
+            format!("argument `{argument}`: found nothing called `{found}`, did you mean `{meant}`?");
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
 fn an_unknown_type_beside_a_module_of_cntk_is_misspelt() {
     let with = |kind: &str, module: &str| {
         let text = format!(
