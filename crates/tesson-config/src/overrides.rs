@@ -16,6 +16,9 @@ pub fn assignment(text: &str) -> Result<(String, Value), ConfigError> {
         return Err(ConfigError::refused("", &TextFault::NoOverride { text: text.to_owned() }));
     };
     let path = path.trim();
+    if given.trim().is_empty() {
+        return Err(ConfigError::refused("", &TextFault::NoValue { path: path.to_owned() }));
+    }
     Ok((path.to_string(), value(given, path)?))
 }
 
@@ -45,8 +48,9 @@ pub(crate) fn check_way(tree: &Section, path: &str, is_script: bool) -> Result<(
     let Some((_, sections)) = steps.split_last() else { return Ok(()) };
     if !is_script {
         return match (tree.get("source"), steps[0].name) {
-            (Some(Value::Section(_)), first) if tree.get(first).is_none() => {
-                let remedy = format!("the reader's options are in `source`: `source.{path}`");
+            (Some(Value::Section(source)), first) if tree.get(first).is_none() => {
+                let meant = corrected(source, path);
+                let remedy = format!("the reader's options are in `source`: `source.{meant}`");
                 Err(no_section(tree, first, path, Some(remedy)))
             }
             _ => Ok(()),
@@ -64,6 +68,37 @@ pub(crate) fn check_way(tree: &Section, path: &str, is_script: bool) -> Result<(
         };
     }
     Ok(())
+}
+
+/// A path with each name that a section has not as the nearest one that it has, and `list.0` as `list[0]`.
+fn corrected(section: &Section, path: &str) -> String {
+    let mut parts = path.split('.').peekable();
+    let (mut around, mut meant) = (Some(section), Vec::new());
+    while let Some(part) = parts.next() {
+        let (name, mut places) = part.find('[').map_or((part, ""), |at| part.split_at(at));
+        let among = |section: &Section| {
+            let near = nearest(name, section.0.iter().map(|(n, _)| n.as_str()));
+            near.filter(|_| section.get(name).is_none()).map(str::to_owned)
+        };
+        let name = around.and_then(among).unwrap_or_else(|| name.to_owned());
+        let mut value = around.and_then(|section| section.get(&name));
+        let mut word = name;
+        if let Some(Value::List(items)) = value {
+            let is_place = |part: &&str| part.parse::<usize>().is_ok();
+            let place = if places.is_empty() { parts.next_if(is_place) } else { None };
+            let place = place.map(|place| format!("[{place}]"));
+            word += place.as_deref().unwrap_or(places);
+            let place = place.as_deref().unwrap_or(places).trim_matches(['[', ']']).parse().ok();
+            value = place.and_then(|place: usize| items.get(place));
+            places = "";
+        }
+        meant.push(word + places);
+        around = match value {
+            Some(Value::Section(inner)) => Some(inner),
+            _ => None,
+        };
+    }
+    meant.join(".")
 }
 
 fn no_section(around: &Section, name: &str, path: &str, remedy: Option<String>) -> ConfigError {
@@ -221,6 +256,29 @@ mod tests {
         let e = set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&ConfigSpan::argument("--number")))
             .unwrap_err();
         assert_eq!(e.to_string(), "--number: d[3].n: found place 3, expected one from 0 to 0, those of `d`");
+    }
+
+    #[test]
+    fn a_path_is_corrected_in_every_part() {
+        let tree = json::parse(r#"{"deserializers": [{"file": "a", "input": {"x": {"dim": 1}}}]}"#).unwrap();
+        for (path, meant) in [
+            ("deserialisers.0.file", "deserializers[0].file"),
+            ("deserialisers[0].fil", "deserializers[0].file"),
+            ("deserializers.0.inputs.x.dims", "deserializers[0].input.x.dim"),
+            ("deserializers.1.file", "deserializers[1].file"),
+            ("randomize", "randomize"),
+        ] {
+            assert_eq!(corrected(&tree, path), meant);
+        }
+    }
+
+    #[test]
+    fn a_value_is_required() {
+        for text in ["maxErrors=", "maxErrors= "] {
+            let e = assignment(text).unwrap_err().to_string();
+            assert_eq!(e, "found no value, expected one after `=`; write `maxErrors=\"\"` for an empty text");
+        }
+        assert!(assignment("a=\"\"").is_ok());
     }
 
     #[test]

@@ -104,6 +104,10 @@ tesson_core::error_kinds! {
         NoOverride { text: String = "maxErrors".into() }
             = "config.no-override": "found `{text}`, expected `path.to.option=value`"
             => in manual "Write the override as `path.to.option=value`.",
+        /// An override has nothing after its `=`.
+        NoValue { path: String = "maxErrors".into() }
+            = "config.no-value": "found no value, expected one after `=`"; "write `{path}=\"\"` for an empty text"
+            => "Give the option a value.",
         /// A path leads to a section that does not exist.
         NoSection {
             name: String = "raeder".into(),

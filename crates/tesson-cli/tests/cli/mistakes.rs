@@ -19,6 +19,10 @@ fn a_value_is_blamed_where_it_was_given() {
         ("--set RANDOMIZE=globl", "error: --set RANDOMIZE=globl: found `globl`, expected"),
         ("--set maxSweps=3", "error: --set maxSweps=3: unknown option `maxSweps`, did you mean `maxSweeps`?"),
         ("--set randomize", "error: --set randomize: found `randomize`, expected `path.to.option=value`"),
+        (
+            "--set maxErrors=",
+            "error: --set maxErrors=: found no value, expected one after `=`; write `maxErrors=\"\"` for an empty text",
+        ),
         ("--set randomize.x=1", "error: --set randomize.x=1: `randomize` is `true`, expected a section"),
         ("--bucketing some", "error: --bucketing: found `some`, expected"),
         ("--bucketing 0", "error: --bucketing: found 0, expected at least 1 sample"),
