@@ -112,11 +112,14 @@ fn run(item: &str, text: &str) -> Result<(u64, u64), ConfigError> {
     let number = |part: &str| {
         part.trim().parse::<u64>().map_err(|_| {
             let place = if item == text { String::new() } else { format!(" in `{text}`") };
-            ConfigError::wrong_form(
-                NAME,
-                format!("`{item}`{place}"),
-                "`size` or `size*epochs` in whole numbers",
-            )
+            // Digits alone are a number, only a larger one.
+            let is_number = !part.trim().is_empty() && part.trim().bytes().all(|b| b.is_ascii_digit());
+            let expected = if is_number {
+                "`size` or `size*epochs` in whole numbers below 2^64"
+            } else {
+                "`size` or `size*epochs` in whole numbers"
+            };
+            ConfigError::wrong_form(NAME, format!("`{item}`{place}"), expected)
         })
     };
     Ok((number(size)?, number(epochs)?))
@@ -130,6 +133,13 @@ mod tests {
         let schedule = parse(text).unwrap();
         let found: Vec<u64> = (0..first_epochs.len() as u64).map(|e| schedule.at(e)).collect();
         assert_eq!(found, first_epochs, "{text}");
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_told_the_range() {
+        let e = parse("4:18446744073709551616*2").unwrap_err().to_string();
+        assert!(e.ends_with("expected `size` or `size*epochs` in whole numbers below 2^64"), "{e}");
+        assert!(parse("1k").unwrap_err().to_string().ends_with("in whole numbers"));
     }
 
     #[test]
