@@ -45,7 +45,8 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
     match done {
         Ok(()) | Err(Failure::Closed) => 0,
         Err(failure) => {
-            report(&failure, &mut out);
+            let text = in_words_of_options(failure.to_string(), &mut cli.command);
+            report(&failure, &text, &mut out);
             failure.exit_code()
         }
     }
@@ -146,15 +147,29 @@ fn run(command: &mut Command, extensions: &dyn Extensions, out: &mut Output) -> 
     }
 }
 
-/// Reports a failure: to people on standard error, to programs as the last line of the answer.
-fn report(failure: &Failure, out: &mut Output) {
+/// A message with the options of the command line instead of those of configurations, where the input has none.
+fn in_words_of_options(text: String, command: &mut Command) -> String {
+    if command.common().input.kind != InputKind::Text {
+        return text;
+    }
+    let text = text.replace("columns (`dim`)", "columns (`--stream NAME:DIM:sparse`)");
+    match command {
+        Command::Read(_) | Command::Bench(_) | Command::Convert(_) => {
+            text.replace("`maxErrors` of the deserializer", "`--max-errors N`")
+        }
+        _ => text,
+    }
+}
+
+/// Reports a failure, with its text: to people on standard error, to programs as the last line of the answer.
+fn report(failure: &Failure, text: &str, out: &mut Output) {
     if matches!(failure, Failure::FaultsFound) {
         // They are listed already.
         let _ = out.flush();
         return;
     }
     if out.is_json() {
-        let mut line = serde_json::json!({"error": failure.to_string()});
+        let mut line = serde_json::json!({"error": text});
         if let Some(code) = failure.code() {
             line["code"] = code.into();
         }
@@ -168,5 +183,5 @@ fn report(failure: &Failure, out: &mut Output) {
         let _ = out.json(&line);
     }
     let _ = out.flush();
-    note(&format!("error: {failure}"));
+    note(&format!("error: {text}"));
 }

@@ -190,7 +190,13 @@ fn a_stream_is_told_how_it_is_given() {
         (
             "--stream a:2:sparse",
             1,
-            "`format = \"dense\"`; `maxErrors` of the deserializer leaves such data out, `tesson check` lists all of it\n",
+            "`format = \"dense\"`; `--max-errors N` leaves such data out, `tesson check` lists all of it\n",
+        ),
+        (
+            "--stream b:2:sparse",
+            1,
+            "index 3 is not below dim 2; if the number is right, declare at least 4 columns (`--stream NAME:DIM:sparse`); \
+             `--max-errors N` would leave such data out, `tesson check` lists all of it\n",
         ),
     ] {
         let e = refused(&folder, &format!("read two.ctf {options} --randomize false"), code);

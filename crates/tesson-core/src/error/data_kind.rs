@@ -110,9 +110,15 @@ crate::error_kinds! {
             budget: u64 = 3,
             owner: &'static str = "reader",
         }
-            = "data.budget-spent": "{last}"; ("{}", match budget {
-                0 => format!("{MAX_ERRORS} of the {owner} leaves such data out, `tesson check` lists all of it"),
-                budget => format!("this is one more than the {budget} faults that {MAX_ERRORS} and {MAX_ERROR_SHARE} forgive"),
+            = "data.budget-spent": "{last}"; ("{}", match (budget, last.least_dim()) {
+                (0, Some(least)) => format!(
+                    "if the number is right, declare at least {least} columns ({DIM}); {MAX_ERRORS} of the {owner} would leave such \
+                        data out, `tesson check` lists all of it"
+                ),
+                (0, None) => format!("{MAX_ERRORS} of the {owner} leaves such data out, `tesson check` lists all of it"),
+                (budget, _) => {
+                    format!("this is one more than the {budget} faults that {MAX_ERRORS} and {MAX_ERROR_SHARE} forgive")
+                }
             })
             => "Mend the data (`tesson check` lists all faults), or raise {MAX_ERRORS}.",
         /// The data changed after it was indexed.
@@ -148,6 +154,14 @@ crate::error_kinds! {
 }
 
 impl DataErrorKind {
+    /// The dimension with which the column number would be one.
+    fn least_dim(&self) -> Option<u64> {
+        match self {
+            DataErrorKind::IndexOutOfRange { index, .. } => index.parse::<u64>().ok()?.checked_add(1),
+            _ => None,
+        }
+    }
+
     /// The fault as the enum of its format, if it is a fault of that format.
     pub fn of_format<T: FormatFaults>(&self) -> Option<&T> {
         match self {
