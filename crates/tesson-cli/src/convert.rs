@@ -32,14 +32,20 @@ pub(crate) fn prepare(args: &ConvertArgs) -> Result<ConvertArgs, Failure> {
         )));
     };
     args.output = output.into();
+    if args.output == Path::new("-") {
+        let what = "the output is a file, it cannot be written to standard output";
+        return Err(Failure::Usage(format!("-: {what}; give its name, such as `out.cbf`")));
+    }
     if data::is_folder(&args.output) {
         let example = args.output.join("out.cbf");
         let what = format!("found a folder, expected the name of a file such as `{}`", example.display());
         return Err(Failure::Usage(format!("{}: {what}", args.output.display())));
     }
     args.to = args.to.map(|to| to.to_ascii_lowercase());
-    interrupt::remove_unfinished_files()
-        .map_err(|e| Failure::File(format!("signals cannot be awaited: {e}")))?;
+    interrupt::remove_unfinished_files().map_err(|e| {
+        let remedy = "end other processes of this user, or raise their limit (`ulimit -u`)";
+        Failure::File(format!("no thread can be started that awaits signals: {e}; {remedy}"))
+    })?;
     Ok(args)
 }
 

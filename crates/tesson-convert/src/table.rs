@@ -471,20 +471,25 @@ pub(super) fn label_stream(name: &str, options: &TableOptions) -> StreamSpec {
 /// Appends a label: a class, or a number.
 pub(super) fn put_label(stream: &mut Stream, text: &str, row: &Row<'_>) -> Result<(), ConvertError> {
     let text = text.trim();
+    let remedy = match text.parse::<f64>() {
+        Err(_) if !text.is_empty() => "; classes are numbered from 0: write a number for each name",
+        _ => "",
+    };
     if stream.spec.sparse {
         let classes = stream.spec.dim.unwrap_or_default();
         // Classes are written as numbers of either kind: `3`, `3.0`.
         let class = text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && *x >= 0.0 && *x < classes as f64);
         let Some(class) = class else {
             return Err(row.error(format!(
-                "the label is `{text}`, expected a class from 0 to {}",
+                "the label is `{text}`, expected a class from 0 to {}{remedy}",
                 classes.saturating_sub(1)
             )));
         };
         stream.pair(class as i32, Value::ONE);
     } else {
-        let value =
-            stream.number(text).map_err(|what| row.error(format!("the label is `{text}`, {what}")))?;
+        let value = stream
+            .number(text)
+            .map_err(|what| row.error(format!("the label is `{text}`, {what}{remedy}")))?;
         stream.value(value);
     }
     stream.end_sample();

@@ -215,6 +215,9 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
     fs::write(folder.join("x.ctf.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
     fs::write(folder.join("x.ctf"), "0 |x 1\n").unwrap();
     fs::create_dir(folder.join("sub")).unwrap();
+    for n in [1, 2] {
+        fs::write(folder.join(format!("m{n}.ctf")), format!("|x {n}\n")).unwrap();
+    }
     fs::write(folder.join("other.json"), "{\"a\": 1}").unwrap();
     prepared("mistakes-files/ds");
     for (args, code, expected) in [
@@ -278,6 +281,17 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
             2,
             "y: the name has no extension that says the format, expected `ctf` or `cbf`",
         ),
+        (
+            "convert x.ctf - --stream x:1",
+            2,
+            "-: the output is a file, it cannot be written to standard output; give its name",
+        ),
+        ("read /dev/null --stream x:1", 1, "is expected; write its data to a file first\n"),
+        (
+            "convert m*.ctf o.ctf --stream x:1",
+            1,
+            "give each a key of its own, or write the binary format, which has none\n",
+        ),
         ("config x.ctf", 2, "x.ctf is a file in CNTK's text format; `tesson config` takes configurations"),
     ] {
         let e = refused(&folder, args, code);
@@ -307,6 +321,16 @@ fn a_table_is_told_how_to_be_read() {
             "the value NaN is no number of the text format; replace it, or write the binary format",
         ),
         ("1,2\n3,x\n", "", "t.csv:2: field 1 is `x`, expected a number\n"),
+        (
+            "a,b\n1,cat\n",
+            "--header --label-column b",
+            "t.csv:2: the label is `cat`, expected a number; classes are numbered from 0: write a number for each name\n",
+        ),
+        (
+            "1,cat\n",
+            "--label-column 1 --one-hot 2",
+            "the label is `cat`, expected a class from 0 to 1; classes are numbered from 0: write a number for each name\n",
+        ),
         ("a,b\n1,2\n", "--header --label-column c", "t.csv: there is no column `c`"),
         ("1,2\n", "--delimiter ;;", "--delimiter ;;: found 2 characters, expected one, or `tab`"),
         ("1,2\n", "--to CSV", "found the format `csv`, expected `ctf` or `cbf`"),

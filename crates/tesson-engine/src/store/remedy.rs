@@ -16,6 +16,8 @@ pub(super) fn of(path: &Path, error: &io::Error) -> Option<String> {
         io::ErrorKind::NotFound => Some(missing(path)),
         io::ErrorKind::PermissionDenied => Some("give this user the right to it".into()),
         _ if path.is_dir() => listed(path),
+        // A pipe or a device.
+        _ if path.exists() && !path.is_file() => Some("write its data to a file first".into()),
         _ => None,
     }
 }
@@ -166,5 +168,10 @@ mod tests {
         let what = of(Path::new("x"), &io::ErrorKind::PermissionDenied.into());
         assert_eq!(what.as_deref(), Some("give this user the right to it"));
         assert_eq!(of(Path::new("x"), &io::ErrorKind::TimedOut.into()), None);
+        #[cfg(unix)]
+        {
+            let device = of(Path::new("/dev/null"), &io::ErrorKind::InvalidInput.into());
+            assert_eq!(device.as_deref(), Some("write its data to a file first"));
+        }
     }
 }

@@ -56,7 +56,8 @@ impl<W: Write> Writer<W> {
     fn check_key(&self, key: &Key) -> Result<(), String> {
         if self.last.as_ref() == Some(key) {
             return Err(format!(
-                "it has the key {key} of the sequence before it, so that the two would be one"
+                "it has the key {key} of the sequence before it, so that the two would be one; give each a key of its own, or \
+                 write the binary format, which has none"
             ));
         }
         match key {
