@@ -106,13 +106,69 @@ impl InputKind {
         }
         let extension = extension(path);
         let by_name = || of_speech(&extension).filter(|_| !has_inputs(path));
-        let Some((what, remedy)) = foreign(&data::beginning(path, 8)).or_else(by_name) else { return Ok(()) };
+        let Some((what, remedy)) = foreign(&data::beginning(path, 8)).or_else(by_name) else {
+            return refuse_one_of_a_list(path);
+        };
         // The rows of a list say more than its extension: recordings are listed in script files, too.
         let by_rows = if extension == "scp" { lists::of_file(path) } else { None };
         let (what, remedy) = by_rows.unwrap_or((what, remedy.to_owned()));
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
         Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
     }
+}
+
+/// Refuses a picture, a recording, an archive of pictures and features of speech, which configurations name, alone or in a
+/// list.
+fn refuse_one_of_a_list(path: &Path) -> Result<(), Failure> {
+    let listed = |list: &str, row: &str, kind, option| {
+        let by = lists::by_configuration(&path.with_file_name(list), kind, option);
+        format!(
+            "list one or more in a file, {row} on each line, and {}",
+            by.replacen("read it", "read that", 1)
+        )
+    };
+    let start = data::beginning(path, 512);
+    let (what, remedy) = match &start[..] {
+        [0xff, 0xd8, 0xff, ..] | [0x89, b'P', b'N', b'G', ..] => (
+            "a picture",
+            listed("map.txt", "a path, a tab and the number of a class", "ImageDeserializer", "file"),
+        ),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] | [b'f', b'L', b'a', b'C', ..] => (
+            "a recording",
+            listed("recordings.txt", "a key, a blank and a path", "AudioDeserializer", "file"),
+        ),
+        tar if tar.get(257..262) == Some(b"ustar") => (
+            "a tar archive, which may hold pictures",
+            format!("if so, {}", lists::by_configuration(path, "TarImageDeserializer", "file")),
+        ),
+        features if is_htk(path, features) => {
+            ("features of HTK", listed("features.scp", "a path", "HTKFeatureDeserializer", "scpFile"))
+        }
+        kaldi if holds_kaldi(kaldi) => {
+            ("an archive of Kaldi", lists::by_configuration(path, "KaldiFeatureDeserializer", "arkFile"))
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(format!("{}: found {what}, expected CNTK's text format; {remedy}", path.display())))
+}
+
+/// True if the header of HTK's features agrees with the size of the file: samples, their period, the bytes of each, a kind.
+fn is_htk(path: &Path, start: &[u8]) -> bool {
+    let Some((header, _)) = start.split_first_chunk::<12>() else { return false };
+    let [a, b, c, d, e, f, g, h, i, j, _, _] = *header;
+    let (samples, period) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+    let bytes = u64::from(u16::from_be_bytes([i, j]));
+    // Text has larger numbers there.
+    samples > 0
+        && period > 0
+        && bytes > 0
+        && data::size(path).is_ok_and(|size| size == 12 + u64::from(samples) * bytes)
+}
+
+/// True if a key and a binary matrix are at the beginning.
+fn holds_kaldi(start: &[u8]) -> bool {
+    let Some(key) = start.iter().position(|&b| b == b' ').filter(|&at| at > 0) else { return false };
+    start[..key].iter().all(u8::is_ascii_graphic) && start[key + 1..].starts_with(b"\0B")
 }
 
 /// The extension of a name, in lower case; empty without one.

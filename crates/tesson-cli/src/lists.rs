@@ -29,7 +29,8 @@ pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
         ("a script file of Kaldi", "KaldiFeatureDeserializer", "scpFile")
     } else if all(|row| names(row, RECORDINGS)) {
         ("a list of recordings", "AudioDeserializer", "file")
-    } else if all(holds_base64) {
+    } else if 2 * entries.iter().filter(|row| holds_base64(row)).count() > entries.len() {
+        // A row may be damaged.
         ("a file of pictures in Base64", "Base64ImageDeserializer", "file")
     } else if all(|row| names(row, PICTURES)) {
         ("a map of pictures", "ImageDeserializer", "file")
@@ -50,7 +51,7 @@ pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
 }
 
 /// The configuration that reads a list.
-fn by_configuration(path: &Path, kind: &str, option: &str) -> String {
+pub(crate) fn by_configuration(path: &Path, kind: &str, option: &str) -> String {
     let pictures = json!({
         "features": {"transforms": [{"type": "Scale", "width": 224, "height": 224, "channels": 3}]},
         "labels": {"labelDim": "auto"},

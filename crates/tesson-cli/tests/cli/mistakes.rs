@@ -218,6 +218,23 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
     for n in [1, 2] {
         fs::write(folder.join(format!("m{n}.ctf")), format!("|x {n}\n")).unwrap();
     }
+    fs::write(folder.join("a.jpg"), [0xff, 0xd8, 0xff, 0xe0]).unwrap();
+    let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/speech/recordings");
+    for name in ["zero.wav", "zero.flac"] {
+        fs::copy(format!("{recordings}/{name}"), folder.join(name)).unwrap();
+    }
+    let mut tar = [0; 512];
+    tar[..5].copy_from_slice(b"1.jpg");
+    tar[257..262].copy_from_slice(b"ustar");
+    fs::write(folder.join("shards.tar"), tar).unwrap();
+    // Two frames of one value.
+    let htk = [0, 0, 0, 2, 0, 1, 0x86, 0xa0, 0, 4, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0];
+    fs::write(folder.join("u1.mfc"), htk).unwrap();
+    fs::write(folder.join("text.mfc"), "no features, but a text\n").unwrap();
+    fs::write(folder.join("ark"), b"u1 \0BFM \x04\x01\0\0\0\x04\x01\0\0\0\0\0\0\0").unwrap();
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkp";
+    let rows = format!("0\t0\t{png}\n1\t1\tbm8gcGljdHVyZQ==\n2\t0\t{png}\n3\t1\t{png}\n");
+    fs::write(folder.join("pictures.b64"), rows).unwrap();
     fs::write(folder.join("other.json"), "{\"a\": 1}").unwrap();
     prepared("mistakes-files/ds");
     for (args, code, expected) in [
@@ -292,6 +309,26 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
             1,
             "give each a key of its own, or write the binary format, which has none\n",
         ),
+        (
+            "info a.jpg",
+            2,
+            "a.jpg: found a picture, expected CNTK's text format; list one or more in a file, a path, a tab and the number",
+        ),
+        ("info zero.wav", 2, "zero.wav: found a recording, expected"),
+        ("info zero.flac --stream x:1", 2, "recordings.txt"),
+        ("info shards.tar", 2, "\"type\":\"TarImageDeserializer\""),
+        (
+            "info u1.mfc",
+            2,
+            "u1.mfc: found features of HTK, expected CNTK's text format; list one or more in a file, a path on each line, and read that",
+        ),
+        (
+            "info ark",
+            2,
+            "ark: found an archive of Kaldi, expected CNTK's text format; read it by a configuration",
+        ),
+        ("info pictures.b64", 2, "pictures.b64: found a file of pictures in Base64, expected"),
+        ("info text.mfc", 2, "text.mfc: found no input"),
         ("config x.ctf", 2, "x.ctf is a file in CNTK's text format; `tesson config` takes configurations"),
     ] {
         let e = refused(&folder, args, code);
