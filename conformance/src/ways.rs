@@ -221,7 +221,7 @@ pub fn sorted(mut keys: Vec<String>) -> Vec<String> {
 
 /// The keys of a corpus of `n` sequences, each `times` times.
 pub fn all_keys(order: &str, n: usize, times: usize) -> Vec<String> {
-    // The binary format numbers its sequences.
-    let step = if order.contains(BINARY) { 1 } else { 3 };
+    // These number their sequences.
+    let step = if [BINARY, WHOLE_64].iter().any(|numbered| order.contains(numbered)) { 1 } else { 3 };
     sorted((0..n * times).map(|i| (i / times * step).to_string()).collect())
 }
