@@ -26,6 +26,9 @@ pub struct Writer<W> {
     text: Vec<u8>,
 }
 
+/// The byte order mark of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl<W: Write> Writer<W> {
     /// A writer of these streams.
     ///
@@ -103,6 +106,12 @@ impl<W: Write> Writer<W> {
             return Err(refused("it has no sample in any stream, which the text format cannot say".into()));
         }
         self.text.clear();
+        // Readers skip any beginning of a byte order mark, also where a key begins so: they skip a whole one before it then.
+        if self.n_sequences == 0
+            && matches!(key, Key::Text(text) if text.as_bytes().starts_with(&BYTE_ORDER_MARK[..1]))
+        {
+            self.text.extend(BYTE_ORDER_MARK);
+        }
         for row in 0..rows {
             put(&mut self.text, format_args!("{key}"));
             for (stream, data) in self.streams.iter().zip(data()) {
