@@ -202,7 +202,7 @@ impl Deserializer for Recordings {
         };
         let mut keys = KeysSeen::default();
         let (mut numbers, mut defects) = (Vec::new(), Vec::new());
-        let mut last = LineStart { offset: 0, number: 0 };
+        let (mut last, mut listed) = (LineStart { offset: 0, number: 0 }, 0_u32);
         each_line(fetch, LIST, PIECE, &too_long, &mut |at, line| {
             let named = &facts.named;
             let taken = line.and_then(|line| {
@@ -217,8 +217,9 @@ impl Deserializer for Recordings {
                 }
                 Err(fault) => defects.push(error(at, fault)),
             }
-            last = at;
-            if !at.number.is_multiple_of(LOOK) {
+            // Lines without an entry do not come here.
+            (last, listed) = (at, listed.wrapping_add(1));
+            if !listed.is_multiple_of(LOOK) {
                 return Ok(());
             }
             let apart = numbers.capacity() * size_of::<u64>() + defects.len() * FAULTY_BYTES;

@@ -42,7 +42,7 @@ pub(super) fn read(fetch: &dyn Fetch, file: ResourceId, path: &Path, piece: u64)
         }
         lines_of.push(number);
         let bytes = (classes.bytes() + lines_of.capacity() * size_of::<u32>()) as u64;
-        if number.is_multiple_of(LOOK) && bytes > limit {
+        if (lines_of.len() as u32).is_multiple_of(LOOK) && bytes > limit {
             let done = line.offset + line.bytes.len() as u64;
             let needed = u128::from(bytes) * u128::from(size) / u128::from(done);
             let needed = u64::try_from(needed).unwrap_or(u64::MAX);
