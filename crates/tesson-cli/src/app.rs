@@ -45,8 +45,9 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
     match done {
         Ok(()) | Err(Failure::Closed) => 0,
         Err(failure) => {
-            let text = in_words_of_options(failure.to_string(), &mut cli.command);
-            report(&failure, &text, &mut out);
+            let mut words = |text| in_words_of_options(text, &mut cli.command);
+            let (text, remedy) = (words(failure.to_string()), failure.remedy().map(&mut words));
+            report(&failure, &text, remedy, &mut out);
             failure.exit_code()
         }
     }
@@ -161,8 +162,8 @@ fn in_words_of_options(text: String, command: &mut Command) -> String {
     }
 }
 
-/// Reports a failure, with its text: to people on standard error, to programs as the last line of the answer.
-fn report(failure: &Failure, text: &str, out: &mut Output) {
+/// Reports a failure, with its text and remedy in the words of the command line: to people on standard error, to programs as the last line of the answer.
+fn report(failure: &Failure, text: &str, remedy: Option<String>, out: &mut Output) {
     if matches!(failure, Failure::FaultsFound) {
         // They are listed already.
         let _ = out.flush();
@@ -173,7 +174,7 @@ fn report(failure: &Failure, text: &str, out: &mut Output) {
         if let Some(code) = failure.code() {
             line["code"] = code.into();
         }
-        if let Some(remedy) = failure.remedy() {
+        if let Some(remedy) = remedy {
             line["remedy"] = remedy.into();
         }
         if let Failure::Tesson(Error::Config(e)) = failure {
