@@ -276,7 +276,10 @@ mod tests {
     fn a_value_is_required() {
         for text in ["maxErrors=", "maxErrors= "] {
             let e = assignment(text).unwrap_err().to_string();
-            assert_eq!(e, "found no value, expected one after `=`; write `maxErrors=\"\"` for an empty text");
+            assert_eq!(
+                e,
+                "found no value, expected one after `=`; write `'maxErrors=\"\"'`, with both quotes, for an empty text"
+            );
         }
         assert!(assignment("a=\"\"").is_ok());
     }

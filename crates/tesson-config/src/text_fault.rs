@@ -106,7 +106,7 @@ tesson_core::error_kinds! {
             => in manual "Write the override as `path.to.option=value`.",
         /// An override has nothing after its `=`.
         NoValue { path: String = "maxErrors".into() }
-            = "config.no-value": "found no value, expected one after `=`"; "write `{path}=\"\"` for an empty text"
+            = "config.no-value": "found no value, expected one after `=`"; "write `'{path}=\"\"'`, with both quotes, for an empty text"
             => "Give the option a value.",
         /// A path leads to a section that does not exist.
         NoSection {

@@ -21,7 +21,7 @@ fn a_value_is_blamed_where_it_was_given() {
         ("--set randomize", "error: --set randomize: found `randomize`, expected `path.to.option=value`"),
         (
             "--set maxErrors=",
-            "error: --set maxErrors=: found no value, expected one after `=`; write `maxErrors=\"\"` for an empty text",
+            "error: --set maxErrors=: found no value, expected one after `=`; write `'maxErrors=\"\"'`, with both quotes, for an empty text",
         ),
         ("--set randomize.x=1", "error: --set randomize.x=1: `randomize` is `true`, expected a section"),
         ("--bucketing some", "error: --bucketing: found `some`, expected"),
