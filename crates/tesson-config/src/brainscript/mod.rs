@@ -112,7 +112,11 @@ fn in_brackets(path: &str, there: &Record) -> String {
 fn is_whole(section: &Record) -> bool {
     let is_given = |reader: &Record| ["readerType", "deserializers"].iter().any(|n| reader.get(n).is_some());
     let readers = section.entries.iter().filter(|entry| is_reader(&entry.name));
-    readers.into_iter().any(|entry| matches!(&entry.value, Node::Record(reader) if is_given(reader)))
+    // A reader by reference, such as `reader = $r$`, is taken for one.
+    readers.into_iter().any(|entry| match &entry.value {
+        Node::Record(reader) => is_given(reader),
+        _ => true,
+    })
 }
 
 /// The tree of a configuration: repeated names merged, variables replaced. All values are texts, lists or sections.
