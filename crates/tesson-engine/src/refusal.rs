@@ -225,8 +225,9 @@ tesson_core::error_kinds! {
             => "Name the rank, or set {SHARING_POSITION}.",
         /// A schedule of sizes is given for truncated minibatches, whose rows are as many until the data end.
         TruncatedSchedule
-            = "engine.truncated-schedule": "truncated minibatches of several sizes are asked for, one size is expected"
-            => "Give one size.",
+            = "engine.truncated-schedule": "truncated minibatches of several sizes or numbers of slots are asked for, one \
+                of each is expected"
+            => "Give one size, and one number of slots.",
         /// No key is in all deserializers.
         NoCommonKey { examples: String = "key `1` is not in `deserializers[1]`".into() }
             = "engine.no-common-key": "the deserializers have no key in common: {examples}"

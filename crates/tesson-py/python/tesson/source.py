@@ -124,7 +124,8 @@ class MinibatchSource(Source):
         Keep sparse streams sparse when truncating.
     truncation_slots : int or str
         In place of `truncation_length`: number of segments side by side in each minibatch; their length is the size of
-        the minibatch divided by it, also if sizes change. A schedule such as ``"4*2:16"`` has a number for each epoch.
+        the minibatch divided by it, also if sizes change. A schedule such as ``"4*2:16"`` has a number for each
+        epoch: that of the configuration, or a sweep, whatever `epoch_size` a call has.
     equal_steps : {"drop", "repeat", "empty"}, optional
         Give all workers the same number of minibatches of each sweep, so that none waits for others without end.
         ``"drop"`` leaves out minibatches for which not all workers have data, ``"repeat"`` lets a worker that has run
