@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 Level: TypeAlias = tuple[str, str, "bytes | None", int, list[NDArray[Any]], "list[Level]"]
 
 #: The letters of types of values.
-_FORMATS = {"float32": "f", "float64": "g", "uint8": "C", "int32": "i", "int64": "l", "uint64": "L"}
+_FORMATS = {
+    "bool": "b", "int8": "c", "int16": "s", "int32": "i", "int64": "l", "uint8": "C", "uint16": "S", "uint32": "I", "uint64": "L",
+    "float16": "e", "float32": "f", "float64": "g",
+}
 
 
 def columns(minibatch: Minibatch) -> Level:
@@ -67,7 +70,9 @@ def _dense(data: MinibatchData) -> Level:
 
 
 def _values(name: str, values: NDArray[Any]) -> Level:
-    return _FORMATS[values.dtype.name], name, None, len(values), [np.ascontiguousarray(values)], []
+    # Arrow has a bit for each bool.
+    stored = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    return _FORMATS[values.dtype.name], name, None, len(values), [stored], []
 
 
 def _offsets(lengths: Any) -> NDArray[np.int32]:
