@@ -115,6 +115,9 @@ def described(deserializer: Any) -> dict[str, Any]:
     identity = getattr(deserializer, "identity", "")
     streams = list(deserializer.stream_infos())
     described_streams = [_stream(stream, name) for stream in streams]
+    if getattr(deserializer, "keeps_types", False):
+        for stream in streams:
+            check_dtype(np.dtype(stream.dtype), stream.name)
     counted = [number for number, stream in enumerate(streams) if stream.defines_mb_size]
     if len(counted) > 1:
         both = " and ".join(f"`{streams[number].name}`" for number in counted)
@@ -157,7 +160,7 @@ def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
     for name in chunk:
         if name not in names:
             raise ValueError(f"data for `{name}`, which is no stream; there are {', '.join(names)}")
-    dtypes = [np.dtype(stream.dtype) if getattr(deserializer, "keeps_types", False) else None for stream in streams]
+    dtypes = [np.dtype(stream.dtype).newbyteorder("=") if getattr(deserializer, "keeps_types", False) else None for stream in streams]
     return [column(chunk[stream.name], stream, dtype) for stream, dtype in zip(streams, dtypes, strict=True)]
 
 
@@ -167,16 +170,16 @@ def column(data: Any, stream: StreamInformation, dtype: np.dtype[Any] | None = N
     Values become float32, float64 or uint8, or, with a `dtype`, the bits of values of that type.
     """
     try:
-        *bounds, values = _sparse(data, math.prod(stream.shape)) if stream.is_sparse else _dense(data, stream.shape)
+        *bounds, values = _sparse(data, math.prod(stream.shape), dtype) if stream.is_sparse else _dense(data, stream.shape, dtype)
         return *bounds, _values(values) if dtype is None else _bits(values, dtype)
     except (TypeError, ValueError) as e:
         raise type(e)(f"stream `{stream.name}`: {e}") from None
 
 
-def _dense(data: Any, shape: tuple[int, ...]) -> tuple[Any, NDArray[Any]]:
+def _dense(data: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> tuple[Any, NDArray[Any]]:
     size = math.prod(shape)
     if isinstance(data, (list, tuple)):
-        parts = [_sequence(part, shape, size, number) for number, part in enumerate(data)]
+        parts = [_exact(_sequence(part, shape, size, number), dtype) for number, part in enumerate(data)]
         flat = np.concatenate(parts) if parts else np.empty((0, size), np.float32)
         return _begins([len(part) for part in parts]), flat
     array = _numbers(data)
@@ -218,14 +221,35 @@ def _values(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype).reshape(-1)
 
 
+def _exact(array: NDArray[Any], dtype: np.dtype[Any] | None) -> NDArray[Any]:
+    """An array in exactly this type, if there is one."""
+    if dtype is None or array.dtype == dtype:
+        return array
+    with np.errstate(all="ignore"):
+        values = array.astype(dtype)
+        differ = (values != array) & ~((values != values) & (array != array))
+        if dtype.kind == "f" and array.dtype.kind in "iu":
+            # NumPy compares these as floats, where 2^60 + 1 is 2^60.
+            fits = values < 2.0 ** (8 * array.itemsize - (array.dtype.kind == "i"))
+            differ = ~fits | (np.where(fits, values, 0).astype(array.dtype) != array)
+    if differ.any():
+        raise ValueError(f"{array[differ][0]} is no {dtype.name}; declare a type that holds all values")
+    return values
+
+
+#: The types that streams can have.
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+
+
+def check_dtype(dtype: np.dtype[Any], stream: str) -> None:
+    """Refuse a type that streams cannot have."""
+    if dtype.name not in DTYPES:
+        raise ConfigError(f"stream `{stream}`: found {dtype.name}, expected one of {', '.join(DTYPES)}; convert the values", path=stream)
+
+
 def _bits(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The values of an array, flat, in exactly this type; of other types than floats the bits, as unsigned numbers."""
-    values = np.ascontiguousarray(array, dtype).reshape(-1)
-    if values.dtype != array.dtype:
-        given = np.ascontiguousarray(array).reshape(-1)
-        differ = (values != given) & ~((values != values) & (given != given))
-        if differ.any():
-            raise ValueError(f"{given[differ][0]} is no {dtype.name}; declare a type that holds all values")
+    values = np.ascontiguousarray(_exact(array, dtype), dtype).reshape(-1)
     return values if dtype in (np.float32, np.float64) else values.view(f"u{dtype.itemsize}")
 
 
@@ -240,12 +264,15 @@ def _shown(first: str, shape: tuple[int, ...]) -> str:
     return f"[{', '.join([first, *map(str, shape)])}]"
 
 
-def _sparse(data: Any, dim: int) -> tuple[Any, ...]:
+def _sparse(data: Any, dim: int, dtype: np.dtype[Any] | None) -> tuple[Any, ...]:
     if isinstance(data, (list, tuple)):
         matrices = [_rows(part, dim, f"sequence {number} is ") for number, part in enumerate(data)]
         samples: Any = _begins([matrix.shape[0] for matrix in matrices])
     else:
         matrices, samples = [_rows(data, dim, "")], 1
+    if dtype is not None and dtype not in (np.float32, np.float64):
+        # Pairs of other types cannot be added up, and so have to come in order.
+        matrices = [matrix.sorted_indices() for matrix in matrices]
     for matrix in matrices:
         pointers = np.asarray(matrix.indptr)
         if len(pointers) != matrix.shape[0] + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
@@ -253,7 +280,7 @@ def _sparse(data: Any, dim: int) -> tuple[Any, ...]:
     pairs = _begins(np.concatenate([np.diff(m.indptr) for m in matrices]) if matrices else [])
     # A matrix may have more room than its last row needs.
     indices = [np.asarray(m.indices[: m.indptr[-1]], np.int64) for m in matrices]
-    weights = [_numbers(m.data[: m.indptr[-1]]) for m in matrices]
+    weights = [_exact(_numbers(m.data[: m.indptr[-1]]), dtype) for m in matrices]
     flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
     wrong = flat[(flat < 0) | (flat >= dim)]
     if len(wrong):
