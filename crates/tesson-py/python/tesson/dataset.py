@@ -19,7 +19,7 @@ from .schema import Field, Schema
 from .source import MinibatchSource
 from .streams import StreamDef, StreamDefs, StreamInformation
 from .transforms import AnyTransform
-from .user import UserDeserializer
+from .user import UserDeserializer, check_dtype
 
 __all__ = ["Dataset", "Stream", "dense", "from_arrays", "ragged", "read_ctf", "sparse"]
 
@@ -124,18 +124,20 @@ class ArrayDeserializer(MemoryDeserializer):
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
         self._streams = [
-            StreamInformation(s.name, s.stream_id, "sparse" if s.is_sparse else "dense", _dtype(self._data[s.name]), s.shape)
+            StreamInformation(s.name, s.stream_id, "sparse" if s.is_sparse else "dense", _dtype(self._data[s.name], s.name), s.shape)
             for s in self._streams
         ]
 
 
-def _dtype(value: Any) -> np.dtype[Any]:
+def _dtype(value: Any, name: str) -> np.dtype[Any]:
     """The type that holds all values of a stream."""
     parts = value if isinstance(value, (list, tuple)) else [value]
     # An empty list has no type.
     arrays = [part if hasattr(part, "dtype") else np.asarray(part) for part in parts]
     dtypes = {array.dtype for part, array in zip(parts, arrays, strict=True) if hasattr(part, "dtype") or array.size > 0}
-    return np.result_type(*(dtypes or {np.dtype(np.float32)}))
+    dtype = np.result_type(*(dtypes or {np.dtype(np.float32)})).newbyteorder("=")
+    check_dtype(dtype, name)
+    return dtype
 
 
 class _EpochSource(MinibatchSource):
@@ -173,7 +175,7 @@ class Dataset:
     def _schema_of(self, source: MinibatchSource) -> Schema:
         """The schema, from an open source."""
         streams = {stream.name: stream for stream in source.streams.values()}
-        names = self._names or {name: name for name in streams}
+        names = {name: name for name in streams} if self._names is None else self._names
         fields = {
             name: Field(
                 name, streams[stored].stream_id, streams[stored].dtype, streams[stored].shape, streams[stored].is_sparse,
@@ -195,12 +197,14 @@ class Dataset:
         return changed
 
     def _all_names(self) -> dict[str, str]:
-        return self._names or {name: name for name in self.schema}
+        return {name: name for name in self.schema} if self._names is None else self._names
 
     def select(self, *streams: str) -> Dataset:
         """The dataset with these streams alone, in this order."""
         names = self._all_names()
         schema = self.schema
+        if not streams:
+            raise ConfigError(f"no streams, expected at least one of {', '.join(schema)}", path="streams")
         return self._changed(_names={name: names[schema[name].name] for name in streams})
 
     def rename(self, names: Mapping[str, str] | None = None, /, **others: str) -> Dataset:
@@ -229,6 +233,13 @@ class Dataset:
         if len(names) < len(self.schema) + len(other.schema):
             both = sorted(set(self.schema) & set(other.schema))
             raise ConfigError(f"both datasets have a stream {both[0]!r}; rename one of them", path="other")
+        stored = set(self._all_names().values()) & set(other._all_names().values())
+        if stored:
+            name = sorted(stored)[0]
+            raise ConfigError(
+                f"both datasets were read with a stream {name!r}; name it otherwise where one is read, as `field=` or the keyword say",
+                path="other",
+            )
         return self._changed(
             _parts=(*self._parts, *other._parts),
             _shown=f"{self._shown} and {other._shown}",
@@ -248,9 +259,13 @@ class Dataset:
         """A loader of batches; for the options see :class:`Loader`."""
         return Loader(self, **options)
 
-    def _open(self, **options: Any) -> MinibatchSource:
+    def _open(self, *, max_errors: int = 0, **options: Any) -> MinibatchSource:
         """The source of a loader."""
-        return _EpochSource(list(self._parts), transforms=self._stored_transforms(), **options)
+        parts = [copy.copy(part) if isinstance(part, CTFDeserializer) else part for part in self._parts]
+        for part in parts:
+            if max_errors and isinstance(part, CTFDeserializer):
+                part._options = {**part._options, "max_errors": max_errors}
+        return _EpochSource(parts, max_errors=max_errors, transforms=self._stored_transforms(), **options)
 
     def __iter__(self) -> Iterable[Batch]:
         raise TypeError("a Dataset describes data; iterate over its loader, as in `for batch in data.loader(batch_size=32)`")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from . import _tesson
@@ -109,6 +110,12 @@ class Loader:
     ) -> None:
         if batch_size is None and batch_samples is None:
             raise ConfigError("no batch_size, expected the number of examples in a batch, such as batch_size=32", path="batch_size")
+        if bucket_by_length and shuffle is False:
+            raise ConfigError("bucket_by_length groups examples within a shuffle; give shuffle=True or a tesson.Window", path="bucket_by_length")
+        if not isinstance(shuffle, (bool, np.bool_, Window)):
+            raise ConfigError(f"found {shuffle!r}, expected True, False or a tesson.Window", path="shuffle")
+        _check_whole(1, batch_size=batch_size, batch_samples=batch_samples, epochs=epochs)
+        _check_whole(0, seed=seed, max_errors=max_errors)
         #: The options that differ from the defaults, in order.
         given = {name: value for name, value in locals().items() if name not in ("self", "dataset")}
         defaults = inspect.signature(type(self)).parameters
@@ -118,7 +125,7 @@ class Loader:
         self._world = _world(world, rank, world_size)
         options: dict[str, Any] = {
             "minibatch_size_in_sequences": batch_size,
-            "randomize": "global" if shuffle is True else shuffle is not False,
+            "randomize": True if isinstance(shuffle, Window) else "global" if shuffle else False,
             "randomization_seed": seed,
             "max_sweeps": epochs,
             "bucketing": bucket_by_length or None,
@@ -135,6 +142,8 @@ class Loader:
         self._source = dataset._open(**{name: value for name, value in options.items() if value is not None})
         self._schema = dataset._schema_of(self._source)
         self._pass: _Pass | None = None
+        #: While a pass makes batches ahead: the state after the last one that was yielded.
+        self._yielded: dict[str, Any] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -144,12 +153,14 @@ class Loader:
     @property
     def epoch(self) -> int:
         """The number, from 0, of the epoch that the next batch belongs to."""
-        sweep: int = self._source.state_dict()["sweep"]
+        sweep: int = self.state_dict()["sweep"]
         return sweep
 
     def __iter__(self) -> Iterator[Batch]:
         if self._epochs is not None and self.epoch >= self._epochs:
             raise UsageError(f"all {self._epochs} epochs have been read; make a loader with more `epochs`, or load a state")
+        if self._yielded is not None:
+            self.load_state_dict(self._yielded)
         self._pass = _Pass(self)
         return self._pass
 
@@ -171,7 +182,7 @@ class Loader:
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch, for :meth:`load_state_dict` of a loader of the same data: of any rank, for any number of ranks."""
-        return self._source.state_dict()
+        return self._source.state_dict() if self._yielded is None else self._yielded
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume after the batch after which the state was taken.
@@ -185,6 +196,7 @@ class Loader:
             raise ResumeError(f"found {type(state).__name__}, expected what state_dict() returned")
         self._pass = None
         self._source.load_state_dict(state)
+        self._yielded = None
 
     def torch(self, *, layouts: Mapping[str, str] | None = None, device: Any = None, pin_memory: bool = False) -> Any:
         """The batches as dictionaries of PyTorch's tensors: an iterable with the loader's epochs, length and states.
@@ -233,6 +245,10 @@ class _Pass(Iterator[Batch]):
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self._is_over = False
+        self._last: _tesson.Batch | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_last": None}
 
     def __next__(self) -> Batch:
         loader = self._loader
@@ -241,10 +257,23 @@ class _Pass(Iterator[Batch]):
         while not self._is_over:
             batch = loader._next()
             self._is_over = batch is None or batch.sweep_end
+            if batch is not None and batch.num_sequences == 0 and loader._world.size > 1:
+                # All examples of the rank were left out, and the others make this step: it repeats the one before.
+                if self._last is None:
+                    raise UsageError("all examples of the first step of this rank are invalid, and the other ranks have some; repair the data")
+                batch = self._last
             # An epoch may end with examples that are left out.
             if batch is not None and batch.num_sequences > 0:
+                self._last = batch if loader._world.size > 1 else None
                 return Batch(batch, loader._schema)
         raise StopIteration
+
+
+def _check_whole(least: int, **options: Any) -> None:
+    """Refuse options that are given and no whole numbers from `least`."""
+    for name, value in options.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
+            raise ConfigError(f"{name}: found {value!r}, expected a whole number from {least}", path=name)
 
 
 def _world(world: Any, rank: int | None, world_size: int | None) -> World:

@@ -214,3 +214,67 @@ def test_misspelt_options_lead_to_those_meant() -> None:
         data.loader(batchsize=2)
     with pytest.raises(tesson.ConfigError, match="such as batch_size=32"):
         data.loader()
+
+
+def test_whole_numbers_beside_an_empty_list_stay_as_they_are() -> None:
+    rows: list[Any] = [[2**60 + i] for i in range(200)]
+    rows[7] = []
+    found = [part.tolist() for part in tesson.from_arrays(x=rows).head(200)["x"]]
+    assert found == rows
+
+
+@pytest.mark.parametrize("rows", [[[2**60 + 1], [0.5]], [np.array([2**60 + 1]), np.array([1], np.uint64)]])
+def test_whole_numbers_that_a_common_type_rounds_are_refused(rows: Any) -> None:
+    with pytest.raises(tesson.DataError, match="1152921504606846977 is no float64"):
+        tesson.from_arrays(x=rows).head(2)
+
+
+def test_types_that_streams_cannot_have_are_refused() -> None:
+    with pytest.raises(tesson.ConfigError, match="expected one of bool, int8"):
+        tesson.from_arrays(x=np.zeros(3, np.longdouble))
+
+
+def test_columns_of_whole_numbers_may_come_in_any_order() -> None:
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix((np.array([1, 2, 3]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    assert tesson.from_arrays(x=matrix).head(2)["x"].to_dense().tolist() == [[2, 0, 1], [0, 3, 0]]
+
+
+def test_arrays_of_the_other_byte_order_are_read() -> None:
+    batch = tesson.from_arrays(x=np.array([1, 2**40], ">i8")).head(2)
+    assert batch["x"].tolist() == [1, 2**40]
+
+
+def test_examples_with_faults_are_left_out_up_to_the_budget(tmp_path: Any) -> None:
+    (tmp_path / "a.ctf").write_text("".join(f"|x {i if i != 3 else 'bad'}\n" for i in range(6)))
+    data = tesson.read_ctf(tmp_path / "a.ctf", x=1)
+    assert [batch["x"].ravel().tolist() for batch in data.loader(batch_size=2, max_errors=5)] == [[0, 1], [2], [4, 5]]
+    with pytest.raises(tesson.DataError):
+        list(data.loader(batch_size=2))
+
+
+def test_ranks_make_equal_steps_where_examples_are_left_out(tmp_path: Any) -> None:
+    (tmp_path / "a.ctf").write_text("".join(f"|x {i if i != 5 else 'bad'}\n" for i in range(8)))
+    data = tesson.read_ctf(tmp_path / "a.ctf", x=1)
+    ranks = [list(data.loader(batch_size=2, rank=rank, world_size=2, max_errors=5)) for rank in range(2)]
+    assert [len(rank) for rank in ranks] == [4, 4]
+    assert all(len(batch) == 1 for rank in ranks for batch in rank)
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 2.5}, "batch_size"),
+        ({"batch_size": 2, "seed": -1}, "seed"),
+        ({"batch_size": 2, "epochs": 0}, "epochs"),
+        ({"batch_size": 2, "shuffle": None}, "shuffle"),
+        ({"batch_size": 2, "shuffle": 0}, "shuffle"),
+        ({"batch_size": 2, "bucket_by_length": True}, "bucket_by_length"),
+    ],
+)
+def test_wrong_options_are_named_as_the_caller_gave_them(options: dict[str, Any], path: str) -> None:
+    with pytest.raises(tesson.ConfigError) as error:
+        tesson.from_arrays(x=np.zeros(3)).loader(**options)
+    assert error.value.path == path

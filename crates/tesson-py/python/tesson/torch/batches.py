@@ -97,8 +97,6 @@ class TorchBatches(TorchIterableDataset[dict[str, Any]]):
         self._makers = {name: _maker(field, (layouts or {}).get(name)) for name, field in loader.schema.items()}
         self._device = None if device is None else torch.device(device)
         self._pin_memory = pin_memory
-        #: While batches are made ahead: the state after the last one that was yielded.
-        self._state: dict[str, Any] | None = None
 
     def _tensors(self, batch: Any) -> dict[str, Any]:
         return {name: make(batch[name]) for name, make in self._makers.items()}
@@ -115,41 +113,39 @@ class TorchBatches(TorchIterableDataset[dict[str, Any]]):
             yield tensors if self._device is None else _moved(tensors, self._device)
 
     def _iterate_ahead(self) -> Iterator[dict[str, Any]]:
-        self._go_back()
-        batches = iter(self._loader)
+        loader = self._loader
+        batches = iter(loader)
 
         def make() -> Made:
             batch = next(batches, None)
             tensors = None if batch is None else pinned(self._tensors(batch))
             if tensors is not None and self._device is not None:
                 tensors = _moved(tensors, self._device)
-            return Made(tensors, self._loader.state_dict(), batch is None)
+            return Made(tensors, loader._source.state_dict(), batch is None)
 
-        self._state = self._loader.state_dict()
+        loader._yielded = loader.state_dict()
         ahead = Ahead(make)
         try:
             while (made := ahead.take()) and made.batch is not None:
-                self._state = made.state
+                if loader._pass is not batches:
+                    # It raises what says so.
+                    next(batches)
+                loader._yielded = made.state
                 yield made.batch
-            self._state = None
+            if loader._pass is batches:
+                loader._yielded = None
         finally:
             ahead.stop()
-            self._go_back()
-
-    def _go_back(self) -> None:
-        """Return the loader to the position after the last batch that was yielded."""
-        if self._state is not None:
-            state, self._state = self._state, None
-            self._loader.load_state_dict(state)
+            if loader._pass is batches and loader._yielded is not None:
+                loader.load_state_dict(loader._yielded)
 
     def __len__(self) -> int:
         return len(self._loader)
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch that was yielded."""
-        return self._loader.state_dict() if self._state is None else self._state
+        return self._loader.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume after the batch after which the state was taken."""
-        self._state = None
         self._loader.load_state_dict(state)
