@@ -354,5 +354,5 @@ fn minibatches_whose_slots_change_by_epoch_are_not_planned_with_one_size() {
     let (mut source, _) = by_epoch(r#""truncationSlots": "2:3", "minibatchSize": 6"#);
     let demand = Demand { samples: 6, workers: 1, rank: 0 };
     let refused = source.plan_truncated(demand, |_| true).unwrap_err().to_string();
-    assert!(refused.contains("one size is expected"), "{refused}");
+    assert!(refused.contains("sizes or numbers of slots"), "{refused}");
 }
