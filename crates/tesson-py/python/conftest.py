@@ -92,6 +92,9 @@ def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: di
     digits = [[{"label": 2 * shard + i} for i in range(2)] for shard in range(2)]
     write_dataset(files / "digits" / "1.0.0", {"label": tensor("int64")}, {"train": digits})
     with train(randomize=False, max_sweeps=2) as source, tagging(randomize=False) as tagged:
-        doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__})
+        doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__}, tesson=tesson)
+        # A name that the module of the example has, too, is the module's.
+        own = request.node.dtest.globs
+        doctest_namespace.update({name: own[name] for name in tesson.__all__ if name in own})
         doctest_namespace.update(np=np, tfds=tfds, MemoryDeserializer=MemoryDeserializer, source=source, minibatch=tagged.next_minibatch(5))
         yield

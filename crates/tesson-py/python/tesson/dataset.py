@@ -73,7 +73,7 @@ def read_ctf(path: AnyPath | Sequence[AnyPath], /, **streams: Stream | int | tup
     >>> data
     <Dataset train.ctf: x float32 [4], y sparse float32 [3]>
     >>> [batch["y"].indices.tolist() for batch in data.loader(batch_size=4)]
-    [[1, 0, 2, 1], [0, 2]]
+    [[0, 1, 2, 0], [1, 2]]
     """
     declared = {name: _stream(stream) for name, stream in streams.items()}
     if not declared:

@@ -85,7 +85,7 @@ class Loader:
     --------
     >>> loader = tesson.from_arrays(x=np.arange(5)).loader(batch_size=2, shuffle=True, seed=1)
     >>> [[batch["x"].tolist() for batch in loader] for epoch in range(2)]
-    [[[4, 2], [3, 0], [1]], [[2, 1], [3, 4], [0]]]
+    [[[0, 4], [3, 1], [2]], [[2, 4], [1, 3], [0]]]
     >>> loader.epoch, len(loader)
     (2, 3)
     """
