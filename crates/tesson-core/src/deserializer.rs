@@ -104,7 +104,7 @@ use crate::{
 /// let cores = OneCore { memory: 1 << 20 };
 /// let Indexed { corpus, .. } = deserializer.index(&file, &cores, &mut Defects::Refuse)?;
 /// let mut chunk = Chunk::empty();
-/// corpus.load(0, SequenceSelection::List(&[0, 2]), &file, &mut Scratch::default(), &mut chunk)?;
+/// corpus.load(ChunkId(0), SequenceSelection::List(&[0, 2]), &file, &mut Scratch::default(), &mut chunk)?;
 /// assert_eq!(chunk.streams[0].data, Data::Dense { values: Values::Bytes(vec![7, 9]) });
 /// # Ok::<(), Error>(())
 /// ```
