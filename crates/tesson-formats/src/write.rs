@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::{fmt, io};
 
-use tesson_core::{Element, Key, repeated_name};
+use tesson_core::{Element, Key, check_name, repeated_name};
 
 /// A stream that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -255,8 +255,12 @@ pub(crate) fn check_key(key: &Key) -> Result<(), String> {
     }
 }
 
-/// Refuses two streams of one name: what is written of one could not be told from what is written of the other.
+/// Refuses names that are too long, and two streams of one name: what is written of one could not be told from the other.
 pub(crate) fn check_names(streams: &[StreamSpec]) -> Result<(), WriteError> {
+    // A file with a longer name could not be read.
+    for stream in streams {
+        check_name(&stream.name).map_err(|long| WriteError::refused(long.to_string()))?;
+    }
     match repeated_name(streams.iter().map(|stream| &stream.name)) {
         None => Ok(()),
         Some((_, again)) => {
