@@ -105,6 +105,14 @@ impl<W: Write> Writer<W> {
         if rows == 0 {
             return Err(refused("it has no sample in any stream, which the text format cannot say".into()));
         }
+        let is_void = |data: &SequenceData<'_>| matches!(data, SequenceData::Dense { n_samples: 1.., values } if values.is_empty());
+        if let Some((stream, _)) = self.streams.iter().zip(data()).find(|(_, data)| is_void(data)) {
+            let what = format!(
+                "stream `{}` has a sample without values, which the text format cannot say; leave the stream out",
+                stream.name
+            );
+            return Err(refused(what));
+        }
         self.text.clear();
         // Readers skip any beginning of a byte order mark, also where a key begins so: they skip a whole one before it then.
         if self.n_sequences == 0
