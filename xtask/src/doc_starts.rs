@@ -1,4 +1,4 @@
-//! How documentation begins: with what the item is or does, so that nobody has to read on, or elsewhere, to learn it.
+//! How documentation begins: with what the item is or does, so that its first sentence is enough to recognize it.
 
 use crate::source_text::{File, numbered};
 

@@ -20,7 +20,7 @@ pub struct ChunkSpan {
 /// The chunks of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Chunks {
-    /// So many alike, as of a list of pictures: each of these sequences, all of one length, and this size. They take no memory.
+    /// `n` equal chunks, as a list of images has: the same sequences, lengths and bytes in each. They take no memory.
     Alike { n: u32, chunk: AlikeChunk },
     /// Any: where each begins, and its lengths.
     Any { entries: Vec<Entry>, lengths: Vec<CompactLengths> },

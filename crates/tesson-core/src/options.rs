@@ -164,7 +164,7 @@ impl<'a> Options<'a> {
     /// The whole number of an option that is required or has a default, within limits.
     ///
     /// # Errors
-    /// As [`Options::whole`], and numbers outside of the limits.
+    /// A value that [`Options::whole`] refuses, or a number outside the limits.
     ///
     /// # Panics
     /// If the option's table says that it may be absent, and it is.

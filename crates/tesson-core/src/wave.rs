@@ -41,7 +41,7 @@ impl Wave {
     /// where it stands, its beginning.
     ///
     /// # Errors
-    /// What is wrong with it, in words about "it".
+    /// The fault of the file, as a clause with the subject "it".
     pub fn read(file: &mut (impl Read + Seek), place: Range<u64>) -> Result<Wave, String> {
         let mut start = [0; 12];
         read_exact(file, &mut start)?;

@@ -58,9 +58,9 @@ pub(crate) struct BlockTable {
 
 /// How the chunks are divided.
 enum Divisions {
-    /// So many of them, all alike.
+    /// `n` chunks that are divided equally.
     Alike { n: u32, division: Division },
-    /// Each in its way. `first` has the number of each chunk's first block, and one entry more.
+    /// Chunks that are divided differently. `first` has the number of each chunk's first block, and one entry more.
     Each { first: Vec<u32>, chunks: Vec<Division> },
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn most_read(fetch: &dyn Fetch) -> u64 {
 /// been read from an offset on.
 ///
 /// # Errors
-/// What `each` and `too_large` answer, and unreadable storage.
+/// Errors of `each` and `too_large`, and unreadable storage.
 pub(crate) fn lines(
     LineFile { file, first }: LineFile,
     fetch: &dyn Fetch,

@@ -30,7 +30,7 @@ pub(super) type OnLine<'a> = dyn FnMut(LineStart, Result<Line<'_>, AudioFault>) 
 /// line of which more than the given number of bytes would be in memory.
 ///
 /// # Errors
-/// What `each` and `too_long` answer, and unreadable storage.
+/// Errors of `each` and `too_long`, and unreadable storage.
 pub(super) fn each_line(
     fetch: &dyn Fetch,
     list: ResourceId,

@@ -33,7 +33,7 @@ pub use variables::{Environment, Variables};
 /// The variables that a text asks for, and the names that stand at its top.
 ///
 /// # Errors
-/// As [`parse`], but for variables.
+/// Faults of the syntax, as [`parse`] reports them; variables are not replaced.
 pub(crate) fn names(script: &Script) -> Result<(Vec<&str>, Vec<String>), ConfigError> {
     let top = parse::parse(script)?.entries.into_iter().map(|entry| entry.name).collect();
     Ok((variables::names(script.as_str()).collect(), top))
@@ -43,7 +43,7 @@ pub(crate) fn names(script: &Script) -> Result<(Vec<&str>, Vec<String>), ConfigE
 /// section, and nothing looks into it. Arguments that are only a part of the text, and whole readers, are left alone.
 ///
 /// # Errors
-/// As [`parse`], but for variables, and of the files alone.
+/// Faults of the syntax of the files, as [`parse`] reports them; variables are not replaced.
 pub(crate) fn misspelt_section(
     files: &Script,
     argument: &str,

@@ -82,9 +82,9 @@ pub trait ErrorCodes: fmt::Debug + fmt::Display + Clone + PartialEq + Send + Syn
 ///             = "greeting.too-long": "the greeting has {found} bytes, expected at most {most}";
 ///                 ("leave out the last {}", found - most)
 ///             => "Shorten the greeting.",
-///         /// Nobody has this name.
+///         /// The name is unknown.
 ///         Unknown { name: String = "Adda".into(), near: Option<String> = Some("Ada".into()) }
-///             = "greeting.unknown": "nobody is called `{name}`", (if let Some(near) = near => "did you mean `{near}`?")
+///             = "greeting.unknown": "found the unknown name `{name}`", (if let Some(near) = near => "did you mean `{near}`?")
 ///             => "Correct the name.",
 ///     }
 /// }
@@ -94,7 +94,7 @@ pub trait ErrorCodes: fmt::Debug + fmt::Display + Clone + PartialEq + Send + Syn
 /// assert_eq!(fault.to_string(), "the greeting has 99 bytes, expected at most 80; leave out the last 19");
 /// assert_eq!(fault.remedy().to_string(), "Leave out the last 19.");
 /// let fault = GreetingFault::Unknown { name: "Adda".into(), near: Some("Ada".into()) };
-/// assert_eq!(fault.to_string(), "nobody is called `Adda`, did you mean `Ada`?");
+/// assert_eq!(fault.to_string(), "found the unknown name `Adda`, did you mean `Ada`?");
 /// ```
 #[macro_export]
 macro_rules! error_kinds {
@@ -140,7 +140,7 @@ macro_rules! error_kinds {
                 }
             }
 
-            #[allow(unused_variables)]
+            #[allow(unused_variables, reason = "a remedy uses some of the fields, or none")]
             fn remedy(&self) -> $crate::Remedy {
                 match self {
                     $($name::$variant $({ $($field),* })? => {
@@ -163,7 +163,7 @@ macro_rules! error_kinds {
         }
 
         impl ::std::fmt::Display for $name {
-            #[allow(unused_variables)]
+            #[allow(unused_variables, reason = "a text uses some of the fields, or none")]
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
                     $($name::$variant $({ $($field),* })? => {

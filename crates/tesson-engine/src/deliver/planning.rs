@@ -1,7 +1,7 @@
 //! Where planning stands: the planner, unless a thread is planning, and what it plans on.
 //!
-//! For the next editor: [`Planning`] stays in the state; [`PlanningContext`] is taken out of it by whoever plans or
-//! moves the planner, so its absence is the lock on the planner. `delivered` is kept apart from the planner's own
+//! For the next editor: [`Planning`] stays in the state; the thread that plans or moves the planner takes
+//! [`PlanningContext`] out of it, so its absence is the lock on the planner. `delivered` is kept apart from the planner's own
 //! cursor, which is as far ahead as was planned: the planner may forget what lies before the last delivery, and
 //! nothing after it.
 

@@ -14,7 +14,7 @@ pub(super) struct PresentBlocks {
 }
 
 impl PresentBlocks {
-    /// So many blocks, all absent.
+    /// A number of blocks, all of them absent.
     pub(super) fn none_of(n: usize) -> PresentBlocks {
         PresentBlocks { places: vec![0; n], present: Vec::new(), free: Vec::new() }
     }

@@ -6,8 +6,8 @@
 //!
 //! For the next editor: a block in memory lives as long as anyone has its [`Resident`]; evicting it here only gives
 //! up this owner and its bytes in the account. `used` counts loaded blocks and reservations of running loads, never
-//! both of one block. Lists are cleaned late: the queue may name blocks that were needed, given up and needed again,
-//! and `idle` blocks that are in use again, so whoever takes from a list checks the block's state first. Searching a
+//! both of one block. Lists are cleaned late: the queue may name blocks that were needed, evicted and needed again,
+//! and `idle` blocks that are in use again, so code that takes from a list checks the block's state first. Searching a
 //! list at each change would cost more than these checks.
 
 use std::collections::VecDeque;
@@ -91,7 +91,7 @@ pub(super) struct Residency {
 }
 
 impl Residency {
-    /// So many blocks, all absent.
+    /// A number of blocks, all of them absent.
     pub(super) fn new(n_blocks: usize, setup: &PipelineConfig) -> Residency {
         Residency::with_limits(n_blocks, setup.residency_limits(), &setup.counters)
     }

@@ -1,8 +1,8 @@
 //! Reads that are put together and tried again.
 //!
 //! For the next editor: a store may answer any read with fewer bytes than asked for, so sources read through
-//! this. The patience counts from the first failure without progress, not for the whole read: a slow store
-//! that delivers a little now and then is not given up. `WouldBlock` and `TimedOut` are the kinds by which a store says
+//! this. The patience counts from the first failure without progress, not for the whole read: reading
+//! from a slow store continues as long as it delivers something now and then. `WouldBlock` and `TimedOut` are the kinds by which a store says
 //! that a failure may pass; all others are final, as a retry would only delay their report.
 
 use std::io;

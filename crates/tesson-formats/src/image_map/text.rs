@@ -64,7 +64,7 @@ impl<'a> MapText<'a> {
     /// Calls `each` with every line, and returns a hash of all bytes with this seed.
     ///
     /// # Errors
-    /// What `each` answers, a line that is too long, and unreadable storage.
+    /// Errors of `each`, a line that is too long, and unreadable storage.
     pub(super) fn each_line(
         &self,
         seed: u64,
