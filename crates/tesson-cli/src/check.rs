@@ -7,6 +7,7 @@ use crate::args::CheckArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::fault_list::{self, FaultList};
+use crate::input_kind::InputKind;
 use crate::output::{Output, count, counted};
 use crate::progress::Progress;
 use crate::{input, log};
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
         });
         out.json(&summary)?;
     } else {
-        out.line(&sentence(&checked))?;
+        out.line(&sentence(&checked, args.common.input.kind))?;
     }
     if checked.faults + checked.notes > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
 }
@@ -55,7 +56,7 @@ fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Op
     }
 }
 
-fn sentence(checked: &Checked) -> String {
+fn sentence(checked: &Checked, kind: InputKind) -> String {
     let sequences = counted(checked.sequences, "sequence");
     let some = |n: u64, text: String| if n == 0 { String::new() } else { format!(", {text}") };
     let left_out = format!("{} left out", count(checked.left_out));
@@ -71,7 +72,13 @@ fn sentence(checked: &Checked) -> String {
     let fatal = match checked.fatal {
         0 => {
             let them = if checked.faults == 1 { "it" } else { "them" };
-            format!("`maxErrors = {}` would leave {them} out and read on", checked.faults)
+            let n = checked.faults;
+            let option = if kind == InputKind::Text {
+                format!("--max-errors {n}")
+            } else {
+                format!("maxErrors = {n}")
+            };
+            format!("`{option}` would leave {them} out and read on")
         }
         n => format!("{} of them fatal", count(n)),
     };
