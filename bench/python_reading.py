@@ -18,10 +18,10 @@ from pathlib import Path
 import tesson
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
-PICTURES = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=10, is_sparse=True))
+IMAGES = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=10, is_sparse=True))
 STREAMS = {
-    "dense": PICTURES,
-    "mnist": PICTURES,
+    "dense": IMAGES,
+    "mnist": IMAGES,
     "sparse": StreamDefs(src=StreamDef(shape=95_589, is_sparse=True), tgt=StreamDef(shape=95_589, is_sparse=True)),
     "seq": StreamDefs(word=StreamDef(shape=50_000, is_sparse=True), tag=StreamDef(shape=45, is_sparse=True)),
 }

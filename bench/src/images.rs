@@ -40,7 +40,7 @@ fn make(folder: &Path, n: usize) -> Answer<()> {
     fs::create_dir_all(folder)?;
     let mut random = crate::corpus::Random(7);
     for i in 0..n {
-        fs::write(folder.join(format!("{i:05}.jpg")), crate::tfds::picture(&mut random)?)?;
+        fs::write(folder.join(format!("{i:05}.jpg")), crate::tfds::image(&mut random)?)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 pub use crate::descriptions::{dataset_info_json, split_grammar};
-pub use crate::features::{example_decode, features_json, picture_decode};
+pub use crate::features::{example_decode, features_json, image_decode};
 pub use crate::image_files::{imdecode, opencv_storage};
 pub use crate::records::{array_record_read, tfrecord_read};
 pub use crate::sources::{

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use tesson_formats::example::Span;
-use tesson_image::decode as pictures;
+use tesson_image::decode as images;
 use tesson_image::decode::{Depth, Want};
 use tesson_tfds::features::{Batch, Decoder, Failed, Limits, Padding, Schema, Selection, json, node};
 
@@ -88,12 +88,12 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
 });
 
 /// Checks a file of a picture, after a byte that chooses how it is decoded.
-pub fn picture_decode(bytes: &[u8]) {
+pub fn image_decode(bytes: &[u8]) {
     let Some((wanted, file)) = bytes.split_first() else { return };
     let channels = Some(usize::from(wanted & 7)).filter(|n| *n > 0);
     let depth = if wanted & 8 == 0 { Depth::Eight } else { Depth::Sixteen };
     let mut out = vec![7; 3];
-    if let Ok(shape) = pictures::decode(file, Want { channels, depth, limit: 1 << 20 }, &mut out) {
+    if let Ok(shape) = images::decode(file, Want { channels, depth, limit: 1 << 20 }, &mut out) {
         assert_eq!(out.len(), 3 + shape.dims().product::<usize>() * depth.bytes());
         assert!(out.len() <= 3 + (1 << 20));
         assert_eq!(out[..3], [7; 3]);

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 /// The number of pictures in a corpus, that of sequences in the other corpora.
-const PICTURES: usize = 240;
+const IMAGES: usize = 240;
 
 /// The number of files, which the map lists repeatedly.
 const FILES: usize = 7;
 
 /// The file of picture `i`, with a size that depends on `i`.
-fn picture(i: usize) -> Vec<u8> {
+fn image(i: usize) -> Vec<u8> {
     let (width, height) = (6 + i % 3, 5 + i % 2);
     let mut file = format!("P6 {width} {height} 255\n").into_bytes();
     file.extend((0..3 * width * height).map(|value| (value * (37 + 2 * i) + 11 * i) as u8));
@@ -21,29 +21,29 @@ fn picture(i: usize) -> Vec<u8> {
 /// cut short, of [`BASE64`](crate::corpus::BASE64), and of [`ARCHIVES`](crate::corpus::ARCHIVES). Picture `i` has the key `3 · i`.
 pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
     let (mut map, mut bad_map, mut text) = (String::new(), String::new(), String::new());
-    for i in 0..PICTURES {
+    for i in 0..IMAGES {
         let (key, class, file) = (3 * i, i % 10, i * i % FILES);
         writeln!(map, "{key}\t{file}.ppm\t{class}").expect("strings take everything");
         let bad = if i % 9 == 4 { "cut.ppm" } else { "none.ppm" };
         let file = if i % 9 % 5 == 4 { bad.to_owned() } else { format!("{file}.ppm") };
         writeln!(bad_map, "{key}\t{file}\t{class}").expect("strings take everything");
-        writeln!(text, "{key}\t{class}\t{}", base64(&picture(i))).expect("strings take everything");
+        writeln!(text, "{key}\t{class}\t{}", base64(&image(i))).expect("strings take everything");
     }
-    let cut = picture(0)[..40].to_vec();
+    let cut = image(0)[..40].to_vec();
     let axes = AXES.to_owned();
     let texts = [("map.txt", map), ("bad-map.txt", bad_map), ("pictures.txt", text), ("axes.xml", axes)];
-    let archives = [("0.tar", 0..PICTURES / 3), ("1.tar", PICTURES / 3..PICTURES)]
+    let archives = [("0.tar", 0..IMAGES / 3), ("1.tar", IMAGES / 3..IMAGES)]
         .map(|(name, numbers)| (name.to_owned(), archive(numbers)));
-    let pictures = (0..FILES).map(|i| (format!("{i}.ppm"), picture(i)));
+    let images = (0..FILES).map(|i| (format!("{i}.ppm"), image(i)));
     let texts = texts.map(|(name, text)| (name.to_owned(), text.into_bytes()));
-    pictures.chain([("cut.ppm".to_owned(), cut)]).chain(texts).chain(archives).collect()
+    images.chain([("cut.ppm".to_owned(), cut)]).chain(texts).chain(archives).collect()
 }
 
 /// A tar archive of pictures and their classes.
 fn archive(numbers: Range<usize>) -> Vec<u8> {
     let members = numbers.flat_map(|i| {
         let class = format!("{}\n", i % 10).into_bytes();
-        [(format!("{}.ppm", 3 * i), picture(i)), (format!("{}.cls", 3 * i), class)]
+        [(format!("{}.ppm", 3 * i), image(i)), (format!("{}.cls", 3 * i), class)]
     });
     tar(members)
 }

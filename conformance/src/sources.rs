@@ -50,9 +50,9 @@ pub fn image_map(bytes: &[u8]) -> Option<Input> {
     if bit(4) {
         deserializer["root"] = "folder".into();
     }
-    let mut files = pictures();
+    let mut files = images();
     files.extend([("map.txt", map.to_vec()), ("map.csv", map.to_vec())]);
-    Some(Input { reader: pictures_of(&deserializer, choice), files })
+    Some(Input { reader: images_of(&deserializer, choice), files })
 }
 
 /// Pictures in Base64, the first byte choosing options.
@@ -65,7 +65,7 @@ pub fn base64_images(bytes: &[u8]) -> Option<Input> {
         "maxPixels": MOST_PIXELS,
         "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
     });
-    Some(Input { reader: pictures_of(&deserializer, choice), files: vec![("pictures.txt", file.to_vec())] })
+    Some(Input { reader: images_of(&deserializer, choice), files: vec![("pictures.txt", file.to_vec())] })
 }
 
 /// A tar archive of pictures, the first byte choosing options.
@@ -78,7 +78,7 @@ pub fn tar_images(bytes: &[u8]) -> Option<Input> {
         "maxPixels": MOST_PIXELS,
         "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
     });
-    Some(Input { reader: pictures_of(&deserializer, choice), files: vec![("pictures.tar", file.to_vec())] })
+    Some(Input { reader: images_of(&deserializer, choice), files: vec![("pictures.tar", file.to_vec())] })
 }
 
 /// A `zip` archive that a map lists members of. The engine opens it, so it is read as a source.
@@ -92,7 +92,7 @@ pub fn zip_members(file: &[u8]) -> Option<Input> {
     });
     let map = b"z.zip@/a.ppm\t0\nz.zip@/b.ppm\t1\nz.zip@/a.ppm\t2\n".to_vec();
     let files = vec![("map.txt", map), ("z.zip", file.to_vec())];
-    Some(Input { reader: pictures_of(&deserializer, 0), files })
+    Some(Input { reader: images_of(&deserializer, 0), files })
 }
 
 /// The transforms of a stream of pictures, as JSON: they are refused, or make pictures.
@@ -107,9 +107,9 @@ pub fn image_transforms(bytes: &[u8]) -> Option<Input> {
         "file": "map.txt",
         "input": {"x": {"transforms": transforms, "ragged": true}, "y": {"labelDim": 3}},
     });
-    let mut files = pictures();
+    let mut files = images();
     files.push(("map.txt", b"a.ppm\t0\nb.png\t1\na.ppm\t2\n".to_vec()));
-    Some(Input { reader: pictures_of(&deserializer, 0), files })
+    Some(Input { reader: images_of(&deserializer, 0), files })
 }
 
 /// A script file of features, the first byte choosing options. It may name `all.htk`.
@@ -184,7 +184,7 @@ fn features(choice: u8) -> Value {
 }
 
 /// A picture of six by five pixels, a smaller one, and one that ends too early.
-fn pictures() -> Vec<(&'static str, Vec<u8>)> {
+fn images() -> Vec<(&'static str, Vec<u8>)> {
     let ppm = |width: u8, height: u8| {
         let mut file = format!("P6 {width} {height} 255\n").into_bytes();
         file.extend((0..3 * width * height).map(|value| value.wrapping_mul(41)));
@@ -195,7 +195,7 @@ fn pictures() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// A source of pictures.
-fn pictures_of(deserializer: &Value, choice: u8) -> Value {
+fn images_of(deserializer: &Value, choice: u8) -> Value {
     json!({"deserializers": [deserializer], "randomize": choice & 1 == 1, "maxErrors": choice & 2})
 }
 

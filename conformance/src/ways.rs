@@ -50,11 +50,11 @@ const CORPORA: &[CorpusWays] = &[
     ("prepared", PREPARED, MAIN_ORDERS, Sweeps),
     ("prepared truncated", PREPARED_TRUNCATED, &[WINDOW], Resume),
     ("prepared joined", PREPARED_JOINED, &[STORED, WINDOW], Resume),
-    ("map", MAP, ORDERS_OF_PICTURES, Sweeps),
+    ("map", MAP, ORDERS_OF_IMAGES, Sweeps),
     ("map", MAP, &[DRAWS_OF_CNTK], Threads),
     ("bad map", BAD_MAP, &[STORED, WIDE_BY_POSITION], Resume),
     ("bad map", BAD_MAP, &[DRAWS_OF_CNTK], Threads),
-    ("base64", BASE64, ORDERS_OF_PICTURES, Sweeps),
+    ("base64", BASE64, ORDERS_OF_IMAGES, Sweeps),
     ("base64", BASE64, &[DRAWS_OF_CNTK], Threads),
     ("archives", ARCHIVES, &[STORED, WIDE_BY_POSITION], Resume),
     ("archives", ARCHIVES, &[DRAWS_OF_CNTK], Threads),
@@ -98,7 +98,7 @@ const DRAWS_OF_CNTK: &str = r#""randomizationWindow": 40, "augmentation": "cntk"
 
 const MAIN_ORDERS: &[&str] = &[STORED, SEEDED, GLOBAL];
 const ORDERS_OF_FAULTY: &[&str] = &[STORED, SEEDED, r#""randomizationWindow": 128"#, GLOBAL];
-const ORDERS_OF_PICTURES: &[&str] = &[STORED, r#""randomizationWindow": 40, "randomizationSeed": 3"#, GLOBAL];
+const ORDERS_OF_IMAGES: &[&str] = &[STORED, r#""randomizationWindow": 40, "randomizationSeed": 3"#, GLOBAL];
 const ORDERS_OF_SPEECH: &[&str] = &[STORED, WINDOW_OF_SAMPLES, GLOBAL];
 const ORDERS_OF_FRAMES: &[&str] = &[STORED, SEEDED, GLOBAL_BY_POSITION];
 const ORDERS_OF_TEXT: &[&str] = &[

@@ -89,14 +89,14 @@ fn descriptions_and_splits_are_consistent_or_refused() {
 }
 
 #[test]
-fn pictures_are_decoded_or_refused() {
-    replay("picture_decode", entry::picture_decode);
+fn images_are_decoded_or_refused() {
+    replay("image_decode", entry::image_decode);
     replay("imdecode", entry::imdecode);
     replay("opencv_storage", entry::opencv_storage);
 }
 
 #[test]
-fn maps_and_transforms_of_pictures_are_read_the_same_or_refused() {
+fn maps_and_transforms_of_images_are_read_the_same_or_refused() {
     replay_input("image_map", entry::image_map);
     replay_input("base64_images", entry::base64_images);
     replay_input("tar_images", entry::tar_images);
@@ -175,12 +175,12 @@ fn every_target_is_replayed() {
             "features_json",
             "htk_features",
             "htk_scp",
+            "image_decode",
             "image_map",
             "image_transforms",
             "imdecode",
             "kaldi_features",
             "opencv_storage",
-            "picture_decode",
             "recordings",
             "resume_state",
             "speech_labels",

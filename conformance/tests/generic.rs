@@ -78,8 +78,8 @@ fn main() {
         let checks = levels.iter().filter(move |(level, _)| *level <= way.level);
         checks.flat_map(move |(_, checks)| each(way, checks))
     };
-    let of_pictures: &[(&str, Check)] =
-        &[("the pictures of all ranks are those of one", the_pictures_of_all_ranks_are_those_of_one)];
+    let of_images: &[(&str, Check)] =
+        &[("the pictures of all ranks are those of one", the_images_of_all_ranks_are_those_of_one)];
     let of_one_pass: &[(&str, Check)] =
         &[("one pass writes what minibatches hold", one_pass_writes_what_minibatches_hold)];
     let of_faulty: &[(&str, Check)] =
@@ -89,7 +89,7 @@ fn main() {
     let trials = singles
         .into_iter()
         .chain(WAYS.iter().flat_map(of_level))
-        .chain(pictures().flat_map(|way| each(way, of_pictures)))
+        .chain(images().flat_map(|way| each(way, of_images)))
         .chain(cut_inside().flat_map(|way| each(way, &[FRESH_PROCESS])))
         .chain(one_pass().flat_map(|way| each(way, of_one_pass)))
         .chain(faulty().flat_map(|way| each(way, of_faulty)))
@@ -119,7 +119,7 @@ fn faulty() -> impl Iterator<Item = &'static Way> {
 }
 
 /// The ways to read pictures whose draws depend on nothing else.
-fn pictures() -> impl Iterator<Item = &'static Way> {
+fn images() -> impl Iterator<Item = &'static Way> {
     WAYS.iter().filter(|way| way.level > Level::Threads && way.options.contains("ImageDeserializer"))
 }
 
@@ -430,20 +430,20 @@ fn pixels(all: &[Delivered]) -> Vec<(String, Vec<u64>)> {
         let Entries { bits, indices: shapes, .. } = &m.streams[0];
         let same = bits.len() / m.keys.len().max(1);
         let mut rest = &bits[..];
-        let picture = |(i, key): (usize, &String)| {
+        let image = |(i, key): (usize, &String)| {
             let of_its_own = shapes.chunks(3).nth(i).map(|shape| shape.iter().product::<i32>() as usize);
             let (pixels, others) = rest.split_at(of_its_own.unwrap_or(same));
             rest = others;
             (key.clone(), pixels.to_vec())
         };
-        m.keys.iter().enumerate().map(picture).collect::<Vec<_>>()
+        m.keys.iter().enumerate().map(image).collect::<Vec<_>>()
     };
     let mut found: Vec<_> = all.iter().flat_map(of_minibatch).collect();
     found.sort_unstable();
     found
 }
 
-fn the_pictures_of_all_ranks_are_those_of_one(way: &str) {
+fn the_images_of_all_ranks_are_those_of_one(way: &str) {
     let expected = pixels(&plainly(way, 60, 1, 0));
     let n_drawn = expected.chunk_by(|a, b| a.0 == b.0).filter(|same| same[0] != same[1]).count();
     assert!(n_drawn > 150, "{way}: the pictures of the second sweep are others");

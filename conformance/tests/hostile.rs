@@ -339,11 +339,11 @@ const FORMATS: &[Format] = &[
     Format { name: "kaldi-features", good: good_matrices, check: check_matrices },
     Format { name: "kaldi-alignments", good: || good_alignments(true), check: check_alignments },
     Format { name: "kaldi-alignments-text", good: || good_alignments(false), check: check_alignments },
-    Format { name: "image-map", good: good_map, check: |bytes| check_pictures("ImageDeserializer", bytes) },
+    Format { name: "image-map", good: good_map, check: |bytes| check_images("ImageDeserializer", bytes) },
     Format {
         name: "base64-image",
         good: good_base64,
-        check: |bytes| check_pictures("Base64ImageDeserializer", bytes),
+        check: |bytes| check_images("Base64ImageDeserializer", bytes),
     },
 ];
 
@@ -353,7 +353,7 @@ fn pixels(value: u8) -> Vec<u8> {
 }
 
 /// Reads the pictures that a deserializer's file lists, in two orders, within the limit.
-fn check_pictures(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
+fn check_images(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
     let store =
         MemoryStore::new().with("list", bytes.to_vec()).with("0.ppm", pixels(0)).with("1.ppm", pixels(1));
     let deserializer = format!(
@@ -376,12 +376,12 @@ fn good_base64() -> Vec<u8> {
 }
 
 /// Reads one picture that a map lists, within the limit.
-fn check_picture(bytes: &[u8], options: &str) -> Result<(), String> {
+fn check_image(bytes: &[u8], options: &str) -> Result<(), String> {
     let store = MemoryStore::new().with("list", *b"x.bin\t0\n").with("x.bin", bytes.to_vec());
-    read_picture(&store, options)
+    read_image(&store, options)
 }
 
-fn read_picture(store: &MemoryStore, options: &str) -> Result<(), String> {
+fn read_image(store: &MemoryStore, options: &str) -> Result<(), String> {
     let text = format!(
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "list", "maxPixels": 65536 {options},
             "input": {{"x": {{"transforms": [{{"type": "Scale", "width": 2, "height": 2, "channels": 3}}]}},
@@ -395,7 +395,7 @@ fn read_picture(store: &MemoryStore, options: &str) -> Result<(), String> {
 }
 
 /// The files of a fuzz target's corpus for pictures, without the byte of options.
-fn picture_files() -> Vec<(String, Vec<u8>)> {
+fn image_files() -> Vec<(String, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/imdecode");
     let entries = std::fs::read_dir(folder).expect("the corpus is there").map(|entry| entry.expect("a file"));
     let file = |entry: std::fs::DirEntry| {
@@ -408,33 +408,33 @@ fn picture_files() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn pictures_whose_headers_lie_are_refused_with_file_and_line_before_they_take_memory() {
+fn images_whose_headers_lie_are_refused_with_file_and_line_before_they_take_memory() {
     let _alone = alone();
     let mut refused = 0;
-    for (name, bytes) in picture_files() {
+    for (name, bytes) in image_files() {
         let lies = ["-huge", "-lie", "-bomb", "-negative", "-header", "-digits", "nothing"];
-        if let Err(error) = check_picture(&bytes, "") {
+        if let Err(error) = check_image(&bytes, "") {
             refused += 1;
             assert!(error.starts_with("x.bin") && error.contains("line 1 of list"), "{name}: {error}");
         } else {
             assert!(!lies.iter().any(|end| name.ends_with(end)), "{name} is read");
         }
-        assert_eq!(check_picture(&bytes, r#", "onCorruptImage": "skip""#), Ok(()), "{name} is left out");
-        let _any = check_picture(&bytes, r#", "onCorruptImage": "accept""#);
+        assert_eq!(check_image(&bytes, r#", "onCorruptImage": "skip""#), Ok(()), "{name} is left out");
+        let _any = check_image(&bytes, r#", "onCorruptImage": "accept""#);
     }
     assert!(refused >= 12, "{refused}");
 }
 
 #[test]
-fn pictures_cut_short_or_changed_anywhere_are_an_answer() {
+fn images_cut_short_or_changed_anywhere_are_an_answer() {
     let _alone = alone();
-    for (_, mut bytes) in picture_files() {
+    for (_, mut bytes) in image_files() {
         for end in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
-            let _any = check_picture(&bytes[..end], "");
+            let _any = check_image(&bytes[..end], "");
         }
         for at in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
             let before = std::mem::replace(&mut bytes[at], 0xff);
-            let _any = check_picture(&bytes, "");
+            let _any = check_image(&bytes, "");
             bytes[at] = before;
         }
     }
@@ -464,7 +464,7 @@ fn a_member_of_an_archive_that_becomes_larger_than_it_says_is_refused() {
     .concat();
     let archive = [local, central, end].concat();
     let store = MemoryStore::new().with("list", *b"z.zip@/a.ppm\t0\n").with("z.zip", archive);
-    let error = read_picture(&store, "").expect_err("nothing of it is there");
+    let error = read_image(&store, "").expect_err("nothing of it is there");
     assert!(error.starts_with("z.zip") && error.contains("line 1 of list"), "{error}");
 }
 
@@ -611,13 +611,13 @@ proptest! {
     }
 
     #[test]
-    fn pictures_with_some_bytes_changed_are_an_answer(
+    fn images_with_some_bytes_changed_are_an_answer(
         choice: u8,
         file in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let _alone = alone();
-        let files = picture_files();
+        let files = image_files();
         let mut bytes = file.get(&files).1.clone();
         for (at, byte) in changes {
             if !bytes.is_empty() {

@@ -51,7 +51,7 @@ fn read(source: &mut Source, n: usize, size: u64) {
 }
 
 /// Bytes that are allocated for each picture after a warm-up.
-fn for_each_picture(file: Vec<u8>, transforms: &str) -> usize {
+fn for_each_image(file: Vec<u8>, transforms: &str) -> usize {
     let mut source = warmed_up(20, file, transforms, SIZE);
     // A block may come back too late to be used for the next one: that happens once, not in all of these.
     let windows = (0..4).map(|_| total(|| read(&mut source, WARM_UP, SIZE)).1);
@@ -59,7 +59,7 @@ fn for_each_picture(file: Vec<u8>, transforms: &str) -> usize {
 }
 
 #[test]
-fn nothing_of_the_size_of_a_picture_is_allocated_after_a_warm_up() {
+fn nothing_of_the_size_of_an_image_is_allocated_after_a_warm_up() {
     let _alone = alone();
     let resized = r#"[{"type": "Scale", "width": 64, "height": 64, "channels": 3}]"#;
     let all = r#"[{"type": "Crop", "cropType": "RandomSide", "sideRatio": "0.6:1", "jitterType": "UniRatio"},
@@ -69,7 +69,7 @@ fn nothing_of_the_size_of_a_picture_is_allocated_after_a_warm_up() {
         {"type": "Transpose"}]"#;
     for transforms in [resized, all] {
         for (name, file) in [("ppm", ppm()), ("jpeg", jpeg())] {
-            let bytes = for_each_picture(file, transforms);
+            let bytes = for_each_image(file, transforms);
             // A resized picture has 12,288 values. The rest are names, positions and the library's own structures.
             assert!(bytes < 6 << 10, "{name}: {bytes} bytes");
         }
@@ -88,19 +88,19 @@ const FILES: usize = 23;
 /// The number of allocations that a minibatch of 64 pictures makes more than one of 16 (a few, since growing arrays
 /// double), and the bytes of the largest allocation of either. The pictures are files, which a map of `lines` lines
 /// names; `before` pictures are read before counting begins.
-fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
+fn of_images(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
     let jpegs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tesson-image/tests/jpeg");
     let mut file = std::fs::read(jpegs.join("420-95.jpg")).expect("a committed file");
     let folder = std::env::temp_dir().join(format!("tesson-pictures-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("it can be made");
     let path = folder.join("map");
-    let picture = |i: usize| folder.join(format!("picture{}", i % FILES));
+    let image = |i: usize| folder.join(format!("picture{}", i % FILES));
     for i in (0..FILES).rev() {
         // Bytes after the picture are read, but not decoded.
         file.resize(FILE - 4321 * (FILES - 1 - i), 0);
-        std::fs::write(picture(i), &file).expect("it can be written");
+        std::fs::write(image(i), &file).expect("it can be written");
     }
-    let map: String = (0..lines).map(|i| format!("{i}\t{}\t0\n", picture(i).display())).collect();
+    let map: String = (0..lines).map(|i| format!("{i}\t{}\t0\n", image(i).display())).collect();
     std::fs::write(&path, map).expect("it can be written");
     let text = format!(
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{}", "input": {{"x": {{"transforms": [
@@ -127,25 +127,25 @@ fn of_pictures(name: &str, lines: usize, options: &str, before: u64) -> (usize, 
 }
 
 #[test]
-fn nothing_is_allocated_for_a_picture_that_is_decoded_cut_resized_and_normalized() {
+fn nothing_is_allocated_for_an_image_that_is_decoded_cut_resized_and_normalized() {
     let _alone = alone();
     // All files stay in memory. The decoded picture has 55,578 bytes, the resized one 27,648 values.
-    let (n, largest) = of_pictures("kept", 64, r#""randomize": true"#, 400);
+    let (n, largest) = of_images("kept", 64, r#""randomize": true"#, 400);
     assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }
 
 #[test]
-fn nothing_is_allocated_for_a_picture_that_is_also_read() {
+fn nothing_is_allocated_for_an_image_that_is_also_read() {
     let _alone = alone();
-    let (n, largest) = of_pictures("passed", 2000, r#""randomize": false"#, 400);
+    let (n, largest) = of_images("passed", 2000, r#""randomize": false"#, 400);
     assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }
 
 #[test]
-fn nothing_is_allocated_for_a_picture_that_takes_the_place_of_others_in_memory() {
+fn nothing_is_allocated_for_an_image_that_takes_the_place_of_others_in_memory() {
     let _alone = alone();
     // In random order with memory for a part of them, which is full.
     let options = r#""randomize": true, "memoryLimit": "128 MiB""#;
-    let (n, largest) = of_pictures("replaced", 3000, options, 3000);
+    let (n, largest) = of_images("replaced", 3000, options, 3000);
     assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }

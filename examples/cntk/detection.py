@@ -21,23 +21,23 @@ from tesson import MinibatchSource
 SHAPES = ("circle", "square", "triangle")
 
 
-def filled(picture, region):
-    """The share of a region that is dark. `picture` is [channels, height, width], `region` in shares of it."""
-    left, top, width, height = region * picture.shape[-1]
+def filled(image, region):
+    """The share of a region that is dark. `image` is [channels, height, width], `region` in shares of it."""
+    left, top, width, height = region * image.shape[-1]
     rows, columns = slice(round(top), round(top + height)), slice(round(left), round(left + width))
-    return float((picture[:, rows, columns].mean(axis=0) < 128).mean())
+    return float((image[:, rows, columns].mean(axis=0) < 128).mean())
 
 
 found: dict[str, list[float]] = {shape: [] for shape in SHAPES}
 with MinibatchSource.from_config(Path(__file__).with_name("images_joined.cntk")) as source:
     for minibatch in source:
-        pictures, regions = minibatch["features"], minibatch["regions"]
-        print(f"pictures {pictures.shape}, regions {regions.shape} of which each picture has {regions.lengths.tolist()}")
+        images, regions = minibatch["features"], minibatch["regions"]
+        print(f"pictures {images.shape}, regions {regions.shape} of which each picture has {regions.lengths.tolist()}")
         # `regions` and `regionLabels` have the same samples in the same order; `lengths` has the number of regions of
         # each picture.
-        picture_of = np.repeat(np.arange(minibatch.num_sequences), regions.lengths)
+        image_of = np.repeat(np.arange(minibatch.num_sequences), regions.lengths)
         paired, labels = minibatch.paired("regions", "regionLabels")
-        for number, region, label in zip(picture_of, paired.samples, labels.class_indices, strict=True):
-            found[SHAPES[label]].append(filled(pictures.samples[number], region))
+        for number, region, label in zip(image_of, paired.samples, labels.class_indices, strict=True):
+            found[SHAPES[label]].append(filled(images.samples[number], region))
 for shape, shares in found.items():
     print(f"{len(shares)} regions of a {shape} are dark in {min(shares):.0%} to {max(shares):.0%}")

@@ -108,11 +108,11 @@ pub(crate) fn bench(arguments: &[String]) -> ExitCode {
         "tesson-plan",
         "--benches",
     ];
-    let pictures = target().join("bench/jpegs").to_string_lossy().into_owned();
+    let images = target().join("bench/jpegs").to_string_lossy().into_owned();
     exit(
         KINDS.iter().all(|kind| bench_one(kind, megabytes))
-            && tesson_bench(&["images", "make", &pictures])
-            && tesson_bench(&["images", "measure", &pictures])
+            && tesson_bench(&["images", "make", &images])
+            && tesson_bench(&["images", "measure", &images])
             && tee(&mut cargo(&layers)).success,
     )
 }

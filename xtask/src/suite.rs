@@ -133,9 +133,9 @@ fn clippy() -> Tally {
     let mut without_features = cargo(&["clippy"]);
     without_features.args(HAVE_FEATURES.iter().flat_map(|name| ["--package", name]));
     without_features.args(["--lib", "--bins", "--no-default-features", "--", "-D", "warnings"]);
-    let mut pictures = cargo(&["clippy", "--package", "tesson-image", "--tests"]);
-    pictures.args(["--no-default-features", "--", "-D", "warnings"]);
-    passes(&mut cargo(&all)) + passes(&mut without_features) + passes(&mut pictures)
+    let mut images = cargo(&["clippy", "--package", "tesson-image", "--tests"]);
+    images.args(["--no-default-features", "--", "-D", "warnings"]);
+    passes(&mut cargo(&all)) + passes(&mut without_features) + passes(&mut images)
 }
 
 /// The crates with features that may be left out, as in the demo.

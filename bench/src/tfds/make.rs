@@ -18,7 +18,7 @@ pub(crate) enum Content {
     /// 80 kB that no compressor makes smaller, in 16 shards.
     Blobs,
     /// A JPEG of 500 by 375 pixels and the number of a class, in 16 shards.
-    Pictures,
+    Images,
     /// One integer, in 1,024 shards.
     Shards,
 }
@@ -31,7 +31,7 @@ impl Content {
         Some(match name {
             "integers" => Content::Integers,
             "blobs" => Content::Blobs,
-            "pictures" => Content::Pictures,
+            "pictures" => Content::Images,
             "shards" => Content::Shards,
             _ => return None,
         })
@@ -41,7 +41,7 @@ impl Content {
         match self {
             Content::Integers => "integers",
             Content::Blobs => "blobs",
-            Content::Pictures => "pictures",
+            Content::Images => "pictures",
             Content::Shards => "shards",
         }
     }
@@ -51,7 +51,7 @@ impl Content {
         match self {
             Content::Integers => 150,
             Content::Blobs => 400,
-            Content::Pictures | Content::Shards => 40,
+            Content::Images | Content::Shards => 40,
         }
     }
 
@@ -64,7 +64,7 @@ impl Content {
             Content::Integers | Content::Shards => json!({"id": scalar("int64")}),
             Content::Blobs => json!({"blob": {
                 "pythonClassName": "tensorflow_datasets.core.features.text_feature.Text", "text": {}}}),
-            Content::Pictures => json!({
+            Content::Images => json!({
                 "image": {"pythonClassName": "tensorflow_datasets.core.features.image_feature.Image",
                     "image": {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8",
                         "encodingFormat": "jpeg"}},
@@ -105,8 +105,8 @@ pub(super) fn write(content: Content, folder: &Path, megabytes: u64) -> Answer<(
                 writer.example("train", &[("blob", ExampleValue::Bytes(&[&noise]))])?;
                 bytes += 80_032;
             }
-            Content::Pictures => {
-                let file = picture(&mut random)?;
+            Content::Images => {
+                let file = image(&mut random)?;
                 let label = [n % 1000];
                 let values =
                     [("image", ExampleValue::Bytes(&[&file])), ("label", ExampleValue::Ints(&label))];
@@ -121,7 +121,7 @@ pub(super) fn write(content: Content, folder: &Path, megabytes: u64) -> Answer<(
 }
 
 /// A JPEG of quality 90 of shapes in colours with some grain: about 80 kB, as photographs of this size have.
-pub(crate) fn picture(random: &mut Random) -> std::io::Result<Vec<u8>> {
+pub(crate) fn image(random: &mut Random) -> std::io::Result<Vec<u8>> {
     let mut pixels = vec![0_u8; WIDTH * HEIGHT * 3];
     let waves: Vec<[f64; 4]> = (0..9)
         .map(|_| [random.unit() * 0.2, random.unit() * 0.2, random.unit() * 6.0, 10.0 + 25.0 * random.unit()])

@@ -9,7 +9,7 @@ use std::time::Instant;
 use tesson::store::Stores;
 use tesson_convert::records::{End, RecordKind, Records, RecordsFile};
 use tesson_formats::example::Span;
-use tesson_image::decode as pictures;
+use tesson_image::decode as images;
 use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits};
 use tesson_tfds::features::{Batch, Decoder, Limits, Schema, Selection};
 use tesson_tfds::reading::{Plan, Reading};
@@ -75,8 +75,8 @@ fn jobs<'a>(content: Content, folder: &'a Path, shards: &'a [PathBuf], blocks: &
     let mut jobs: Jobs<'a> = Vec::new();
     match content {
         Content::Shards => {}
-        Content::Pictures => {
-            jobs.push(("limit: the decoder of pictures alone", Box::new(|| decode_pictures(folder, blocks))));
+        Content::Images => {
+            jobs.push(("limit: the decoder of pictures alone", Box::new(|| decode_images(folder, blocks))));
         }
         Content::Integers | Content::Blobs => {
             let limit = move || sums(shards).map(|()| examples);
@@ -196,11 +196,11 @@ fn decode(folder: &Path, blocks: &[Records]) -> Answer<u64> {
 }
 
 /// The files of pictures, in memory, by their decoder alone, into one buffer.
-fn decode_pictures(folder: &Path, blocks: &[Records]) -> Answer<u64> {
+fn decode_images(folder: &Path, blocks: &[Records]) -> Answer<u64> {
     let schema = schema(folder, &["image"])?;
     let column = schema.column("image").ok_or("there is a picture")?;
     let mut decoder = Decoder::new(Arc::clone(&schema), Limits::default());
-    let want = pictures::Want { channels: Some(3), depth: pictures::Depth::Eight, limit: 1 << 30 };
+    let want = images::Want { channels: Some(3), depth: images::Depth::Eight, limit: 1 << 30 };
     let mut pixels = Vec::with_capacity(WIDTH * HEIGHT * 3);
     let mut batch = Batch::new(&schema);
     let mut n = 0;
@@ -213,7 +213,7 @@ fn decode_pictures(folder: &Path, blocks: &[Records]) -> Answer<u64> {
         let mut from = 0;
         for end in ends {
             pixels.clear();
-            pictures::decode(&bytes[from..*end], want, &mut pixels)?;
+            images::decode(&bytes[from..*end], want, &mut pixels)?;
             (from, n) = (*end, n + 1);
         }
     }
@@ -232,7 +232,7 @@ fn open(folder: &Path, threads: usize) -> Answer<Reader> {
 fn batch_size(content: Content) -> usize {
     match content {
         Content::Integers | Content::Shards => 1024,
-        Content::Blobs | Content::Pictures => 32,
+        Content::Blobs | Content::Images => 32,
     }
 }
 

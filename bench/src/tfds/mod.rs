@@ -7,7 +7,7 @@ mod order;
 use std::path::Path;
 
 use make::Content;
-pub(crate) use make::picture;
+pub(crate) use make::image;
 
 pub(crate) const USAGE: &str = "
   tesson-bench tfds make CONTENT FOLDER [MB]     prepare a dataset (CONTENT: integers, blobs, pictures, shards)

@@ -13,7 +13,7 @@ const SAMPLE_BYTES: u64 = 64 << 10;
 const ROWS: usize = 20;
 
 /// Extensions of files that lists name.
-const PICTURES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
+const IMAGES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
 const RECORDINGS: &[&str] = &["wav", "flac"];
 
 /// Recognises a text file that lists data, and proposes how to read it; `None` for any other file.
@@ -32,7 +32,7 @@ pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
     } else if 2 * entries.iter().filter(|row| holds_base64(row)).count() > entries.len() {
         // A row may be damaged.
         ("a file of pictures in Base64", "Base64ImageDeserializer", "file")
-    } else if all(|row| names(row, PICTURES)) {
+    } else if all(|row| names(row, IMAGES)) {
         ("a map of pictures", "ImageDeserializer", "file")
     } else {
         return None;
@@ -42,9 +42,9 @@ pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
 
 /// Recognises a folder that holds a folder of pictures for each class, and proposes how to read it.
 pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
-    let is_picture = |path: &Path| names(&path.to_string_lossy(), PICTURES);
+    let is_image = |path: &Path| names(&path.to_string_lossy(), IMAGES);
     let is_class =
-        |folder: &Path| data::is_folder(folder) && data::inside(folder, ROWS).any(|file| is_picture(&file));
+        |folder: &Path| data::is_folder(folder) && data::inside(folder, ROWS).any(|file| is_image(&file));
     let is_list = data::inside(path, ROWS).any(|folder| is_class(&folder));
     is_list
         .then(|| ("a folder of pictures for each class", by_configuration(path, "ImageDeserializer", "file")))
@@ -52,7 +52,7 @@ pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
 
 /// The configuration that reads a list.
 pub(crate) fn by_configuration(path: &Path, kind: &str, option: &str) -> String {
-    let pictures = json!({
+    let images = json!({
         "features": {"transforms": [{"type": "Scale", "width": 224, "height": 224, "channels": 3}]},
         "labels": {"labelDim": "auto"},
     });
@@ -69,12 +69,12 @@ pub(crate) fn by_configuration(path: &Path, kind: &str, option: &str) -> String 
         // Its classes are not looked for.
         "Base64ImageDeserializer" => {
             deserializer[option] = file;
-            deserializer["input"] = pictures;
+            deserializer["input"] = images;
             deserializer["input"]["labels"]["labelDim"] = 1000.into();
         }
         _ => {
             deserializer[option] = file;
-            deserializer["input"] = pictures;
+            deserializer["input"] = images;
         }
     }
     format!(

@@ -41,7 +41,7 @@ const DIGITS: [[u8; 5]; 10] = [
 
 /// Writes the sheet of a minibatch to a PNG file.
 pub(crate) fn write(path: &Path, minibatch: &Minibatch, config: &SourceConfig) -> Result<(), Failure> {
-    let pictures = minibatch.streams().iter().find_map(|stream| Images::of(stream, config)).ok_or_else(|| {
+    let images = minibatch.streams().iter().find_map(|stream| Images::of(stream, config)).ok_or_else(|| {
         let streams = minibatch.streams().iter().map(|s| format!("`{}` has {}", s.info().name, s.info().shape));
         Failure::Usage(format!(
             "--preview {}: no stream holds pictures, of rows, columns and 1 or 3 channels in either order: {}",
@@ -50,7 +50,7 @@ pub(crate) fn write(path: &Path, minibatch: &Minibatch, config: &SourceConfig) -
         ))
     })?;
     let labels = minibatch.streams().iter().find_map(classes).unwrap_or_default();
-    let sheet = Sheet::of(&pictures, &labels);
+    let sheet = Sheet::of(&images, &labels);
     let file = encode_png(&sheet.pixels, [sheet.height, sheet.width, 3], Depth::Eight)
         .map_err(|what| Failure::Usage(format!("--preview {}: {what}", path.display())))?;
     tesson_engine::atomic_file::write(path, &file).map_err(|e| Failure::file(path, e))
@@ -156,22 +156,22 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn of(pictures: &Images<'_>, labels: &[i32]) -> Sheet {
-        let n = pictures.places.len();
+    fn of(images: &Images<'_>, labels: &[i32]) -> Sheet {
+        let n = images.places.len();
         let columns = (1..).find(|columns| columns * columns >= n).unwrap_or(1);
         let texts: Vec<String> = labels.iter().take(n).map(i32::to_string).collect();
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
-        let cell = [STRIP + pictures.height + GAP, pictures.width.max(longest * DIGIT) + GAP];
+        let cell = [STRIP + images.height + GAP, images.width.max(longest * DIGIT) + GAP];
         let [height, width] = [n.div_ceil(columns) * cell[0] + GAP, columns * cell[1] + GAP];
         let mut sheet = Sheet { width, height, pixels: vec![BACKGROUND; 3 * width * height] };
-        for (i, place) in pictures.places.iter().enumerate() {
+        for (i, place) in images.places.iter().enumerate() {
             let (top, left) = (GAP + i / columns * cell[0], GAP + i % columns * cell[1]);
             if let Some(text) = texts.get(i) {
                 sheet.write(text, top, left);
             }
             for y in 0..place.height {
                 for x in 0..place.width {
-                    sheet.set(top + STRIP + y, left + x, pictures.pixel(place, y, x));
+                    sheet.set(top + STRIP + y, left + x, images.pixel(place, y, x));
                 }
             }
         }

@@ -12,7 +12,7 @@ mod images;
 use std::process::Command;
 use std::time::Instant;
 
-use images::{PICTURES, ROUNDS, SIZE, file};
+use images::{IMAGES, ROUNDS, SIZE, file};
 use mozjpeg::{ColorSpace, DctMethod, Decompress};
 use tesson_image::decode::{Depth, Want, decode};
 
@@ -45,7 +45,7 @@ fn time(files: &[Vec<u8>], decode: fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) -
 }
 
 fn main() {
-    let files: Vec<Vec<u8>> = (0..PICTURES).map(file).collect();
+    let files: Vec<Vec<u8>> = (0..IMAGES).map(file).collect();
     let bytes: usize = files.iter().map(Vec::len).sum();
     let mut out = Vec::new();
     let (mut ours, mut library) = (f64::INFINITY, f64::INFINITY);
@@ -56,7 +56,7 @@ fn main() {
     let report = |name: &str, seconds: f64| {
         println!(
             "{{\"bench\": \"jpeg, {name}\", \"pictures_per_s\": {:.0}, \"mb_per_s\": {:.1}, \"of_library\": {:.3}}}",
-            PICTURES as f64 / seconds,
+            IMAGES as f64 / seconds,
             bytes as f64 / seconds / 1e6,
             library / seconds,
         );

@@ -12,7 +12,7 @@ mod images;
 use std::sync::Arc;
 use std::time::Instant;
 
-use images::{PICTURES, ROUNDS, SIZE, file};
+use images::{IMAGES, ROUNDS, SIZE, file};
 use mozjpeg::{ColorSpace, Decompress};
 use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
 use tesson_image::transform::Interpolation;
@@ -71,7 +71,7 @@ fn random_crop() -> Arc<dyn Step> {
 type Way = (&'static str, bool, Vec<Arc<dyn Step>>);
 
 fn main() {
-    let files: Vec<Vec<u8>> = (0..PICTURES).map(file).collect();
+    let files: Vec<Vec<u8>> = (0..IMAGES).map(file).collect();
     let ways: Vec<Way> = vec![
         ("decode, resize, uint8", true, vec![scale(Interpolation::Linear)]),
         ("decode, random crop, resize, uint8", true, vec![random_crop(), scale(Interpolation::Linear)]),
@@ -110,10 +110,10 @@ fn main() {
         }
     }
     let report = |name: &str, seconds: f64| {
-        let (pictures, us) = (PICTURES as f64 / seconds, seconds * 1e6 / PICTURES as f64);
+        let (images, us) = (IMAGES as f64 / seconds, seconds * 1e6 / IMAGES as f64);
         let share = bare / seconds;
         println!(
-            "{{\"bench\": \"{name}\", \"pictures_per_s\": {pictures:.0}, \"us\": {us:.1}, \"of_library\": {share:.3}}}"
+            "{{\"bench\": \"{name}\", \"pictures_per_s\": {images:.0}, \"us\": {us:.1}, \"of_library\": {share:.3}}}"
         );
     };
     report("the library", bare);

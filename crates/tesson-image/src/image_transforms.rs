@@ -132,18 +132,18 @@ impl Transform for ImageTransforms {
         let size = Size::new(height, width, channels);
         let mut random = StepDraw { draw, seeds: &self.seeds };
         let mut shape = [0; 3];
-        for picture in values.chunks_exact(size.values().max(1)) {
-            let picture = View::new(picture, size);
+        for image in values.chunks_exact(size.values().max(1)) {
+            let image = View::new(image, size);
             let random = &mut random;
             shape = match &mut output.values {
                 OutputValues::U8(out) => {
                     let memory = memory::<f32>(scratch);
-                    let done = self.pipeline.apply(picture, input.copy, random, &mut memory.pipeline)?;
+                    let done = self.pipeline.apply(image, input.copy, random, &mut memory.pipeline)?;
                     done.append_bytes(self.pipeline.is_transposed(), &mut memory.store, out);
                     self.shape(done.size())
                 }
-                OutputValues::F32(out) => self.append(picture, input.copy, random, memory(scratch), out)?,
-                OutputValues::F64(out) => self.append(picture, input.copy, random, memory(scratch), out)?,
+                OutputValues::F32(out) => self.append(image, input.copy, random, memory(scratch), out)?,
+                OutputValues::F64(out) => self.append(image, input.copy, random, memory(scratch), out)?,
                 _ => return Err("it gives 8-bit values or floats".into()),
             };
         }
@@ -155,13 +155,13 @@ impl Transform for ImageTransforms {
 impl ImageTransforms {
     fn append<F: Real>(
         &self,
-        picture: View<'_, u8>,
+        image: View<'_, u8>,
         copy: u32,
         random: &mut dyn Random,
         memory: &mut Memory<F>,
         out: &mut Vec<F>,
     ) -> Result<[usize; 3], UserError> {
-        let done = self.pipeline.apply(picture, copy, random, &mut memory.pipeline)?;
+        let done = self.pipeline.apply(image, copy, random, &mut memory.pipeline)?;
         done.append_reals(self.pipeline.is_transposed(), &mut memory.store, out);
         Ok(self.shape(done.size()))
     }

@@ -23,7 +23,7 @@ use mozjpeg_sys::{
     jpeg_resync_to_restart, jpeg_source_mgr, jpeg_start_decompress, jpeg_std_error,
 };
 
-use crate::decode::PictureError;
+use crate::decode::ImageError;
 use crate::decode::jpeg::damaged;
 use crate::transform::view::Sides;
 use memory::Memory;
@@ -37,7 +37,7 @@ const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
 const BYTES_OF_A_COLUMN: u64 = 80;
 
 /// The result of `jpeg_read_header` if the file has a picture.
-const HAS_PICTURE: c_int = 1;
+const HAS_IMAGE: c_int = 1;
 
 thread_local! {
     /// The library of this thread while it decodes no picture.
@@ -81,7 +81,7 @@ pub(crate) struct Output {
 
 impl Library {
     /// The thread's own, or a new one.
-    fn take() -> Result<Box<Library>, PictureError> {
+    fn take() -> Result<Box<Library>, ImageError> {
         if let Some(library) = IDLE.take() {
             return Ok(library);
         }
@@ -120,7 +120,7 @@ impl Library {
         &mut self,
         source: *mut jpeg_source_mgr,
         call: impl FnOnce(&mut jpeg_decompress_struct) -> T,
-    ) -> Result<T, PictureError> {
+    ) -> Result<T, ImageError> {
         // These may have moved since the last call.
         self.info.common.err = &raw mut self.errors;
         self.info.common.client_data = (&raw mut self.memory).cast();
@@ -146,7 +146,7 @@ impl Drop for Library {
 
 impl<'file> Decompressor<'file> {
     /// Reads a file's header.
-    pub(crate) fn new(file: &'file [u8]) -> Result<Self, PictureError> {
+    pub(crate) fn new(file: &'file [u8]) -> Result<Self, ImageError> {
         let rest = jpeg_source_mgr {
             next_input_byte: file.as_ptr(),
             bytes_in_buffer: file.len(),
@@ -160,7 +160,7 @@ impl<'file> Decompressor<'file> {
         let mut new = Decompressor { library: Some(Library::take()?), source, file: PhantomData };
         // SAFETY: the structure was created.
         match new.call(|info| unsafe { jpeg_read_header(info, 0) })? {
-            HAS_PICTURE => Ok(new),
+            HAS_IMAGE => Ok(new),
             _ => Err(damaged("no image in the JPEG file")),
         }
     }
@@ -233,7 +233,7 @@ impl<'file> Decompressor<'file> {
     }
 
     /// Begins with the lines, colours being upsampled smoothly.
-    pub(crate) fn start(&mut self, output: Output) -> Result<(), PictureError> {
+    pub(crate) fn start(&mut self, output: Output) -> Result<(), ImageError> {
         self.call(|info| {
             info.out_color_space = output.colors;
             info.dct_method = output.transform;
@@ -247,7 +247,7 @@ impl<'file> Decompressor<'file> {
     }
 
     /// Reads as many lines as `lines` has room for, which is a multiple of a line.
-    pub(crate) fn read_lines(&mut self, lines: &mut [u8]) -> Result<(), PictureError> {
+    pub(crate) fn read_lines(&mut self, lines: &mut [u8]) -> Result<(), ImageError> {
         let values = self.info().output_width as usize * self.info().output_components as usize;
         assert!(
             values > 0 && lines.len().is_multiple_of(values),
@@ -266,7 +266,7 @@ impl<'file> Decompressor<'file> {
     }
 
     /// Calls the library. It is done with the picture after an error.
-    fn call<T>(&mut self, call: impl FnOnce(&mut jpeg_decompress_struct) -> T) -> Result<T, PictureError> {
+    fn call<T>(&mut self, call: impl FnOnce(&mut jpeg_decompress_struct) -> T) -> Result<T, ImageError> {
         let source = (&raw mut self.source).cast();
         self.library.as_mut().expect("only dropping takes it").call(source, call)
     }

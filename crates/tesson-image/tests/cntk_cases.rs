@@ -106,19 +106,19 @@ fn step(folder: &Path, options: &Value) -> Arc<dyn Step> {
 }
 
 /// A line of a map: the label, and the file, or nothing if an archive holds it.
-struct Picture {
+struct Image {
     label: u64,
     file: Option<Vec<u8>>,
     is_plain: bool,
 }
 
-fn map(folder: &Path, deserializer: &Value) -> Vec<Picture> {
+fn map(folder: &Path, deserializer: &Value) -> Vec<Image> {
     let name = deserializer["file"].as_str().expect("a path");
     let text = std::fs::read_to_string(folder.join(name)).expect("a map");
     let is_base64 = deserializer["type"] == "Base64ImageDeserializer";
     let directory = name.rsplit_once('/').map_or(".", |(directory, _)| directory);
     let keyed = text.lines().next().is_some_and(|line| line.split('\t').count() > 2);
-    let picture = |line: &str| {
+    let image = |line: &str| {
         let mut columns: Vec<&str> = line.split('\t').collect();
         if columns.len() > 2 && (!is_base64 || keyed) {
             columns.remove(0);
@@ -131,9 +131,9 @@ fn map(folder: &Path, deserializer: &Value) -> Vec<Picture> {
         };
         let digits: String =
             label.trim_start().trim_start_matches('+').chars().take_while(char::is_ascii_digit).collect();
-        Picture { label: digits.parse().expect("a label"), file, is_plain: !is_base64 }
+        Image { label: digits.parse().expect("a label"), file, is_plain: !is_base64 }
     };
-    text.lines().map(picture).collect()
+    text.lines().map(image).collect()
 }
 
 fn base64(text: &str) -> Vec<u8> {
@@ -164,7 +164,7 @@ fn run(folder: &Path) -> Tally {
     let pipeline = Pipeline::new(transforms.iter().map(|t| step(folder, t)).collect()).expect("an order");
     let color = if deserializer["grayscale"] == true { Channels::Gray } else { Channels::Bgr };
     let copies = if deserializer["multiViewCrop"] == true { 10 } else { 1 };
-    let pictures = map(folder, deserializer);
+    let images = map(folder, deserializer);
     let in_order = case["source"]["randomize"] != true && deserializers.len() == 1;
 
     let (mut random, mut scratch) = (CntkRandom::new(seeds), PipelineScratch::<f32>::default());
@@ -177,18 +177,18 @@ fn run(folder: &Path) -> Tally {
         for (index, (sample, label)) in sequences(stream).iter().zip(sequences(labels)).enumerate() {
             let label = label[0][0][0].as_u64().expect("a label");
             let (i, copy) = if in_order {
-                (next / copies % pictures.len(), next % copies)
+                (next / copies % images.len(), next % copies)
             } else {
-                (pictures.iter().position(|p| p.label == label).expect("a line of the label"), 0)
+                (images.iter().position(|p| p.label == label).expect("a line of the label"), 0)
             };
             next += 1;
-            assert_eq!(pictures[i].label, label);
-            let Some(file) = &pictures[i].file else {
+            assert_eq!(images[i].label, label);
+            let Some(file) = &images[i].file else {
                 tally.skipped += 1;
                 continue;
             };
             let mut options = ImdecodeOptions::new(color);
-            options.apply_orientation = pictures[i].is_plain;
+            options.apply_orientation = images[i].is_plain;
             options.accept_truncated = true;
             let size =
                 imdecode(file, &options, &mut pixels).unwrap_or_else(|e| panic!("{folder:?}, line {i}: {e}"));
@@ -212,7 +212,7 @@ fn run(folder: &Path) -> Tally {
 }
 
 #[test]
-fn decoded_and_transformed_pictures_are_those_of_the_reference() {
+fn decoded_and_transformed_images_are_those_of_the_reference() {
     for case in tesson_case_lookup::cases("cntk/image") {
         let name = case.short_name();
         if !OTHER_PARTS.contains(&name) && !DEVIATIONS.contains(&name) {
@@ -248,7 +248,7 @@ fn truncated_jpeg_files_are_errors_unless_they_are_accepted() {
 }
 
 #[test]
-fn a_mean_of_another_size_is_refused_before_any_picture() {
+fn a_mean_of_another_size_is_refused_before_any_image() {
     let folder = in_case("mean-size-mismatch");
     let case = json(&folder.join("case.json"));
     let transforms = &case["source"]["deserializers"][0]["input"]["features"]["transforms"];
@@ -259,7 +259,7 @@ fn a_mean_of_another_size_is_refused_before_any_picture() {
 }
 
 #[test]
-fn a_wide_picture_fits_a_wide_target() {
+fn a_wide_image_fits_a_wide_target() {
     let folder = in_case("error-pad-does-not-fit");
     let case = json(&folder.join("case.json"));
     let options = &case["source"]["deserializers"][0]["input"]["features"]["transforms"][0];

@@ -64,7 +64,7 @@ fn of_four_inks() -> Vec<u8> {
 }
 
 #[test]
-fn a_picture_comes_out_as_if_it_were_the_first() {
+fn an_image_comes_out_as_if_it_were_the_first() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jpeg");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("it is committed")

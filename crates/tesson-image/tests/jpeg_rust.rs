@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mozjpeg::{ColorSpace, Compress};
-use tesson_image::decode::{self, Depth, PictureError, Want};
+use tesson_image::decode::{self, Depth, ImageError, Want};
 use tesson_image::imdecode::{self, Color, ImdecodeOptions};
 
 const SIZE: (usize, usize) = (157, 118);
@@ -85,7 +85,7 @@ fn written() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// `TESSON_WRITE_PICTURES=1` writes them.
+/// `TESSON_WRITE_IMAGES=1` writes them.
 #[test]
 fn committed_files_are_those_that_the_library_writes() {
     let writes = std::env::var_os("TESSON_WRITE_PICTURES").is_some();
@@ -160,9 +160,9 @@ fn a_file_that_is_cut_is_an_error_unless_it_is_accepted() {
         let cut = &whole[..whole.len() * 2 / 3];
         let mut options = ImdecodeOptions::new(Color::Bgr);
         let found = imdecode::jpeg_rust::decode(cut, &options, &mut Vec::new());
-        assert!(matches!(found, Err(PictureError::Damaged { .. })), "{name}: {found:?}");
+        assert!(matches!(found, Err(ImageError::Damaged { .. })), "{name}: {found:?}");
         let found = decode::jpeg_rust::decode(cut, WANT, decode::Scale::Whole, &mut Vec::new());
-        assert!(matches!(found, Err(PictureError::Damaged { .. })), "{name}: {found:?}");
+        assert!(matches!(found, Err(ImageError::Damaged { .. })), "{name}: {found:?}");
         options.accept_truncated = true;
         let (mut some, mut all) = (Vec::new(), Vec::new());
         imdecode::jpeg_rust::decode(cut, &options, &mut some).expect("it is accepted");
@@ -191,7 +191,7 @@ fn damage_and_sizes_beyond_the_limit_are_errors() {
     let mut options = ImdecodeOptions::new(Color::Bgr);
     options.max_pixels = 100;
     let found = imdecode::jpeg_rust::decode(&whole, &options, &mut Vec::new());
-    assert!(matches!(found, Err(PictureError::TooManyPixels { .. })), "{found:?}");
+    assert!(matches!(found, Err(ImageError::TooManyPixels { .. })), "{found:?}");
     options.max_pixels = 1 << 20;
     for at in (2..whole.len()).step_by(7) {
         let mut damaged = whole.clone();

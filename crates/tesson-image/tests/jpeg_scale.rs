@@ -3,7 +3,7 @@
 #![cfg(feature = "codecs")]
 
 use mozjpeg::{ColorSpace, Compress};
-use tesson_image::decode::{Depth, PictureError, Scale, Want, decode, decode_at};
+use tesson_image::decode::{Depth, ImageError, Scale, Want, decode, decode_at};
 
 const WANT: Want = Want { channels: Some(3), depth: Depth::Eight, limit: 1 << 20 };
 
@@ -23,7 +23,7 @@ fn file(width: usize, height: usize) -> Vec<u8> {
 }
 
 #[test]
-fn pixels_of_a_smaller_picture_are_means_of_the_whole_one() {
+fn pixels_of_a_smaller_image_are_means_of_the_whole_one() {
     for (width, height) in [(64, 48), (61, 47), (7, 1)] {
         let file = file(width, height);
         let mut whole = Vec::new();
@@ -53,11 +53,11 @@ fn pixels_of_a_smaller_picture_are_means_of_the_whole_one() {
 }
 
 #[test]
-fn a_smaller_picture_may_be_within_a_limit_that_the_whole_one_is_not() {
+fn a_smaller_image_may_be_within_a_limit_that_the_whole_one_is_not() {
     let file = file(64, 48);
     let limited = Want { limit: 8 * 6 * 3, ..WANT };
     let mut out = Vec::new();
-    assert!(matches!(decode(&file, limited, &mut out), Err(PictureError::TooLarge { .. })));
+    assert!(matches!(decode(&file, limited, &mut out), Err(ImageError::TooLarge { .. })));
     assert!(decode_at(&file, limited, Scale::Eighth, &mut Vec::new()).is_ok());
 }
 
@@ -65,7 +65,7 @@ fn a_smaller_picture_may_be_within_a_limit_that_the_whole_one_is_not() {
 fn other_files_and_cut_ones_are_errors() {
     for (begin, kind) in [(&b"\x89PNG"[..], "PNG"), (b"GIF8", "GIF"), (b"BM", "BMP")] {
         let error = decode_at(begin, WANT, Scale::Half, &mut Vec::new());
-        assert_eq!(error, Err(PictureError::Unscaled { kind }));
+        assert_eq!(error, Err(ImageError::Unscaled { kind }));
     }
     let file = file(64, 48);
     let cut = decode_at(&file[..file.len() / 2], WANT, Scale::Eighth, &mut Vec::new());

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Cursor;
 
-use tesson_image::decode::{self, Depth, PictureError, Scale, Want};
+use tesson_image::decode::{self, Depth, ImageError, Scale, Want};
 use tesson_image::imdecode::{self, Color, ImdecodeOptions, imdecode};
 
 /// The system's allocator, with a count of the bytes that each thread holds.
@@ -352,10 +352,10 @@ fn headers_within_files_declare_no_more_than_the_outer_one() {
 }
 
 #[test]
-fn a_picture_without_pixels_is_refused_whatever_its_other_side() {
+fn an_image_without_pixels_is_refused_whatever_its_other_side() {
     for file in [&b"P6 4294967295 0 255\n"[..], b"P1 0 4000000000\n"] {
         let (error, bytes) = measured(|| imdecode(file, &options(Color::Bgr), &mut Vec::new()).unwrap_err());
-        assert!(matches!(error, PictureError::NoPixels { .. }) && bytes < CONSTANT, "{error}, {bytes}");
+        assert!(matches!(error, ImageError::NoPixels { .. }) && bytes < CONSTANT, "{error}, {bytes}");
     }
 }
 

@@ -9,7 +9,7 @@ use tesson_core::{
     OptionKind, OptionSet, Options, Parallelism, ReaderDefaults, Section, Sections, StreamMismatch,
     StreamingDecoder, UsageError, Value, Words, format_of, options,
 };
-use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, picture_channels};
+use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, image_channels};
 use tesson_tfds::features::Feature;
 use tesson_tfds::info::Dataset;
 use tesson_tfds::split::{Selection, file_instructions};
@@ -170,7 +170,7 @@ fn decoders(
 
 /// The transform that decodes the pictures of a stream as TensorFlow Datasets does.
 fn decoder_of(features: &Feature, stream: &StreamOf) -> Result<Section, ConfigError> {
-    let channels = picture_channels(features, stream)?.unwrap_or(0);
+    let channels = image_channels(features, stream)?.unwrap_or(0);
     Ok(Section::from_iter([
         ("type", Value::Text("DecodeImage".into())),
         ("channels", Value::Whole(channels as i128)),
@@ -181,7 +181,7 @@ fn decoder_of(features: &Feature, stream: &StreamOf) -> Result<Section, ConfigEr
 ///
 /// # Errors
 /// A feature that is not one picture of 8-bit values.
-pub fn picture_decoder(
+pub fn image_decoder(
     features: &Feature,
     feature: &str,
     transforms: &Value,

@@ -75,11 +75,11 @@ impl ImageTransforms {
                 ValueType::F64 => DType::Float64,
                 _ => DType::Float32,
             };
-            delivered = delivered.with_pictures(of.name(), dtype, output.dims.clone())?;
+            delivered = delivered.with_images(of.name(), dtype, output.dims.clone())?;
             let column = stored.column(of.name()).expect("it has been found");
             if stored.columns[column].leaf.dtype != DType::String || !stored.columns[column].levels.is_empty()
             {
-                let refusal = PreparedRefusal::NotOnePicture { feature: of.name().to_owned() };
+                let refusal = PreparedRefusal::NotOneImage { feature: of.name().to_owned() };
                 return Err(ConfigError::refused(format!("transforms.{}", of.name()), &refusal));
             }
             features.push((column, of));

@@ -6,7 +6,7 @@
 //! | `reader`, `interruptible` | the examples of a split, in their order or by their numbers; states; interrupted calls |
 //! | `order`, `lengths` | where a reader stands, files of other lengths than declared |
 //! | `prefetcher`, `stretches`, `loader` | stretches of the order, loaded by threads before they are asked for |
-//! | `pictures` | pictures through transforms, where examples are loaded |
+//! | `images` | pictures through transforms, where examples are loaded |
 //! | `shards`, `block_cache`, `file_runs`, `indexed_shard` | open files, blocks of records, which thread reads what, saved indexes |
 //! | `check`, `write` | looking at all of a dataset; preparing one |
 //! | `format` | a split as a deserializer among others |
@@ -37,7 +37,7 @@ mod write;
 
 pub use check::{CheckedDataset, check};
 pub use description::{describe, feature_classes, features_of, labels_of};
-pub use format::{FORMAT, picture_decoder};
+pub use format::{FORMAT, image_decoder};
 pub use interruptible::InterruptibleReader;
 pub use locate::{default_data_dir, find, list, open, open_all, random_seed};
 pub use reader::{ExampleBatch, OnDamage, Reader, ReaderLimits, Restoring};

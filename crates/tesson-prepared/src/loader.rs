@@ -83,7 +83,7 @@ pub(super) struct Loader {
     cache: Arc<BlockCache>,
     decoder: Decoder,
     /// Where pictures are transformed.
-    pictures: Option<ImageMaker>,
+    images: Option<ImageMaker>,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
     /// True if it reads parts of stretches for itself; it has memory for that.
@@ -97,7 +97,7 @@ impl Loader {
         Loader {
             cache,
             decoder,
-            pictures: None,
+            images: None,
             held: Default::default(),
             reads_parts: false,
             pool: BlockPool::default(),
@@ -105,16 +105,16 @@ impl Loader {
     }
 
     /// One that transforms pictures.
-    pub(super) fn with_pictures(self, transforms: &Arc<ImageTransforms>) -> Loader {
+    pub(super) fn with_images(self, transforms: &Arc<ImageTransforms>) -> Loader {
         let decoder = Decoder::new(Arc::clone(&transforms.stored), Limits::default());
-        Loader { decoder, pictures: Some(transforms.maker()), ..self }
+        Loader { decoder, images: Some(transforms.maker()), ..self }
     }
 
     /// One for a thread beside others.
     pub(super) fn another(&self) -> Loader {
         let another = Loader::new(Arc::clone(&self.cache), self.decoder.schema());
-        let another = match &self.pictures {
-            Some(maker) => another.with_pictures(maker.transforms()),
+        let another = match &self.images {
+            Some(maker) => another.with_images(maker.transforms()),
             None => another,
         };
         Loader { reads_parts: true, ..another }
@@ -136,7 +136,7 @@ impl Loader {
 
     /// The schema of delivered examples.
     pub(super) fn schema(&self) -> &Schema {
-        match &self.pictures {
+        match &self.images {
             Some(maker) => &maker.transforms().delivered,
             None => self.decoder.schema(),
         }
@@ -215,7 +215,7 @@ impl Loader {
         let first = RecordId { file: block.file, record: block.first + records.start as u64 };
         let places = block.records.places()[records].iter();
         let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
-        let Some(maker) = &mut self.pictures else {
+        let Some(maker) = &mut self.images else {
             return self.decoder.decode(block.records.bytes(), spans, batch);
         };
         maker.stored.clear();

@@ -169,7 +169,7 @@ impl Prefetcher {
         loader: &Loader,
     ) -> Vec<usize> {
         let is_worth = self.each.is_some_and(|each| numbers.len().saturating_mul(each) >= APART_BYTES);
-        if self.threads == 1 || numbers.len() == 1 || !is_worth || !loader.schema().has_pictures() {
+        if self.threads == 1 || numbers.len() == 1 || !is_worth || !loader.schema().has_images() {
             return Vec::new();
         }
         if self.loaders.is_none() {

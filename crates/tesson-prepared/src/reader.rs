@@ -80,7 +80,7 @@ pub struct Reader {
     loader: Loader,
     prefetcher: Prefetcher,
     /// The transforms of pictures, if there are any beside decoding.
-    pictures: Option<Arc<ImageTransforms>>,
+    images: Option<Arc<ImageTransforms>>,
     /// The stretch that was loaded last, while some of its examples are not delivered.
     taken: Option<PendingExamples>,
     /// How many examples of the traversal are over, and whether its end was reached.
@@ -164,7 +164,7 @@ impl Reader {
             order,
             loader,
             prefetcher,
-            pictures: None,
+            images: None,
             taken: None,
             delivered: 0,
             ended: false,
@@ -183,7 +183,7 @@ impl Reader {
         let shards = self.loader.cache().shards().reopened();
         let (dataset, schema) = (Arc::clone(&self.dataset), Arc::clone(&self.schema));
         let reader = Reader::of(dataset, schema, order, shards, self.prefetcher.limits());
-        self.pictures.iter().fold(reader, |reader, pictures| reader.making(Arc::clone(pictures)))
+        self.images.iter().fold(reader, |reader, images| reader.making(Arc::clone(images)))
     }
 
     /// This reader, which has delivered nothing, with pictures transformed instead of decoded. Its schema reads them as they
@@ -200,14 +200,14 @@ impl Reader {
         }
         let (stored, prefixes) = (Arc::clone(&self.schema), self.prefixes.clone());
         let room = self.prefetcher.sample_room();
-        let pictures = ImageTransforms::new(stored, transforms, prefixes, self.plan().spec(), room)?;
-        Ok(self.making(Arc::new(pictures)))
+        let images = ImageTransforms::new(stored, transforms, prefixes, self.plan().spec(), room)?;
+        Ok(self.making(Arc::new(images)))
     }
 
-    fn making(mut self, pictures: Arc<ImageTransforms>) -> Reader {
-        self.loader = Loader::new(Arc::clone(self.loader.cache()), &self.schema).with_pictures(&pictures);
-        self.schema = Arc::clone(&pictures.delivered);
-        self.pictures = Some(pictures);
+    fn making(mut self, images: Arc<ImageTransforms>) -> Reader {
+        self.loader = Loader::new(Arc::clone(self.loader.cache()), &self.schema).with_images(&images);
+        self.schema = Arc::clone(&images.delivered);
+        self.images = Some(images);
         self
     }
 
@@ -477,14 +477,14 @@ impl Reader {
         let of = |f: &FileInstruction| {
             format!("{} {} {} {}\n", f.shard(&self.dataset).file, f.skip, f.take, f.examples_in_shard)
         };
-        let transformed = |pictures: &Arc<ImageTransforms>| format!(", pictures {}", pictures.identity());
-        let pictures = self.pictures.as_ref().map_or(String::new(), transformed);
+        let transformed = |images: &Arc<ImageTransforms>| format!(", pictures {}", images.identity());
+        let images = self.images.as_ref().map_or(String::new(), transformed);
         let files: String = self.plan().own.iter().map(|i| of(&self.plan().files[*i])).collect();
         let hash = xxhash_rust::xxh3::xxh3_64(files.as_bytes());
         [
             ("dataset", format!("{}{config} {}", info.name, info.version)),
             ("files", format!("{} files, {hash:016x}", self.plan().own.len())),
-            ("order", format!("{}{pictures}", order_text(self.plan().spec()))),
+            ("order", format!("{}{images}", order_text(self.plan().spec()))),
         ]
     }
 }

@@ -57,7 +57,7 @@ tesson_core::error_kinds! {
             = "prepared.label-count": "{file} has {found} names for {classes} classes"
             => in manual "Copy the file again.",
         /// A feature that is to be transformed is not one picture.
-        NotOnePicture { feature: String = "label".into() }
+        NotOneImage { feature: String = "label".into() }
             = "prepared.not-one-picture": "`{feature}` is not one picture that is read as it is stored"
             => in manual "Transform pictures alone.",
     }

@@ -275,7 +275,7 @@ fn failed(path: &Path, e: io::Error) -> StoreError {
 fn remedy(fault: &FeatureFault) -> &'static str {
     match fault {
         FeatureFault::Missing { .. } => "; give a value, or declare the feature as optional",
-        FeatureFault::Picture { .. } => {
+        FeatureFault::Image { .. } => {
             "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels"
         }
         FeatureFault::Shape { .. } | FeatureFault::Count { .. } => {

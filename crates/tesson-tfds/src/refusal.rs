@@ -261,11 +261,11 @@ tesson_core::error_kinds! {
             = "features.unknown-class": "unknown feature class `{class}`"
             => in manual "Describe the feature by a known class.",
         /// A picture has other dimensions than pictures have.
-        PictureDimensions { n: usize = 2 }
+        ImageDimensions { n: usize = 2 }
             = "features.picture-dimensions": "a picture of {n} dimensions, expected height, width and channels"
             => in manual "Give height, width and channels.",
         /// A picture has other values than pictures have.
-        PictureType { found: &'static str = "int64" }
+        ImageType { found: &'static str = "int64" }
             = "features.picture-type": "a picture of `{found}`, expected `uint8`, `uint16` or `float32`"
             => in manual "Give one of these types.",
         /// A video has no dimensions.
@@ -289,7 +289,7 @@ tesson_core::error_kinds! {
             = "features.content-no-json": "`content` is no JSON: {what}"
             => in manual "Copy the file again.",
         /// A feature that is to be scaled is no picture.
-        NoPicture { path: String = "label".into() }
+        NoImage { path: String = "label".into() }
             = "features.no-picture": "`{path}` is no picture that is decoded"; "only pictures have a scale"
             => "Scale pictures alone.",
         /// A feature that is to be transformed is not read.
@@ -338,7 +338,7 @@ tesson_core::error_kinds! {
             = "tfds.no-feature": "`{feature}` is no feature by itself"
             => in manual "Name a single feature.",
         /// A stream that is transformed is a sequence of pictures.
-        SequenceOfPictures { feature: String = "frames".into() }
+        SequenceOfImages { feature: String = "frames".into() }
             = "tfds.sequence-of-pictures": "`{feature}` is a sequence of pictures, a stream with {TRANSFORMS} is of one"
             => in manual "Leave {TRANSFORMS} out.",
         /// Samples have no values, or too many.
@@ -383,7 +383,7 @@ tesson_core::error_kinds! {
             = "tfds.no-streams": "no feature of the dataset has numbers in samples of a known shape"; "name streams and their {SHAPE}"
             => "Name streams and their {SHAPE}.",
         /// A stream that is transformed is no picture.
-        NotOnePicture { feature: String = "label".into(), dtype: &'static str = "int64", shape: String = "()".into() }
+        NotOneImage { feature: String = "label".into(), dtype: &'static str = "int64", shape: String = "()".into() }
             = "tfds.not-one-picture": "`{feature}` is {dtype} of shape {shape}"; "{TRANSFORMS} are for features that are one picture of \
                 uint8"
             => "Leave {TRANSFORMS} out.",

@@ -19,7 +19,7 @@ use tesson_formats::mlf::MlfFault;
 use tesson_formats::record::Fault as RecordFault;
 use tesson_formats::tar_image::TarImageFault;
 use tesson_formats::user::UserFault;
-use tesson_image::decode::PictureError;
+use tesson_image::decode::ImageError;
 use tesson_image::transform::TransformFault;
 use tesson_plan::PlanRefusal;
 use tesson_tfds::fault::TfdsFault;
@@ -53,9 +53,9 @@ pub fn with_remedy(error: &Error) -> String {
 fn remedy_within(error: &Error) -> Remedy {
     let Error::Data(data) = error else { return error.remedy() };
     let cause = std::error::Error::source(data);
-    let picture = cause.and_then(|cause| cause.downcast_ref::<PictureError>()).map(PictureError::remedy);
+    let image = cause.and_then(|cause| cause.downcast_ref::<ImageError>()).map(ImageError::remedy);
     let fault = || cause.and_then(|cause| cause.downcast_ref::<TransformFault>()).map(TransformFault::remedy);
-    picture.or_else(fault).unwrap_or_else(|| error.remedy())
+    image.or_else(fault).unwrap_or_else(|| error.remedy())
 }
 
 /// All kinds of errors: code, meaning, remedy, an example, and the options that they name.
@@ -79,7 +79,7 @@ pub fn entries() -> Vec<ErrorEntry> {
         error_entries::<FeatureFault>(),
         error_entries::<PlanRefusal>(),
         error_entries::<EngineRefusal>(),
-        error_entries::<PictureError>(),
+        error_entries::<ImageError>(),
         error_entries::<TransformFault>(),
         error_entries::<ConfigConflict>(),
         error_entries::<ReaderRefusal>(),
@@ -128,13 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_transform_of_pictures_has_a_remedy_of_its_own() {
+    fn the_error_of_a_transform_of_images_has_a_remedy_of_its_own() {
         let text = |cause: Arc<dyn std::error::Error + Send + Sync>| {
             let at = Location { file: Path::new("a.png").into(), offset: 0, line: None };
             let kind = DataErrorKind::Transform { transform: "Decode".to_owned(), cause: Cause(cause) };
             with_remedy(&DataError::new(kind, at).into())
         };
-        let large = text(Arc::new(PictureError::TooManyPixels { width: 9, height: 9, limit: 80 }));
+        let large = text(Arc::new(ImageError::TooManyPixels { width: 9, height: 9, limit: 80 }));
         assert!(large.ends_with("at most 80 pixels are possible here; raise `maxPixels` if the picture is meant to be as large"), "{large}");
         let empty = text(Arc::new(TransformFault::NoPixels { width: 0, height: 4 }));
         let remedy = remedy("transform.no-pixels").expect("the manual lists it");

@@ -13,7 +13,7 @@ use tesson_tfds::features::Feature;
 ///
 /// # Errors
 /// Features that are not one picture of 8-bit values, unknown transforms, and what their options are refused for.
-pub fn picture_transforms(
+pub fn image_transforms(
     store: &dyn Store,
     features: &Feature,
     given: &Section,
@@ -23,7 +23,7 @@ pub fn picture_transforms(
     let mut all = Vec::with_capacity(given.0.len());
     for (feature, list) in &given.0 {
         let (feature, path) = (feature.to_string(), format!("transforms.{feature}"));
-        let decoder = tesson_prepared::picture_decoder(features, &feature, list)?;
+        let decoder = tesson_prepared::image_decoder(features, &feature, list)?;
         let read = |path: &Path| Ok(read_whole(store, path)?);
         let transforms = tesson_config::open_list(decoder, list, &path, &registry, &read)?;
         all.push(EncodedTransforms::new(&feature, &transforms, seed)?);

@@ -449,7 +449,7 @@ fn a_name_that_does_not_follow_its_bar_at_once_is_shown() {
 }
 
 #[test]
-fn lists_of_pictures_and_recordings_come_with_the_configuration_that_reads_them() {
+fn lists_of_images_and_recordings_come_with_the_configuration_that_reads_them() {
     let folder = folder("mistakes-lists");
     fs::create_dir_all(folder.join("classes/cat")).unwrap();
     fs::write(folder.join("classes/cat/1.png"), "").unwrap();

@@ -21,7 +21,7 @@ fn write(folder: &Path, transforms: &str) {
 }
 
 #[test]
-fn a_sheet_has_the_pictures_with_their_classes() {
+fn a_sheet_has_the_images_with_their_classes() {
     for (name, transforms) in [("rows", ""), ("planes", r#"{"type": "Transpose"}"#)] {
         let folder = folder(&format!("preview-{name}"));
         write(&folder, transforms);
@@ -47,7 +47,7 @@ fn a_sheet_has_the_pictures_with_their_classes() {
 }
 
 #[test]
-fn a_sheet_needs_pictures() {
+fn a_sheet_needs_images() {
     let folder = two("preview-none");
     let error = refused(&folder, "read two.ctf --stream a:2 --randomize false --preview sheet.png", 2);
     assert!(

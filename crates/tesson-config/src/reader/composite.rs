@@ -39,13 +39,13 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let formats = || deserializers.iter().filter_map(|d| registry.find(type_name(d)?, "").ok());
     let kinds: Vec<&str> = formats().map(|format| format.name).collect();
     let rule = match kinds[..] {
-        [format_names::IMAGE] => Rule::Pictures,
+        [format_names::IMAGE] => Rule::Images,
         _ if kinds.contains(&format_names::TEXT) => Rule::Text { chunk_bytes: chunk_bytes(scope)? },
         _ => Rule::NoText,
     };
     let facts = Facts {
         rule,
-        pictures: kinds.contains(&format_names::IMAGE),
+        images: kinds.contains(&format_names::IMAGE),
         text_keys: formats().any(|format| format.keys == KeyType::Text),
     };
     let deserializers = deserializers.into_iter().map(Value::Section).collect();
@@ -71,7 +71,7 @@ pub(super) const NOT_COPIED: &[&str] = &[
 /// The properties of the deserializers on which the reader's defaults depend.
 pub(super) struct Facts {
     pub(super) rule: Rule,
-    pub(super) pictures: bool,
+    pub(super) images: bool,
     /// True if keys are texts by default.
     pub(super) text_keys: bool,
 }
@@ -83,11 +83,11 @@ pub(super) fn finish(scope: &Scope<'_>, facts: &Facts, section: &mut Section) ->
         section.push("randomize", Value::Bool(false));
     }
     let shuffled = window::put(scope, facts.rule, section)?;
-    let frames = facts.rule == Rule::Pictures && shuffled;
+    let frames = facts.rule == Rule::Images && shuffled;
     for (name, value) in [
         ("frameMode", frames),
         ("truncated", false),
-        ("multiThreadedDeserialization", facts.pictures),
+        ("multiThreadedDeserialization", facts.images),
         ("useNumericSequenceKeys", !facts.text_keys),
         ("crossSweepEnds", false),
     ] {

@@ -15,16 +15,16 @@ use crate::{READER_OPTIONS, Result, format_names};
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     // It reads in frames, with as many threads as there are.
     ["numCPUThreads", "module", "frameMode"].iter().for_each(|name| scope.know(name));
-    let (features, pictures) = only(scope, "width")?;
+    let (features, images) = only(scope, "width")?;
     let (labels, classes) = only(scope, "labelDim")?;
-    let (picture_scope, label_scope) = (scope.inner(pictures), scope.inner(classes));
-    let transforms = transforms(&picture_scope, registry)?;
+    let (image_scope, label_scope) = (scope.inner(images), scope.inner(classes));
+    let transforms = transforms(&image_scope, registry)?;
     let format = registry.find(format_names::IMAGE, "")?;
     let mut deserializer = Section::from_iter([("type", Value::Text(format_names::IMAGE.into()))]);
     scope.copy(format.options, |name| name != "input", &mut deserializer);
     let is_multi_view = |text: &str| text.eq_ignore_ascii_case("multiview10");
     if deserializer.get("multiViewCrop").is_none()
-        && picture_scope.find_text("cropType").is_some_and(is_multi_view)
+        && image_scope.find_text("cropType").is_some_and(is_multi_view)
     {
         deserializer.push("multiViewCrop", Value::Bool(true));
     }
@@ -32,18 +32,18 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     if let Some((name, value)) = label_scope.own("labelDim") {
         dim.push(name.clone(), value.clone());
     }
-    let pictures = Section::from_iter([("transforms", Value::List(transforms))]);
-    let input = vec![(features.clone(), Value::Section(pictures)), (labels.clone(), Value::Section(dim))];
+    let images = Section::from_iter([("transforms", Value::List(transforms))]);
+    let input = vec![(features.clone(), Value::Section(images)), (labels.clone(), Value::Section(dim))];
     deserializer.push("input", Value::Section(Section(input)));
     draft.section.push("deserializers", Value::List(vec![Value::Section(deserializer)]));
-    for (name, inner) in [(features, &picture_scope), (labels, &label_scope)] {
+    for (name, inner) in [(features, &image_scope), (labels, &label_scope)] {
         scope.know(name);
         draft.ignored.extend(inner.ignored(name));
     }
     let copied = |name: &str| name != "frameMode" && !NOT_COPIED.contains(&name);
     scope.copy(READER_OPTIONS, copied, &mut draft.section);
     draft.section.push("frameMode", Value::Bool(true));
-    finish(scope, &Facts { rule: Rule::Pictures, pictures: true, text_keys: false }, &mut draft.section)?;
+    finish(scope, &Facts { rule: Rule::Images, images: true, text_keys: false }, &mut draft.section)?;
     global_timeline(&mut draft.section);
     Ok(())
 }

@@ -43,7 +43,7 @@ pub(super) fn read(
         _ => !NOT_COPIED.contains(&name),
     };
     scope.copy(READER_OPTIONS, own, &mut draft.section);
-    finish(scope, &Facts { rule, pictures: false, text_keys: false }, &mut draft.section)?;
+    finish(scope, &Facts { rule, images: false, text_keys: false }, &mut draft.section)?;
     global_timeline(&mut draft.section);
     Ok(())
 }

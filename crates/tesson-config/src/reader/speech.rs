@@ -44,7 +44,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     }
     order(scope, draft)?;
     draft.parallel_sequences = Some(parallel_sequences(scope)?);
-    let facts = Facts { rule: Rule::NoText, pictures: false, text_keys: true };
+    let facts = Facts { rule: Rule::NoText, images: false, text_keys: true };
     let window = draft.section.entry("randomizationWindow").map(|(n, v)| (n.clone(), v.clone()));
     remove(&mut draft.section, &["randomizationWindow"]);
     composite::finish(scope, &facts, &mut draft.section)?;

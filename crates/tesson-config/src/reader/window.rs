@@ -22,7 +22,7 @@ pub(super) enum Rule {
     /// A binary file.
     Binary,
     /// Nothing but pictures.
-    Pictures,
+    Images,
 }
 
 /// Bytes of chunks that make a window of text.
@@ -47,7 +47,7 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
         Rule::Text { chunk_bytes } => Window::Chunks((TEXT_WINDOW / chunk_bytes.max(1)).max(1)),
         Rule::Binary => Window::Chunks(128),
         Rule::NoText => Window::Samples(WHOLE_SET),
-        Rule::Pictures => Window::Samples(1),
+        Rule::Images => Window::Samples(1),
     };
     let (default_size, default_in_samples) = match by_default {
         Window::Samples(n) => (n, true),

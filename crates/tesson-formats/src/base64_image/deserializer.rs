@@ -16,7 +16,7 @@ pub(super) struct Base64Images {
 
 impl Base64Images {
     pub(super) fn new(options: Base64Options) -> Base64Images {
-        let mut facts = options.pictures.facts(FORMAT.name, options.identity());
+        let mut facts = options.images.facts(FORMAT.name, options.identity());
         facts.max_errors = facts.max_errors.or(options.max_errors);
         Base64Images { options, facts }
     }

@@ -33,7 +33,7 @@ tesson_core::error_kinds! {
             = "base64-image.bad-length": "the picture has {found} characters of Base64, expected a multiple of 4"
             => "Write the picture anew; a line may have been cut off.",
         /// A line has no picture.
-        NoPicture
+        NoImage
             = "base64-image.no-picture": "the line has no picture after its last tab"
             => "Write the picture, or remove the line.",
     }

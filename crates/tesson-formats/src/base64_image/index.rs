@@ -29,7 +29,7 @@ pub(super) fn read(
     let size = fetch.size(FILE)?;
     let mut reader = Reader { options, with_keys: None, table: TableBuilder::default(), last_key: None };
     let at = |offset: u64, line: u32| Location {
-        file: options.pictures.files[0].as_path().into(),
+        file: options.images.files[0].as_path().into(),
         offset,
         line: Some(u64::from(line) + 1),
     };
@@ -55,7 +55,7 @@ pub(super) fn read(
                 if begin == 0 { content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content) } else { content };
             let first = begin + (n - content.len()) as u64;
             if let Err(fault) = reader.line(content, first, line) {
-                let labels = options.pictures.labels().filter(|_| fault.is_of_label());
+                let labels = options.images.labels().filter(|_| fault.is_of_label());
                 let stream = labels.map(|labels| labels.name.clone());
                 let key = stream.as_ref().map(|_| reader.key_of(content, line));
                 all_right = false;
@@ -84,7 +84,7 @@ pub(super) fn read(
         defects.report(DataError::new(DataErrorKind::EmptyFile, at(0, 0)))?;
     }
     let unpack = |line: &[u8], into: &mut Vec<u8>| decode(line, into).map_err(DataErrorKind::from);
-    Ok(reader.table.finish(&options.pictures, Form { unpack, has_lines: true }))
+    Ok(reader.table.finish(&options.images, Form { unpack, has_lines: true }))
 }
 
 impl Reader<'_> {
@@ -104,17 +104,17 @@ impl Reader<'_> {
         let end = begin + line.len() as u64;
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let with_key = *self.with_keys.get_or_insert_with(|| has_keys(line));
-        let Line { key, label, picture } =
-            Line::parse(line, with_key, self.options.pictures.labels().map(|l| l.dim))?;
+        let Line { key, label, image } =
+            Line::parse(line, with_key, self.options.images.labels().map(|l| l.dim))?;
         if let Some(key) = key {
             if let Some((_, first)) = self.last_key.as_ref().filter(|(last, _)| last == key) {
                 return Err(Base64ImageFault::RepeatedKey { key: lossy(key), first: *first });
             }
             self.last_key = Some((key.to_vec(), u64::from(number) + 1));
         }
-        let len = (line.len() - picture) as u32;
-        let picture = EmbeddedImage { begin: begin + picture as u64, len, label: label as u32, line: number };
-        self.table.push(key, u64::from(number), begin..end, picture);
+        let len = (line.len() - image) as u32;
+        let image = EmbeddedImage { begin: begin + image as u64, len, label: label as u32, line: number };
+        self.table.push(key, u64::from(number), begin..end, image);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of a file of pictures in Base64: `[key TAB] label TAB picture`, and the picture's bytes.
+//! The lines of a file of pictures in Base64: `[key TAB] label TAB image`, and the picture's bytes.
 
 use super::fault::Base64ImageFault;
 use crate::images::{lossy, parse_label};
@@ -10,7 +10,7 @@ pub(super) struct Line<'a> {
     /// 0 where no labels are wanted.
     pub(super) label: u64,
     /// Where the picture begins in the line.
-    pub(super) picture: usize,
+    pub(super) image: usize,
 }
 
 /// True if the lines of a file have keys: its first line has three columns.
@@ -52,7 +52,7 @@ impl<'a> Line<'a> {
                 label
             }
         };
-        Ok(Line { key, label, picture: label_end + 1 })
+        Ok(Line { key, label, image: label_end + 1 })
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn decode(text: &[u8], into: &mut Vec<u8>) -> Result<(), Base64ImageF
     let is_base64 = |byte: &u8| VALUES[*byte as usize] != NONE || *byte == b'=';
     let n = text.iter().rposition(is_base64).map_or(0, |last| last + 1);
     if n == 0 {
-        return Err(Base64ImageFault::NoPicture);
+        return Err(Base64ImageFault::NoImage);
     }
     let (groups, rest) = text[..n].as_chunks::<4>();
     if !rest.is_empty() {
@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn columns_are_separated_by_tabs() {
         let parsed = Line::parse(b"7\t 3x\tQk0=", true, Some(4));
-        assert_eq!(parsed, Ok(Line { key: Some(b"7"), label: 3, picture: 6 }));
-        assert_eq!(Line::parse(b"cat\tQk0=", false, None), Ok(Line { key: None, label: 0, picture: 4 }));
+        assert_eq!(parsed, Ok(Line { key: Some(b"7"), label: 3, image: 6 }));
+        assert_eq!(Line::parse(b"cat\tQk0=", false, None), Ok(Line { key: None, label: 0, image: 4 }));
         let code = |line: &'static [u8], with_key| {
             Line::parse(line, with_key, Some(4)).map_err(|fault| tesson_core::ErrorCodes::code(&fault))
         };
@@ -133,6 +133,6 @@ mod tests {
         assert_eq!(decoded("TQ=="), Ok(b"M".to_vec()));
         assert_eq!(decoded("T?Fu"), Ok(vec![0x4c, 0x01, 0x6e]), "what is no Base64 counts as 0");
         assert_eq!(decoded("TWF"), Err(Base64ImageFault::BadLength { found: 3 }));
-        assert_eq!(decoded(" ??"), Err(Base64ImageFault::NoPicture));
+        assert_eq!(decoded(" ??"), Err(Base64ImageFault::NoImage));
     }
 }

@@ -24,9 +24,9 @@ options! {
         _ = "cacheIndex": OptionKind::Unused, optional
             => "Has no effect: the file is indexed each time.";
         let version: u32 = 1 => [identity with |base64, text| text.word("base64").word(base64.version)];
-        pub(super) let pictures: ImageOptions =
+        pub(super) let images: ImageOptions =
             ImageOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
-        check |base64, options| base64.pictures.check_dim_is_given(options);
+        check |base64, options| base64.images.check_dim_is_given(options);
     }
 }
 

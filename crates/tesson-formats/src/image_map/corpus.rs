@@ -14,7 +14,7 @@ use crate::images::{ImageColumns, ImageOptions, ImageStream};
 
 /// The pictures of a map. Chunk `i` is view `i % copies` of picture `i / copies`.
 pub(super) struct MapCorpus {
-    pictures: Arc<ListedImages>,
+    images: Arc<ListedImages>,
     /// Sequences that each picture is.
     copies: u32,
     streams: Vec<ImageStream>,
@@ -24,17 +24,17 @@ pub(super) struct MapCorpus {
 impl MapCorpus {
     /// `names`: bytes of memory that the names of classes take.
     pub(super) fn new(
-        pictures: Arc<ListedImages>,
+        images: Arc<ListedImages>,
         copies: u32,
         options: &ImageOptions,
         names: usize,
     ) -> MapCorpus {
-        let facts = CorpusFacts::new(pictures.bytes() + names).with_access(ChunkAccess::WholeOnly);
-        MapCorpus { pictures, copies, streams: options.streams.clone(), facts }
+        let facts = CorpusFacts::new(images.bytes() + names).with_access(ChunkAccess::WholeOnly);
+        MapCorpus { images, copies, streams: options.streams.clone(), facts }
     }
 
     /// The picture that a chunk is a view of.
-    fn picture(&self, chunk: ChunkId) -> u32 {
+    fn image(&self, chunk: ChunkId) -> u32 {
         chunk.0 / self.copies
     }
 }
@@ -56,13 +56,13 @@ impl Corpus for MapCorpus {
             *out = Chunk::empty();
             return Ok(());
         }
-        let picture = self.picture(chunk);
-        let resource = self.pictures.resource(picture);
+        let image = self.image(chunk);
+        let resource = self.images.resource(image);
         // A resource that cannot be opened says so when it is read.
-        let embedded = self.pictures.has_archives() && fetch.is_embedded(resource).unwrap_or(true);
+        let embedded = self.images.has_archives() && fetch.is_embedded(resource).unwrap_or(true);
         let mut columns = ImageColumns::recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
-        let read = columns.pictures.push_with(origin, |bytes| fetch.read_whole(resource, bytes));
+        let read = columns.images.push_with(origin, |bytes| fetch.read_whole(resource, bytes));
         let faults = match read {
             Ok(()) => Vec::new(),
             Err(error) => {
@@ -78,12 +78,12 @@ impl Corpus for MapCorpus {
                     other => return Err(other),
                 };
                 // The sequence keeps its place in the plan.
-                columns.pictures.push(&[], origin);
+                columns.images.push(&[], origin);
                 vec![Fault { sequence: 0, kind, stream: None, resource, offset: 0, line: None, fatal: false }]
             }
         };
-        columns.labels.push(self.pictures.label(picture));
-        *out = columns.into_chunk(&self.streams, self.pictures.key(picture));
+        columns.labels.push(self.images.label(image));
+        *out = columns.into_chunk(&self.streams, self.images.key(image));
         out.copies = if self.copies == 1 { Vec::new() } else { vec![chunk.0 % self.copies] };
         out.left_out = if faults.is_empty() { Vec::new() } else { vec![0] };
         out.faults = faults;
@@ -91,7 +91,7 @@ impl Corpus for MapCorpus {
     }
 
     fn keys(&self, chunk: ChunkId, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
-        Ok(Some(self.pictures.key(self.picture(chunk))))
+        Ok(Some(self.images.key(self.image(chunk))))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
@@ -99,7 +99,7 @@ impl Corpus for MapCorpus {
     }
 
     fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
-        (self.pictures.resource(self.picture(at.chunk)), 0..0)
+        (self.images.resource(self.image(at.chunk)), 0..0)
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

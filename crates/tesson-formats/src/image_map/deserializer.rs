@@ -38,7 +38,7 @@ const FAULT_BYTES: usize = 256;
 const NAMED_MEMBERS: usize = 10;
 
 /// Bytes that a picture is assumed to take in storage: its size is not known before it is opened.
-const BYTES_OF_A_PICTURE: u64 = 64 << 10;
+const BYTES_OF_AN_IMAGE: u64 = 64 << 10;
 
 /// Pictures that a map lists.
 pub(super) struct ImageMap {
@@ -48,13 +48,13 @@ pub(super) struct ImageMap {
     piece: u64,
     /// True if the map is a folder; like the next fields, found by `prepare`.
     is_folder: bool,
-    pictures: Arc<ListedImages>,
+    images: Arc<ListedImages>,
     defects: Vec<DataError>,
 }
 
 impl ImageMap {
     pub(super) fn new(options: MapOptions) -> ImageMap {
-        let mut facts = options.pictures.facts(FORMAT.name, options.identity());
+        let mut facts = options.images.facts(FORMAT.name, options.identity());
         facts.takes_folders = true;
         facts.resources.extend(options.classes.clone());
         ImageMap {
@@ -62,7 +62,7 @@ impl ImageMap {
             facts,
             piece: PIECE,
             is_folder: false,
-            pictures: Arc::new(ImageColumn::default().finish(MAP, &[], true)),
+            images: Arc::new(ImageColumn::default().finish(MAP, &[], true)),
             defects: Vec::new(),
         }
     }
@@ -80,7 +80,7 @@ impl ImageMap {
     /// The pictures and defects that `prepare` found.
     #[cfg(test)]
     pub(super) fn found(&self) -> (&ListedImages, &[DataError]) {
-        (&self.pictures, &self.defects)
+        (&self.images, &self.defects)
     }
 
     /// The members that archives lack, as one fault of the first line that lists one. Where such pictures may be left out, that is
@@ -89,11 +89,11 @@ impl ImageMap {
     /// # Errors
     /// Archives that are missing or damaged.
     fn missing_members(&self, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
-        let pictures = &self.options.pictures;
-        if pictures.on_corrupt == OnCorruptImage::Skip || pictures.forgives {
+        let images = &self.options.images;
+        if images.on_corrupt == OnCorruptImage::Skip || images.forgives {
             return Ok(None);
         }
-        if !self.pictures.has_archives() {
+        if !self.images.has_archives() {
             return Ok(None);
         }
         let first = self.facts.resources.len() as u32;
@@ -141,7 +141,7 @@ impl ImageMap {
 
     /// Gives the stream of labels its classes.
     fn take_classes(&mut self, n: u64, names: Arc<[String]>) {
-        let Some(labels) = self.options.pictures.labels() else { return };
+        let Some(labels) = self.options.images.labels() else { return };
         let stream = self.facts.streams.iter_mut().find(|stream| stream.name == labels.name);
         let stream = stream.expect("the stream of labels is one of them");
         stream.shape = Shape::new([n as usize]);
@@ -169,7 +169,7 @@ impl Deserializer for ImageMap {
             MapFormat::Csv | MapFormat::JsonLines if classes.is_none() => LabelKind::NumbersOrNames,
             MapFormat::Csv | MapFormat::JsonLines | MapFormat::Folder => LabelKind::Names,
         };
-        let labels = self.options.pictures.labels();
+        let labels = self.options.images.labels();
         let column = Labels::new(kind, labels.map_or(1, |labels| labels.dim));
         let column = match classes.filter(|_| labels.is_some()) {
             Some(classes) => column.with_listed(classes),
@@ -183,7 +183,7 @@ impl Deserializer for ImageMap {
             },
             map: map.clone(),
             label_stream: labels.map(|labels| &labels.name),
-            pictures: ImageColumn::default(),
+            images: ImageColumn::default(),
             labels: column,
             archives: HashMap::new(),
             defects: Vec::new(),
@@ -217,7 +217,7 @@ impl Deserializer for ImageMap {
             }
         })?;
         records.finish(&mut |at, line| reader.take(at, line));
-        let MapReader { pictures, mut labels, mut defects, .. } = reader;
+        let MapReader { images, mut labels, mut defects, .. } = reader;
         self.facts.fingerprint = Some(hash);
         rest.classes.iter().filter(|_| rules.with_labels).for_each(|name| labels.declare(name));
         if let Some(first) = rest.first_other {
@@ -227,20 +227,20 @@ impl Deserializer for ImageMap {
             );
         }
         let first = ResourceId(self.facts.resources.len() as u32);
-        let numeric_keys = self.options.pictures.numeric_keys;
-        let pictures = match labels.finish() {
+        let numeric_keys = self.options.images.numeric_keys;
+        let images = match labels.finish() {
             Ok(Classes { n, names, numbers }) => {
                 self.take_classes(n, names);
-                pictures.finish(first, &numbers, numeric_keys)
+                images.finish(first, &numbers, numeric_keys)
             }
             Err(fault) => {
                 defects.push((LineStart { offset: 0, line: WHOLE, number: 0 }, None, fault));
-                pictures.finish(first, &[], numeric_keys)
+                images.finish(first, &[], numeric_keys)
             }
         };
         self.is_folder = format == MapFormat::Folder;
-        self.pictures = Arc::new(pictures);
-        let labels = self.options.pictures.labels().map(|labels| &labels.name);
+        self.images = Arc::new(images);
+        let labels = self.options.images.labels().map(|labels| &labels.name);
         self.defects = defects.into_iter().map(|defect| error(&self.facts, labels, defect)).collect();
         Ok(())
     }
@@ -261,24 +261,24 @@ impl Deserializer for ImageMap {
             defects.report(missing)?;
         }
         // Where every line is wrong there are no pictures either, and the lines say why.
-        if self.pictures.len() == 0 && self.defects.is_empty() {
+        if self.images.len() == 0 && self.defects.is_empty() {
             let empty = if self.is_folder {
-                DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER))
+                DataError::new(ImageMapFault::NoImages, self.at(0, ListedAt::IN_FOLDER))
             } else {
                 DataError::new(DataErrorKind::EmptyFile, self.at(0, 1))
             };
             defects.report(empty)?;
         }
-        let copies = if self.options.pictures.multi_view { VIEWS } else { 1 };
+        let copies = if self.options.images.multi_view { VIEWS } else { 1 };
         let mut index = Index::new();
-        for _ in 0..self.pictures.len() * copies as usize {
-            index.push(CompactLengths::new(&[1]), BYTES_OF_A_PICTURE);
+        for _ in 0..self.images.len() * copies as usize {
+            index.push(CompactLengths::new(&[1]), BYTES_OF_AN_IMAGE);
         }
         index.assume_bytes();
         index.seal();
         let names = self.facts.streams.iter().flat_map(|stream| stream.classes.iter());
         let names = names.map(|name| name.len() + NAME_BYTES).sum();
-        let corpus = MapCorpus::new(self.pictures.clone(), copies, &self.options.pictures, names);
+        let corpus = MapCorpus::new(self.images.clone(), copies, &self.options.images, names);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
     }
 
@@ -327,7 +327,7 @@ struct MapReader<'a> {
     /// The stream of labels.
     label_stream: Option<&'a String>,
     rules: PathRules,
-    pictures: ImageColumn,
+    images: ImageColumn,
     labels: Labels,
     archives: HashMap<String, ResourceId>,
     defects: Vec<Defect>,
@@ -350,7 +350,7 @@ impl MapReader<'_> {
         let name = line.bytes.strip_suffix(b"\n").unwrap_or(line.bytes);
         match std::str::from_utf8(name) {
             Ok(name) => {
-                if let Some(line) = rest.picture(name, with_labels) {
+                if let Some(line) = rest.image(name, with_labels) {
                     self.take(at, line);
                 }
             }
@@ -364,7 +364,7 @@ impl MapReader<'_> {
         let label = line.label.as_deref().map(|text| self.labels.push(text, path, &self.map, at.line));
         let label = label.transpose()?;
         self.push_resource(path, at.line);
-        self.pictures.push(line.key.as_deref(), at.number, label.unwrap_or(0));
+        self.images.push(line.key.as_deref(), at.number, label.unwrap_or(0));
         Ok(())
     }
 
@@ -376,9 +376,9 @@ impl MapReader<'_> {
                 self.facts.push_file(&path, at);
             }
             ImagePath::Member { archive, name } => {
-                let MapReader { facts, pictures, archives, .. } = self;
+                let MapReader { facts, images, archives, .. } = self;
                 let id = *archives.entry(archive).or_insert_with_key(|path| {
-                    pictures.push_archive();
+                    images.push_archive();
                     facts.push_file(path, at)
                 });
                 facts.push_member(id, &name, at);
@@ -390,7 +390,7 @@ impl MapReader<'_> {
     /// are wrong, that is what is said.
     fn check_memory(&mut self, line: TextLine<'_>, size: u64, limit: u64) -> Result<(), Error> {
         let apart = (self.defects.len() + self.archives.len()) * FAULT_BYTES + self.labels.bytes();
-        let bytes = (self.facts.named.bytes() + self.pictures.bytes() + apart) as u64;
+        let bytes = (self.facts.named.bytes() + self.images.bytes() + apart) as u64;
         if bytes <= limit {
             return Ok(());
         }

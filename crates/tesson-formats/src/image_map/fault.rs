@@ -93,7 +93,7 @@ tesson_core::error_kinds! {
             = "image-map.no-class": "`{path}` lies beside the folders of the classes, expected it in one of them"
             => "Move the picture into the folder of its class, or leave the stream of labels out.",
         /// A folder without pictures.
-        NoPictures
+        NoImages
             = "image-map.no-pictures": "the folder has no pictures: no file with the extension of one"
             => "Name the folder that holds the folders of the classes.",
         /// The header of a CSV map lacks a column.

@@ -2,7 +2,7 @@
 
 use super::fault::ImageMapFault;
 use super::line::Line;
-use crate::images::has_picture_extension;
+use crate::images::has_image_extension;
 
 /// The content of a listing beside its pictures.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Rest {
 impl Rest {
     /// The picture that a name in a listing is; nothing of another file or of a folder, which are noted. Its key and its path are
     /// that name, and its label is the name of the class.
-    pub(super) fn picture<'a>(
+    pub(super) fn image<'a>(
         &mut self,
         name: &'a str,
         with_labels: bool,
@@ -28,7 +28,7 @@ impl Rest {
             }
             return None;
         }
-        if !has_picture_extension(name) {
+        if !has_image_extension(name) {
             self.n_others += 1;
             self.first_other.get_or_insert_with(|| name.to_owned());
             return None;
@@ -50,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_told_by_their_extension_and_classes_by_their_folder() {
+    fn images_are_told_by_their_extension_and_classes_by_their_folder() {
         let names = ["a.txt", "cat/", "cat/.png", "cat/1.JPG", "cat/in/", "cat/in/2.png", "dog/", "top.png"];
         let mut rest = Rest::default();
-        let pictures = names.into_iter().filter_map(|name| rest.picture(name, true));
-        let found: Vec<_> = pictures
+        let images = names.into_iter().filter_map(|name| rest.image(name, true));
+        let found: Vec<_> = images
             .map(|line| {
                 line.map(|line| (line.path.into_owned(), line.label.unwrap_or_default().into_owned()))
             })
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(found, [line("cat/1.JPG", "cat"), line("cat/in/2.png", "cat"), top]);
         let classes = vec!["cat".to_owned(), "dog".to_owned()];
         assert_eq!(rest, Rest { classes, n_others: 2, first_other: Some("a.txt".to_owned()) });
-        let without = names.into_iter().filter_map(|name| Rest::default().picture(name, false));
+        let without = names.into_iter().filter_map(|name| Rest::default().image(name, false));
         let n = without.filter(|line| line.as_ref().unwrap().label.is_none()).count();
         assert_eq!(n, 3, "without labels, a picture may lie in no folder");
     }

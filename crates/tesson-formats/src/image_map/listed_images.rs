@@ -63,9 +63,9 @@ impl ListedImages {
     }
 
     /// The file or the member of an archive that a picture is.
-    pub(super) fn resource(&self, picture: u32) -> ResourceId {
-        let archives = self.archives.partition_point(|&next| next <= picture);
-        ResourceId(self.first.0 + picture + archives as u32)
+    pub(super) fn resource(&self, image: u32) -> ResourceId {
+        let archives = self.archives.partition_point(|&next| next <= image);
+        ResourceId(self.first.0 + image + archives as u32)
     }
 
     /// True if some lie in archives.
@@ -73,13 +73,13 @@ impl ListedImages {
         !self.archives.is_empty()
     }
 
-    pub(super) fn label(&self, picture: u32) -> Label {
-        self.labels.get(picture as usize)
+    pub(super) fn label(&self, image: u32) -> Label {
+        self.labels.get(image as usize)
     }
 
     /// A column of the key of a picture alone.
-    pub(super) fn key(&self, picture: u32) -> Keys {
-        self.keys.single(picture)
+    pub(super) fn key(&self, image: u32) -> Keys {
+        self.keys.single(image)
     }
 
     /// Bytes of memory held.

@@ -10,7 +10,7 @@
 //! | `labels` | labels and their classes: numbers, or names that are numbered |
 //! | `classes` | the file that names the classes |
 //! | `path` | what a path names: a file, or a member of a zip archive |
-//! | `pictures` | the pictures of all lines, packed |
+//! | `images` | the pictures of all lines, packed |
 //! | `deserializer` | the map read when a source is opened |
 //! | `corpus` | pictures read when minibatches need them |
 //! | `fault` | what can be wrong |

@@ -122,7 +122,7 @@ options! {
         ..decoding: Decoding;
         _ = VERBOSITY [describe never];
         let version: u32 = 1 => [identity after "numeric_keys" with |map, text| text.word("map").word(map.version)];
-        pub(super) let pictures: ImageOptions =
+        pub(super) let images: ImageOptions =
             ImageOptions::new(slice::from_ref(&file), &input, &pixels, &decoding);
     }
 }

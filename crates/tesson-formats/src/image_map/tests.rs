@@ -45,7 +45,7 @@ fn map(format: &str, numeric_keys: bool) -> ImageMap {
 struct Found {
     fingerprint: Option<u64>,
     named: Vec<String>,
-    pictures: Vec<(ResourceId, u32, String)>,
+    images: Vec<(ResourceId, u32, String)>,
     classes: (usize, Vec<String>),
     defects: Vec<String>,
 }
@@ -53,18 +53,18 @@ struct Found {
 fn read(map: ImageMap, file: &InMemory<Vec<u8>>, piece: u64) -> Result<Found, Error> {
     let mut map = map.with_pieces(piece);
     map.prepare(file)?;
-    let (pictures, defects) = map.found();
+    let (images, defects) = map.found();
     let facts = map.facts();
     let mut name = String::new();
     let named = |number| match facts.named.get(number, &mut name) {
         NamedResource::File { path, at } => format!("{path} in line {}", at.line),
         NamedResource::Member { archive, name, at } => format!("{name} of {archive} in line {}", at.line),
     };
-    let picture = |i| (pictures.resource(i), pictures.label(i), pictures.key(i).get(0).to_string());
+    let image = |i| (images.resource(i), images.label(i), images.key(i).get(0).to_string());
     Ok(Found {
         fingerprint: facts.fingerprint,
         named: (0..facts.named.len() as u32).map(named).collect(),
-        pictures: (0..pictures.len() as u32).map(picture).collect(),
+        images: (0..images.len() as u32).map(image).collect(),
         classes: (facts.streams[1].shape.len(), facts.streams[1].classes.to_vec()),
         defects: defects.iter().map(ToString::to_string).collect(),
     })

@@ -48,7 +48,7 @@ pub(crate) fn lossy(text: &[u8]) -> String {
 /// they are larger than those before.
 #[derive(Default)]
 pub(crate) struct ImageColumns {
-    pub(crate) pictures: EncodedColumn,
+    pub(crate) images: EncodedColumn,
     pub(crate) labels: Vec<u32>,
     /// Memory for the rest of a chunk, empty.
     streams: Vec<StreamColumn>,
@@ -62,12 +62,12 @@ impl ImageColumns {
         let mut columns = ImageColumns::default();
         for StreamColumn { data, .. } in streams.drain(..) {
             match data {
-                Data::Encoded(pictures) => columns.pictures = pictures,
+                Data::Encoded(images) => columns.images = images,
                 Data::Sparse { columns: labels, .. } => columns.labels = labels,
                 _ => {}
             }
         }
-        columns.pictures.clear();
+        columns.images.clear();
         columns.labels.clear();
         lengths.clear();
         ImageColumns { streams, lengths, ..columns }
@@ -75,10 +75,10 @@ impl ImageColumns {
 
     /// A chunk with a sequence for each picture.
     pub(crate) fn into_chunk(self, streams: &[ImageStream], keys: Keys) -> Chunk {
-        let n = self.pictures.len();
-        let (mut pictures, mut labels) = (Some(self.pictures), Some(self.labels));
+        let n = self.images.len();
+        let (mut images, mut labels) = (Some(self.images), Some(self.labels));
         let data = |stream: &ImageStream| match stream {
-            ImageStream::Images(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
+            ImageStream::Images(_) => Data::Encoded(images.take().expect("one stream is of pictures")),
             ImageStream::Labels(_) => {
                 let columns = labels.take().expect("at most one stream is of labels");
                 Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }

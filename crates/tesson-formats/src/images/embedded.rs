@@ -32,7 +32,7 @@ pub(crate) struct EmbeddedImage {
 /// The pictures of a file, in its order.
 #[derive(Default)]
 pub(crate) struct TableBuilder {
-    pictures: Vec<EmbeddedImage>,
+    images: Vec<EmbeddedImage>,
     keys: KeyColumn,
     /// The first picture of each chunk.
     chunks: Vec<u32>,
@@ -44,19 +44,19 @@ pub(crate) struct TableBuilder {
 
 impl TableBuilder {
     pub(crate) fn is_empty(&self) -> bool {
-        self.pictures.is_empty()
+        self.images.is_empty()
     }
 
     /// Appends a picture; `span` are all bytes of the file that belong to it. Without a key its number is the key.
-    pub(crate) fn push(&mut self, key: Option<&[u8]>, number: u64, span: Range<u64>, picture: EmbeddedImage) {
+    pub(crate) fn push(&mut self, key: Option<&[u8]>, number: u64, span: Range<u64>, image: EmbeddedImage) {
         self.keys.push(key, number);
         if self.chunks.is_empty() || span.end - self.chunk.0 > CHUNK {
             self.end_chunk();
-            self.chunks.push(self.pictures.len() as u32);
+            self.chunks.push(self.images.len() as u32);
             self.chunk.0 = span.start;
         }
         self.chunk.1 = span.end;
-        self.pictures.push(picture);
+        self.images.push(image);
     }
 
     fn end_chunk(&mut self) {
@@ -68,7 +68,7 @@ impl TableBuilder {
     /// The index, and what loads the pictures: `unpack` appends a file of a picture, made of its bytes.
     pub(crate) fn finish(mut self, options: &ImageOptions, form: Form) -> Indexed {
         self.end_chunk();
-        self.chunks.push(self.pictures.len() as u32);
+        self.chunks.push(self.images.len() as u32);
         let copies = if options.multi_view { VIEWS } else { 1 };
         let mut index = Index::new();
         for (chunk, &bytes) in self.chunks.windows(2).zip(&self.sizes) {
@@ -76,11 +76,11 @@ impl TableBuilder {
             index.push(CompactLengths::new(&vec![1; n as usize]), bytes);
         }
         index.seal();
-        let TableBuilder { pictures, keys, chunks, .. } = self;
+        let TableBuilder { images, keys, chunks, .. } = self;
         let keys = keys.finish(options.numeric_keys);
-        let memory = pictures.capacity() * size_of::<EmbeddedImage>() + keys.bytes() + chunks.capacity() * 4;
+        let memory = images.capacity() * size_of::<EmbeddedImage>() + keys.bytes() + chunks.capacity() * 4;
         let (streams, facts) = (options.streams.clone(), CorpusFacts::new(memory));
-        let corpus = EmbeddedImages { pictures, keys, chunks, copies, streams, form, facts };
+        let corpus = EmbeddedImages { images, keys, chunks, copies, streams, form, facts };
         Indexed { index: Arc::new(index), corpus: Arc::new(corpus) }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) struct Form {
 
 /// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's picture `i / copies`.
 struct EmbeddedImages {
-    pictures: Vec<EmbeddedImage>,
+    images: Vec<EmbeddedImage>,
     keys: KeyTable,
     /// The first picture of each chunk, and the number of pictures.
     chunks: Vec<u32>,
@@ -108,12 +108,12 @@ struct EmbeddedImages {
 
 impl EmbeddedImages {
     /// The number of the picture of a chunk's sequence.
-    fn picture(&self, SequenceId { chunk, sequence }: SequenceId) -> usize {
+    fn image(&self, SequenceId { chunk, sequence }: SequenceId) -> usize {
         (self.chunks[chunk.index()] + sequence / self.copies) as usize
     }
 
-    fn keys_of(&self, pictures: impl Iterator<Item = usize>) -> Keys {
-        self.keys.gathered(pictures.map(|number| number as u32))
+    fn keys_of(&self, images: impl Iterator<Item = usize>) -> Keys {
+        self.keys.gathered(images.map(|number| number as u32))
     }
 }
 
@@ -135,26 +135,26 @@ impl Corpus for EmbeddedImages {
         let mut columns = ImageColumns::recycled(out);
         let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
         for (i, &sequence) in (0..).zip(&sequences) {
-            let number = self.picture(SequenceId { chunk, sequence });
+            let number = self.image(SequenceId { chunk, sequence });
             if last == Some(number) {
-                columns.pictures.repeat_last();
+                columns.images.repeat_last();
                 if left_out.last() == Some(&(i - 1)) {
                     left_out.push(i);
                 }
                 continue;
             }
             last = Some(number);
-            let EmbeddedImage { begin, len, line, .. } = self.pictures[number];
+            let EmbeddedImage { begin, len, line, .. } = self.images[number];
             // Neighbours that are wanted, too, are read at once.
             let next = sequences[i as usize..].iter().map(|&next| {
-                let picture = self.pictures[self.picture(SequenceId { chunk, sequence: next })];
-                picture.begin + u64::from(picture.len)
+                let image = self.images[self.image(SequenceId { chunk, sequence: next })];
+                image.begin + u64::from(image.len)
             });
             let stored = near.get(begin..begin + u64::from(len), next, fetch)?;
             let line = self.form.has_lines.then_some(line.into());
             let origin = Origin { resource: FILE, offset: begin, line, embedded: true };
-            if let Err(kind) = columns.pictures.push_with(origin, |into| (self.form.unpack)(stored, into)) {
-                columns.pictures.push(&[], origin);
+            if let Err(kind) = columns.images.push_with(origin, |into| (self.form.unpack)(stored, into)) {
+                columns.images.push(&[], origin);
                 left_out.push(i);
                 faults.push(Fault {
                     sequence: i,
@@ -168,8 +168,8 @@ impl Corpus for EmbeddedImages {
             }
         }
         scratch.bytes = near.into_buffer();
-        let numbers = || sequences.iter().map(|&sequence| self.picture(SequenceId { chunk, sequence }));
-        columns.labels.extend(numbers().map(|number| self.pictures[number].label));
+        let numbers = || sequences.iter().map(|&sequence| self.image(SequenceId { chunk, sequence }));
+        columns.labels.extend(numbers().map(|number| self.images[number].label));
         let copies = sequences.iter().map(|sequence| sequence % self.copies);
         *out = columns.into_chunk(&self.streams, self.keys_of(numbers()));
         out.copies = if self.copies == 1 { Vec::new() } else { copies.collect() };
@@ -179,7 +179,7 @@ impl Corpus for EmbeddedImages {
     }
 
     fn keys(&self, chunk: ChunkId, n: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
-        Ok(Some(self.keys_of((0..n).map(|sequence| self.picture(SequenceId { chunk, sequence })))))
+        Ok(Some(self.keys_of((0..n).map(|sequence| self.image(SequenceId { chunk, sequence })))))
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
@@ -187,7 +187,7 @@ impl Corpus for EmbeddedImages {
     }
 
     fn span(&self, at: SequenceId) -> (ResourceId, Range<u64>) {
-        let EmbeddedImage { begin, len, .. } = self.pictures[self.picture(at)];
+        let EmbeddedImage { begin, len, .. } = self.images[self.image(at)];
         (FILE, begin..begin + u64::from(len))
     }
 

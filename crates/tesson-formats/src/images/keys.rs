@@ -89,28 +89,28 @@ pub(crate) enum KeyTable {
 
 impl KeyTable {
     /// The keys of some pictures, as a column.
-    pub(crate) fn gathered(&self, pictures: impl Iterator<Item = u32>) -> Keys {
+    pub(crate) fn gathered(&self, images: impl Iterator<Item = u32>) -> Keys {
         let mut texts = Texts::default();
         match self {
             KeyTable::Numbers(numbers) => {
-                return Keys::Numbers(pictures.map(|i| numbers.get(i)).collect()).compacted();
+                return Keys::Numbers(images.map(|i| numbers.get(i)).collect()).compacted();
             }
             KeyTable::NumbersAsTexts(numbers) => {
-                pictures.for_each(|i| texts.push_number(numbers.get(i)));
+                images.for_each(|i| texts.push_number(numbers.get(i)));
             }
             KeyTable::Texts(all) => {
                 let mut text = Vec::new();
-                pictures.for_each(|i| texts.push(all.get(i as usize, &mut text)));
+                images.for_each(|i| texts.push(all.get(i as usize, &mut text)));
             }
         }
         Keys::Texts { bytes: texts.bytes, ends: texts.ends }
     }
 
     /// A column of the key of one picture.
-    pub(crate) fn single(&self, picture: u32) -> Keys {
+    pub(crate) fn single(&self, image: u32) -> Keys {
         match self {
-            KeyTable::Numbers(numbers) => Keys::Consecutive(numbers.get(picture)),
-            _ => self.gathered(std::iter::once(picture)),
+            KeyTable::Numbers(numbers) => Keys::Consecutive(numbers.get(image)),
+            _ => self.gathered(std::iter::once(image)),
         }
     }
 

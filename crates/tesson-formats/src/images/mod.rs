@@ -18,15 +18,15 @@ const EXTENSIONS: &[&str] =
     &["jpg", "jpeg", "jpe", "png", "bmp", "dib", "ppm", "pgm", "pbm", "pnm", "gif", "tif", "tiff", "webp"];
 
 /// True if the extension of a path is that of a picture.
-pub(crate) fn has_picture_extension(path: &str) -> bool {
+pub(crate) fn has_image_extension(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let extension =
         file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
-    extension.is_some_and(is_picture_extension)
+    extension.is_some_and(is_image_extension)
 }
 
 /// True if an extension is one of pictures, in any case.
-pub(crate) fn is_picture_extension(extension: &str) -> bool {
+pub(crate) fn is_image_extension(extension: &str) -> bool {
     EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
 

@@ -58,7 +58,7 @@ options! {
             [describe last];
         let streams: Vec<ImageStream> = streams(options, &inputs)?;
         /// The type of the pictures' values.
-        let element: Element = picture_element(options, &inputs)?.unwrap_or(reader.element);
+        let element: Element = image_element(options, &inputs)?.unwrap_or(reader.element);
         let ragged: bool = ragged(options, &inputs)?;
     }
 }
@@ -181,7 +181,7 @@ pub(crate) struct ImageOptions {
     /// The type of the labels' values.
     pub(crate) element: Element,
     /// The type of the pictures' values.
-    picture_element: Element,
+    image_element: Element,
     /// True if each picture has a shape of its own.
     ragged: bool,
     pub(crate) numeric_keys: bool,
@@ -202,7 +202,7 @@ impl ImageOptions {
             multi_view: pixels.multi_view,
             on_corrupt: decoding.on_corrupt,
             element: decoding.element,
-            picture_element: input.element,
+            image_element: input.element,
             ragged: input.ragged,
             numeric_keys: decoding.numeric_keys,
             forgives: decoding.forgives,
@@ -236,7 +236,7 @@ impl ImageOptions {
     pub(crate) fn facts(&self, name: &'static str, identity: String) -> DeserializerFacts {
         let stream = |stream: &ImageStream| match stream {
             ImageStream::Images(name) => {
-                StreamInfo::encoded(name, self.picture_element).with_ragged(self.ragged)
+                StreamInfo::encoded(name, self.image_element).with_ragged(self.ragged)
             }
             ImageStream::Labels(labels) => {
                 StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
@@ -252,7 +252,7 @@ impl ImageOptions {
 }
 
 /// The type that the stream of pictures asks for.
-fn picture_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Option<Element>, ConfigError> {
+fn image_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Option<Element>, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.element.is_some()) else { return Ok(None) };
     if !given.has_transforms {
         let refusal = ImageRefusal::TypeOfLabels { stream: given.name.clone() };
@@ -291,7 +291,7 @@ fn streams(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Vec<ImageSt
         (true, None) => Ok(ImageStream::Images(input.name.clone())),
         (false, Some(dim)) => Ok(ImageStream::Labels(LabelStream { name: input.name.clone(), dim })),
         _ => {
-            let refusal = ImageRefusal::PictureOrLabel { stream: input.name.clone() };
+            let refusal = ImageRefusal::ImageOrLabel { stream: input.name.clone() };
             Err(ConfigError::refused(options.path("input"), &refusal))
         }
     };
@@ -299,8 +299,8 @@ fn streams(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Vec<ImageSt
     let labels = streams.iter().filter(|stream| matches!(stream, ImageStream::Labels(_))).count();
     match (streams.len() - labels, labels) {
         (1, 0 | 1) => Ok(streams),
-        (pictures, labels) => {
-            Err(ConfigError::refused(options.path("input"), &ImageRefusal::StreamCount { pictures, labels }))
+        (images, labels) => {
+            Err(ConfigError::refused(options.path("input"), &ImageRefusal::StreamCount { images, labels }))
         }
     }
 }
@@ -339,12 +339,12 @@ tesson_core::error_kinds! {
             = "picture.ragged-labels": "stream `{stream}` has no pictures; classes have no shape of their own"
             => in manual "Leave the option out.",
         /// A stream is neither one of pictures nor one of labels, or it is both.
-        PictureOrLabel { stream: String = "features".into() }
+        ImageOrLabel { stream: String = "features".into() }
             = "picture.picture-or-label": "stream `{stream}` expects {TRANSFORMS}, or {LABEL_DIM}, and not both"
             => in manual "Give the stream of pictures {TRANSFORMS}, that of labels {LABEL_DIM}.",
         /// There is no stream of pictures, or there are several streams of a kind.
-        StreamCount { pictures: usize = 2, labels: usize = 1 }
-            = "picture.stream-count": "found {pictures} streams with {TRANSFORMS} and {labels} with {LABEL_DIM}, expected one \
+        StreamCount { images: usize = 2, labels: usize = 1 }
+            = "picture.stream-count": "found {images} streams with {TRANSFORMS} and {labels} with {LABEL_DIM}, expected one \
                 with {TRANSFORMS} and at most one with {LABEL_DIM}"
             => in manual "List one stream with {TRANSFORMS}, and at most one with {LABEL_DIM}.",
     }

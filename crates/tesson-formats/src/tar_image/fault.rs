@@ -27,7 +27,7 @@ tesson_core::error_kinds! {
             = "tar-image.truncated": "`{member}` has {needs} bytes, the archive ends after {left} of them"
             => "Write the archive anew; it has been cut off.",
         /// A sample has more than one picture.
-        SeveralPictures { first: String = "7.jpg".into(), second: String = "7.png".into() }
+        SeveralImages { first: String = "7.jpg".into(), second: String = "7.png".into() }
             = "tar-image.several-pictures": "`{first}` and `{second}` are pictures of one sample"
             => "Choose one of them with {IMAGE_EXTENSION}; if they are two samples, rename one: members are of one sample if their names \
                 are equal up to the first `.`.",
@@ -36,8 +36,8 @@ tesson_core::error_kinds! {
             = "tar-image.sparse": "`{member}` is stored as a sparse file, whose bytes are not all in the archive"
             => "Write the archive anew without sparse files (`tar` without `--sparse`).",
         /// A sample has a picture and no class.
-        NoLabel { picture: String = "7.jpg".into(), expected: String = "7.cls".into() }
-            = "tar-image.no-label": "the sample of `{picture}` has no `{expected}`, expected the number of its class"
+        NoLabel { image: String = "7.jpg".into(), expected: String = "7.cls".into() }
+            = "tar-image.no-label": "the sample of `{image}` has no `{expected}`, expected the number of its class"
             => "Add the class behind the picture, name its extension in {LABEL_EXTENSION}, or leave out the stream of labels.",
         /// A class is no number.
         BadLabel { member: String = "7.cls".into(), found: String = "cat".into() }
@@ -52,7 +52,7 @@ tesson_core::error_kinds! {
             = "tar-image.too-large": "{what} has {bytes} bytes, expected at most {most}"
             => "Leave the member out of the archive.",
         /// No sample has a picture.
-        NoPictures
+        NoImages
             = "tar-image.no-pictures": "no member is a picture by its extension"
             => "Name the extension of pictures in {IMAGE_EXTENSION}.",
     }

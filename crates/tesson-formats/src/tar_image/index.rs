@@ -8,7 +8,7 @@ use super::fault::TarImageFault;
 use super::members::{Input, Member, Members, Stop, Tar};
 use super::options::TarOptions;
 use crate::images::embedded::{EmbeddedImage, Form, TableBuilder};
-use crate::images::{has_picture_extension, is_picture_extension, lossy, parse_label};
+use crate::images::{has_image_extension, is_image_extension, lossy, parse_label};
 
 /// Bytes that may hold a class; longer text is none.
 const LONGEST_LABEL: u64 = 64;
@@ -18,7 +18,7 @@ struct Sample {
     key: String,
     begin: u64,
     end: u64,
-    pictures: Candidates,
+    images: Candidates,
     /// Pictures by the end of their extension alone, such as `7.mask.png`: they count where there is no other.
     others: Candidates,
     label: Option<Member>,
@@ -29,24 +29,24 @@ type Candidates = [Option<Member>; 2];
 
 impl Sample {
     fn new(key: String, begin: u64) -> Sample {
-        Sample { key, begin, end: begin, pictures: [None, None], others: [None, None], label: None }
+        Sample { key, begin, end: begin, images: [None, None], others: [None, None], label: None }
     }
 
     fn take(&mut self, member: Member, extension: &str, options: &TarOptions) {
         self.end = member.data.end;
         let wanted = options.image_extension.as_deref();
-        if wanted.map_or_else(|| is_picture_extension(extension), |only| only == extension) {
-            push(&mut self.pictures, member);
+        if wanted.map_or_else(|| is_image_extension(extension), |only| only == extension) {
+            push(&mut self.images, member);
         } else if extension == options.label_extension {
             self.label = Some(member);
-        } else if wanted.is_none() && has_picture_extension(&member.name) {
+        } else if wanted.is_none() && has_image_extension(&member.name) {
             push(&mut self.others, member);
         }
     }
 
     /// The picture, and a second one if there are several.
-    fn picture(&self) -> Option<(&Member, Option<&Member>)> {
-        let [first, second] = if self.pictures[0].is_some() { &self.pictures } else { &self.others };
+    fn image(&self) -> Option<(&Member, Option<&Member>)> {
+        let [first, second] = if self.images[0].is_some() { &self.images } else { &self.others };
         Some((first.as_ref()?, second.as_ref()))
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn read(
         Err(Stop::Error(error)) => Err(error),
         Err(Stop::Fault(offset, fault)) => {
             all_right = false;
-            let labels = options.pictures.labels().filter(|_| fault.is_of_label());
+            let labels = options.images.labels().filter(|_| fault.is_of_label());
             let error = DataError::new(fault, at(file, offset));
             let stream = labels.map(|labels| labels.name.clone());
             Ok(defects.report(error.within(stream, Some(Key::Text(sample.key))))?)
@@ -118,13 +118,13 @@ pub(super) fn read(
         add(last, defects)?;
     }
     if table.is_empty() && all_right && is_whole {
-        defects.report(DataError::new(TarImageFault::NoPictures, at(file, 0)))?;
+        defects.report(DataError::new(TarImageFault::NoImages, at(file, 0)))?;
     }
     let unpack = |bytes: &[u8], into: &mut Vec<u8>| -> Result<(), DataErrorKind> {
         into.extend_from_slice(bytes);
         Ok(())
     };
-    Ok(table.finish(&options.pictures, Form { unpack, has_lines: false }))
+    Ok(table.finish(&options.images, Form { unpack, has_lines: false }))
 }
 
 fn at(file: &Path, offset: u64) -> Location {
@@ -138,26 +138,26 @@ fn add(
     options: &TarOptions,
     sample: &Sample,
 ) -> Result<(), Stop> {
-    let Some((picture, second)) = sample.picture() else { return Ok(()) };
+    let Some((image, second)) = sample.image() else { return Ok(()) };
     if let Some(second) = second {
-        let (first, name) = (picture.name.clone(), second.name.clone());
-        return Err(Stop::Fault(second.begin, TarImageFault::SeveralPictures { first, second: name }));
+        let (first, name) = (image.name.clone(), second.name.clone());
+        return Err(Stop::Fault(second.begin, TarImageFault::SeveralImages { first, second: name }));
     }
-    let label = sample.label.as_ref().filter(|_| options.pictures.labels().is_some());
-    if let Some(member) = [Some(picture), label].into_iter().flatten().find(|member| member.is_sparse) {
+    let label = sample.label.as_ref().filter(|_| options.images.labels().is_some());
+    if let Some(member) = [Some(image), label].into_iter().flatten().find(|member| member.is_sparse) {
         return Err(Stop::Fault(member.begin, TarImageFault::Sparse { member: member.name.clone() }));
     }
-    let bytes = picture.data.end - picture.data.start;
+    let bytes = image.data.end - image.data.start;
     let Ok(len) = u32::try_from(bytes) else {
         let (what, most) = ("the picture", u32::MAX.into());
-        return Err(Stop::Fault(picture.begin, TarImageFault::TooLarge { what, bytes, most }));
+        return Err(Stop::Fault(image.begin, TarImageFault::TooLarge { what, bytes, most }));
     };
-    let label = match (options.pictures.labels(), label) {
+    let label = match (options.images.labels(), label) {
         (None, _) => 0,
         (Some(_), None) => {
             let expected = format!("{}.{}", sample.key, options.label_extension);
-            let fault = TarImageFault::NoLabel { picture: picture.name.clone(), expected };
-            return Err(Stop::Fault(picture.begin, fault));
+            let fault = TarImageFault::NoLabel { image: image.name.clone(), expected };
+            return Err(Stop::Fault(image.begin, fault));
         }
         (Some(labels), Some(member)) => {
             let shown = member.data.start..member.data.end.min(member.data.start + LONGEST_LABEL);
@@ -175,7 +175,7 @@ fn add(
             label as u32
         }
     };
-    let stored = EmbeddedImage { begin: picture.data.start, len, label, line: 0 };
+    let stored = EmbeddedImage { begin: image.data.start, len, label, line: 0 };
     table.push(Some(sample.key.as_bytes()), 0, sample.begin..sample.end, stored);
     Ok(())
 }

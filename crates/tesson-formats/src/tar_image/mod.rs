@@ -38,8 +38,8 @@ pub static FORMAT: Format = format_of::<options::TarOptions>(
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let options = Arc::new(options::TarOptions::read(options, defaults)?);
-    let of_each = options.pictures.facts(FORMAT.name, options.identity());
-    let files = Files::new(FORMAT.name, &options.pictures.files, |file| {
+    let of_each = options.images.facts(FORMAT.name, options.identity());
+    let files = Files::new(FORMAT.name, &options.images.files, |file| {
         archive::TarArchive::new(file, Arc::clone(&options), &of_each)
     });
     Ok(Box::new(files.with_facts(|facts| {

@@ -34,8 +34,8 @@ options! {
         ..decoding: Decoding;
         _ = VERBOSITY [describe never];
         let version: u32 = 1 => [identity after "numeric_keys" with |tar, text| text.word("tar").word(tar.version)];
-        pub(super) let pictures: ImageOptions = ImageOptions::new(&files, &input, &pixels, &decoding);
-        check |tar, options| tar.pictures.check_dim_is_given(options);
+        pub(super) let images: ImageOptions = ImageOptions::new(&files, &input, &pixels, &decoding);
+        check |tar, options| tar.images.check_dim_is_given(options);
     }
 }
 

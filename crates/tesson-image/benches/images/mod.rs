@@ -3,11 +3,11 @@
 use mozjpeg::{ColorSpace, Compress};
 
 pub(crate) const SIZE: (usize, usize) = (500, 375);
-pub(crate) const PICTURES: usize = 32;
+pub(crate) const IMAGES: usize = 32;
 pub(crate) const ROUNDS: usize = 15;
 
 /// Slopes, edges and noise, so that there is something to decode in most blocks.
-fn picture(seed: usize) -> Vec<u8> {
+fn image(seed: usize) -> Vec<u8> {
     let mut noise = seed as u32 + 1;
     let mut value = |x: usize, y: usize, c: usize| {
         noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -32,6 +32,6 @@ pub(crate) fn file(seed: usize) -> Vec<u8> {
     made.set_quality(90.0);
     made.set_chroma_sampling_pixel_sizes((2, 2), (2, 2));
     let mut started = made.start_compress(Vec::new()).expect("memory takes everything");
-    started.write_scanlines(&picture(seed)).expect("as many lines as there are");
+    started.write_scanlines(&image(seed)).expect("as many lines as there are");
     started.finish().expect("memory takes everything")
 }

@@ -1,10 +1,10 @@
 //! BMP: uncompressed pictures of 8 (with a palette), 24 and 32 bits a pixel, either row order (spec/tfds.md §6.4).
 
 use super::pixels::deepen;
-use super::{ImageShape, Needs, PictureError, Want};
+use super::{ImageError, ImageShape, Needs, Want};
 
-fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "BMP", what: what.to_string() }
+fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "BMP", what: what.to_string() }
 }
 
 struct Header<'a> {
@@ -18,7 +18,7 @@ struct Header<'a> {
     rows: &'a [u8],
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, ImageError> {
     let (header, needs) = open(file, want)?;
     let start = needs.room(out)?;
     let channels = needs.shape.channels;
@@ -28,15 +28,15 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Image
     Ok(needs.shape)
 }
 
-pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, ImageError> {
     open(file, want).map(|(_, needs)| needs)
 }
 
-fn open(file: &[u8], want: Want) -> Result<(Header<'_>, Needs), PictureError> {
+fn open(file: &[u8], want: Want) -> Result<(Header<'_>, Needs), ImageError> {
     let header = Header::of(file)?;
     let channels = want.channels.unwrap_or(if header.pixel == 4 { 4 } else { 3 });
     if channels == 1 {
-        return Err(PictureError::Channels { kind: "BMP", wanted: 1 });
+        return Err(ImageError::Channels { kind: "BMP", wanted: 1 });
     }
     let shape = ImageShape { frames: None, height: header.height, width: header.width, channels };
     let needs = Needs::new(shape, want, file.len().saturating_mul(4), 0)?;
@@ -44,7 +44,7 @@ fn open(file: &[u8], want: Want) -> Result<(Header<'_>, Needs), PictureError> {
 }
 
 impl<'a> Header<'a> {
-    fn of(file: &'a [u8]) -> Result<Header<'a>, PictureError> {
+    fn of(file: &'a [u8]) -> Result<Header<'a>, ImageError> {
         let cut = || damaged("the header is cut");
         let int = |at: usize| file.get(at..)?.first_chunk().map(|b| i32::from_le_bytes(*b));
         let size = |at: usize| int(at).and_then(|n| usize::try_from(n).ok());
@@ -75,7 +75,7 @@ impl<'a> Header<'a> {
         })
     }
 
-    fn rows(&self, channels: usize, out: &mut [u8]) -> Result<(), PictureError> {
+    fn rows(&self, channels: usize, out: &mut [u8]) -> Result<(), ImageError> {
         let row = self.width * self.pixel;
         if row == 0 || self.height == 0 {
             return Ok(());
@@ -100,7 +100,7 @@ impl<'a> Header<'a> {
         Ok(())
     }
 
-    fn pixel(&self, bytes: &[u8]) -> Result<[u8; 4], PictureError> {
+    fn pixel(&self, bytes: &[u8]) -> Result<[u8; 4], ImageError> {
         match *bytes {
             [index] => match self.palette.get(usize::from(index)) {
                 Some([b, g, r, _]) => Ok([*b, *g, *r, 255]),

@@ -7,7 +7,7 @@ const ON_CORRUPT_IMAGE_SKIP: OptionSetting = OptionName::set_to("onCorruptImage"
 
 tesson_core::error_kinds! {
     /// A picture that cannot be decoded.
-    pub enum PictureError {
+    pub enum ImageError {
         /// The file has no bytes.
         Empty
             = "picture.empty": "the file is empty"
@@ -68,14 +68,14 @@ fn channels(kind: &str, wanted: usize) -> String {
     }
 }
 
-impl PictureError {
+impl ImageError {
     /// The error for a file that is empty or begins like none of the expected kinds.
-    pub(crate) fn unknown(file: &[u8], expected: &'static str) -> PictureError {
+    pub(crate) fn unknown(file: &[u8], expected: &'static str) -> ImageError {
         if file.is_empty() {
-            return PictureError::Empty;
+            return ImageError::Empty;
         }
-        PictureError::Unknown { begin: file[..file.len().min(8)].to_vec(), expected }
+        ImageError::Unknown { begin: file[..file.len().min(8)].to_vec(), expected }
     }
 }
 
-impl std::error::Error for PictureError {}
+impl std::error::Error for ImageError {}

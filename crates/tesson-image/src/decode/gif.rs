@@ -5,16 +5,16 @@ use std::num::NonZeroU64;
 use ::gif::{ColorOutput, DecodeOptions, Decoder, Frame, MemoryLimit};
 
 use super::pixels::deepen;
-use super::{ImageShape, Needs, PictureError, Want};
+use super::{ImageError, ImageShape, Needs, Want};
 
 /// A code of the compression has at least 3 bits and stands for at most 4096 pixels.
 pub(crate) const PIXELS_A_BYTE: usize = 4096 * 3;
 
-pub(crate) fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "GIF", what: what.to_string() }
+pub(crate) fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "GIF", what: what.to_string() }
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, ImageError> {
     let needs = needs(file, want)?;
     let (start, shape) = (needs.room(out)?, needs.shape);
     let size = shape.height * shape.width * 3;
@@ -34,9 +34,9 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Image
 }
 
 /// Adds up the needs that the headers of all frames declare.
-pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, ImageError> {
     if !matches!(want.channels, None | Some(3)) {
-        return Err(PictureError::Channels { kind: "GIF", wanted: want.channels.unwrap_or(0) });
+        return Err(ImageError::Channels { kind: "GIF", wanted: want.channels.unwrap_or(0) });
     }
     let mut decoder = open(file, want.limit)?;
     let (mut n, mut width, mut height, mut largest) = (0, 0, 0, 0);
@@ -58,7 +58,7 @@ pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
 }
 
 /// Reads a file up to its first frame. No frame has more pixels than a file of its length can hold.
-fn open(file: &[u8], limit: usize) -> Result<Decoder<&[u8]>, PictureError> {
+fn open(file: &[u8], limit: usize) -> Result<Decoder<&[u8]>, ImageError> {
     let limit = limit.min(file.len().saturating_mul(PIXELS_A_BYTE));
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::Indexed);
@@ -73,7 +73,7 @@ pub(crate) fn paint(
     palette: &[u8],
     width: usize,
     canvas: &mut [u8],
-) -> Result<(), PictureError> {
+) -> Result<(), ImageError> {
     let colors = palette.as_chunks::<3>().0;
     let rows = canvas.chunks_exact_mut(width * 3).skip(usize::from(frame.top));
     let pixels = frame.buffer.chunks_exact(usize::from(frame.width).max(1));

@@ -2,7 +2,7 @@
 //! (spec/tfds.md §6.4).
 
 use super::pixels::deepen;
-use super::{ImageShape, Needs, PictureError, Scale, Want};
+use super::{ImageError, ImageShape, Needs, Scale, Want};
 use crate::libjpeg::{ColorSpace, DctMethod, Decompressor, Output};
 use crate::transform::view::Sides;
 
@@ -10,12 +10,12 @@ use crate::transform::view::Sides;
 /// sampled finest in both directions may leave out up to 16 blocks.
 pub(crate) const PIXELS_A_BYTE: usize = 64 * 8 * 16;
 
-pub(crate) fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "JPEG", what: what.to_string() }
+pub(crate) fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "JPEG", what: what.to_string() }
 }
 
 /// A cut file: the library makes up an end and paints the rest grey.
-pub(crate) fn cut() -> PictureError {
+pub(crate) fn cut() -> ImageError {
     damaged("the file is cut")
 }
 
@@ -24,17 +24,17 @@ pub(super) fn decode(
     want: Want,
     scale: Scale,
     out: &mut Vec<u8>,
-) -> Result<ImageShape, PictureError> {
-    let (mut picture, needs) = open(file, want, scale)?;
+) -> Result<ImageShape, ImageError> {
+    let (mut image, needs) = open(file, want, scale)?;
     let ImageShape { height, width, channels, .. } = needs.shape;
     let start = needs.room(out)?;
     let colors = if channels == 1 { ColorSpace::JCS_GRAYSCALE } else { ColorSpace::JCS_RGB };
-    picture.start(Output { colors, transform: DctMethod::JDCT_IFAST, denominator: scale.denominator() })?;
+    image.start(Output { colors, transform: DctMethod::JDCT_IFAST, denominator: scale.denominator() })?;
     let values = height * width * channels;
     for line in out[start..start + values].chunks_exact_mut((width * channels).max(1)) {
-        picture.read_lines(line)?;
+        image.read_lines(line)?;
         // TensorFlow refuses a file without an end, even if all pixels are present.
-        if picture.has_no_end() {
+        if image.has_no_end() {
             return Err(cut());
         }
     }
@@ -42,21 +42,21 @@ pub(super) fn decode(
     Ok(needs.shape)
 }
 
-pub(super) fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, ImageError> {
     open(file, want, scale).map(|(_, needs)| needs)
 }
 
-fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Decompressor<'_>, Needs), PictureError> {
-    let picture = Decompressor::new(file)?;
-    let channels = match (want.channels, picture.components()) {
+fn open(file: &[u8], want: Want, scale: Scale) -> Result<(Decompressor<'_>, Needs), ImageError> {
+    let image = Decompressor::new(file)?;
+    let channels = match (want.channels, image.components()) {
         (Some(1), 1 | 3) | (None, 1) => 1,
         (Some(3), 1 | 3) | (None, 3) => 3,
-        (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
+        (Some(wanted), 1 | 3) => return Err(ImageError::Channels { kind: "JPEG", wanted }),
         (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
     };
-    let Sides { height, width } = picture.sides();
+    let Sides { height, width } = image.sides();
     let shape = ImageShape { frames: None, height: scale.of(height), width: scale.of(width), channels };
     let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
-    let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;
-    Ok((picture, needs))
+    let needs = Needs::new(shape, want, pixels.saturating_mul(channels), image.working_bytes())?;
+    Ok((image, needs))
 }

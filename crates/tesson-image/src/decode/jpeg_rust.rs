@@ -9,26 +9,26 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use super::pixels::{deepen, zeros};
-use super::{ImageShape, Needs, PictureError, Scale, Want};
+use super::{ImageError, ImageShape, Needs, Scale, Want};
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
 pub(crate) const PIXELS_A_BYTE: usize = 64 * 8 * 16;
 
-fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "JPEG", what: what.to_string() }
+fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "JPEG", what: what.to_string() }
 }
 
 /// Appends the pixels of a file to `out`, as [`decode_at`](super::decode_at) does.
 ///
 /// # Errors
 /// The errors of that function; any reduced scale.
-pub fn decode(file: &[u8], want: Want, scale: Scale, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
-    let (mut picture, needs) = open(file, want, scale)?;
+pub fn decode(file: &[u8], want: Want, scale: Scale, out: &mut Vec<u8>) -> Result<ImageShape, ImageError> {
+    let (mut image, needs) = open(file, want, scale)?;
     let (start, shape) = (needs.room(out)?, needs.shape);
     let values = shape.height * shape.width * shape.channels;
     let colors = if shape.channels == 1 { Colors::Gray } else { Colors::Rgb };
-    picture.read(colors, &mut out[start..start + values])?;
+    image.read(colors, &mut out[start..start + values])?;
     deepen(&mut out[start..], want.depth, 256);
     Ok(shape)
 }
@@ -37,25 +37,25 @@ pub fn decode(file: &[u8], want: Want, scale: Scale, out: &mut Vec<u8>) -> Resul
 ///
 /// # Errors
 /// The errors of that function; any reduced scale.
-pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
+pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, ImageError> {
     open(file, want, scale).map(|(_, needs)| needs)
 }
 
-fn open(file: &[u8], want: Want, scale: Scale) -> Result<(JpegImage<'_>, Needs), PictureError> {
+fn open(file: &[u8], want: Want, scale: Scale) -> Result<(JpegImage<'_>, Needs), ImageError> {
     if scale != Scale::Whole {
-        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
+        return Err(ImageError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
     }
-    let picture = JpegImage::open(file, true)?;
-    let channels = match (want.channels, picture.components) {
+    let image = JpegImage::open(file, true)?;
+    let channels = match (want.channels, image.components) {
         (Some(1), 1 | 3) | (None, 1) => 1,
         (Some(3), 1 | 3) | (None, 3) => 3,
-        (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
+        (Some(wanted), 1 | 3) => return Err(ImageError::Channels { kind: "JPEG", wanted }),
         (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
     };
-    let shape = ImageShape { frames: None, height: picture.height, width: picture.width, channels };
+    let shape = ImageShape { frames: None, height: image.height, width: image.width, channels };
     let pixels = file.len().saturating_mul(PIXELS_A_BYTE);
-    let needs = Needs::new(shape, want, pixels.saturating_mul(channels), picture.working_bytes())?;
-    Ok((picture, needs))
+    let needs = Needs::new(shape, want, pixels.saturating_mul(channels), image.working_bytes())?;
+    Ok((image, needs))
 }
 
 /// The values that are read of each pixel.
@@ -78,7 +78,7 @@ pub(crate) struct JpegImage<'a> {
 
 impl JpegImage<'_> {
     /// Reads the header. A file that is cut is refused if `is_strict`.
-    pub(crate) fn open(file: &[u8], is_strict: bool) -> Result<JpegImage<'_>, PictureError> {
+    pub(crate) fn open(file: &[u8], is_strict: bool) -> Result<JpegImage<'_>, ImageError> {
         let side = usize::from(u16::MAX);
         let options =
             DecoderOptions::default().set_strict_mode(is_strict).set_max_width(side).set_max_height(side);
@@ -103,7 +103,7 @@ impl JpegImage<'_> {
     }
 
     /// Fills memory of the picture's size.
-    pub(crate) fn read(&mut self, colors: Colors, out: &mut [u8]) -> Result<(), PictureError> {
+    pub(crate) fn read(&mut self, colors: Colors, out: &mut [u8]) -> Result<(), ImageError> {
         // Only brightness that is stored can be had alone.
         let weighs = colors == Colors::Gray && self.stored == ColorSpace::RGB;
         let wanted = match colors {
@@ -126,7 +126,7 @@ impl JpegImage<'_> {
         Ok(())
     }
 
-    fn fill(&mut self, out: &mut [u8]) -> Result<(), PictureError> {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), ImageError> {
         let decoder = &mut self.decoder;
         if decoder.output_buffer_size().is_some_and(|size| size != out.len()) {
             return Err(damaged("its components are of a kind that is not supported"));
@@ -136,6 +136,6 @@ impl JpegImage<'_> {
 }
 
 /// Calls the decoder, which is not used any more if it panics.
-fn catching<T>(call: impl FnOnce() -> Result<T, PictureError>) -> Result<T, PictureError> {
+fn catching<T>(call: impl FnOnce() -> Result<T, ImageError>) -> Result<T, ImageError> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(damaged("damaged")))
 }

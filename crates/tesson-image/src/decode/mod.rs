@@ -19,7 +19,7 @@ pub(crate) mod png;
 #[cfg(feature = "rust-codecs")]
 mod tests;
 
-pub use error::PictureError;
+pub use error::ImageError;
 pub(crate) use pixels::{grow, zeros};
 
 use crate::transform::view::Sides;
@@ -136,7 +136,7 @@ pub struct Needs {
 ///
 /// # Errors
 /// The errors of [`decode_at`], except for damaged or missing pixels.
-pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureError> {
+pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, ImageError> {
     match kind(file, want, scale)? {
         Kind::Png => png::needs(file, want),
         Kind::Jpeg => jpeg::needs(file, want, scale),
@@ -150,7 +150,7 @@ pub fn needs(file: &[u8], want: Want, scale: Scale) -> Result<Needs, PictureErro
 /// # Errors
 /// The file is none of the four kinds, is damaged or cut, cannot have this number of channels, or is larger than the
 /// limit. Bytes that were appended to `out` before the error have no meaning.
-pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
+pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, ImageError> {
     decode_at(file, want, Scale::Whole, out)
 }
 
@@ -159,12 +159,7 @@ pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, 
 ///
 /// # Errors
 /// The errors of [`decode`]; a file of another kind at a reduced scale.
-pub fn decode_at(
-    file: &[u8],
-    want: Want,
-    scale: Scale,
-    out: &mut Vec<u8>,
-) -> Result<ImageShape, PictureError> {
+pub fn decode_at(file: &[u8], want: Want, scale: Scale, out: &mut Vec<u8>) -> Result<ImageShape, ImageError> {
     match kind(file, want, scale)? {
         Kind::Png => png::decode(file, want, out),
         Kind::Jpeg => jpeg::decode(file, want, scale, out),
@@ -182,18 +177,18 @@ enum Kind {
 }
 
 /// Recognizes the kind of a file by its first bytes, and refuses requests that the kind does not support.
-fn kind(file: &[u8], want: Want, scale: Scale) -> Result<Kind, PictureError> {
+fn kind(file: &[u8], want: Want, scale: Scale) -> Result<Kind, ImageError> {
     if !matches!(want.channels, None | Some(1 | 3 | 4)) {
-        return Err(PictureError::Channels { kind: "any", wanted: want.channels.unwrap_or(0) });
+        return Err(ImageError::Channels { kind: "any", wanted: want.channels.unwrap_or(0) });
     }
     let (kind, name) = match file {
         [0x89, b'P', b'N', b'G', ..] => (Kind::Png, "PNG"),
         [0xff, 0xd8, 0xff, ..] => return Ok(Kind::Jpeg),
         [b'G', b'I', b'F', b'8', ..] => (Kind::Gif, "GIF"),
         [b'B', b'M', ..] => (Kind::Bmp, "BMP"),
-        _ => return Err(PictureError::unknown(file, "PNG, JPEG, GIF or BMP")),
+        _ => return Err(ImageError::unknown(file, "PNG, JPEG, GIF or BMP")),
     };
-    if scale == Scale::Whole { Ok(kind) } else { Err(PictureError::Unscaled { kind: name }) }
+    if scale == Scale::Whole { Ok(kind) } else { Err(ImageError::Unscaled { kind: name }) }
 }
 
 #[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
@@ -205,10 +200,10 @@ macro_rules! absent {
     ($($name:ident $kind:literal, $by:meta, ($($scale:ty)?);)+) => {$(
         #[cfg(not($by))]
         mod $name {
-            use super::{Needs, PictureError, ImageShape, Want};
+            use super::{Needs, ImageError, ImageShape, Want};
 
-            pub(super) fn needs(_: &[u8], _: Want $(, _: $scale)?) -> Result<Needs, PictureError> {
-                Err(PictureError::NotBuilt { kind: $kind, feature: "codecs" })
+            pub(super) fn needs(_: &[u8], _: Want $(, _: $scale)?) -> Result<Needs, ImageError> {
+                Err(ImageError::NotBuilt { kind: $kind, feature: "codecs" })
             }
 
             pub(super) fn decode(
@@ -216,8 +211,8 @@ macro_rules! absent {
                 _: Want,
                 $(_: $scale,)?
                 _: &mut Vec<u8>,
-            ) -> Result<ImageShape, PictureError> {
-                Err(PictureError::NotBuilt { kind: $kind, feature: "codecs" })
+            ) -> Result<ImageShape, ImageError> {
+                Err(ImageError::NotBuilt { kind: $kind, feature: "codecs" })
             }
         }
     )+};

@@ -1,6 +1,6 @@
 //! Writing decoded pixels, and the memory that they need.
 
-use super::{Depth, ImageShape, Needs, PictureError, Want};
+use super::{Depth, ImageError, ImageShape, Needs, Want};
 
 /// The working memory that a decoder may have under any limit.
 const BESIDE_AT_LEAST: u64 = 16 << 20;
@@ -14,24 +14,24 @@ impl Needs {
         want: Want,
         from_file: usize,
         beside: u64,
-    ) -> Result<Needs, PictureError> {
+    ) -> Result<Needs, ImageError> {
         let limit = want.limit.min(from_file.saturating_mul(want.depth.bytes()));
         let values = shape.dims().chain([want.depth.bytes()]).try_fold(1_usize, |n, d| n.checked_mul(d));
         let size = (shape.width, shape.height);
         let Some(values) = values.filter(|values| *values <= limit) else {
-            return Err(PictureError::TooLarge { size, limit });
+            return Err(ImageError::TooLarge { size, limit });
         };
         let bytes = beside.saturating_add(values as u64);
         let most = (want.limit as u64).max(BESIDE_AT_LEAST);
         if beside <= most {
             Ok(Needs { shape, values, bytes })
         } else {
-            Err(PictureError::BeyondMemory { size, bytes: beside, limit: most })
+            Err(ImageError::BeyondMemory { size, bytes: beside, limit: most })
         }
     }
 
     /// Appends zeroed room for the pixels to `out` and returns its beginning.
-    pub(super) fn room(&self, out: &mut Vec<u8>) -> Result<usize, PictureError> {
+    pub(super) fn room(&self, out: &mut Vec<u8>) -> Result<usize, ImageError> {
         let start = out.len();
         grow(out, start.saturating_add(self.values))?;
         Ok(start)
@@ -39,14 +39,14 @@ impl Needs {
 }
 
 /// Extends a buffer to `bytes` bytes, or fails if memory is short.
-pub(crate) fn grow(out: &mut Vec<u8>, bytes: usize) -> Result<(), PictureError> {
-    out.try_reserve_exact(bytes.saturating_sub(out.len())).map_err(|_| PictureError::NoMemory { bytes })?;
+pub(crate) fn grow(out: &mut Vec<u8>, bytes: usize) -> Result<(), ImageError> {
+    out.try_reserve_exact(bytes.saturating_sub(out.len())).map_err(|_| ImageError::NoMemory { bytes })?;
     out.resize(bytes, 0);
     Ok(())
 }
 
 /// A buffer of zeros, or an error if memory is short.
-pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, PictureError> {
+pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, ImageError> {
     let mut zeros = Vec::new();
     grow(&mut zeros, bytes)?;
     Ok(zeros)

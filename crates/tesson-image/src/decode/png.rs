@@ -8,16 +8,16 @@ use std::io::Cursor;
 use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Reader, Transformations};
 
 use super::pixels::zeros;
-use super::{Depth, ImageShape, Needs, PictureError, Want};
+use super::{Depth, ImageError, ImageShape, Needs, Want};
 
 /// The most times by which zlib can expand a stream.
 pub(crate) const INFLATED: usize = 1032;
 
-pub(crate) fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "PNG", what: what.to_string() }
+pub(crate) fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "PNG", what: what.to_string() }
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, PictureError> {
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<ImageShape, ImageError> {
     let (mut reader, source, needs) = begin(file, want)?;
     let (start, shape) = (needs.room(out)?, needs.shape);
     let channels = shape.channels;
@@ -35,11 +35,11 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Image
     Ok(shape)
 }
 
-pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], want: Want) -> Result<Needs, ImageError> {
     begin(file, want).map(|(.., needs)| needs)
 }
 
-fn begin(file: &[u8], want: Want) -> Result<(PngReader<'_>, Source, Needs), PictureError> {
+fn begin(file: &[u8], want: Want) -> Result<(PngReader<'_>, Source, Needs), ImageError> {
     let reader = open(file, want.limit)?;
     let source = Source::of(reader.info())?;
     let channels = want.channels.unwrap_or(source.channels());
@@ -58,7 +58,7 @@ const LEAST_LIMIT: usize = 1 << 20;
 pub(crate) type PngReader<'a> = Reader<Cursor<&'a [u8]>>;
 
 /// Reads a file up to its pixels, which will be as they are stored.
-pub(crate) fn open(file: &[u8], limit: usize) -> Result<PngReader<'_>, PictureError> {
+pub(crate) fn open(file: &[u8], limit: usize) -> Result<PngReader<'_>, ImageError> {
     let mut options = DecodeOptions::default();
     options.set_ignore_adler32(false);
     options.set_ignore_text_chunk(true);
@@ -88,7 +88,7 @@ pub(crate) struct Source {
 pub(crate) type Pixel = [u16; 4];
 
 impl Source {
-    pub(crate) fn of(info: &::png::Info<'_>) -> Result<Source, PictureError> {
+    pub(crate) fn of(info: &::png::Info<'_>) -> Result<Source, ImageError> {
         let depth = match info.bit_depth {
             BitDepth::One => 1,
             BitDepth::Two => 2,

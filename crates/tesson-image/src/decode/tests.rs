@@ -4,7 +4,7 @@ use super::*;
 
 const WANT: Want = Want { channels: None, depth: Depth::Eight, limit: 1 << 20 };
 
-fn decoded(file: &[u8], want: Want) -> Result<(Vec<usize>, Vec<u8>), PictureError> {
+fn decoded(file: &[u8], want: Want) -> Result<(Vec<usize>, Vec<u8>), ImageError> {
     let mut out = Vec::new();
     let shape = decode(file, want, &mut out)?;
     Ok((shape.dims().collect(), out))
@@ -106,7 +106,7 @@ fn a_header_is_not_believed_beyond_what_its_file_can_hold() {
     let mut huge = bmp(24, 0x7fff_ffff, &[0; 16]);
     huge[18..22].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
     let unlimited = Want { limit: usize::MAX, ..WANT };
-    assert!(matches!(decoded(&huge, unlimited), Err(PictureError::TooLarge { .. })));
+    assert!(matches!(decoded(&huge, unlimited), Err(ImageError::TooLarge { .. })));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_gif_without_a_pixel_is_refused() {
 
 #[test]
 fn kinds_are_told_by_their_first_bytes() {
-    assert_eq!(decoded(b"", WANT), Err(PictureError::Empty));
+    assert_eq!(decoded(b"", WANT), Err(ImageError::Empty));
     let error = decoded(b"RIFF....WEBP", WANT).unwrap_err().to_string();
     assert_eq!(error, "the picture begins with `RIFF....`, expected a PNG, JPEG, GIF or BMP file");
     assert!(decoded(b"BM", Want { channels: Some(2), ..WANT }).is_err());

@@ -1,11 +1,11 @@
 //! BMP: 1, 4, 8, 16, 24 and 32 bits a pixel, run-length encoding, either row order, headers of Windows and OS/2.
 
 use super::{ImdecodeOptions, Needs, declared, store};
-use crate::decode::{PictureError, grow, zeros};
+use crate::decode::{ImageError, grow, zeros};
 use crate::transform::view::{Sides, Size};
 
-fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "BMP", what: what.to_string() }
+fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "BMP", what: what.to_string() }
 }
 
 /// The way in which pixels are stored.
@@ -33,11 +33,7 @@ struct Bitmap<'a> {
     data: &'a [u8],
 }
 
-pub(super) fn decode(
-    file: &[u8],
-    options: &ImdecodeOptions,
-    out: &mut Vec<u8>,
-) -> Result<Size, PictureError> {
+pub(super) fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     let (bitmap, size) = open(file, options)?;
     grow(out, size.values())?;
     let expanded;
@@ -67,13 +63,13 @@ pub(super) fn decode(
     Ok(size)
 }
 
-pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     let (bitmap, size) = open(file, options)?;
     let expanded = if bitmap.has_runs() { (size.height * size.width) as u64 } else { 0 };
     Ok(Needs::new(size, expanded))
 }
 
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Bitmap<'a>, Size), PictureError> {
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Bitmap<'a>, Size), ImageError> {
     let bitmap = Bitmap::of(file).ok_or_else(|| damaged("the header is cut"))??;
     // A run of two bytes stands for up to 255 pixels, and its end for all that follow.
     let most = if bitmap.has_runs() { usize::MAX } else { file.len().saturating_mul(8) };
@@ -93,7 +89,7 @@ impl Layout {
 
 impl<'a> Bitmap<'a> {
     /// `None` where the file ends within its header.
-    fn of(file: &'a [u8]) -> Option<Result<Bitmap<'a>, PictureError>> {
+    fn of(file: &'a [u8]) -> Option<Result<Bitmap<'a>, ImageError>> {
         let int = |at: usize| Some(i32::from_le_bytes(*file.get(at..)?.first_chunk()?));
         let short = |at: usize| Some(u16::from_le_bytes(*file.get(at..)?.first_chunk()?));
         let data = file.get(usize::try_from(int(10)?).ok()?..)?;
@@ -167,7 +163,7 @@ impl<'a> Bitmap<'a> {
     }
 
     /// The indices of run-length encoded pixels, a byte each. Pixels that are jumped over have index 0.
-    fn expand_runs(&self, bits: usize) -> Result<Vec<u8>, PictureError> {
+    fn expand_runs(&self, bits: usize) -> Result<Vec<u8>, ImageError> {
         let (width, mut indices) = (self.width, zeros(self.width * self.height)?);
         let (mut x, mut y, mut data) = (0, 0, self.data);
         let nibble = |bytes: &[u8], i: usize| match bits {

@@ -1,6 +1,6 @@
 //! The EXIF orientation of JPEG files.
 
-use crate::decode::{PictureError, zeros};
+use crate::decode::{ImageError, zeros};
 use crate::transform::view::Size;
 
 /// The tag of the orientation, and the type of its value.
@@ -69,7 +69,7 @@ pub(super) fn turned(orientation: u16, size: Size) -> Size {
 ///
 /// # Errors
 /// There is no memory for another picture.
-pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Result<Size, PictureError> {
+pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Result<Size, ImageError> {
     let Size { height, width, channels } = size;
     let (last_row, last_column) = (height.wrapping_sub(1), width.wrapping_sub(1));
     let turned = turned(orientation, size);

@@ -6,14 +6,10 @@ use ::gif::{ColorOutput, DecodeOptions, Decoder, MemoryLimit};
 
 use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
 use crate::decode::gif::{PIXELS_A_BYTE, damaged, paint};
-use crate::decode::{PictureError, grow};
+use crate::decode::{ImageError, grow};
 use crate::transform::view::{Sides, Size};
 
-pub(super) fn decode(
-    file: &[u8],
-    options: &ImdecodeOptions,
-    out: &mut Vec<u8>,
-) -> Result<Size, PictureError> {
+pub(super) fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     let (mut decoder, size) = open(file, options)?;
     let (height, width) = (size.height, size.width);
     grow(out, size.values())?;
@@ -36,7 +32,7 @@ pub(super) fn decode(
     Ok(Size { channels: options.color.channels(), ..size })
 }
 
-pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     let (mut decoder, size) = open(file, options)?;
     let frame = decoder.next_frame_info().map_err(damaged)?.ok_or_else(|| damaged("no frame"))?;
     let indices = u64::from(frame.width) * u64::from(frame.height);
@@ -45,7 +41,7 @@ pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, Pic
 }
 
 /// The decoder of a file, and the size of its canvas in colours.
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Decoder<&'a [u8]>, Size), PictureError> {
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(Decoder<&'a [u8]>, Size), ImageError> {
     let mut decoding = DecodeOptions::new();
     decoding.set_color_output(ColorOutput::Indexed);
     let most = options.max_pixels.min(file.len().saturating_mul(PIXELS_A_BYTE) as u64);

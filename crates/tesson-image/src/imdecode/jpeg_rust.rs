@@ -3,28 +3,28 @@
 
 use super::{Color, ImdecodeOptions, Needs, declared, store, swap_colors};
 use crate::decode::jpeg_rust::{Colors, JpegImage, PIXELS_A_BYTE};
-use crate::decode::{PictureError, Scale, grow, zeros};
+use crate::decode::{ImageError, Scale, grow, zeros};
 use crate::transform::view::{Sides, Size};
 
 /// Replaces the contents of `out` by the pixels of a file, as [`imdecode`](super::imdecode) does.
 ///
 /// # Errors
 /// The errors of that function; a file that is to be decoded at a smaller scale.
-pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
-    let (mut picture, size) = open(file, options)?;
+pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
+    let (mut image, size) = open(file, options)?;
     grow(out, size.values())?;
-    match (picture.components, options.color) {
-        (4, _) => inks(&mut picture, options.color, size, out)?,
-        (1 | 3, Color::Gray) => picture.read(Colors::Gray, out)?,
+    match (image.components, options.color) {
+        (4, _) => inks(&mut image, options.color, size, out)?,
+        (1 | 3, Color::Gray) => image.read(Colors::Gray, out)?,
         (1 | 3, color) => {
-            picture.read(Colors::Rgb, out)?;
+            image.read(Colors::Rgb, out)?;
             if color == Color::Bgr {
                 swap_colors(out);
             }
         }
         (n, _) => {
             let what = format!("{n} components, expected 1, 3 or 4");
-            return Err(PictureError::Damaged { kind: "JPEG", what });
+            return Err(ImageError::Damaged { kind: "JPEG", what });
         }
     }
     Ok(size)
@@ -34,28 +34,28 @@ pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Resu
 ///
 /// # Errors
 /// The errors of that function; a file that is to be decoded at a smaller scale.
-pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
-    let (picture, size) = open(file, options)?;
+pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
+    let (image, size) = open(file, options)?;
     let pixels = (size.height * size.width) as u64;
-    let inks = if picture.components == 4 { 4 * pixels } else { 0 };
-    Ok(Needs::new(size, picture.working_bytes() + inks))
+    let inks = if image.components == 4 { 4 * pixels } else { 0 };
+    Ok(Needs::new(size, image.working_bytes() + inks))
 }
 
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(JpegImage<'a>, Size), PictureError> {
-    let picture = JpegImage::open(file, !options.accept_truncated)?;
-    let sides = Sides { height: picture.height, width: picture.width };
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(JpegImage<'a>, Size), ImageError> {
+    let image = JpegImage::open(file, !options.accept_truncated)?;
+    let sides = Sides { height: image.height, width: image.width };
     if options.scale(sides) != Scale::Whole {
-        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
+        return Err(ImageError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
     }
     let size = declared(sides, options, file.len().saturating_mul(PIXELS_A_BYTE))?;
-    Ok((picture, size))
+    Ok((image, size))
 }
 
 /// Pixels of four components.
-fn inks(picture: &mut JpegImage<'_>, color: Color, size: Size, out: &mut [u8]) -> Result<(), PictureError> {
+fn inks(image: &mut JpegImage<'_>, color: Color, size: Size, out: &mut [u8]) -> Result<(), ImageError> {
     let mut pixels = zeros(size.height * size.width * 4)?;
-    picture.read(Colors::Stored, &mut pixels)?;
-    let is_ycck = picture.is_ycck();
+    image.read(Colors::Stored, &mut pixels)?;
+    let is_ycck = image.is_ycck();
     for (stored, to) in pixels.as_chunks::<4>().0.iter().zip(out.chunks_exact_mut(size.channels)) {
         let [c, m, y, k] = if is_ycck { inks_of(*stored) } else { *stored };
         // Adobe's programs store inverted values, and the reference takes all files to be theirs.

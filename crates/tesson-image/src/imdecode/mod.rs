@@ -24,7 +24,7 @@ mod webp;
 #[cfg(test)]
 mod tests;
 
-use crate::decode::PictureError;
+use crate::decode::ImageError;
 #[cfg(any(feature = "codecs", feature = "pure-rust"))]
 use crate::decode::Scale;
 use crate::transform::view::{Sides, Size};
@@ -111,7 +111,7 @@ impl Needs {
 ///
 /// # Errors
 /// The kind of the file is not supported, its header is damaged, or it declares too many pixels.
-pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     match kind(file, options)? {
         Kind::Jpeg => {
             let (orientation, stored) = oriented(file, options);
@@ -137,7 +137,7 @@ pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureErr
 /// # Errors
 /// The kind of the file is not supported, or the file is damaged, truncated or too large. The contents of `out` then
 /// have no meaning.
-pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
+pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     match kind(file, options)? {
         Kind::Jpeg => {
             let (orientation, stored) = oriented(file, options);
@@ -165,7 +165,7 @@ enum Kind {
 }
 
 /// Recognizes the kind of a file by its first bytes.
-fn kind(file: &[u8], options: &ImdecodeOptions) -> Result<Kind, PictureError> {
+fn kind(file: &[u8], options: &ImdecodeOptions) -> Result<Kind, ImageError> {
     Ok(match file {
         [0xff, 0xd8, 0xff, ..] => Kind::Jpeg,
         [0x89, b'P', b'N', b'G', ..] => Kind::Png,
@@ -174,7 +174,7 @@ fn kind(file: &[u8], options: &ImdecodeOptions) -> Result<Kind, PictureError> {
         [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => Kind::Tiff,
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Kind::WebP,
         [b'G', b'I', b'F', b'8', ..] if options.accept_gif => Kind::Gif,
-        _ => return Err(PictureError::unknown(file, "JPEG, PNG, BMP, PNM, TIFF or WebP")),
+        _ => return Err(ImageError::unknown(file, "JPEG, PNG, BMP, PNM, TIFF or WebP")),
     })
 }
 
@@ -198,15 +198,15 @@ macro_rules! absent {
         #[cfg(not($by))]
         mod $name {
             use super::{ImdecodeOptions, Needs};
-            use crate::decode::PictureError;
+            use crate::decode::ImageError;
             use crate::transform::view::Size;
 
-            pub(super) fn needs(_: &[u8], _: &ImdecodeOptions) -> Result<Needs, PictureError> {
-                Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
+            pub(super) fn needs(_: &[u8], _: &ImdecodeOptions) -> Result<Needs, ImageError> {
+                Err(ImageError::NotBuilt { kind: $kind, feature: $feature })
             }
 
-            pub(super) fn decode(_: &[u8], _: &ImdecodeOptions, _: &mut Vec<u8>) -> Result<Size, PictureError> {
-                Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
+            pub(super) fn decode(_: &[u8], _: &ImdecodeOptions, _: &mut Vec<u8>) -> Result<Size, ImageError> {
+                Err(ImageError::NotBuilt { kind: $kind, feature: $feature })
             }
         }
     )+)+};
@@ -221,14 +221,14 @@ absent! {
 
 /// The size of a picture; an error if it has no pixels or declares more than the limit. `most` is the number of
 /// pixels that a file of this kind and length can hold; a header that declares more is refused.
-fn declared(sides: Sides, options: &ImdecodeOptions, most: usize) -> Result<Size, PictureError> {
+fn declared(sides: Sides, options: &ImdecodeOptions, most: usize) -> Result<Size, ImageError> {
     let Sides { height, width } = sides;
     // A decoder needs less than 32 bytes for a pixel, so all sizes in bytes fit a `usize`, too.
     let limit = options.max_pixels.min(most.min(isize::MAX as usize / 32) as u64);
     match (height as u64).checked_mul(width as u64) {
-        Some(0) => Err(PictureError::NoPixels { width, height }),
+        Some(0) => Err(ImageError::NoPixels { width, height }),
         Some(pixels) if pixels <= limit => Ok(Size::new(height, width, options.color.channels())),
-        _ => Err(PictureError::TooManyPixels { width, height, limit }),
+        _ => Err(ImageError::TooManyPixels { width, height, limit }),
     }
 }
 

@@ -4,14 +4,10 @@ use ::png::ColorType;
 
 use super::{Color, ImdecodeOptions, Needs, declared, swap_colors};
 use crate::decode::png::{self, INFLATED, Pixel, PngReader, Source, damaged};
-use crate::decode::{PictureError, grow, zeros};
+use crate::decode::{ImageError, grow, zeros};
 use crate::transform::view::{Sides, Size};
 
-pub(super) fn decode(
-    file: &[u8],
-    options: &ImdecodeOptions,
-    out: &mut Vec<u8>,
-) -> Result<Size, PictureError> {
+pub(super) fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     let Opened { mut reader, source, size, as_stored } = open(file, options)?;
     grow(out, size.values())?;
     if as_stored {
@@ -33,7 +29,7 @@ pub(super) fn decode(
     Ok(size)
 }
 
-pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     let Opened { source, size, as_stored, .. } = open(file, options)?;
     Ok(Needs::new(size, source.working_bytes(as_stored)))
 }
@@ -47,7 +43,7 @@ struct Opened<'a> {
     as_stored: bool,
 }
 
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, PictureError> {
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, ImageError> {
     // Four samples of 16 bits are the most that a pixel has.
     let limit = usize::try_from(options.max_pixels.saturating_mul(8)).unwrap_or(usize::MAX);
     let reader = png::open(file, limit)?;

@@ -1,18 +1,14 @@
 //! PNM: bitmaps, grey and colour pictures (P1 to P6), as text or raw.
 
 use super::{ImdecodeOptions, Needs, declared, store};
-use crate::decode::{PictureError, grow, zeros};
+use crate::decode::{ImageError, grow, zeros};
 use crate::transform::view::{Sides, Size};
 
-fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "PNM", what: what.to_string() }
+fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "PNM", what: what.to_string() }
 }
 
-pub(super) fn decode(
-    file: &[u8],
-    options: &ImdecodeOptions,
-    out: &mut Vec<u8>,
-) -> Result<Size, PictureError> {
+pub(super) fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     let Header { kind, size, largest, mut text } = Header::of(file, options)?;
     grow(out, size.values())?;
     let (width, height) = (size.width, size.height);
@@ -55,7 +51,7 @@ pub(super) fn decode(
     Ok(size)
 }
 
-pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     let Header { kind, size, .. } = Header::of(file, options)?;
     // A row as it is stored.
     Ok(Needs::new(size, (size.width * stored(kind)) as u64))
@@ -72,7 +68,7 @@ struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    fn of(file: &'a [u8], options: &ImdecodeOptions) -> Result<Header<'a>, PictureError> {
+    fn of(file: &'a [u8], options: &ImdecodeOptions) -> Result<Header<'a>, ImageError> {
         let kind = file[1] - b'0';
         let mut text = Text(&file[2..]);
         let (width, height) = (text.number()?, text.number()?);
@@ -136,7 +132,7 @@ impl Text<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<usize, PictureError> {
+    fn number(&mut self) -> Result<usize, ImageError> {
         self.skip_space();
         let digits = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
         let (number, rest) = self.0.split_at(digits);
@@ -146,7 +142,7 @@ impl Text<'_> {
     }
 
     /// A pixel of a bitmap as text: a digit, which white space need not follow.
-    fn digit(&mut self) -> Result<usize, PictureError> {
+    fn digit(&mut self) -> Result<usize, ImageError> {
         self.skip_space();
         let [digit @ b'0'..=b'1', rest @ ..] = self.0 else { return Err(damaged("expected 0 or 1")) };
         self.0 = rest;

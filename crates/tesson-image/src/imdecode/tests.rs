@@ -4,7 +4,7 @@ use super::*;
 
 const BGR: Color = Color::Bgr;
 
-fn decoded(file: &[u8], color: Color) -> Result<(Size, Vec<u8>), PictureError> {
+fn decoded(file: &[u8], color: Color) -> Result<(Size, Vec<u8>), ImageError> {
     let mut out = Vec::new();
     Ok((imdecode(file, &ImdecodeOptions::new(color), &mut out)?, out))
 }
@@ -117,7 +117,7 @@ fn a_run_of_255_pixels_is_decoded() {
 }
 
 #[test]
-fn portable_pictures_are_spread_to_eight_bits() {
+fn portable_images_are_spread_to_eight_bits() {
     assert_eq!(pixels(b"P3 2 1 15 0 15 7 1 2 3", Color::Rgb), [0, 255, 119, 17, 34, 51]);
     assert_eq!(pixels(b"P1 # a comment\n 3 1 1 01", Color::Gray), [0, 255, 0]);
     assert_eq!(pixels(b"P4 9 1\n\xaa\x80", Color::Gray), [0, 255, 0, 255, 0, 255, 0, 255, 0]);
@@ -180,7 +180,7 @@ fn a_jpeg_file_is_decoded_smaller_if_that_is_asked_for() {
 fn the_missing_part_of_a_truncated_jpeg_file_is_grey() {
     let file = jpeg_file(64, 256);
     let half = &file[..file.len() / 2];
-    assert!(matches!(decoded(half, BGR), Err(PictureError::Damaged { .. })));
+    assert!(matches!(decoded(half, BGR), Err(ImageError::Damaged { .. })));
     let options = ImdecodeOptions { accept_truncated: true, ..ImdecodeOptions::new(BGR) };
     let mut out = Vec::new();
     assert_eq!(imdecode(half, &options, &mut out), Ok(Size::new(256, 64, 3)));
@@ -193,7 +193,7 @@ fn gif_files_are_refused_unless_they_are_asked_for() {
     let screen = b"GIF89a\x02\0\x01\0\x80\0\0\0\0\0\xff\x80\x01";
     let frame = b",\0\0\0\0\x02\0\x01\0\0\x02\x02\x0c\x0a\0;";
     let file = [&screen[..], frame].concat();
-    assert!(matches!(decoded(&file, BGR), Err(PictureError::Unknown { .. })));
+    assert!(matches!(decoded(&file, BGR), Err(ImageError::Unknown { .. })));
     let options = ImdecodeOptions { accept_gif: true, ..ImdecodeOptions::new(BGR) };
     let mut out = Vec::new();
     assert_eq!(imdecode(&file, &options, &mut out), Ok(Size::new(1, 2, 3)));
@@ -209,7 +209,7 @@ fn gray_of_first() -> u8 {
 }
 
 #[test]
-fn a_picture_of_more_pixels_than_allowed_takes_no_memory() {
+fn an_image_of_more_pixels_than_allowed_takes_no_memory() {
     for file in files() {
         let (size, _) = decoded(&file, BGR).expect("a whole file");
         let all = (size.width * size.height) as u64;
@@ -219,7 +219,7 @@ fn a_picture_of_more_pixels_than_allowed_takes_no_memory() {
             options.max_pixels = max_pixels;
             let mut out = Vec::new();
             let error = imdecode(&file, &options, &mut out).unwrap_err();
-            assert!(matches!(error, PictureError::TooManyPixels { .. }), "{error}");
+            assert!(matches!(error, ImageError::TooManyPixels { .. }), "{error}");
             assert_eq!(out.capacity(), 0);
         }
     }
@@ -242,7 +242,7 @@ fn a_header_is_not_believed_beyond_what_its_file_can_hold() {
     let huge = bmp(24, 0, [i32::MAX, i32::MIN], &[&[0; 16]]);
     for file in [&huge[..], b"P5 4294967295 4294967295 255 a", b"P1 99999 99999 1"] {
         let error = imdecode(file, &unlimited, &mut Vec::new()).unwrap_err();
-        assert!(matches!(error, PictureError::TooManyPixels { .. }), "{error}");
+        assert!(matches!(error, ImageError::TooManyPixels { .. }), "{error}");
     }
 }
 

@@ -6,21 +6,17 @@ use ::tiff::ColorType;
 use ::tiff::decoder::{Decoder, DecodingResult, Limits};
 
 use super::{Color, ImdecodeOptions, Needs, declared, gray, store};
-use crate::decode::{PictureError, grow};
+use crate::decode::{ImageError, grow};
 use crate::transform::view::{Sides, Size};
 
 /// The most times by which zlib can expand a stream; LZW expands less.
 const INFLATED: usize = 1032 * 8;
 
-fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "TIFF", what: what.to_string() }
+fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "TIFF", what: what.to_string() }
 }
 
-pub(super) fn decode(
-    file: &[u8],
-    options: &ImdecodeOptions,
-    out: &mut Vec<u8>,
-) -> Result<Size, PictureError> {
+pub(super) fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     let Opened { mut decoder, size, pixels, .. } = open(file, options)?;
     grow(out, size.values())?;
     let values = decoder.read_image().map_err(damaged)?;
@@ -34,7 +30,7 @@ pub(super) fn decode(
     Ok(size)
 }
 
-pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     let Opened { size, stored_bytes, .. } = open(file, options)?;
     Ok(Needs::new(size, stored_bytes as u64))
 }
@@ -48,7 +44,7 @@ struct Opened<'a> {
     stored_bytes: usize,
 }
 
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, PictureError> {
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, ImageError> {
     check_directory(file)?;
     let mut decoder = Decoder::new(Cursor::new(file)).map_err(damaged)?;
     let (width, height) = decoder.dimensions().map_err(damaged)?;
@@ -86,7 +82,7 @@ const LARGEST_TILE: usize = 4096;
 
 /// Refuses a file if its first directory declares values that are larger than the file: the library reserves memory
 /// for them.
-fn check_directory(file: &[u8]) -> Result<(), PictureError> {
+fn check_directory(file: &[u8]) -> Result<(), ImageError> {
     let is_little = file.starts_with(b"II");
     let short = |at: usize| {
         let bytes = *file.get(at..)?.first_chunk()?;
@@ -128,7 +124,7 @@ impl Pixels {
         size: Size,
         out: &mut [u8],
         pixel: impl Fn(&Pixels, &[T], usize, &mut [u8]),
-    ) -> Result<(), PictureError> {
+    ) -> Result<(), ImageError> {
         if row == 0 || values.len() / row < size.height {
             return Err(damaged(format!("{} values, expected {} rows of {row}", values.len(), size.height)));
         }

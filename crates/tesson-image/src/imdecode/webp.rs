@@ -5,7 +5,7 @@ use std::io::Cursor;
 use image_webp::WebPDecoder;
 
 use super::{ImdecodeOptions, Needs, declared, store};
-use crate::decode::{PictureError, grow, zeros};
+use crate::decode::{ImageError, grow, zeros};
 use crate::transform::view::{Sides, Size};
 
 /// A pixel may take no bits at all where a file has one colour: only the limit bounds its size.
@@ -19,15 +19,11 @@ const FRAME_HEADER: usize = 16;
 /// The library's decoder of a file in memory.
 type FileDecoder<'a> = WebPDecoder<Cursor<&'a [u8]>>;
 
-fn damaged(what: impl ToString) -> PictureError {
-    PictureError::Damaged { kind: "WebP", what: what.to_string() }
+fn damaged(what: impl ToString) -> ImageError {
+    ImageError::Damaged { kind: "WebP", what: what.to_string() }
 }
 
-pub(super) fn decode(
-    file: &[u8],
-    options: &ImdecodeOptions,
-    out: &mut Vec<u8>,
-) -> Result<Size, PictureError> {
+pub(super) fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, ImageError> {
     let (mut decoder, size) = open(file, options)?;
     grow(out, size.values())?;
     let stored = stored(&decoder);
@@ -39,7 +35,7 @@ pub(super) fn decode(
     Ok(size)
 }
 
-pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, PictureError> {
+pub(super) fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError> {
     let (mut decoder, size) = open(file, options)?;
     let pixels = (size.height * size.width) as u64;
     // A lossy frame has luma for each pixel and two colours for every fourth, of whole blocks.
@@ -63,7 +59,7 @@ fn stored(decoder: &FileDecoder<'_>) -> usize {
     if decoder.has_alpha() { 4 } else { 3 }
 }
 
-fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(FileDecoder<'a>, Size), PictureError> {
+fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(FileDecoder<'a>, Size), ImageError> {
     let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(damaged)?;
     decoder.set_memory_limit(file.len());
     let (width, height) = decoder.dimensions();

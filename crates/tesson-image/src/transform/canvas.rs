@@ -21,7 +21,7 @@ pub struct PipelineScratch<F: Value> {
 /// A picture, another one that is made of it, and a row.
 #[derive(Debug, Default)]
 struct Buffers<T: Value> {
-    picture: Vec<T>,
+    image: Vec<T>,
     next: Vec<T>,
     row: Vec<T>,
     resize: ResizeScratch<T>,
@@ -82,7 +82,7 @@ impl Stage {
 /// A picture on its way through a pipeline.
 pub struct Canvas<'a, F: Value> {
     scratch: &'a mut PipelineScratch<F>,
-    picture: View<'a, u8>,
+    image: View<'a, u8>,
     copy: u32,
     stage: Stage,
     frame: Frame,
@@ -98,20 +98,16 @@ pub(super) enum Made<'a, F> {
 
 impl<'a, F: Real> Canvas<'a, F> {
     /// Starts with a picture in 8 bits, which is one of several copies.
-    pub(super) fn new(
-        picture: View<'a, u8>,
-        copy: u32,
-        scratch: &'a mut PipelineScratch<F>,
-    ) -> Canvas<'a, F> {
-        Canvas { scratch, picture, copy, stage: Stage::Given, frame: Frame::whole(picture.size()) }
+    pub(super) fn new(image: View<'a, u8>, copy: u32, scratch: &'a mut PipelineScratch<F>) -> Canvas<'a, F> {
+        Canvas { scratch, image, copy, stage: Stage::Given, frame: Frame::whole(image.size()) }
     }
 
     /// The result of the steps applied so far.
     pub(super) fn finish(self) -> Made<'a, F> {
-        let Canvas { scratch, picture, stage, frame, .. } = self;
+        let Canvas { scratch, image, stage, frame, .. } = self;
         match stage {
-            Stage::Reals => Made::Reals(frame.of(View::new(&scratch.reals.picture, frame.size))),
-            _ => Made::Bytes(stage.bytes(frame, picture, &scratch.bytes.picture)),
+            Stage::Reals => Made::Reals(frame.of(View::new(&scratch.reals.image, frame.size))),
+            _ => Made::Bytes(stage.bytes(frame, image, &scratch.bytes.image)),
         }
     }
 
@@ -150,11 +146,11 @@ impl<'a, F: Real> Canvas<'a, F> {
             return normalize.apply_to(size.channels, values);
         }
         let PipelineScratch { bytes, reals } = &mut *self.scratch;
-        reals.picture.clear();
-        let Buffers { picture, row, .. } = bytes;
-        let view = self.stage.bytes(self.frame, self.picture, picture);
+        reals.image.clear();
+        let Buffers { image, row, .. } = bytes;
+        let view = self.stage.bytes(self.frame, self.image, image);
         normalize.check(view.size().channels)?;
-        normalize.append_to(view, row, &mut reals.picture);
+        normalize.append_to(view, row, &mut reals.image);
         (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
         Ok(())
     }
@@ -167,17 +163,17 @@ impl<'a, F: Real> Canvas<'a, F> {
         let PipelineScratch { bytes, reals } = &mut *self.scratch;
         let size = match self.stage {
             Stage::Reals => {
-                let Buffers { picture, next, resize, .. } = reals;
-                let view = self.frame.of(View::new(picture, self.frame.size));
+                let Buffers { image, next, resize, .. } = reals;
+                let view = self.frame.of(View::new(image, self.frame.size));
                 let size = scale.resize(view, how, resize, next)?;
-                std::mem::swap(picture, next);
+                std::mem::swap(image, next);
                 size
             }
             stage => {
-                let Buffers { picture, next, resize, .. } = bytes;
-                let view = stage.bytes(self.frame, self.picture, picture);
+                let Buffers { image, next, resize, .. } = bytes;
+                let view = stage.bytes(self.frame, self.image, image);
                 let size = scale.resize(view, how, resize, next)?;
-                std::mem::swap(picture, next);
+                std::mem::swap(image, next);
                 self.stage = Stage::Bytes;
                 size
             }
@@ -189,45 +185,45 @@ impl<'a, F: Real> Canvas<'a, F> {
     /// Replaces the picture in 8 bits by one of the same size; `make` is given the old values and the vector to fill.
     pub(super) fn replace_bytes(&mut self, make: impl FnOnce(Size, &[u8], &mut Vec<u8>)) {
         let (size, _) = self.bytes();
-        let Buffers { picture, next, .. } = &mut self.scratch.bytes;
-        make(size, picture, next);
-        std::mem::swap(picture, next);
+        let Buffers { image, next, .. } = &mut self.scratch.bytes;
+        make(size, image, next);
+        std::mem::swap(image, next);
     }
 
     /// Replaces the picture in floating-point numbers, as [`Canvas::replace_bytes`] does.
     pub(super) fn replace_reals(&mut self, make: impl FnOnce(Size, &[F], &mut Vec<F>)) {
         let (size, _) = self.reals();
-        let Buffers { picture, next, .. } = &mut self.scratch.reals;
-        make(size, picture, next);
-        std::mem::swap(picture, next);
+        let Buffers { image, next, .. } = &mut self.scratch.reals;
+        make(size, image, next);
+        std::mem::swap(image, next);
     }
 
     /// The current picture in 8 bits, which is not in floating-point numbers yet; all of it is seen.
     pub(super) fn bytes(&mut self) -> (Size, &mut [u8]) {
-        let Buffers { picture, next, row, .. } = &mut self.scratch.bytes;
+        let Buffers { image, next, row, .. } = &mut self.scratch.bytes;
         if self.stage == Stage::Given || !self.frame.is_whole() {
             next.clear();
-            self.stage.bytes(self.frame, self.picture, picture).append_to(row, next, |value| value);
-            std::mem::swap(picture, next);
+            self.stage.bytes(self.frame, self.image, image).append_to(row, next, |value| value);
+            std::mem::swap(image, next);
         }
         (self.stage, self.frame) = (Stage::Bytes, Frame::whole(self.frame.seen()));
-        (self.frame.size, picture)
+        (self.frame.size, image)
     }
 
     /// The current picture in floating-point numbers, all of which are seen.
     pub(super) fn reals(&mut self) -> (Size, &mut [F]) {
         let PipelineScratch { bytes, reals } = &mut *self.scratch;
-        let Buffers { picture, next, row, .. } = reals;
+        let Buffers { image, next, row, .. } = reals;
         if self.stage != Stage::Reals {
-            picture.clear();
-            let Buffers { picture: held, row, .. } = bytes;
-            self.stage.bytes(self.frame, self.picture, held).append_to(row, picture, F::from);
+            image.clear();
+            let Buffers { image: held, row, .. } = bytes;
+            self.stage.bytes(self.frame, self.image, held).append_to(row, image, F::from);
         } else if !self.frame.is_whole() {
             next.clear();
-            self.frame.of(View::new(picture, self.frame.size)).append_to(row, next, |value| value);
-            std::mem::swap(picture, next);
+            self.frame.of(View::new(image, self.frame.size)).append_to(row, next, |value| value);
+            std::mem::swap(image, next);
         }
         (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
-        (self.frame.size, picture)
+        (self.frame.size, image)
     }
 }

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_is_subtracted_from_pictures_of_its_size() {
+    fn a_mean_is_subtracted_from_images_of_its_size() {
         let mean = Mean::from_file(file([1, 2, 1], "1.5 300").as_bytes()).expect("a mean");
         let mut values = [1.0f32, 2.0];
         assert_eq!(mean.apply_to(Size::new(1, 2, 1), &mut values), Ok(()));

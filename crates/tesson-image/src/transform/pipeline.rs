@@ -114,16 +114,16 @@ impl Pipeline {
     /// A picture without pixels, or one that a transform does not support.
     pub fn apply<'a, F: Real>(
         &'a self,
-        picture: View<'a, u8>,
+        image: View<'a, u8>,
         copy: u32,
         random: &mut dyn Random,
         scratch: &'a mut PipelineScratch<F>,
     ) -> Result<Transformed<'a, F>, TransformFault> {
-        let size = picture.size();
+        let size = image.size();
         if size.values() == 0 {
             return Err(TransformFault::NoPixels { width: size.width, height: size.height });
         }
-        let mut canvas = Canvas::new(picture, copy, scratch);
+        let mut canvas = Canvas::new(image, copy, scratch);
         let mut last = None;
         for (i, step) in self.steps.iter().enumerate() {
             random.begin(i);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn normalizing_where_pictures_are_stored_gives_what_normalizing_before_gives() {
+    fn normalizing_where_images_are_stored_gives_what_normalizing_before_gives() {
         let size = Size::new(3, 5, 3);
         let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 53 % 251) as u8).collect();
         for last in [vec![], vec![transpose()], vec![transpose(), cast()]] {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffers_of_a_picture_are_those_that_its_steps_write() {
+    fn the_buffers_of_an_image_are_those_that_its_steps_write() {
         let bytes = |steps: &[Arc<dyn Step>]| {
             Pipeline::new(steps.to_vec()).expect("an order").working_bytes(Size::new(100, 200, 3), 4)
         };
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_without_pixels_is_refused() {
+    fn an_image_without_pixels_is_refused() {
         let pipeline = Pipeline::new(vec![scale(2, 2)]).expect("an order");
         let mut words = std::iter::empty();
         let (mut draw, mut scratch) = (Draw::from_words(&mut words), PipelineScratch::<f32>::default());

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn rectangles_lie_within_the_picture_and_have_the_drawn_shares() {
+    fn rectangles_lie_within_the_image_and_have_the_drawn_shares() {
         let all = erasing(1.0, [0.02, 0.33], &[0.0]);
         let half = erasing(0.5, [0.02, 0.33], &[0.0]);
         let mut random = CntkRandom::new(vec![0]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_large_as_the_picture_covers_nothing() {
+    fn what_is_as_large_as_the_image_covers_nothing() {
         let mut random = CntkRandom::new(vec![0]);
         assert_eq!(
             erasing(1.0, [1.0; 2], &[0.0]).rectangle(Sides { width: 9, height: 9 }, &mut random),

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rectangles_lie_within_the_picture_and_have_the_drawn_shares() {
+    fn rectangles_lie_within_the_image_and_have_the_drawn_shares() {
         let crop = RandomResizedCrop { area_ratio: [0.08, 1.0], aspect_ratio: [0.75, 4.0 / 3.0] };
         let mut random = CntkRandom::new(vec![0]);
         for _ in 0..1000 {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_no_rectangle_fits_gives_its_middle() {
+    fn an_image_that_no_rectangle_fits_gives_its_middle() {
         let crop = RandomResizedCrop { area_ratio: [1.0; 2], aspect_ratio: [0.75, 4.0 / 3.0] };
         let rect = |width, height| crop.rectangle(Sides { height, width }, &mut CntkRandom::new(vec![0]));
         assert_eq!(rect(100, 10), Rect { x: 43, y: 0, width: 13, height: 10 });

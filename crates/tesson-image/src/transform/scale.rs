@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_padded_with_its_edge_or_a_value() {
+    fn an_image_is_padded_with_its_edge_or_a_value() {
         let size = Size::new(2, 2, 1);
         let pixels = [70, 80, 130, 140];
         let found = scaled(&pixels, size, [4, 2], ScaleMode::Pad(Some([7; 4])));
@@ -384,20 +384,20 @@ mod tests {
     }
 
     #[test]
-    fn values_beyond_255_are_kept_where_pictures_are_floats() {
+    fn values_beyond_255_are_kept_where_images_are_floats() {
         let size = Size::new(2, 1, 1);
         let mode = ScaleMode::Pad(Some([300; 4]));
         assert_eq!(scaled(&[70, 80], size, [3, 2], mode), [255, 70, 255, 255, 80, 255]);
         let scale = Scale::new([3, 2], 1, mode, [Interpolation::Linear]).expect("a usable size");
         let mut out = Vec::new();
-        let picture = View::new(&[70.5f32, 80.5], size);
-        let found = scale.resize(picture, Interpolation::Linear, &mut ResizeScratch::default(), &mut out);
+        let image = View::new(&[70.5f32, 80.5], size);
+        let found = scale.resize(image, Interpolation::Linear, &mut ResizeScratch::default(), &mut out);
         assert_eq!(found, Ok(Size::new(2, 3, 1)));
         assert_eq!(out, [300.0, 70.5, 300.0, 300.0, 80.5, 300.0]);
     }
 
     #[test]
-    fn every_picture_fits_every_target() {
+    fn every_image_fits_every_target() {
         for (width, height) in [(1, 1), (1, 50), (50, 1), (9, 4), (4, 9), (7, 7)] {
             let size = Size::new(height, width, 1);
             for to in [[8, 4], [4, 8], [5, 5], [1, 1], [1, 9], [30, 2]] {

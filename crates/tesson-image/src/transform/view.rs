@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirrored_picture_is_cut_as_it_is_seen() {
+    fn a_mirrored_image_is_cut_as_it_is_seen() {
         let pixels: Vec<u8> = (0..12).collect();
         let view = View::new(&pixels, Size::new(3, 4, 1));
         let rect = Rect { x: 0, y: 1, width: 2, height: 2 };

@@ -16,7 +16,7 @@ use tesson_tfds::info::{FileFormat, Version};
 use tesson_tfds::reading::{Op, Plan, Reading};
 use tesson_tfds::split::Selection;
 
-use crate::dataset::{Dataset, feature, picture, record};
+use crate::dataset::{Dataset, bitmap, feature, record};
 
 /// Examples of the datasets.
 const N: i64 = 230;
@@ -197,7 +197,7 @@ fn threads_change_nothing_of_shares_and_places() {
         "image_feature.Image",
         json!({"image": {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8"}}),
     );
-    let sized = |i: i64| picture(20, if i == 100 { 900 } else { 16 }, i as u8);
+    let sized = |i: i64| bitmap(20, if i == 100 { 900 } else { 16 }, i as u8);
     let examples: Vec<Vec<u8>> = (0..N).map(|i| record(&[("image", Value::Bytes(&[&sized(i)]))])).collect();
     let dataset = Dataset::of("apart", json!({"image": image}), &examples, 3);
     let folder = &dataset.0;

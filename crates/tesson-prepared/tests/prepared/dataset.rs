@@ -79,7 +79,7 @@ pub(crate) fn record(values: &[(&str, Value<'_>)]) -> Vec<u8> {
 }
 
 /// A picture of a kind that needs no compressor: 24 bits a pixel, rows of multiples of four bytes, from the bottom.
-pub(crate) fn picture(width: usize, height: usize, grey: u8) -> Vec<u8> {
+pub(crate) fn bitmap(width: usize, height: usize, grey: u8) -> Vec<u8> {
     let row = (3 * width).next_multiple_of(4);
     let size = (54 + row * height) as u32;
     let mut bytes = b"BM".to_vec();

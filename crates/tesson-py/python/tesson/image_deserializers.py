@@ -48,7 +48,7 @@ class _Images(Deserializer):
         for name, stream in StreamDefs(streams or {}).items():
             self._add(name, stream)
         if streams is not None:
-            self._check_pictures()
+            self._check_images()
 
     def map_features(self, node: str | StreamInformation, transforms: AnyTransform | Sequence[AnyTransform] = ()) -> Self:
         """Add the stream of pictures, in the older object style. Returns the deserializer itself.
@@ -84,7 +84,7 @@ class _Images(Deserializer):
     @property
     def config(self) -> dict[str, Any]:
         """The deserializer in the dict form of a configuration, with the options' names as the file formats spell them."""
-        self._check_pictures()
+        self._check_images()
         return super().config
 
     def _transforms_itself(self, stream: StreamDef) -> bool:
@@ -115,7 +115,7 @@ class _Images(Deserializer):
             field, stream.shape, transforms=stream.transforms, dtype=stream.dtype, ragged=stream.ragged
         )
 
-    def _check_pictures(self) -> None:
+    def _check_images(self) -> None:
         """Refuses a deserializer without pictures."""
         if not any(stream.field == "image" for stream in self._streams.values()):
             what = 'found no stream of pictures, expected StreamDef(field="image", transforms=[…])'

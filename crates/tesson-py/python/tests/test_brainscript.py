@@ -111,7 +111,7 @@ def test_older_readers_of_speech_name_the_files_that_are_missing() -> None:
         MinibatchSource.from_config(text)
 
 
-def test_the_older_reader_of_pictures_scales_and_transposes(files: Path) -> None:
+def test_the_older_reader_of_images_scales_and_transposes(files: Path) -> None:
     (files / "a.ppm").write_bytes(b"P6 2 2 255\n" + bytes(range(12)))
     (files / "map.txt").write_text("a.ppm\t1\n")
     text = "T = [ reader = [ readerType = ImageReader ; file = map.txt ; f = [ width = 2 ; height = 2 ; channels = 3 ]"

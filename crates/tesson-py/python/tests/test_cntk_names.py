@@ -192,7 +192,7 @@ def test_a_resolved_configuration_says_that_it_is_truncated() -> None:
 
 
 @pytest.mark.parametrize("name", ["color", "crop", "mean", "scale"])
-def test_transforms_of_pictures_have_the_names_of_cntk(name: str) -> None:
+def test_transforms_of_images_have_the_names_of_cntk(name: str) -> None:
     maker = getattr(tesson.transforms, name)
     assert getattr(tesson.io.transforms, name) is maker
     assert getattr(tesson.ImageDeserializer, name) is maker

@@ -59,7 +59,7 @@ assert one.next_minibatch(minibatch_size_in_samples=100, num_data_partitions=2, 
 """
 
 #: Pictures, as tutorials train on them, and with regions, in the older object style.
-PICTURES = """
+IMAGES = """
 def create_reader(map_file, mean_file, train):
     transforms = [io.transforms.crop(crop_type='randomside', side_ratio=0.8)] if train else []
     transforms += [
@@ -150,10 +150,10 @@ def test_what_is_written_as_text_is_read_back(files: Path) -> None:
     assert [s.toarray().tolist() for s in minibatch["s"].as_sequences()] == [[[0, 0.5, 7]], [[1, 0, 0], [0, 0, 2]]]
 
 
-@pytest.mark.parametrize("script", [READING, PICTURES, USER], ids=["reading", "pictures", "user"])
+@pytest.mark.parametrize("script", [READING, IMAGES, USER], ids=["reading", "pictures", "user"])
 def test_a_script_for_cntk_runs(script: str, files: Path) -> None:
     table = np.array([[i, 2 * i, 3 * i] for i in range(15)], np.float32)
     (files / "table.csv").write_text("".join(f"{a:g},{b:g},{c:g}\n" for a, b, c in table))
-    pictures = str(Path(__file__).parents[4] / "examples" / "pictures")
-    names = {"device": object(), "table": table, "pictures": pictures}
+    images = str(Path(__file__).parents[4] / "examples" / "pictures")
+    names = {"device": object(), "table": table, "pictures": images}
     exec("import math, os, sys, numpy as np\nimport tesson.io as io\n" + script, names)

@@ -31,14 +31,14 @@ def test_case(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases() if case.is_random])
-def test_own_draws_change_nothing_but_pictures(case: Case) -> None:
+def test_own_draws_change_nothing_but_images(case: Case) -> None:
     found = Reader(case.source | {"augmentation": "sequence"}, str(case.folder)).run(case.json["steps"])
     recorded = case.expected()
     assert found != recorded
     # Sizes, labels and the range of values are those recorded.
     for one, other in zip(recorded[:-1], found[:-1]):
-        pictures = np.array(flat(other, "features"))
-        assert pictures.shape == np.array(flat(one, "features")).shape and pictures.min() >= 0 and pictures.max() <= 255
+        images = np.array(flat(other, "features"))
+        assert images.shape == np.array(flat(one, "features")).shape and images.min() >= 0 and images.max() <= 255
         one["streams"]["features"]["sequences"] = other["streams"]["features"]["sequences"]
     compare(recorded, found, case.element)
     transforms = case.source["deserializers"][0]["input"]["features"]["transforms"]
@@ -54,7 +54,7 @@ def test_own_draws_change_nothing_but_pictures(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases() if "/image/" in case.name])
-def test_pictures_are_the_same_by_keywords(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_the_same_by_keywords(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case.folder)
     compare(case.expected(), KeywordReader(case.source, "").run(case.json["steps"]), case.element)
 

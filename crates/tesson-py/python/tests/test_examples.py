@@ -12,10 +12,10 @@ import pytest
 EXAMPLES = Path(__file__).parents[4] / "examples"
 USES = sorted((EXAMPLES / "cntk").glob("*.py"))
 USERS = sorted((EXAMPLES / "user").glob("*.py"))
-PICTURES = [EXAMPLES / "pictures_and_masks.py"]
+IMAGES = [EXAMPLES / "images_and_masks.py"]
 PREPARED = [EXAMPLES / "tfds" / "determinism.py"]
 TRAIN = EXAMPLES / "train_softmax.py"
-TRAIN_PICTURES = EXAMPLES / "train_pictures.py"
+TRAIN_IMAGES = EXAMPLES / "train_images.py"
 TRAIN_FRAMES = EXAMPLES / "train_frames.py"
 
 
@@ -27,7 +27,7 @@ def output(script, *arguments):
     return run.stdout
 
 
-@pytest.mark.parametrize("script", USES + USERS + PICTURES + PREPARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", USES + USERS + IMAGES + PREPARED, ids=lambda path: path.stem)
 def test_an_example_prints_what_its_docstring_says(script):
     promised = ast.get_docstring(ast.parse(script.read_text())).split("Prints:\n\n")[1]
     assert output(script).strip() == promised.strip()
@@ -62,8 +62,8 @@ def test_a_run_that_is_stopped_and_goes_on_in_another_process_ends_in_the_same_w
     assert weights_of(stopped).tobytes() == weights_of(straight).tobytes()
 
 
-def test_training_on_pictures_learns_and_goes_on_with_other_workers():
-    printed = output(TRAIN_PICTURES)
+def test_training_on_images_learns_and_goes_on_with_other_workers():
+    printed = output(TRAIN_IMAGES)
     learned, by_chance = map(float, re.findall(r"([\d.]+)%", printed.splitlines()[0]))
     assert learned > 90 > 2 * by_chance
     assert "identical" in printed
@@ -71,13 +71,13 @@ def test_training_on_pictures_learns_and_goes_on_with_other_workers():
 
 # 25 does not divide the 60 pictures of a sweep: minibatches hold pictures of two.
 @pytest.mark.parametrize(("size", "minibatches", "workers"), [(20, 1, 2), (20, 31, 3), (25, 4, 3)])
-def test_a_run_on_pictures_that_other_workers_take_over_ends_in_the_same_weights(tmp_path, size, minibatches, workers):
+def test_a_run_on_images_that_other_workers_take_over_ends_in_the_same_weights(tmp_path, size, minibatches, workers):
     straight, stopped = tmp_path / "straight.npz", tmp_path / "stopped.npz"
     options = ["--sweeps", 12, "--minibatch-size", size, "--weights"]
-    output(TRAIN_PICTURES, *options, straight)
-    output(TRAIN_PICTURES, *options, stopped, "--stop-after", minibatches, "--threads", 2)
+    output(TRAIN_IMAGES, *options, straight)
+    output(TRAIN_IMAGES, *options, stopped, "--stop-after", minibatches, "--threads", 2)
     assert (weights_of(stopped) != weights_of(straight)).any()
-    output(TRAIN_PICTURES, *options, stopped, "--resume", "--workers", workers, "--threads", 3)
+    output(TRAIN_IMAGES, *options, stopped, "--resume", "--workers", workers, "--threads", 3)
     assert weights_of(stopped).tobytes() == weights_of(straight).tobytes()
 
 

@@ -59,36 +59,36 @@ FUNCTIONS: list[tuple[Callable[..., dict[str, Any]], str, tuple[Any, ...]]] = [
 NAMES = [name for _, name, _ in FUNCTIONS]
 
 
-def ppm(picture: NDArray[np.uint8]) -> bytes:
+def ppm(image: NDArray[np.uint8]) -> bytes:
     """A picture of rows, columns and the channels blue, green and red as a file."""
-    height, width, _ = picture.shape
-    return f"P6 {width} {height} 255\n".encode() + picture[:, :, ::-1].tobytes()
+    height, width, _ = image.shape
+    return f"P6 {width} {height} 255\n".encode() + image[:, :, ::-1].tobytes()
 
 
-def bmp(picture: NDArray[np.uint8]) -> bytes:
+def bmp(image: NDArray[np.uint8]) -> bytes:
     """A picture as a BMP file of a kind that prepared datasets have: rows from below, each of multiples of four bytes."""
-    height, width, _ = picture.shape
-    rows = b"".join(row.tobytes() + bytes(-3 * width % 4) for row in picture[::-1])
+    height, width, _ = image.shape
+    rows = b"".join(row.tobytes() + bytes(-3 * width % 4) for row in image[::-1])
     header = (b"BM", 54 + len(rows), 0, 54, 40, width, height, 1, 24, 0, len(rows), 0, 0, 0, 0)
     return struct.pack("<2sIII IiiHHIIIIII", *header) + rows
 
 
-def picture(number: int) -> NDArray[np.uint8]:
+def image(number: int) -> NDArray[np.uint8]:
     """A picture of four rows and six columns, each value another one."""
     return (np.arange(72) + 80 * number).astype(np.uint8).reshape(4, 6, 3)
 
 
 @pytest.fixture(autouse=True)
-def pictures(files: Path) -> None:
+def images(files: Path) -> None:
     """Three pictures, as files in a map, in Base64 and in a tar archive."""
     for number in range(3):
-        (files / f"{number}.ppm").write_bytes(ppm(picture(number)))
+        (files / f"{number}.ppm").write_bytes(ppm(image(number)))
     (files / "map.txt").write_text("".join(f"{number}.ppm\t{number + 1}\n" for number in range(3)))
-    encoded = [base64.b64encode(ppm(picture(number))).decode() for number in range(3)]
+    encoded = [base64.b64encode(ppm(image(number))).decode() for number in range(3)]
     (files / "map.b64").write_text("".join(f"{number + 1}\t{text}\n" for number, text in enumerate(encoded)))
     with tarfile.open(files / "pictures.tar", "w") as archive:
         for number in range(3):
-            for name, data in [("ppm", ppm(picture(number))), ("cls", str(number + 1).encode())]:
+            for name, data in [("ppm", ppm(image(number))), ("cls", str(number + 1).encode())]:
                 member = tarfile.TarInfo(f"{'deep/' * 30}{number}.{name}")
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
@@ -110,9 +110,9 @@ def read(*deserializers: Any, **options: Any) -> tesson.Minibatch:
     ("maker", "file"),
     [(ImageDeserializer, "map.txt"), (Base64ImageDeserializer, "map.b64"), (TarImageDeserializer, ["pictures.tar"])],
 )
-def test_pictures_come_with_their_classes(maker: Any, file: Any) -> None:
+def test_images_come_with_their_classes(maker: Any, file: Any) -> None:
     minibatch = read(maker(file, streams()))
-    expected = np.stack([picture(number).transpose(2, 0, 1) for number in range(3)])
+    expected = np.stack([image(number).transpose(2, 0, 1) for number in range(3)])
     assert minibatch["features"].samples.dtype == np.float32
     assert np.array_equal(minibatch["features"].samples, expected)
     assert minibatch["labels"].is_sparse
@@ -122,13 +122,13 @@ def test_pictures_come_with_their_classes(maker: Any, file: Any) -> None:
 
 def test_channels_are_last_where_the_layout_says_so() -> None:
     given = ImageDeserializer("map.txt", streams(), layout="HWC")
-    assert np.array_equal(read(given)["features"].samples, np.stack([picture(number) for number in range(3)]))
+    assert np.array_equal(read(given)["features"].samples, np.stack([image(number) for number in range(3)]))
     with pytest.raises(ConfigError, match="layout: found 'BGR', expected `CHW` or `HWC`"):
         ImageDeserializer("map.txt", streams(), layout="BGR")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("layout", ["CHW", "HWC"])
-def test_pictures_stay_bytes_where_the_stream_says_so(layout: Literal["CHW", "HWC"]) -> None:
+def test_images_stay_bytes_where_the_stream_says_so(layout: Literal["CHW", "HWC"]) -> None:
     given = StreamDefs(
         features=StreamDef(field="image", dtype=np.uint8, transforms=[transforms.scale(5, 3, 3)]),
         labels=StreamDef(field="label", shape=4),
@@ -150,7 +150,7 @@ def test_pictures_stay_bytes_where_the_stream_says_so(layout: Literal["CHW", "HW
 
 def test_a_dimension_that_each_minibatch_has_for_itself_is_open(files: Path) -> None:
     (files / "map.txt").write_text("0.ppm\t1\nsmall.ppm\t2\n")
-    (files / "small.ppm").write_bytes(ppm(picture(1)[:2]))
+    (files / "small.ppm").write_bytes(ppm(image(1)[:2]))
     with MinibatchSource(ImageDeserializer("map.txt", streams()), randomize=False, max_sweeps=1) as source:
         assert source.streams.features.shape == (3, -1, -1)
         assert [source.next_minibatch(1)["features"].shape for _ in range(2)] == [(1, 1, 3, 4, 6), (1, 1, 3, 2, 6)]
@@ -160,9 +160,9 @@ def test_a_dimension_that_each_minibatch_has_for_itself_is_open(files: Path) -> 
 
 
 @pytest.mark.parametrize("layout", ["CHW", "HWC"])
-def test_pictures_keep_their_shapes_where_the_stream_says_so(files: Path, layout: Literal["CHW", "HWC"]) -> None:
+def test_images_keep_their_shapes_where_the_stream_says_so(files: Path, layout: Literal["CHW", "HWC"]) -> None:
     (files / "map.txt").write_text("0.ppm\t1\nsmall.ppm\t2\n1.ppm\t3\n")
-    expected = [picture(0), picture(1)[:2], picture(1)]
+    expected = [image(0), image(1)[:2], image(1)]
     (files / "small.ppm").write_bytes(ppm(expected[1]))
     if layout == "CHW":
         expected = [one.transpose(2, 0, 1) for one in expected]
@@ -194,14 +194,14 @@ def test_pictures_keep_their_shapes_where_the_stream_says_so(files: Path, layout
     assert [one.tolist() for one in plain.sample_list] == plain.samples.tolist()
 
 
-def test_shapes_of_their_own_are_for_pictures_alone() -> None:
+def test_shapes_of_their_own_are_for_images_alone() -> None:
     with pytest.raises(ConfigError, match="streams.x.ragged: found True of a stream without pictures"):
         tesson.CTFDeserializer("x.ctf", StreamDefs(x=StreamDef("x", 1, ragged=True))).config
     with pytest.raises(ConfigError, match="streams.y.ragged"):
         ImageDeserializer("map.txt", StreamDefs(x=StreamDef("image"), y=StreamDef("label", 4, ragged=True))).config
 
 
-def test_channels_are_put_first_behind_the_last_transform_of_pictures() -> None:
+def test_channels_are_put_first_behind_the_last_transform_of_images() -> None:
     def kinds(*given: Any) -> list[Any]:
         listed = ImageDeserializer("map.txt", streams(*given)).config["input"]["features"]["transforms"]
         return [transform["type"] if isinstance(transform, dict) else transform for transform in listed]
@@ -228,10 +228,10 @@ def test_the_older_object_style_gives_the_same_configuration(files: Path) -> Non
 def test_classes_that_nobody_asks_for_are_not_read(files: Path) -> None:
     (files / "map.txt").write_text("0.ppm\tcat\n1.ppm\n")
     only = StreamDefs(image=StreamDef(transforms=[]))
-    assert np.array_equal(read(ImageDeserializer("map.txt", only))["image"].samples[1], picture(1).transpose(2, 0, 1))
+    assert np.array_equal(read(ImageDeserializer("map.txt", only))["image"].samples[1], image(1).transpose(2, 0, 1))
 
 
-def test_transforms_of_pictures_run_before_functions() -> None:
+def test_transforms_of_images_run_before_functions() -> None:
     def doubled(sample: NDArray[np.float32]) -> NDArray[np.float32]:
         assert sample.shape == (3, 2, 2)
         return sample * 2
@@ -239,7 +239,7 @@ def test_transforms_of_pictures_run_before_functions() -> None:
     first_channel = UserTransform(lambda sample: sample[0], shape=(2, 2))
     given = streams(transforms.crop(crop_size=2), transforms.scale(2, 2, 3), doubled)
     minibatch = read(ImageDeserializer("map.txt", given), transforms={"features": first_channel})
-    assert np.array_equal(minibatch["features"].samples[0], 2.0 * picture(0)[1:3, 2:4, 0])
+    assert np.array_equal(minibatch["features"].samples[0], 2.0 * image(0)[1:3, 2:4, 0])
 
 
 def test_options_reach_the_deserializer(files: Path) -> None:
@@ -279,10 +279,10 @@ def test_a_folder_for_each_class_needs_no_map(files: Path) -> None:
     assert minibatch["y"].class_indices.tolist() == [0, 1, 1]
 
 
-def test_pictures_of_prepared_datasets_have_the_same_transforms(files: Path) -> None:
+def test_images_of_prepared_datasets_have_the_same_transforms(files: Path) -> None:
     shape = {"dimensions": ["-1", "-1", "3"]}
     features = {"image": {"pythonClassName": "Image", "image": {"shape": shape, "dtype": "uint8"}}, "label": tensor("int64")}
-    write_dataset(files / "d" / "1.0.0", features, {"train": [[{"image": bmp(picture(1)), "label": 3}]]})
+    write_dataset(files / "d" / "1.0.0", features, {"train": [[{"image": bmp(image(1)), "label": 3}]]})
 
     def first(*given: Any) -> NDArray[Any]:
         streams = StreamDefs(image=StreamDef(transforms=given), label=StreamDef(shape=5, is_sparse=True))
@@ -290,7 +290,7 @@ def test_pictures_of_prepared_datasets_have_the_same_transforms(files: Path) -> 
         return samples
 
     crop = transforms.crop(crop_size=(2, 3))
-    cut = picture(1)[:3, 2:4]
+    cut = image(1)[:3, 2:4]
     assert np.array_equal(first(crop), cut[:, :, ::-1]), "red is first, as TensorFlow has it"
     assert np.array_equal(first(transforms.decode(), crop), cut)
     assert np.array_equal(first(transforms.decode_image(channels=3), crop, transforms.transpose()), cut[:, :, ::-1].transpose(2, 0, 1))
@@ -303,7 +303,7 @@ def prepared(files: Path) -> Dataset[Any]:
     """Three pictures in two shards, in TensorFlow's order of channels."""
     shape = {"dimensions": ["-1", "-1", "3"]}
     features = {"image": {"pythonClassName": "Image", "image": {"shape": shape, "dtype": "uint8"}}, "label": tensor("int64")}
-    examples = [{"image": bmp(picture(number)), "label": number} for number in range(3)]
+    examples = [{"image": bmp(image(number)), "label": number} for number in range(3)]
     folder = files / "pictures" / "1.0.0"
     if not folder.exists():
         write_dataset(folder, features, {"train": [examples[:2], examples[2:]]})
@@ -314,16 +314,16 @@ def images(minibatches: Iterable[Any]) -> list[NDArray[Any]]:
     return [minibatch["image"] for minibatch in minibatches]
 
 
-def test_minibatches_of_prepared_datasets_have_transformed_pictures(files: Path) -> None:
+def test_minibatches_of_prepared_datasets_have_transformed_images(files: Path) -> None:
     dataset = prepared(files)
     (minibatch,) = dataset.minibatches(5, transforms={"image": [transforms.crop(crop_size=(2, 3))]})
     assert minibatch["image"].dtype == np.uint8
-    assert np.array_equal(minibatch["image"], np.stack([picture(number)[:3, 2:4, ::-1] for number in range(3)]))
+    assert np.array_equal(minibatch["image"], np.stack([image(number)[:3, 2:4, ::-1] for number in range(3)]))
     assert minibatch["label"].tolist() == [0, 1, 2]
     given = {"image": [transforms.decode(), transforms.normalize([0.0] * 3, [1.0] * 3), transforms.transpose()]}
     (normalized,) = images(dataset.minibatches(5, transforms=given))
     assert normalized.dtype == np.float32
-    assert np.array_equal(normalized[0], picture(0).transpose(2, 0, 1) / np.float32(255))
+    assert np.array_equal(normalized[0], image(0).transpose(2, 0, 1) / np.float32(255))
 
 
 def test_transformed_minibatches_resume_and_are_shared_exactly(files: Path) -> None:
@@ -366,7 +366,7 @@ def test_transforms_of_prepared_datasets_are_refused_by_name(files: Path) -> Non
         dataset.minibatches(2, transforms={"image": [lambda image: image]})
 
 
-def test_pictures_of_prepared_datasets_may_be_delivered_in_8_bits(files: Path) -> None:
+def test_images_of_prepared_datasets_may_be_delivered_in_8_bits(files: Path) -> None:
     prepared(files)
 
     def opened(*given: Any) -> tesson.Minibatch:
@@ -375,7 +375,7 @@ def test_pictures_of_prepared_datasets_may_be_delivered_in_8_bits(files: Path) -
 
     samples = opened(transforms.crop(crop_size=(2, 3)))["image"].samples
     assert samples.dtype == np.uint8
-    assert np.array_equal(samples[1], picture(1)[:3, 2:4, ::-1])
+    assert np.array_equal(samples[1], image(1)[:3, 2:4, ::-1])
     with pytest.raises(ConfigError, match="samples are .* at last, and `dtype` of the stream is uint8"):
         opened(transforms.scale(2, 2, 3), transforms.normalize([0.5] * 3, [0.25] * 3))
     with pytest.raises(ConfigError, match=r"streams.label.dtype: found uint8 of a stream without pictures"):
@@ -394,7 +394,7 @@ def test_ten_views_are_ten_sequences() -> None:
     assert read(ImageDeserializer("map.txt", given, multi_view_crop=False)).num_sequences == 3
 
 
-def test_a_run_goes_on_with_the_same_random_pictures() -> None:
+def test_a_run_goes_on_with_the_same_random_images() -> None:
     random = [
         transforms.random_resized_crop(area_ratio=(0.2, 1)),
         transforms.scale(2, 2, 3),
@@ -424,7 +424,7 @@ def test_a_run_goes_on_with_the_same_random_pictures() -> None:
         ({"x": StreamDef("image", defines_mb_size=True)}, "streams.x.defines_mb_size", "leave it out"),
     ],
 )
-def test_streams_are_one_of_pictures_and_at_most_one_of_classes(given: Any, path: str, words: str) -> None:
+def test_streams_are_one_of_images_and_at_most_one_of_classes(given: Any, path: str, words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)) as caught:
         ImageDeserializer("map.txt", given)
     assert caught.value.path == path

@@ -286,7 +286,7 @@ def test_missing_shards_may_be_told_where_they_are_reached(numbers: tfds.Builder
         next(iterator)
 
 
-def test_pictures_may_be_decoded_smaller(tmp_path: Path) -> None:
+def test_images_may_be_decoded_smaller(tmp_path: Path) -> None:
     image = node("image_feature.Image", image={"dtype": "uint8", "shape": {"dimensions": ["8", "-1", "1"]}})
     features = {"i": image, "s": sequence(image)}
     shard = [{"i": GREY_JPEG, "s": [GREY_JPEG, GREY_JPEG]}]

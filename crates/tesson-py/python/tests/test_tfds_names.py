@@ -255,7 +255,7 @@ def test_a_table_has_a_row_for_each_example(pets: tfds.Builder) -> None:
     assert list(table.columns) == ["image", "label"]
 
 
-def test_a_figure_shows_pictures(pets: tfds.Builder) -> None:
+def test_a_figure_shows_images(pets: tfds.Builder) -> None:
     pytest.importorskip("matplotlib").use("agg")
     figure = tfds.show_examples(pets.as_dataset("train"), pets.info, rows=1, cols=2)
     assert [axes.get_xlabel() for axes in figure.axes] == ["cat (0)", "dog (1)"]

@@ -46,7 +46,7 @@ def opened(path: Path, rank: int, world: int) -> MinibatchSource:
     )
 
 
-def pictures(path: Path) -> ImageDeserializer:
+def images(path: Path) -> ImageDeserializer:
     streams = StreamDefs(
         features=StreamDef(field="image", transforms=[transforms.crop(side_ratio=(0.5, 1)), np.negative]),
         labels=StreamDef(field="label", shape=10),
@@ -111,7 +111,7 @@ def main(path: Path) -> None:
         print(minibatch["input"].asarray().shape, np.asarray(minibatch["input"]).dtype, INFINITELY_REPEAT)
     with MinibatchSource.from_data(x=np.arange(6), y=[np.ones(2)] * 6, randomize="global") as memory:
         print(memory.steps_per_sweep(2), memory.is_infinite(), memory.streams["x"].shape)
-    print(pictures(Path("map.txt")).config)
+    print(images(Path("map.txt")).config)
     for data in Zeros():
         print(data["x"].num_samples)
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use tesson::store::Stores;
-use tesson::tfds::picture_transforms;
+use tesson::tfds::image_transforms;
 use tesson::{ConfigError, Error};
 use tesson_engine::{EncodedTransforms, ProcessGuard};
 use tesson_image::decode::Scale;
@@ -79,7 +79,7 @@ impl Request<'_> {
             let what = "`transforms` of prepared datasets are those of `tesson.transforms`, found a function: use `map`";
             return Err(misuse(py, what));
         }
-        picture_transforms(&Stores::local(), &prepared.features, &given, self.transform_seed)
+        image_transforms(&Stores::local(), &prepared.features, &given, self.transform_seed)
             .map_err(|e| raise(py, e))
     }
 

@@ -80,10 +80,10 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, StreamRefusal> {
         return Ok(Form { samples, shape: wanted.iter().map(|d| *d as usize).collect() });
     }
     // A picture of unknown height is not a sequence of rows.
-    let is_picture = leaf.coding == Coding::Picture && leaf.shape.len() < 4;
+    let is_image = leaf.coding == Coding::Image && leaf.shape.len() < 4;
     match (known(&leaf.shape), &leaf.shape[..]) {
         (Some(shape), _) => Ok(Form { samples, shape }),
-        (None, [None, rest @ ..]) if plan.levels.is_empty() && !is_picture && known(rest).is_some() => {
+        (None, [None, rest @ ..]) if plan.levels.is_empty() && !is_image && known(rest).is_some() => {
             Ok(Form { samples: Samples::Rows, shape: known(rest).unwrap_or_default() })
         }
         _ => {
@@ -113,7 +113,7 @@ impl Stream {
         let plan = &schema.columns[column];
         if of.encoded {
             if !plan.levels.is_empty() {
-                return Err(error(StreamRefusal::SequenceOfPictures { feature: feature() }));
+                return Err(error(StreamRefusal::SequenceOfImages { feature: feature() }));
             }
             let (path, dtype, samples) = (of.feature.clone(), plan.leaf.dtype, Samples::Every(1));
             return Ok(Stream {

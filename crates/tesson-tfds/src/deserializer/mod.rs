@@ -138,7 +138,7 @@ impl TfdsDeserializer {
         }
         let wanted = streams.iter().map(|stream| &stream.feature).chain(&options.key).cloned().collect();
         for stream in streams.iter().filter(|stream| stream.encoded) {
-            picture_channels(features, stream)?;
+            image_channels(features, stream)?;
         }
         let raw = streams.iter().filter(|stream| stream.encoded).map(|stream| stream.feature.clone());
         let selection = Selection { features: Some(wanted), raw: raw.collect() };
@@ -196,16 +196,16 @@ impl TfdsDeserializer {
 ///
 /// # Errors
 /// A feature that is not one picture of 8-bit values.
-pub fn picture_channels(features: &Feature, stream: &StreamOf) -> Result<Option<usize>, ConfigError> {
+pub fn image_channels(features: &Feature, stream: &StreamOf) -> Result<Option<usize>, ConfigError> {
     let leaves = features.leaves();
     let leaf = leaves.iter().find(|(path, _)| *path == stream.feature).map(|(_, leaf)| leaf);
     match leaf {
-        Some(Leaf { coding: Coding::Picture, dtype: DType::UInt8, shape, .. }) if shape.len() == 3 => {
+        Some(Leaf { coding: Coding::Image, dtype: DType::UInt8, shape, .. }) if shape.len() == 3 => {
             Ok(shape[2])
         }
         Some(leaf) => {
             let (feature, dtype) = (stream.feature.clone(), leaf.dtype.name());
-            let refusal = StreamRefusal::NotOnePicture { feature, dtype, shape: shape_text(&leaf.shape) };
+            let refusal = StreamRefusal::NotOneImage { feature, dtype, shape: shape_text(&leaf.shape) };
             Err(ConfigError::refused(format!("input.{}.transforms", stream.name), &refusal))
         }
         // The schema's error suggests the nearest name.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use tesson_formats::example::{self, Kind, Span, Value as List};
-use tesson_image::decode::{Depth, PictureError};
+use tesson_image::decode::{Depth, ImageError};
 use tesson_image::encode;
 
 use super::column::Batch;
@@ -146,7 +146,7 @@ impl Encoder {
             Err(failed)
                 if matches!(
                     failed.error.fault,
-                    FeatureFault::Picture { error: PictureError::NotBuilt { .. } }
+                    FeatureFault::Image { error: ImageError::NotBuilt { .. } }
                 ) =>
             {
                 Ok(())
@@ -331,14 +331,14 @@ fn encoded_item(plan: &Plan, array: &GivenArray<'_>) -> Result<Vec<u8>, FeatureF
     item_fits(&leaf.shape, &array.shape)?;
     let memory = array.cast(leaf.dtype)?;
     match leaf.coding {
-        Coding::Picture => picture(leaf.dtype, &array.shape, &memory),
+        Coding::Image => image(leaf.dtype, &array.shape, &memory),
         Coding::Zlib => zlib::compress(&memory).map_err(|what| FeatureFault::Zlib { what }),
         _ => Ok(memory),
     }
 }
 
 /// A PNG file; one of 32-bit floats has their bytes as four channels (spec/tfds.md §6.4).
-fn picture(dtype: DType, shape: &[usize], memory: &[u8]) -> Result<Vec<u8>, FeatureFault> {
+fn image(dtype: DType, shape: &[usize], memory: &[u8]) -> Result<Vec<u8>, FeatureFault> {
     let unwritable = |what: String| FeatureFault::Unwritable { what };
     let [height, width, channels] = *shape else {
         return Err(unwritable(

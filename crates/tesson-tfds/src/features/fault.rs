@@ -5,7 +5,7 @@ use std::fmt;
 use tesson_core::{OptionName, UserError, did_you_mean};
 use tesson_formats::example::ExampleError;
 use tesson_formats::example::Fault::Cut;
-use tesson_image::decode::PictureError;
+use tesson_image::decode::ImageError;
 
 use super::tree::{Dim, shape_text};
 
@@ -58,7 +58,7 @@ tesson_core::error_kinds! {
             = "example.zlib": "zlib: {what}"
             => "Prepare the dataset again, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A picture cannot be decoded.
-        Picture { error: PictureError = PictureError::Unknown { begin: vec![0, 1, 2, 3], expected: "PNG, JPEG, GIF or BMP" } }
+        Image { error: ImageError = ImageError::Unknown { begin: vec![0, 1, 2, 3], expected: "PNG, JPEG, GIF or BMP" } }
             = "example.picture": "{error}"
             => "Replace the picture, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// A transform refuses a picture.
@@ -110,8 +110,8 @@ tesson_core::error_kinds! {
 impl FeatureFault {
     /// The fault for an error of a transform: a picture that cannot be decoded, or anything else.
     pub fn of_transform(transform: String, error: UserError) -> FeatureFault {
-        match error.downcast::<PictureError>() {
-            Ok(error) => FeatureFault::Picture { error: *error },
+        match error.downcast::<ImageError>() {
+            Ok(error) => FeatureFault::Image { error: *error },
             Err(error) => FeatureFault::Transform { transform, what: error.to_string() },
         }
     }

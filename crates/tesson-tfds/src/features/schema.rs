@@ -95,13 +95,13 @@ impl Schema {
     /// # Errors
     /// [`ConfigError`] if no feature below the path that is read is a picture.
     pub fn scaled(mut self, path: &str, scale: Scale) -> Result<Schema, ConfigError> {
-        let is_picture = |plan: &&mut Plan| covers(path, &plan.path) && plan.leaf.coding == Coding::Picture;
-        let mut pictures = self.columns.iter_mut().filter(is_picture).peekable();
-        if pictures.peek().is_none() {
-            let refusal = FeaturesRefusal::NoPicture { path: path.to_owned() };
+        let is_image = |plan: &&mut Plan| covers(path, &plan.path) && plan.leaf.coding == Coding::Image;
+        let mut images = self.columns.iter_mut().filter(is_image).peekable();
+        if images.peek().is_none() {
+            let refusal = FeaturesRefusal::NoImage { path: path.to_owned() };
             return Err(ConfigError::refused("features", &refusal));
         }
-        for plan in pictures {
+        for plan in images {
             plan.scale = scale;
             // Channels are last.
             let sides = plan.leaf.shape.iter_mut().rev().skip(1).take(2);
@@ -114,12 +114,12 @@ impl Schema {
     ///
     /// # Errors
     /// [`ConfigError`] if the path is not that of a single feature that is read.
-    pub fn with_pictures(mut self, path: &str, dtype: DType, shape: Vec<Dim>) -> Result<Schema, ConfigError> {
+    pub fn with_images(mut self, path: &str, dtype: DType, shape: Vec<Dim>) -> Result<Schema, ConfigError> {
         let Some(plan) = self.columns.iter_mut().find(|plan| plan.path == path) else {
             let refusal = FeaturesRefusal::NotRead { path: path.to_owned() };
             return Err(ConfigError::refused(format!("transforms.{path}"), &refusal));
         };
-        plan.leaf = Leaf { dtype, shape, coding: Coding::Picture, ..plan.leaf.clone() };
+        plan.leaf = Leaf { dtype, shape, coding: Coding::Image, ..plan.leaf.clone() };
         Ok(self)
     }
 
@@ -129,8 +129,8 @@ impl Schema {
     }
 
     /// True if pictures are decoded, which takes much longer than copying the decoded pixels.
-    pub fn has_pictures(&self) -> bool {
-        self.columns.iter().any(|column| column.leaf.coding == Coding::Picture)
+    pub fn has_images(&self) -> bool {
+        self.columns.iter().any(|column| column.leaf.coding == Coding::Image)
     }
 
     /// The number of the column of a path.
@@ -256,7 +256,7 @@ fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError>
         Coding::Raw | Coding::Zlib if leaf.dtype == DType::String => {
             return error(FeaturesRefusal::EncodedText);
         }
-        Coding::Raw | Coding::Zlib | Coding::Picture => return Ok(Kind::Bytes),
+        Coding::Raw | Coding::Zlib | Coding::Image => return Ok(Kind::Bytes),
         Coding::Sound if matches!(leaf.shape[..], [_] | [_, _]) => return Ok(Kind::Bytes),
         Coding::Sound => {
             let shape = shape_text(&leaf.shape);

@@ -50,7 +50,7 @@ pub enum Coding {
     /// The memory of the array, compressed by zlib.
     Zlib,
     /// As a file of a picture.
-    Picture,
+    Image,
     /// As a file of sound.
     Sound,
 }

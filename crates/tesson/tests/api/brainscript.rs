@@ -87,7 +87,7 @@ fn examples_of_binary_files_are_read() {
 }
 
 #[test]
-fn examples_of_pictures_are_read() {
+fn examples_of_images_are_read() {
     let shapes = |source: &mut Source| -> Vec<Vec<usize>> {
         let minibatch = source.next_minibatch(20).expect("the pictures are right").expect("there are some");
         minibatch.streams().iter().map(|s| [&[s.n_samples()], s.info().shape.dims()].concat()).collect()

@@ -99,7 +99,7 @@ fn found(names: &[&str], transforms: &str, store: &MemoryStore) -> Vec<(Severity
 }
 
 #[test]
-fn a_check_tells_of_pictures_that_are_decoded_in_a_way_of_their_own() {
+fn a_check_tells_of_images_that_are_decoded_in_a_way_of_their_own() {
     let profile = [b"\xff\xe2\x00\x10ICC_PROFILE\0".as_slice(), &[1, 1]].concat();
     let profiled = [&JPEG[..2], &profile, &JPEG[2..]].concat();
     let store = store().with("a.jpg", profiled.clone()).with("b.jpg", profiled);
@@ -112,7 +112,7 @@ fn a_check_tells_of_pictures_that_are_decoded_in_a_way_of_their_own() {
 }
 
 #[test]
-fn a_check_tells_of_pictures_of_several_shapes() {
+fn a_check_tells_of_images_of_several_shapes() {
     let names = ["row.ppm", "row.ppm", "photo.jpg", "row.ppm", "photo.jpg"];
     let notes = found(&names, "", &store());
     let [(Severity::Note, note)] = &notes[..] else { panic!("{notes:?}") };

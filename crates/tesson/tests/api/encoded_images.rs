@@ -93,7 +93,7 @@ fn by_hand(file: &[u8], (width, height): (usize, usize)) -> Vec<f64> {
 const SMALL: &str = r#"{"type": "Scale", "width": 2, "height": 2, "channels": 3, "interpolations": "nearest"}, {"type": "Transpose"}"#;
 
 #[test]
-fn pictures_of_a_prepared_dataset_are_decoded_as_by_tensorflow_and_transformed() {
+fn images_of_a_prepared_dataset_are_decoded_as_by_tensorflow_and_transformed() {
     let files = SIZES.map(|(width, height)| bmp(width, height));
     let dataset = dataset("prepared-pictures", &files);
     let mut source = open(&dataset, &format!("[{SMALL}]"), "").unwrap();
@@ -109,7 +109,7 @@ fn pictures_of_a_prepared_dataset_are_decoded_as_by_tensorflow_and_transformed()
 }
 
 #[test]
-fn a_bad_picture_of_a_prepared_dataset_is_an_error_or_left_out() {
+fn a_bad_image_of_a_prepared_dataset_is_an_error_or_left_out() {
     let files = [bmp(3, 2), b"no picture".to_vec(), bmp(4, 4)];
     let dataset = dataset("prepared-bad-picture", &files);
     let transforms = format!("[{SMALL}]");
@@ -120,7 +120,7 @@ fn a_bad_picture_of_a_prepared_dataset_is_an_error_or_left_out() {
 }
 
 #[test]
-fn transforms_of_a_feature_that_is_no_picture_are_refused() {
+fn transforms_of_a_feature_that_is_no_image_are_refused() {
     let dataset = dataset("prepared-no-picture", &[bmp(1, 1)]);
     let text = format!(
         r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": {:?},
@@ -132,9 +132,9 @@ fn transforms_of_a_feature_that_is_no_picture_are_refused() {
 }
 
 /// A user's own dataset: one chunk of encoded pictures.
-struct Pictures(Vec<Vec<u8>>);
+struct Images(Vec<Vec<u8>>);
 
-impl ChunkSource for Pictures {
+impl ChunkSource for Images {
     fn name(&self) -> &str {
         "Pictures"
     }
@@ -166,7 +166,7 @@ static OPTIONS: OptionTable =
 
 static FORMAT: Format = Format::new("Pictures", "A user's pictures.", &OPTIONS, |_, defaults| {
     let files = SIZES.map(|(width, height)| bmp(width, height)).to_vec();
-    Ok(Box::new(UserDeserializer::new(Arc::new(Pictures(files)), defaults).expect("the streams are right")))
+    Ok(Box::new(UserDeserializer::new(Arc::new(Images(files)), defaults).expect("the streams are right")))
 });
 
 #[test]

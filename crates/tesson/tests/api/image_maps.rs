@@ -13,9 +13,9 @@ fn pgm(value: u8) -> Vec<u8> {
 }
 
 /// A store with these pictures, whose values count from 0, and these texts.
-fn store(pictures: &[&str], texts: &[(&str, &str)]) -> MemoryStore {
+fn store(images: &[&str], texts: &[(&str, &str)]) -> MemoryStore {
     let texts = texts.iter().map(|(name, text)| (name, text.as_bytes().to_vec()));
-    store_of(texts.chain((0..).zip(pictures).map(|(value, name)| (name, pgm(value)))))
+    store_of(texts.chain((0..).zip(images).map(|(value, name)| (name, pgm(value)))))
 }
 
 fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<Source, Error> {
@@ -29,7 +29,7 @@ fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<So
 }
 
 /// Value, class and key of each picture.
-fn pictures(source: &mut Source) -> Vec<(u8, i32, String)> {
+fn images(source: &mut Source) -> Vec<(u8, i32, String)> {
     let minibatch = whole(source).expect("the pictures are right");
     let keys = kit::keys(&minibatch);
     let classes = minibatch.stream("y").map_or(vec![-1; keys.len()], |_| columns(&minibatch, "y"));
@@ -37,8 +37,8 @@ fn pictures(source: &mut Source) -> Vec<(u8, i32, String)> {
     values.zip(classes).zip(keys).map(|((value, class), key)| (value, class, key)).collect()
 }
 
-fn expected(pictures: &[(u8, i32, &str)]) -> Vec<(u8, i32, String)> {
-    pictures.iter().map(|&(value, class, key)| (value, class, key.to_owned())).collect()
+fn expected(images: &[(u8, i32, &str)]) -> Vec<(u8, i32, String)> {
+    images.iter().map(|&(value, class, key)| (value, class, key.to_owned())).collect()
 }
 
 /// Number of columns and names of the stream of labels.
@@ -58,8 +58,8 @@ fn a_folder_for_each_class_needs_no_map() {
     assert_eq!(classes(&source), (4, names), "a class without pictures has its number");
     let found =
         [(2, 0, "cat/in/c.pgm"), (3, 1, "cat-2/.../@/d.pgm"), (1, 2, "dog/a.PGM"), (0, 2, "dog/b.pgm")];
-    assert_eq!(pictures(&mut source), expected(&found));
-    let without = open(&store, "u", "", "").map(|mut source| pictures(&mut source)).unwrap();
+    assert_eq!(images(&mut source), expected(&found));
+    let without = open(&store, "u", "", "").map(|mut source| images(&mut source)).unwrap();
     assert_eq!(without, expected(&[(4, -1, "x.pgm")]));
     let error = refusal(open(&store, "t", "", "3"));
     assert!(
@@ -88,7 +88,7 @@ fn a_list_of_classes_numbers_those_of_several_folders_and_maps_alike() {
     for (file, expected) in [("train", vec![1, 0]), ("held", vec![0]), ("m.csv", vec![1])] {
         let mut source = listed(file, "classes.txt", r#""auto""#).unwrap();
         assert_eq!(classes(&source), (3, names.clone()), "{file}");
-        let labels: Vec<i32> = pictures(&mut source).into_iter().map(|(_, label, _)| label).collect();
+        let labels: Vec<i32> = images(&mut source).into_iter().map(|(_, label, _)| label).collect();
         assert_eq!(labels, expected, "{file}");
     }
     let error = refusal(listed("bad", "classes.txt", r#""auto""#));
@@ -103,14 +103,14 @@ fn a_list_of_classes_numbers_those_of_several_folders_and_maps_alike() {
 }
 
 #[test]
-fn a_bad_picture_of_a_folder_is_named() {
+fn a_bad_image_of_a_folder_is_named() {
     let store = store(&["t/a/1.pgm"], &[("t/b/2.png", "no picture")]);
     let error = open(&store, "t", "", "2").unwrap().next_minibatch(5).unwrap_err().to_string();
     assert!(error.starts_with("t/b/2.png") && error.ends_with("it was found in the folder t"), "{error}");
 }
 
 #[test]
-fn folders_on_disk_are_read_and_a_new_picture_is_another_corpus() {
+fn folders_on_disk_are_read_and_a_new_image_is_another_corpus() {
     let root = std::env::temp_dir().join(format!("tesson-folder-of-classes-{}", std::process::id()));
     for (name, value) in [("b/1.pgm", 1), ("a/2.pgm", 2)] {
         std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
@@ -118,7 +118,7 @@ fn folders_on_disk_are_read_and_a_new_picture_is_another_corpus() {
     }
     let file = root.to_str().unwrap().replace('\\', "/");
     let mut source = open(&FileStore, &file, "", "2").unwrap();
-    assert_eq!(pictures(&mut source), expected(&[(2, 0, "a/2.pgm"), (1, 1, "b/1.pgm")]));
+    assert_eq!(images(&mut source), expected(&[(2, 0, "a/2.pgm"), (1, 1, "b/1.pgm")]));
     let state = source.state().clone();
     open(&FileStore, &file, "", "2").unwrap().restore(&state).unwrap();
     std::fs::write(root.join("a/3.pgm"), pgm(3)).unwrap();
@@ -136,7 +136,7 @@ fn maps_in_csv_name_their_columns() {
     let store = store.with("d/m/map.csv", csv.into_bytes());
     let mut source = open(&store, "d/m/map.csv", r#""root": "d","#, r#""auto""#).unwrap();
     assert_eq!(classes(&source), (2, vec!["cat".into(), "dog".into()]));
-    assert_eq!(pictures(&mut source), expected(&[(0, 1, "k1"), (1, 0, "k\"2"), (7, 1, "k3")]));
+    assert_eq!(images(&mut source), expected(&[(0, 1, "k1"), (1, 0, "k\"2"), (7, 1, "k3")]));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn maps_in_json_lines_have_fields_of_any_name() {
     let options = r#""mapFormat": "jsonl", "pathColumn": "file", "labelColumn": "y","#;
     let mut source = open(&store, "map.txt", options, r#""auto""#).unwrap();
     assert_eq!(classes(&source), (4, vec![]), "numbers stay numbers");
-    assert_eq!(pictures(&mut source), expected(&[(0, 3, "0"), (1, 1, "2")]));
+    assert_eq!(images(&mut source), expected(&[(0, 3, "0"), (1, 1, "2")]));
     let minibatch = open(&store, "map.txt", options, "5").unwrap().next_minibatch(2).unwrap().unwrap();
     assert_eq!(minibatch.keys().get(1), Key::Number(2), "the number of the line, from 0, as in CNTK's maps");
     let error = refusal(open(&store, "map.txt", options, "3"));
@@ -215,7 +215,7 @@ fn the_form_of_a_map_is_part_of_a_state() {
 }
 
 #[test]
-fn a_picture_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
+fn an_image_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
     let store = store(&["a.pgm", "b.pgm"], &[("map.txt", "a.pgm\t0\nlarge.pgm\t1\nb.pgm\t2\n")]);
     let store = store.with("large.pgm", vec![b'P'; 4 << 20]);
     let options = r#""memoryLimit": 3000000, "#;
@@ -226,7 +226,7 @@ fn a_picture_that_memory_cannot_hold_is_left_out_where_that_is_asked_for() {
         );
         kit::open(&store, &text).expect("the map can be read")
     };
-    let found = pictures(&mut opened(r#""onCorruptImage": "skip","#));
+    let found = images(&mut opened(r#""onCorruptImage": "skip","#));
     assert_eq!(found, expected(&[(0, 0, "0"), (1, 2, "2")]));
     let error = opened("").next_minibatch(1000).expect_err("it is too large");
     assert_eq!(error.code(), "data.sequence-beyond-memory", "{error}");

@@ -15,8 +15,8 @@ use crate::zip;
 
 /// A store with pictures `0.ppm` to `9.ppm`, two pixels each, and these files.
 fn store(files: &[(&str, &str)]) -> MemoryStore {
-    let pictures = store_of((0..10).map(|i| (format!("{i}.ppm"), ppm(2, i))));
-    files.iter().fold(pictures, |store, (name, text)| store.with(name, text.as_bytes().to_vec()))
+    let images = store_of((0..10).map(|i| (format!("{i}.ppm"), ppm(2, i))));
+    files.iter().fold(images, |store, (name, text)| store.with(name, text.as_bytes().to_vec()))
 }
 
 /// The source of the map `map.txt`, with more options of the deserializer and of the reader.
@@ -42,7 +42,7 @@ fn rest(source: &mut Source, size: u64) -> Vec<Vec<(u8, i32)>> {
 }
 
 #[test]
-fn lines_of_a_map_are_pictures_with_classes_and_keys() {
+fn lines_of_a_map_are_images_with_classes_and_keys() {
     let store = store(&[("map.txt", "0.ppm\t3\r\n90\t1.ppm\t4\tmore\n\n7\t2.ppm\t +5\n3.ppm\t6")]);
     let mut source = open(&store, "", r#""randomize": false"#).unwrap();
     let minibatch = source.next_minibatch(10).unwrap().expect("four pictures");
@@ -62,7 +62,7 @@ fn names_are_keys_as_soon_as_one_is_no_number() {
 }
 
 #[test]
-fn pictures_without_classes_need_a_path_alone() {
+fn images_without_classes_need_a_path_alone() {
     let store = store(&[("map.txt", "0.ppm\n7\t1.ppm\tcat\n")]);
     let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
         "pictures": {"transforms": []}}}], "maxSweeps": 1, "randomize": false}"#;
@@ -92,7 +92,7 @@ fn a_check_lists_every_bad_line_and_reading_refuses_the_first() {
 }
 
 #[test]
-fn members_of_archives_are_pictures() {
+fn members_of_archives_are_images() {
     let mut archive = zip::Writer::default();
     archive.store("a/0.ppm", &ppm(2, 20));
     archive.deflate("a/1.ppm", &ppm(2, 21));
@@ -149,7 +149,7 @@ fn a_file_called_like_a_member_is_turned_as_files_are() {
 }
 
 #[test]
-fn a_check_decodes_all_pictures_and_lists_every_bad_one() {
+fn a_check_decodes_all_images_and_lists_every_bad_one() {
     let mut archive = zip::Writer::default();
     archive.store("good.ppm", &ppm(2, 20));
     archive.deflate("cut.ppm", &ppm(2, 21)[..14]);
@@ -199,7 +199,7 @@ fn members_that_an_archive_lacks_are_found_when_the_source_is_opened() {
 }
 
 #[test]
-fn a_picture_that_is_not_found_says_where_names_start_and_what_is_beside_the_map() {
+fn an_image_that_is_not_found_says_where_names_start_and_what_is_beside_the_map() {
     let folder = folder("beside-the-map");
     std::fs::create_dir_all(folder.join("data/photos")).unwrap();
     std::fs::write(folder.join("data/photos/a.ppm"), ppm(2, 1)).unwrap();
@@ -234,7 +234,7 @@ fn a_picture_that_is_not_found_says_where_names_start_and_what_is_beside_the_map
 }
 
 #[test]
-fn a_picture_that_cannot_be_had_is_an_error_or_left_out() {
+fn an_image_that_cannot_be_had_is_an_error_or_left_out() {
     let store = |map: &str| store(&[("map.txt", map)]).with("bad.ppm", *b"P6 9 9 255\n12");
     for bad in ["none.ppm", "bad.ppm"] {
         let store = store(&format!("0.ppm\t0\n{bad}\t1\n"));
@@ -253,7 +253,7 @@ fn a_picture_that_cannot_be_had_is_an_error_or_left_out() {
 }
 
 #[test]
-fn pictures_of_different_shapes_do_not_make_a_minibatch() {
+fn images_of_different_shapes_do_not_make_a_minibatch() {
     let store = store(&[("map.txt", "0.ppm\t0\nwide.ppm\t1\n")]).with("wide.ppm", ppm(5, 9));
     let mut source = open(&store, "", r#""randomize": false"#).unwrap();
     let error = source.next_minibatch(2).unwrap_err().to_string();
@@ -261,7 +261,7 @@ fn pictures_of_different_shapes_do_not_make_a_minibatch() {
 }
 
 #[test]
-fn views_are_sequences_of_one_picture() {
+fn views_are_sequences_of_one_image() {
     let store = store(&[("map.txt", "0.ppm\t0\n1.ppm\t1\n")]);
     let mut source = open(&store, r#""multiViewCrop": true,"#, r#""randomize": false"#).unwrap();
     assert_eq!(source.num_sequences().unwrap(), 20);
@@ -291,7 +291,7 @@ fn long_map(n: usize) -> String {
 }
 
 #[test]
-fn pictures_have_their_classes_in_every_order() {
+fn images_have_their_classes_in_every_order() {
     let map = long_map(60);
     let store = store(&[("map.txt", &map)]);
     for order in ["false", "true", "\"global\""] {
@@ -337,7 +337,7 @@ fn open_base64_in(text: &str, options: &str, reader: &str) -> Result<Source, Err
 }
 
 #[test]
-fn pictures_in_base64_have_keys_where_the_first_line_has_three_columns() {
+fn images_in_base64_have_keys_where_the_first_line_has_three_columns() {
     let line = |label: u8| format!("{label}\t{}", base64(&ppm(2, label)));
     let text = format!("{}\r\n\n{}  \n{}", line(1), line(2), line(3));
     let mut source = open_base64(&text, "").unwrap();
@@ -353,7 +353,7 @@ fn pictures_in_base64_have_keys_where_the_first_line_has_three_columns() {
 }
 
 #[test]
-fn a_bad_picture_in_base64_costs_one_of_the_budget() {
+fn a_bad_image_in_base64_costs_one_of_the_budget() {
     let line = |label: u8| format!("{label}\t{}\n", base64(&ppm(2, label)));
     let text = format!("{}2\tQUJ\n3\tQUJD\n{}", line(1), line(4));
     let error = open_base64(&text, "").unwrap().next_minibatch(10).unwrap_err().to_string();
@@ -365,7 +365,7 @@ fn a_bad_picture_in_base64_costs_one_of_the_budget() {
 }
 
 #[test]
-fn the_budget_of_the_reader_forgives_pictures_too() {
+fn the_budget_of_the_reader_forgives_images_too() {
     let line = |label: u8| format!("{label}\t{}\n", base64(&ppm(2, label)));
     // Line 2 is no Base64, line 3 no picture.
     let text = format!("{}2\tQUJ\n3\tQUJD\n{}", line(1), line(4));
@@ -422,17 +422,17 @@ fn delivered(stream: &str) -> Result<(Vec<usize>, &'static str, Vec<u8>), Error>
         .with("row.ppm", [b"P6 3 1 255\n".as_slice(), &row].concat());
     let mut source = kit::open(&store, &text)?;
     let minibatch = whole(&mut source)?;
-    let pictures = stream_of(&minibatch, "x");
-    assert_eq!(source.streams()[0].element, pictures.info().element);
-    let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
+    let images = stream_of(&minibatch, "x");
+    assert_eq!(source.streams()[0].element, images.info().element);
+    let Samples::Dense { values } = images.samples() else { panic!("pictures are dense") };
     let is_bytes = matches!(values, SampleValues::U8(_));
     assert_eq!(is_bytes, values.bytes() == values.len());
     let found = kit::numbers(values).into_iter().map(|value| value as u8).collect();
-    Ok((pictures.info().shape.dims().to_vec(), pictures.info().element.name(), found))
+    Ok((images.info().shape.dims().to_vec(), images.info().element.name(), found))
 }
 
 #[test]
-fn pictures_stay_bytes_where_that_is_asked_for() {
+fn images_stay_bytes_where_that_is_asked_for() {
     for (transforms, shape) in [
         (r#"[]"#, [1, 3, 3]),
         (r#"[{"type": "Crop", "cropSize": "2:1", "hflip": true}]"#, [1, 2, 3]),
@@ -479,7 +479,7 @@ fn open_widths(stream: &str, reader: &str) -> Result<Source, Error> {
 }
 
 #[test]
-fn pictures_keep_their_shapes_where_that_is_asked_for() {
+fn images_keep_their_shapes_where_that_is_asked_for() {
     for (transforms, shapes) in [
         ("[]", vec![[1, 3, 3], [1, 1, 3], [1, 2, 3], [1, 1, 3]]),
         (r#"[{"type": "Transpose"}]"#, vec![[3, 1, 3], [3, 1, 1], [3, 1, 2], [3, 1, 1]]),
@@ -490,20 +490,20 @@ fn pictures_keep_their_shapes_where_that_is_asked_for() {
             let mut source = open_widths(&stream, "").unwrap();
             assert!(source.streams()[0].ragged);
             let minibatch = source.next_minibatch(9).unwrap().expect("four pictures");
-            let pictures = minibatch.stream("x").expect("the stream of pictures");
-            let Samples::Ragged { values, shapes: found } = pictures.samples() else { panic!("ragged") };
+            let images = minibatch.stream("x").expect("the stream of pictures");
+            let Samples::Ragged { values, shapes: found } = images.samples() else { panic!("ragged") };
             assert_eq!(*found, shapes.concat(), "{transforms}");
             assert_eq!(matches!(values, SampleValues::U8(_)), is_bytes);
             let mut end = 0;
             for (i, shape) in shapes.iter().enumerate() {
-                let (of_sample, range) = pictures.ragged_sample(i).expect("one of four");
+                let (of_sample, range) = images.ragged_sample(i).expect("one of four");
                 assert_eq!((of_sample, range.start), (&shape[..], end));
                 end = range.end;
                 // Each picture is of one value, which is its width.
                 let width = [3.0, 1.0, 2.0, 1.0][i];
                 assert!(range.clone().all(|at| values.get(at) == width), "{transforms}");
             }
-            assert_eq!((end, pictures.ragged_sample(4)), (values.len(), None));
+            assert_eq!((end, images.ragged_sample(4)), (values.len(), None));
         }
     }
 }
@@ -554,7 +554,7 @@ fn columns(source: &mut Source, sizes: &[u64]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
+fn images_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
     let ramp = |values: &[u8]| [format!("P5 {} 1 255\n", values.len()).as_bytes(), values].concat();
     let columns: Vec<u8> = (0..40).collect();
     let twice: Vec<u8> = columns.iter().flat_map(|x| [*x; 2]).collect();
@@ -564,7 +564,7 @@ fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
         .with("masks.txt", map("mask").into_bytes())
         .with("picture.pgm", ramp(&twice))
         .with("mask.pgm", ramp(&columns));
-    let cuts = |pictures: &str, masks: &str| {
+    let cuts = |images: &str, masks: &str| {
         let crop = r#"{"type": "Crop", "cropType": "RandomSide", "cropSize": "5:1""#;
         let deserializer = |name: &str, transforms: String| {
             format!(
@@ -574,7 +574,7 @@ fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
         };
         let text = format!(
             r#"{{"deserializers": [{}, {}], "randomize": false, "maxSweeps": 2}}"#,
-            deserializer("pictures", format!("{pictures}, {crop}}}")),
+            deserializer("pictures", format!("{images}, {crop}}}")),
             deserializer("masks", format!("{crop}{masks}}}")),
         );
         let mut source = kit::open(&store, &text).expect("it opens");
@@ -586,15 +586,15 @@ fn pictures_and_their_masks_are_cut_alike_whatever_else_is_done_to_them() {
         format!(r#"{{"type": "Scale", "width": 40, "height": 1, "channels": 1, "interpolations": "{how}"}}"#)
     };
     for how in ["nearest", "nearest:linear"] {
-        let (pictures, masks) = cuts(&scale(how), "");
+        let (images, masks) = cuts(&scale(how), "");
         if how == "nearest" {
-            assert_eq!(pictures, masks);
+            assert_eq!(images, masks);
         }
         assert_ne!(masks[0], masks[1], "each sweep has its own cuts");
         assert_eq!(masks, cuts(&scale("nearest"), "").1, "{how}");
     }
-    let (pictures, masks) = cuts(&scale("nearest"), r#", "seed": 3"#);
-    assert_ne!(pictures, masks, "a seed of its own");
+    let (images, masks) = cuts(&scale("nearest"), r#", "seed": 3"#);
+    assert_ne!(images, masks, "a seed of its own");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tesson::{Error, Samples, Source};
 use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
 
-use crate::dataset::{Dataset, feature, picture, record, tensor, text};
+use crate::dataset::{Dataset, bitmap, feature, record, tensor, text};
 use crate::kit::{self, columns, dense, keys, read_all, refusal, sequences};
 
 /// Examples of the split `train`.
@@ -283,12 +283,12 @@ fn examples_are_joined_by_a_feature() {
 }
 
 #[test]
-fn pictures_of_one_shape_are_samples_and_others_are_named() {
+fn images_of_one_shape_are_samples_and_others_are_named() {
     let image = feature(
         "image_feature.Image",
         serde_json::json!({"image": {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8"}}),
     );
-    let sized = |i: u8| if i == 7 { picture(5, 4, i) } else { picture(3, 2, i) };
+    let sized = |i: u8| if i == 7 { bitmap(5, 4, i) } else { bitmap(3, 2, i) };
     let examples: Vec<Vec<u8>> = (0..12).map(|i| record(&[("image", Value::Bytes(&[&sized(i)]))])).collect();
     let dataset = Dataset::of("pictures", serde_json::json!({"image": image}), &examples, SHARDS);
     let open = |shape: &str, errors: u64| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tesson::Error;
-use tesson::tfds::picture_transforms;
+use tesson::tfds::image_transforms;
 use tesson_config::json;
 use tesson_engine::store::FileStore;
 use tesson_formats::example::Value;
@@ -16,7 +16,7 @@ use tesson_tfds::features::{DType, Data, Schema, Selection as Features, Shapes};
 use tesson_tfds::reading::{Op, Plan, Reading};
 use tesson_tfds::split::Selection;
 
-use crate::dataset::{Dataset, feature, picture, record, tensor, text};
+use crate::dataset::{Dataset, bitmap, feature, record, tensor, text};
 
 /// Examples of the datasets.
 const N: u64 = 60;
@@ -30,7 +30,7 @@ fn image() -> serde_json::Value {
 fn dataset(name: &str, damaged: Option<u64>) -> Dataset {
     let file = |i: u64| match damaged {
         Some(bad) if bad == i => b"no picture".to_vec(),
-        _ => picture(8 + i as usize % 5, 6, 40 + i as u8),
+        _ => bitmap(8 + i as usize % 5, 6, 40 + i as u8),
     };
     let example = |i: u64| {
         let values = [
@@ -69,7 +69,7 @@ impl Request {
         let dataset = Arc::new(open(&FileStore, &of.0)?);
         let features = features_of(&FileStore, &dataset)?;
         let given = json::parse(&json!({"image": self.transforms}).to_string())?;
-        let transforms = picture_transforms(&FileStore, &features, &given, self.seed)?;
+        let transforms = image_transforms(&FileStore, &features, &given, self.seed)?;
         let selection = Features { features: None, raw: vec!["image".into()] };
         let schema = Arc::new(Schema::new(&features, &selection)?);
         let mut reading = Reading::of(Selection::parse("train")?);
@@ -125,7 +125,7 @@ fn threads_memory_and_sizes_of_requests_change_nothing() {
 }
 
 #[test]
-fn a_reader_resumes_with_the_same_pictures() {
+fn a_reader_resumes_with_the_same_images() {
     let dataset = dataset("pictures-resume", None);
     let request = Request::new(&[shuffled(), json!({"repeat": 2})]);
     let all = rest(&mut request.open(&dataset).unwrap(), 1000);
@@ -140,7 +140,7 @@ fn a_reader_resumes_with_the_same_pictures() {
 }
 
 #[test]
-fn workers_have_the_pictures_of_one_alone() {
+fn workers_have_the_images_of_one_alone() {
     let dataset = dataset("pictures-workers", None);
     for ops in [vec![], vec![shuffled(), json!({"repeat": 2})]] {
         let request = Request::new(&ops);
@@ -200,7 +200,7 @@ fn the_order_of_the_examples_does_not_count() {
 }
 
 #[test]
-fn pictures_have_the_type_and_shape_that_transforms_leave() {
+fn images_have_the_type_and_shape_that_transforms_leave() {
     let dataset = dataset("pictures-shapes", None);
     let column = |transforms: serde_json::Value| {
         let request = Request { transforms, ..Request::new(&[]) };
@@ -223,7 +223,7 @@ fn pictures_have_the_type_and_shape_that_transforms_leave() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_transformed_is_met_in_its_place() {
+fn an_image_that_cannot_be_transformed_is_met_in_its_place() {
     let damaged = dataset("pictures-damaged", Some(33));
     for threads in [1, 4] {
         let limits = ReaderLimits { threads, memory_limit: 1 << 30 };

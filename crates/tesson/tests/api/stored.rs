@@ -175,7 +175,7 @@ fn alone(samples: u64) -> Demand {
 }
 
 /// Pictures of three rows of three or four digits.
-fn pictures(n: u32) -> String {
+fn images(n: u32) -> String {
     let row = |i: u32, row: u32| format!("{}{}{}", i % 10, row, (i + row) % 10);
     let line = |i: u32| {
         let wide = if i.is_multiple_of(3) { "7" } else { "" };
@@ -240,7 +240,7 @@ fn a_shape_that_is_open_to_the_end_is_that_of_a_minibatch() {
 
 #[test]
 fn blocks_in_memory_hold_what_was_stored_and_each_sweep_draws_anew() {
-    let text = pictures(40);
+    let text = images(40);
     let options = r#", "randomizationSeed": 3, "maxSweeps": 3"#;
     let views = |more: &str| {
         let scans = r#"{"type": "Scans", "views": 4}"#;
@@ -274,7 +274,7 @@ fn blocks_in_memory_hold_what_was_stored_and_each_sweep_draws_anew() {
 }
 
 #[test]
-fn each_view_of_a_picture_is_told_which_it_is() {
+fn each_view_of_an_image_is_told_which_it_is() {
     let scans = r#"{"type": "Scans", "views": 4}"#;
     let config = config(scans, r#", "randomize": false, "maxSweeps": 1"#, &[Decode, Corner]);
     let all = rest(&mut open_of(&[("f", "5\t123/456/789\n")], &config).unwrap(), alone(3)).unwrap();
@@ -285,7 +285,7 @@ fn each_view_of_a_picture_is_told_which_it_is() {
 
 #[test]
 fn what_cannot_be_decoded_is_a_fault_with_its_line_and_left_out() {
-    let text = pictures(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
+    let text = images(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
     let open = |max_errors: u32, more: &str| {
         let scans = format!(r#"{{"type": "Scans", "maxErrors": {max_errors}}}"#);
         open_of(&[("f", &text)], &config(&scans, &format!(r#", "maxSweeps": 2 {more}"#), &[Decode, Corner]))
@@ -313,7 +313,7 @@ fn what_cannot_be_decoded_is_a_fault_with_its_line_and_left_out() {
 
 #[test]
 fn a_check_decodes_what_is_stored_encoded() {
-    let text = pictures(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
+    let text = images(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
     for threads in [1, 3] {
         let options = format!(r#", "randomize": false, "maxSweeps": 1, "threads": {threads}"#);
         let mut source = open_of(&[("f", &text)], &config(SCANS, &options, &[Decode, Corner])).unwrap();
@@ -333,7 +333,7 @@ fn a_check_decodes_what_is_stored_encoded() {
 
 #[test]
 fn workers_that_share_by_position_count_each_others_faults() {
-    let text = pictures(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
+    let text = images(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
     let open = |max_errors: u32| {
         let scans = format!(r#"{{"type": "Scans", "maxErrors": {max_errors}}}"#);
         let options = r#", "randomize": "global", "maxSweeps": 1"#;

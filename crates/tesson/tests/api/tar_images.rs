@@ -7,7 +7,7 @@ use tesson::{BatchKeys, Error, Minibatch, SampleValues, Samples, Source};
 use crate::kit::{self, columns, dense, ppm, read_all, store_of, stream_of};
 
 /// A picture of one pixel.
-fn picture(value: u8) -> Vec<u8> {
+fn image(value: u8) -> Vec<u8> {
     ppm(1, value)
 }
 
@@ -111,8 +111,8 @@ fn all(archives: &[(&str, Vec<u8>)], options: &str) -> Result<Vec<Sample>, Error
 #[test]
 fn members_of_one_name_are_a_sample() {
     let long = format!("{}/{}", "d".repeat(90), "e".repeat(60));
-    let (long_picture, long_class) = (format!("{long}.PNM"), format!("{long}.cls"));
-    let [first, second, third] = [1, 2, 3].map(picture);
+    let (long_image, long_class) = (format!("{long}.PNM"), format!("{long}.cls"));
+    let [first, second, third] = [1, 2, 3].map(image);
     let archives = [
         (
             "0.tar",
@@ -127,7 +127,7 @@ fn members_of_one_name_are_a_sample() {
         ),
         (
             "1.tar",
-            tar(&[("cat/7.cls", b"0"), ("cat/7.ppm", &second), (&long_picture, &third), (&long_class, b"2")]),
+            tar(&[("cat/7.cls", b"0"), ("cat/7.ppm", &second), (&long_image, &third), (&long_class, b"2")]),
         ),
     ];
     let found = all(&archives, "").unwrap();
@@ -135,16 +135,16 @@ fn members_of_one_name_are_a_sample() {
 }
 
 #[test]
-fn extensions_say_what_is_a_picture_and_what_a_class() {
-    let [left, right] = [1, 2].map(picture);
+fn extensions_say_what_is_an_image_and_what_a_class() {
+    let [left, right] = [1, 2].map(image);
     let archive = tar(&[("a.left.ppm", &left), ("a.right.ppm", &right), ("a.txt", b"3")]);
     let options = r#""imageExtension": "right.PPM", "labelExtension": "txt","#;
     assert_eq!(all(&[("a.tar", archive)], options).unwrap(), [("a".into(), 2, 3)]);
 }
 
 #[test]
-fn a_picture_of_one_extension_comes_before_those_of_several() {
-    let [plain, mask] = [1, 2].map(picture);
+fn an_image_of_one_extension_comes_before_those_of_several() {
+    let [plain, mask] = [1, 2].map(image);
     for members in [[("7.ppm", &plain), ("7.mask.png", &mask)], [("7.mask.png", &mask), ("7.ppm", &plain)]] {
         let [first, second] = members.map(|(name, data)| (name, &data[..]));
         let archive = tar(&[first, second, ("7.cls", b"1")]);
@@ -158,15 +158,15 @@ fn a_picture_of_one_extension_comes_before_those_of_several() {
 
 #[test]
 fn attributes_give_names_and_sizes() {
-    let (long, picture) = ("d".repeat(300), picture(3));
-    assert_eq!(picture.len(), 14);
-    let of_picture = attributes(&[("mtime", "1.5"), ("path", &format!("{long}.ppm")), ("size", "14")]);
+    let (long, image) = ("d".repeat(300), image(3));
+    assert_eq!(image.len(), 14);
+    let of_image = attributes(&[("mtime", "1.5"), ("path", &format!("{long}.ppm")), ("size", "14")]);
     let of_class = attributes(&[("path", &format!("{long}.cls"))]);
     let archive = blocks(&[
         (header("global", b'g', 0, POSIX), b""),
-        (header("attributes", b'x', of_picture.len(), POSIX), &of_picture),
+        (header("attributes", b'x', of_image.len(), POSIX), &of_image),
         // The size of the header counts for nothing beside that of the attributes.
-        (header("d.ppm", b'0', 3, POSIX), &picture),
+        (header("d.ppm", b'0', 3, POSIX), &image),
         (header("link", b'2', 0, POSIX), b""),
         (header("attributes", b'x', of_class.len(), POSIX), &of_class),
         (header("d.cls", b'0', 1, POSIX), b"0"),
@@ -190,8 +190,8 @@ fn larger() -> [Vec<u8>; 2] {
     let of = |numbers: std::ops::Range<usize>| {
         let members: Vec<(String, Vec<u8>)> = numbers
             .flat_map(|i| {
-                let picture = [&b"P6 60 50 255\n"[..], &[i as u8], &noise[1..]].concat();
-                [(format!("{i}.ppm"), picture), (format!("{i}.cls"), (i % 5).to_string().into_bytes())]
+                let image = [&b"P6 60 50 255\n"[..], &[i as u8], &noise[1..]].concat();
+                [(format!("{i}.ppm"), image), (format!("{i}.cls"), (i % 5).to_string().into_bytes())]
             })
             .collect();
         tar(&members.iter().map(|(name, data)| (&name[..], &data[..])).collect::<Vec<_>>())
@@ -235,7 +235,7 @@ fn a_state_of_a_compressed_archive_is_restored() {
 
 #[test]
 fn damaged_compression_is_told_with_its_byte() {
-    let whole = gzip(&tar(&[("a.ppm", &picture(1)), ("a.cls", b"1")]));
+    let whole = gzip(&tar(&[("a.ppm", &image(1)), ("a.cls", b"1")]));
     let mut flipped = whole.clone();
     let last = flipped.len() - 6;
     flipped[last] ^= 1;
@@ -250,7 +250,7 @@ fn damaged_compression_is_told_with_its_byte() {
         assert_eq!(error.code(), "tar-image.bad-gzip", "{error}");
         assert!(error.to_string().contains(what), "{error}");
     }
-    let twice = gzip(&gzip(&tar(&[("a.ppm", &picture(1))])));
+    let twice = gzip(&gzip(&tar(&[("a.ppm", &image(1))])));
     let error = all(&[("a.tar.gz", twice)], "").expect_err("it is compressed twice");
     assert_eq!(error.code(), "tar-image.compressed", "{error}");
 }
@@ -268,8 +268,8 @@ fn what_unpacks_to_much_takes_no_memory_beyond_the_limit() {
 }
 
 #[test]
-fn sparse_files_are_skipped_unless_they_are_a_picture_or_a_class() {
-    let picture = picture(4);
+fn sparse_files_are_skipped_unless_they_are_an_image_or_a_class() {
+    let image = image(4);
     // 14 bytes at 1,000 of 1,014.
     let sparse = |name: &str| {
         let mut header = header(name, b'S', 14, GNU);
@@ -278,15 +278,15 @@ fn sparse_files_are_skipped_unless_they_are_a_picture_or_a_class() {
         header[483..494].copy_from_slice(format!("{:011o}", 1014).as_bytes());
         sealed(header)
     };
-    let right = [(header("a.ppm", b'0', 14, GNU), &picture[..]), (header("a.cls", b'0', 1, GNU), b"2")];
-    let archive = blocks(&[(sparse("a.npy"), &picture), right[0], right[1]]);
+    let right = [(header("a.ppm", b'0', 14, GNU), &image[..]), (header("a.cls", b'0', 1, GNU), b"2")];
+    let archive = blocks(&[(sparse("a.npy"), &image), right[0], right[1]]);
     assert_eq!(all(&[("a.tar", archive)], "").unwrap(), [("a".into(), 4, 2)]);
     let of_posix = attributes(&[("GNU.sparse.major", "1"), ("GNU.sparse.name", "a.ppm")]);
     for wrong in [
-        blocks(&[(sparse("a.ppm"), &picture), right[1]]),
+        blocks(&[(sparse("a.ppm"), &image), right[1]]),
         blocks(&[
             (header("attributes", b'x', of_posix.len(), POSIX), &of_posix),
-            (header("GNUSparseFile.7/a", b'0', 14, POSIX), &picture),
+            (header("GNUSparseFile.7/a", b'0', 14, POSIX), &image),
             right[1],
         ]),
     ] {
@@ -299,7 +299,7 @@ fn sparse_files_are_skipped_unless_they_are_a_picture_or_a_class() {
 /// Headers that declare what cannot be are refused at their byte, whatever they declare.
 #[test]
 fn hostile_headers_are_refused() {
-    let picture = picture(1);
+    let image = image(1);
     let with = |at: usize, bytes: &[u8]| {
         let mut header = header("a.ppm", b'0', 14, GNU);
         header[at..at + bytes.len()].copy_from_slice(bytes);
@@ -308,10 +308,10 @@ fn hostile_headers_are_refused() {
     let large = attributes(&[("size", "18446744073709551615")]);
     let repeated = vec![b'x'; 2 << 20];
     for (archive, code, place) in [
-        (blocks(&[(with(124, &[0; 12]), &picture)]), "tar-image.bad-header", "a.tar (byte 0): "),
-        (blocks(&[(with(124, &[0xFF; 12]), &picture)]), "tar-image.bad-header", "a.tar (byte 0): "),
+        (blocks(&[(with(124, &[0; 12]), &image)]), "tar-image.bad-header", "a.tar (byte 0): "),
+        (blocks(&[(with(124, &[0xFF; 12]), &image)]), "tar-image.bad-header", "a.tar (byte 0): "),
         (
-            blocks(&[(with(124, &[0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]), &picture)]),
+            blocks(&[(with(124, &[0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]), &image)]),
             "tar-image.truncated",
             "a.tar (byte 0): ",
         ),
@@ -325,28 +325,28 @@ fn hostile_headers_are_refused() {
         ),
         // What describes a member is read as a whole.
         (
-            blocks(&[(header("x", b'L', repeated.len(), GNU), &repeated), (with(0, b"a"), &picture)]),
+            blocks(&[(header("x", b'L', repeated.len(), GNU), &repeated), (with(0, b"a"), &image)]),
             "tar-image.bad-header",
             "a.tar (byte 0): ",
         ),
         (
-            blocks(&[(header("x", b'L', 1 << 16, GNU), &repeated[..1 << 16]), (with(0, b"a"), &picture)]),
+            blocks(&[(header("x", b'L', 1 << 16, GNU), &repeated[..1 << 16]), (with(0, b"a"), &image)]),
             "tar-image.no-pictures",
             "a.tar (byte 0): ",
         ),
         (
-            blocks(&[(header("x", b'L', 1 << 17, GNU), &repeated[..1 << 17]), (with(0, b"a"), &picture)]),
+            blocks(&[(header("x", b'L', 1 << 17, GNU), &repeated[..1 << 17]), (with(0, b"a"), &image)]),
             "tar-image.too-large",
             "a.tar (byte 131584): ",
         ),
         // A name that a header without a mark describes would be lost.
         (
-            blocks(&[(header("x", b'L', 5, &[0; 8]), b"a.ppm"), (with(0, b"b"), &picture)]),
+            blocks(&[(header("x", b'L', 5, &[0; 8]), b"a.ppm"), (with(0, b"b"), &image)]),
             "tar-image.bad-header",
             "a.tar (byte 0): ",
         ),
         (
-            blocks(&[(header("x", b'x', 9, POSIX), b"9 path=a\0"), (with(0, b"b"), &picture)]),
+            blocks(&[(header("x", b'x', 9, POSIX), b"9 path=a\0"), (with(0, b"b"), &image)]),
             "tar-image.bad-header",
             "a.tar (byte 1024): ",
         ),
@@ -359,20 +359,20 @@ fn hostile_headers_are_refused() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_byte_and_key() {
-    let picture = picture(1);
-    let cut = tar(&[("a.ppm", &picture), ("a.cls", b"1"), ("b.ppm", &[7; 600])])[..2600].to_vec();
-    let mut damaged = tar(&[("a.ppm", &picture), ("a.cls", b"1"), ("b.ppm", &picture)]);
+    let image = image(1);
+    let cut = tar(&[("a.ppm", &image), ("a.cls", b"1"), ("b.ppm", &[7; 600])])[..2600].to_vec();
+    let mut damaged = tar(&[("a.ppm", &image), ("a.cls", b"1"), ("b.ppm", &image)]);
     damaged[2048] = b'x';
     for (archive, code, place) in [
-        (tar(&[("a.ppm", &picture)]), "tar-image.no-label", "a.tar (byte 0): stream `y`, sequence a: "),
-        (tar(&[("a.ppm", &picture), ("a.cls", b"cat")]), "tar-image.bad-label", "a.tar (byte 0): stream `y`"),
+        (tar(&[("a.ppm", &image)]), "tar-image.no-label", "a.tar (byte 0): stream `y`, sequence a: "),
+        (tar(&[("a.ppm", &image), ("a.cls", b"cat")]), "tar-image.bad-label", "a.tar (byte 0): stream `y`"),
         (
-            tar(&[("a.ppm", &picture), ("a.cls", b"5")]),
+            tar(&[("a.ppm", &image), ("a.cls", b"5")]),
             "tar-image.label-out-of-range",
             "a.tar (byte 1024): stream `y`",
         ),
         (
-            tar(&[("a.ppm", &picture), ("a.png", b"")]),
+            tar(&[("a.ppm", &image), ("a.png", b"")]),
             "tar-image.several-pictures",
             "a.tar (byte 1024): sequence a: ",
         ),

@@ -275,13 +275,13 @@ mod tests {
     }
 
     /// The picture that Pillow resized to the values below.
-    fn picture(width: usize, height: usize, channels: usize) -> Vec<u8> {
+    fn image(width: usize, height: usize, channels: usize) -> Vec<u8> {
         let value = |i: usize| (i * i * 7 + i * 13 + (i >> 3) * 29) % 256;
         (0..width * height * channels).map(|i| value(i) as u8).collect()
     }
 
     #[test]
-    fn pictures_of_8_bits_are_those_of_pillow() {
+    fn images_of_8_bits_are_those_of_pillow() {
         for (filter, rgb, gray) in [
             (
                 Filter::Linear,
@@ -309,14 +309,14 @@ mod tests {
             ),
         ] {
             let how = Interpolation::Antialiased(filter);
-            assert_eq!(resized(&picture(7, 5, 3), Size::new(5, 7, 3), (3, 2), how), rgb, "{filter:?}");
-            assert_eq!(resized(&picture(9, 4, 1), Size::new(4, 9, 1), (4, 6), how), gray, "{filter:?}");
+            assert_eq!(resized(&image(7, 5, 3), Size::new(5, 7, 3), (3, 2), how), rgb, "{filter:?}");
+            assert_eq!(resized(&image(9, 4, 1), Size::new(4, 9, 1), (4, 6), how), gray, "{filter:?}");
         }
     }
 
     #[test]
-    fn pictures_of_floats_are_those_of_pillow() {
-        let values: Vec<f32> = picture(9, 4, 1).into_iter().map(f32::from).collect();
+    fn images_of_floats_are_those_of_pillow() {
+        let values: Vec<f32> = image(9, 4, 1).into_iter().map(f32::from).collect();
         for (filter, expected) in [
             (
                 Filter::Linear,
@@ -346,8 +346,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_mirrored_pictures_are_parts_and_mirrored() {
-        let (values, size) = (picture(11, 9, 2), Size::new(9, 11, 2));
+    fn parts_and_mirrored_images_are_parts_and_mirrored() {
+        let (values, size) = (image(11, 9, 2), Size::new(9, 11, 2));
         let how = Interpolation::Antialiased(Filter::Lanczos);
         let whole = resized(&values, size, (5, 4), how);
         let view = View::new(&whole, Size::new(4, 5, 2));

@@ -95,7 +95,7 @@ fn linear_interpolation_in_vectors_is_that_of_the_specification() {
 }
 
 #[test]
-fn a_mirrored_picture_is_resized_as_its_mirrored_copy_is() {
+fn a_mirrored_image_is_resized_as_its_mirrored_copy_is() {
     let size = Size::new(9, 13, 3);
     let pixels = noise(size.values());
     let mut copy = Vec::new();
@@ -126,7 +126,7 @@ fn a_mirrored_picture_is_resized_as_its_mirrored_copy_is() {
 }
 
 #[test]
-fn a_window_of_a_resized_picture_is_cut_from_the_whole() {
+fn a_window_of_a_resized_image_is_cut_from_the_whole() {
     let size = Size::new(20, 31, 3);
     let pixels = noise(size.values());
     let (width, height) = (25, 14);

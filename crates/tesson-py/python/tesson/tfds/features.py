@@ -716,8 +716,8 @@ class Video(Sequence):
         frames, *frame = _shape(shape)
         if list(ffmpeg_extra_args):
             raise ValueError("found `ffmpeg_extra_args`, expected none: videos are written from their frames, not by ffmpeg")
-        picture = Image(shape=frame, dtype=dtype, encoding_format=encoding_format, use_colormap=use_colormap)
-        super().__init__(picture, length=frames, doc=doc)
+        image = Image(shape=frame, dtype=dtype, encoding_format=encoding_format, use_colormap=use_colormap)
+        super().__init__(image, length=frames, doc=doc)
 
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""

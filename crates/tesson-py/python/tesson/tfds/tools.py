@@ -121,8 +121,8 @@ def show_examples(
     for place, example in enumerate(itertools.islice(_unbatched(ds) if is_batched else iter(ds), rows * cols)):
         named = _by_name(example, ds_info)
         axes = figure.add_subplot(rows, cols, place + 1)
-        picture = np.asarray(named[key])
-        axes.imshow(picture[..., 0] if picture.shape[-1] == 1 else picture, cmap="gray" if picture.shape[-1] == 1 else None)
+        image = np.asarray(named[key])
+        axes.imshow(image[..., 0] if image.shape[-1] == 1 else image, cmap="gray" if image.shape[-1] == 1 else None)
         if len(labels) == 1 and labels[0] in named:
             label = int(named[labels[0]])
             name = ds_info.features[labels[0]].int2str(label) if label >= 0 else "no label"
@@ -149,17 +149,17 @@ def _imported(module: str, what: str) -> Any:
 
 
 def _image_key(info: DatasetInfo, wanted: str | None) -> str:
-    pictures = [
+    images = [
         name for name, of in info.features.items() if isinstance(of, Image) and not isinstance(of, LabeledImage)
     ]
     if wanted is not None:
-        if wanted not in pictures:
-            raise ValueError(f"found image_key={wanted!r}, expected one of {', '.join(pictures) or 'no feature: none is a picture'}")
+        if wanted not in images:
+            raise ValueError(f"found image_key={wanted!r}, expected one of {', '.join(images) or 'no feature: none is a image'}")
         return wanted
-    if len(pictures) != 1:
-        what = "name one by `image_key`" if pictures else "its examples cannot be shown"
-        raise ValueError(f"found {len(pictures)} pictures among the features of {info.name}, expected one: {what}")
-    return pictures[0]
+    if len(images) != 1:
+        what = "name one by `image_key`" if images else "its examples cannot be shown"
+        raise ValueError(f"found {len(images)} pictures among the features of {info.name}, expected one: {what}")
+    return images[0]
 
 
 def _by_name(example: Any, info: DatasetInfo | None) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 //! Features that store each item as one byte string: the memory of arrays, pictures, sound (spec/tfds.md §6.3).
 
 use tesson_formats::example::List;
-use tesson_image::decode::{self as picture, Depth};
+use tesson_image::decode::{self as image, Depth};
 
 use super::super::column::{Column, Data, Shapes};
 use super::super::dtype::DType;
@@ -80,7 +80,7 @@ impl Item<'_> {
                 self.inflate(bytes, shape, *size, out)?;
                 self.array(&mut out[before..], *size, shape)?;
             }
-            Coding::Picture => self.picture(bytes, out)?,
+            Coding::Image => self.image(bytes, out)?,
             Coding::Sound => self.sound(bytes, out)?,
             Coding::Plain => {}
         }
@@ -162,17 +162,17 @@ impl Item<'_> {
     }
 
     /// A picture. One of 32-bit floats is kept in a file of four 8-bit channels (spec/tfds.md §6.4).
-    fn picture(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), FeatureFault> {
+    fn image(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), FeatureFault> {
         let declared = &self.plan.leaf.shape;
         let channels = declared.last().copied().flatten();
         let floats = self.plan.leaf.dtype == DType::Float32;
-        let want = picture::Want {
+        let want = image::Want {
             channels: if floats { Some(4) } else { channels },
             depth: if self.plan.leaf.dtype == DType::UInt16 { Depth::Sixteen } else { Depth::Eight },
             limit: self.limits.value_bytes,
         };
-        let shape = picture::decode_at(bytes, want, self.plan.scale, out)
-            .map_err(|error| FeatureFault::Picture { error })?;
+        let shape = image::decode_at(bytes, want, self.plan.scale, out)
+            .map_err(|error| FeatureFault::Image { error })?;
         self.dims.extend(shape.dims());
         if floats && let Some(last) = self.dims.last_mut() {
             *last = 1;

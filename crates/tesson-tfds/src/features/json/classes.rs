@@ -88,7 +88,7 @@ fn arguments(class: &str, leaf: &Leaf, node: &mut Map<String, Value>) {
             Coding::Raw => put("encoding", json!("bytes")),
             Coding::Zlib => put("encoding", json!("zlib")),
             Coding::Sound => put("lazy_decode", json!(true)),
-            Coding::Plain | Coding::Picture => None,
+            Coding::Plain | Coding::Image => None,
         };
     }
     if leaf.optional {

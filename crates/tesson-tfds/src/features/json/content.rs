@@ -120,13 +120,13 @@ fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigError> {
             let classes = classes(fields, "numClasses")?.unwrap_or(0);
             Leaf { classes: Some(classes), ..Leaf::plain(DType::Int64, Vec::new()) }
         }
-        "Image" => picture(fields, 3)?,
+        "Image" => image(fields, 3)?,
         "LabeledImage" => {
             let message =
                 fields.get("label").and_then(|label| label.get("numClasses").or(label.get("num_classes")));
             let written = message.and_then(number).and_then(|n| u64::try_from(n).ok());
             let classes = written.or(classes(fields, "labels")?).unwrap_or(0);
-            Leaf { classes: Some(classes), ..picture(fields, 1)? }
+            Leaf { classes: Some(classes), ..image(fields, 1)? }
         }
         "Video" => return video(fields),
         "Audio" => audio(fields)?,
@@ -140,15 +140,15 @@ fn classes(fields: &Fields<'_>, name: &str) -> Result<Option<u64>, ConfigError> 
     Ok(fields.integer(name)?.and_then(|n| u64::try_from(n).ok()))
 }
 
-fn picture(fields: &Fields<'_>, channels: usize) -> Result<Leaf, ConfigError> {
+fn image(fields: &Fields<'_>, channels: usize) -> Result<Leaf, ConfigError> {
     let shape = fields.shape()?.unwrap_or_else(|| vec![None, None, Some(channels)]);
-    let leaf = Leaf { coding: Coding::Picture, ..Leaf::plain(fields.dtype(Some(DType::UInt8))?, shape) };
+    let leaf = Leaf { coding: Coding::Image, ..Leaf::plain(fields.dtype(Some(DType::UInt8))?, shape) };
     match (leaf.dtype, leaf.shape.len()) {
         (DType::UInt8 | DType::UInt16 | DType::Float32, 3 | 4) => Ok(leaf),
         (DType::UInt8 | DType::UInt16 | DType::Float32, n) => {
-            Err(fields.error(&FeaturesRefusal::PictureDimensions { n }))
+            Err(fields.error(&FeaturesRefusal::ImageDimensions { n }))
         }
-        (other, _) => Err(fields.error(&FeaturesRefusal::PictureType { found: other.name() })),
+        (other, _) => Err(fields.error(&FeaturesRefusal::ImageType { found: other.name() })),
     }
 }
 
@@ -159,7 +159,7 @@ fn video(fields: &Fields<'_>) -> Result<Feature, ConfigError> {
         return Err(fields.error(&FeaturesRefusal::Video));
     };
     let dtype = fields.dtype(Some(DType::UInt8))?;
-    let frame = Leaf { coding: Coding::Picture, ..Leaf::plain(dtype, frame.to_vec()) };
+    let frame = Leaf { coding: Coding::Image, ..Leaf::plain(dtype, frame.to_vec()) };
     Ok(Feature::sequence(Feature::Leaf(frame), *frames))
 }
 

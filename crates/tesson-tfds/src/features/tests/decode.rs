@@ -155,7 +155,7 @@ fn only_what_is_selected_is_parsed() {
 }
 
 #[test]
-fn pictures_of_a_sequence_have_one_size_and_those_of_a_stream_need_not() {
+fn images_of_a_sequence_have_one_size_and_those_of_a_stream_need_not() {
     let image =
         || class("Image", json!({ "image": { "dtype": "uint8", "shape": { "dimensions": [-1, -1, 1] } } }));
     let mut files = Vec::new();

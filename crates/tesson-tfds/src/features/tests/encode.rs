@@ -82,22 +82,22 @@ fn labels_are_numbers_or_names_of_classes() {
 }
 
 #[test]
-fn pictures_are_files_or_pixels() {
-    let picture = |dtype: &str, dims: [i64; 3]| {
+fn images_are_files_or_pixels() {
+    let image = |dtype: &str, dims: [i64; 3]| {
         class("Image", json!({ "image": { "dtype": dtype, "shape": { "dimensions": dims } } }))
     };
     let pixels: Vec<u8> = (0..12).map(|n| n * 20).collect();
     let one = |item| Items::Each(vec![item]);
     let given = || one(GivenItem::Array(array(DType::UInt8, &[2, 2, 3], &pixels)));
-    let found = written(picture("uint8", [-1, -1, 3]), &[], given()).expect("it is a picture");
+    let found = written(image("uint8", [-1, -1, 3]), &[], given()).expect("it is a picture");
     assert_eq!((&found["data"], &found["shape"]), (&json!(pixels), &json!([2, 2, 3])));
-    let e = written(picture("uint8", [-1, -1, 1]), &[], given()).unwrap_err();
+    let e = written(image("uint8", [-1, -1, 1]), &[], given()).unwrap_err();
     assert_eq!(e, "feature `x`: the shape is (2, 2, 3), declared is (?, ?, 1)");
     let floats = [0.5_f32, -1.0].map(f32::to_le_bytes).concat();
     let given = one(GivenItem::Array(array(DType::Float32, &[1, 2, 1], &floats)));
-    let found = written(picture("float32", [1, 2, 1]), &[], given).expect("it is a picture");
+    let found = written(image("float32", [1, 2, 1]), &[], given).expect("it is a picture");
     assert_eq!(found["data"], json!([0.5, -1.0]));
-    let e = written(picture("uint8", [-1, -1, 3]), &[], one(GivenItem::Stored(b"no picture"))).unwrap_err();
+    let e = written(image("uint8", [-1, -1, 3]), &[], one(GivenItem::Stored(b"no picture"))).unwrap_err();
     assert!(e.starts_with("feature `x`: "), "{e}");
 }
 

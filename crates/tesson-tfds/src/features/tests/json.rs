@@ -38,14 +38,14 @@ fn encodings_are_written_in_either_case() {
 }
 
 #[test]
-fn a_video_is_a_sequence_of_pictures() {
+fn a_video_is_a_sequence_of_images() {
     let video = class(
         "Video",
         json!({ "video": { "dtype": "uint8", "shape": { "dimensions": ["-1", "3", "2", "3"] } } }),
     );
     let (feature, _) = x(video).unwrap();
     let Feature::Sequence { of, length: None, dataset: false } = feature else { panic!("{feature:?}") };
-    assert!(matches!(*of, Feature::Leaf(Leaf { coding: Coding::Picture, .. })));
+    assert!(matches!(*of, Feature::Leaf(Leaf { coding: Coding::Image, .. })));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn older_files_name_a_type_and_its_arguments() {
 #[test]
 fn unknown_classes_are_what_their_content_says() {
     let (feature, warnings) = x(json!({ "pythonClassName": "mine.Picture", "image": {} })).unwrap();
-    assert!(matches!(feature, Feature::Leaf(Leaf { coding: Coding::Picture, .. })));
+    assert!(matches!(feature, Feature::Leaf(Leaf { coding: Coding::Image, .. })));
     assert_eq!(warnings, ["feature `x`: unknown class `mine.Picture` is read as Image"]);
     let error = x(json!({ "pythonClassName": "mine.Any", "jsonFeature": { "json": "{}" } })).unwrap_err();
     assert_eq!(error, "x: unknown feature class `mine.Any`, and no content that is known");

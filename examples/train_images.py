@@ -1,6 +1,6 @@
 """Trains a softmax classifier on the pictures in ``pictures/``, cropped and mirrored at random, with NumPy alone.
 
-    python examples/train_pictures.py
+    python examples/train_images.py
 
 shows three things:
 
@@ -13,9 +13,9 @@ shows three things:
 
 A run can also be stopped and continued by hand, in two processes::
 
-    python examples/train_pictures.py --weights a.npz
-    python examples/train_pictures.py --weights b.npz --stop-after 50
-    python examples/train_pictures.py --weights b.npz --resume --workers 3 --threads 2
+    python examples/train_images.py --weights a.npz
+    python examples/train_images.py --weights b.npz --stop-after 50
+    python examples/train_images.py --weights b.npz --resume --workers 3 --threads 2
 
 after which ``a.npz`` and ``b.npz`` hold the same weights.
 """
@@ -31,7 +31,7 @@ import numpy as np
 from tesson import ImageDeserializer, MinibatchSource, StreamDef, StreamDefs
 from tesson import transforms as t
 
-PICTURES = Path(__file__).parent / "pictures"
+IMAGES = Path(__file__).parent / "pictures"
 SIDE, CLASSES = 16, 3
 LEARNING_RATE = 0.5
 #: A random part of each picture, every other one mirrored, in other colours, all scaled to the same size.
@@ -50,8 +50,8 @@ def open_source(name, transforms, sweeps, randomize: bool | Literal["global"] = 
         features=StreamDef(field="image", transforms=transforms),
         labels=StreamDef(field="label", shape=CLASSES),
     )
-    pictures = ImageDeserializer(PICTURES / name, streams, grayscale=True)
-    return MinibatchSource(pictures, max_sweeps=sweeps, randomize=randomize, randomization_seed=1, **options)
+    images = ImageDeserializer(IMAGES / name, streams, grayscale=True)
+    return MinibatchSource(images, max_sweeps=sweeps, randomize=randomize, randomization_seed=1, **options)
 
 
 @contextmanager
@@ -72,10 +72,10 @@ def arrays(minibatches):
 
     Their order is fixed, so that sums have the same last bits with any number of workers.
     """
-    pictures = np.concatenate([minibatch["features"].samples for minibatch in minibatches])
+    images = np.concatenate([minibatch["features"].samples for minibatch in minibatches])
     classes = np.concatenate([minibatch["labels"].class_indices for minibatch in minibatches])
-    order = sorted(range(len(pictures)), key=lambda number: pictures[number].tobytes())
-    rows = pictures[order].reshape(len(pictures), -1) / 255
+    order = sorted(range(len(images)), key=lambda number: images[number].tobytes())
+    rows = images[order].reshape(len(images), -1) / 255
     return rows - rows.mean(axis=1, keepdims=True), classes[order]
 
 

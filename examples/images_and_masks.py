@@ -31,8 +31,8 @@ def write_data(folder):
     for key in range(COUNT):
         center, radius = rng.uniform(5, SIDE - 5, 2), rng.uniform(2, 5)
         mask = (np.hypot(y - center[0], x - center[1]) < radius).astype(np.uint8)
-        picture = np.where(mask, 200, 60).astype(np.uint8)
-        for kind, pixels in (("pictures", picture.repeat(2, axis=0).repeat(2, axis=1)), ("masks", mask)):
+        image = np.where(mask, 200, 60).astype(np.uint8)
+        for kind, pixels in (("pictures", image.repeat(2, axis=0).repeat(2, axis=1)), ("masks", mask)):
             height, width = pixels.shape
             (folder / f"{kind}{key}.pgm").write_bytes(b"P5 %d %d 255\n" % (width, height) + pixels.tobytes())
             lines[kind].append(f"{key}\t.../{kind}{key}.pgm\t0\n")
@@ -43,19 +43,19 @@ def write_data(folder):
 def open_source(folder, seed=None):
     """Pictures and masks, joined by key."""
     crop = dict(crop_type="randomside", crop_size=CUT)
-    pictures = [t.scale(SIDE, SIDE, 1, "nearest"), t.crop(**crop), t.color(brightness_radius=0.2, contrast_radius=0.2)]
+    images = [t.scale(SIDE, SIDE, 1, "nearest"), t.crop(**crop), t.color(brightness_radius=0.2, contrast_radius=0.2)]
     masks = [t.crop(**crop, seed=seed)]
     deserializers = [
         ImageDeserializer(folder / f"{kind}.txt", StreamDefs(**{kind: StreamDef(field="image", transforms=of)}), grayscale=True)
-        for kind, of in (("pictures", pictures), ("masks", masks))
+        for kind, of in (("pictures", images), ("masks", masks))
     ]
     return MinibatchSource(deserializers, max_sweeps=2, randomize=False, randomization_seed=1)
 
 
 def differing(minibatch):
     """The pixels that are light and outside of their mask, or dark and inside."""
-    pictures, masks = minibatch["pictures"].samples, minibatch["masks"].samples
-    return int(((pictures > 130) != (masks == 1)).sum())
+    images, masks = minibatch["pictures"].samples, minibatch["masks"].samples
+    return int(((images > 130) != (masks == 1)).sum())
 
 
 def main():

@@ -1,0 +1,5 @@
+//! Any bytes as a file of a picture, with any number of channels.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tesson_conformance::entry::image_decode(bytes));

@@ -1,5 +1,0 @@
-//! Any bytes as a file of a picture, with any number of channels.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tesson_conformance::entry::picture_decode(bytes));
