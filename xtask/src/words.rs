@@ -26,6 +26,8 @@ const REPLACED: &[(&str, &str)] = &[
     (concat!("nobody ", "reads"), "unused"),
     (concat!("what there is ", "for"), "the result, the input"),
     (concat!("ahead of the ", "caller"), "in advance, prefetched"),
+    (concat!("mend ", "the"), "fix the"),
+    (concat!("the file ", "anew"), "rewrite the file, copy the file again"),
 ];
 
 /// The terms of the glossary, in lower case.

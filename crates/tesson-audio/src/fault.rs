@@ -63,9 +63,9 @@ tesson_core::error_kinds! {
         Corrupt { what: String = "frame header CRC mismatch".into() }
             = "audio.corrupt": "the recording is damaged: {what}"
             => "Replace the file, or remove it from the list.",
-        /// A file does not have as many samples as it says.
+        /// A file has fewer or more samples than its header declares.
         OtherLength { found: u64 = 5, expected: u64 = 8 }
-            = "audio.other-length": "the recording has {found} samples, expected {expected} as it says at its beginning"
+            = "audio.other-length": "the recording has {found} samples, expected {expected}, which its header declares"
             => "Replace the file, which is damaged or cut off.",
         /// A file has another rate than the others.
         OtherRate { found: u32 = 44100, expected: u32 = 16000 }
@@ -77,7 +77,7 @@ tesson_core::error_kinds! {
             => "Remove it from the list, or set {MIN_SECONDS}.",
         /// A file has more frames than can be counted.
         TooLong { samples: u64 = 1_000_000_000_000 }
-            = "audio.too-long": "the recording says it has {samples} samples, more than a sequence can have"
+            = "audio.too-long": "the recording declares {samples} samples, more than a sequence can have"
             => "Cut it into several recordings.",
         /// A file is another one than when the source was opened.
         Changed { found: u64 = 5, expected: u64 = 8 }

@@ -117,7 +117,7 @@ impl InputKind {
     }
 }
 
-/// Refuses a picture, a recording, an archive of pictures and features of speech, which configurations name, alone or in a
+/// Refuses an image, a recording, an archive of images and features of speech, which configurations name, alone or in a
 /// list.
 fn refuse_one_of_a_list(path: &Path) -> Result<(), Failure> {
     let listed = |list: &str, row: &str, kind, option| {
@@ -130,7 +130,7 @@ fn refuse_one_of_a_list(path: &Path) -> Result<(), Failure> {
     let start = data::beginning(path, 512);
     let (what, remedy) = match &start[..] {
         [0xff, 0xd8, 0xff, ..] | [0x89, b'P', b'N', b'G', ..] => (
-            "a picture",
+            "an image",
             listed("map.txt", "a path, a tab and the number of a class", "ImageDeserializer", "file"),
         ),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] | [b'f', b'L', b'a', b'C', ..] => (
@@ -138,7 +138,7 @@ fn refuse_one_of_a_list(path: &Path) -> Result<(), Failure> {
             listed("recordings.txt", "a key, a blank and a path", "AudioDeserializer", "file"),
         ),
         tar if tar.get(257..262) == Some(b"ustar") => (
-            "a tar archive, which may hold pictures",
+            "a tar archive, which may hold images",
             format!("if so, {}", lists::by_configuration(path, "TarImageDeserializer", "file")),
         ),
         features if is_htk(path, features) => {

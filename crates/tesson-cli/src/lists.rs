@@ -1,4 +1,4 @@
-//! Lists of pictures and of recordings, which a command cannot take by themselves: known by their first rows, with the
+//! Lists of images and of recordings, which a command cannot take by themselves: known by their first rows, with the
 //! configuration that reads them.
 
 use std::io::{BufRead, Read};
@@ -31,23 +31,23 @@ pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
         ("a list of recordings", "AudioDeserializer", "file")
     } else if 2 * entries.iter().filter(|row| holds_base64(row)).count() > entries.len() {
         // A row may be damaged.
-        ("a file of pictures in Base64", "Base64ImageDeserializer", "file")
+        ("a file of images in Base64", "Base64ImageDeserializer", "file")
     } else if all(|row| names(row, IMAGES)) {
-        ("a map of pictures", "ImageDeserializer", "file")
+        ("a map of images", "ImageDeserializer", "file")
     } else {
         return None;
     };
     Some((what, by_configuration(path, kind, option)))
 }
 
-/// Recognises a folder that holds a folder of pictures for each class, and proposes how to read it.
+/// Recognises a folder that holds a folder of images for each class, and proposes how to read it.
 pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
     let is_image = |path: &Path| names(&path.to_string_lossy(), IMAGES);
     let is_class =
         |folder: &Path| data::is_folder(folder) && data::inside(folder, ROWS).any(|file| is_image(&file));
     let is_list = data::inside(path, ROWS).any(|folder| is_class(&folder));
     is_list
-        .then(|| ("a folder of pictures for each class", by_configuration(path, "ImageDeserializer", "file")))
+        .then(|| ("a folder of images for each class", by_configuration(path, "ImageDeserializer", "file")))
 }
 
 /// The configuration that reads a list.

@@ -309,7 +309,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Refuses a table and a folder that are a list of pictures or recordings, with the configuration that reads it.
+/// Refuses a table and a folder that are a list of images or recordings, with the configuration that reads it.
 fn refuse_lists(path: &Path, kind: InputKind) -> Result<(), Failure> {
     let list = match kind {
         InputKind::Csv | InputKind::JsonLines => lists::of_file(path),

@@ -1,4 +1,4 @@
-//! A sheet of the pictures of a minibatch, each with the number of its class.
+//! A sheet of the images of a minibatch, each with the number of its class.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use tesson_image::encode::png as encode_png;
 
 use crate::failure::Failure;
 
-/// Most pictures on a sheet.
+/// Most images on a sheet.
 const MOST: usize = 256;
 
-/// Most pixels of a sheet, unless one picture has more: of large pictures there are fewer.
+/// Most pixels of a sheet, unless one image has more: of large images there are fewer.
 const MOST_PIXELS: usize = 1 << 26;
 
-/// Pixels between pictures, and around them.
+/// Pixels between images, and around them.
 const GAP: usize = 2;
 
 /// Height of the strip with the number, and width of a digit, each with a pixel of distance.
@@ -44,7 +44,7 @@ pub(crate) fn write(path: &Path, minibatch: &Minibatch, config: &SourceConfig) -
     let images = minibatch.streams().iter().find_map(|stream| Images::of(stream, config)).ok_or_else(|| {
         let streams = minibatch.streams().iter().map(|s| format!("`{}` has {}", s.info().name, s.info().shape));
         Failure::Usage(format!(
-            "--preview {}: no stream holds pictures, of rows, columns and 1 or 3 channels in either order: {}",
+            "--preview {}: no stream holds images, of rows, columns and 1 or 3 channels in either order: {}",
             path.display(),
             streams.collect::<Vec<_>>().join(", ")
         ))
@@ -62,7 +62,7 @@ fn classes(stream: &StreamBatch) -> Option<Vec<i32>> {
     indptr.windows(2).all(|w| w[1] - w[0] == 1).then(|| indices.to_vec())
 }
 
-/// The pictures of a stream.
+/// The images of a stream.
 struct Images<'a> {
     values: &'a SampleValues,
     /// Each that is on the sheet.
@@ -79,7 +79,7 @@ struct Images<'a> {
     range: (f64, f64),
 }
 
-/// The position of a picture's values, and its shape.
+/// The position of an image's values, and its shape.
 struct Place {
     first: usize,
     height: usize,
@@ -87,7 +87,7 @@ struct Place {
 }
 
 impl<'a> Images<'a> {
-    /// The stream's samples, if they can be pictures.
+    /// The stream's samples, if they can be images.
     fn of(stream: &'a StreamBatch, config: &SourceConfig) -> Option<Images<'a>> {
         let &[a, b, c] = stream.info().shape.dims() else { return None };
         let (channels, is_transposed) = match [a, b, c] {
@@ -110,7 +110,7 @@ impl<'a> Images<'a> {
             (height, width, first) = (height.max(y), width.max(x), first + y * x * channels);
         }
         let range = range(values, first);
-        // Formats of pictures decode them as CNTK does, with blue first.
+        // Formats of images decode them as CNTK does, with blue first.
         let is_bgr = config.deserializers.iter().any(|d| {
             let streams = d.options.get("input");
             d.format.decoder.is_some()

@@ -6,7 +6,7 @@ pub(crate) const TEXT: &str = "CNTKTextFormatDeserializer";
 /// CNTK's binary format.
 pub(crate) const BINARY: &str = "CNTKBinaryFormatDeserializer";
 
-/// Pictures, read as frames where there is nothing else.
+/// Images, read as frames where there is nothing else.
 pub(crate) const IMAGE: &str = "ImageDeserializer";
 
 /// Features of speech.

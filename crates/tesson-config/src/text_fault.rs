@@ -76,7 +76,7 @@ tesson_core::error_kinds! {
         NoToml { what: String = "unsupported unit type".into() }
             = "config.no-toml": "no TOML: {what}"
             => in manual "Write the configuration as JSON.",
-        /// The whole of a configuration is something else than an object.
+        /// A configuration is not an object.
         NoObject { found: &'static str = "a list" }
             = "config.no-object": "found {found}, expected an object `{{…}}`"
             => in manual "Put the options into an object.",

@@ -75,7 +75,7 @@ impl Sequences for Corpus {
             if let Some(ragged) = minibatch.streams().iter().find(|batch| batch.info().ragged) {
                 return Err(ConvertError::Usage(format!(
                     "the samples of stream `{}` are ragged, and no format that is written has such; leave out `ragged`, and scale \
-                     pictures to one size",
+                     images to one size",
                     ragged.info().name
                 )));
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{ResourceId, Values};
 
-/// Samples that are encoded bytes, such as files of pictures.
+/// Samples that are encoded bytes, such as files of images.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EncodedColumn {
     bytes: Vec<u8>,
@@ -114,7 +114,7 @@ impl EncodedColumn {
         Ok(())
     }
 
-    /// Appends the last sample once more, without its bytes: another copy of the same picture.
+    /// Appends the last sample once more, without its bytes: another copy of the same image.
     ///
     /// # Panics
     /// If there is none.

@@ -7,7 +7,7 @@ use crate::{Draw, SampleType, Scratch, UserError, ValueType};
 /// Replaces each sample of a stream by another one. The number of samples stays the same.
 ///
 /// A stream has a list of transforms, each of which takes the output of the one before it. The first one may take
-/// encoded bytes, such as a file of a picture, and decode them. Types and shapes are computed before any data
+/// encoded bytes, such as a file of an image, and decode them. Types and shapes are computed before any data
 /// ([`Transform::output`]); values are converted to those of the stream at the end of the list. A shape that is still
 /// open there may differ between minibatches, but all samples of a minibatch have the same.
 ///
@@ -170,7 +170,7 @@ pub struct Input<'a> {
     /// encoded, the frames that are wanted.
     pub own: Range<usize>,
     /// The number of the sequence's copy, from 0: a deserializer may deliver a sequence several times, such as the
-    /// ten views of a picture.
+    /// ten views of an image.
     pub copy: u32,
     /// `true`: an encoded sample lies within another file, such as an archive; `false`: it is a separate file.
     pub embedded: bool,

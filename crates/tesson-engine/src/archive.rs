@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(with_hash_of("c").size("c").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
-    /// Looking at the name of each would take a read a member, for every picture.
+    /// Looking at the name of each would take a read a member, for every image.
     #[test]
     fn a_name_that_the_directory_lists_many_times_is_refused_at_once() {
         let of = |n| archive(&vec!["a"; n], u64::MAX).unwrap().size("a").unwrap_err().to_string();

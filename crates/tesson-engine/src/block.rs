@@ -394,7 +394,7 @@ impl Decoded {
     }
 }
 
-/// Blocks of at most so many sequences have their small memory used again: each may be one picture.
+/// Blocks of at most so many sequences have their small memory used again: each may be one image.
 const FEW: u32 = 16;
 
 /// Bytes of what is kept of such a block, at most.

@@ -58,7 +58,7 @@ pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64)
     let payload = cache_file::read(&file, &binding(deserializer, files, corpus), most);
     let indexed = payload.and_then(|payload| deserializer.restore(&payload));
     if indexed.is_none() {
-        tracing::info!(file = %file.display(), "index cache does not fit the input or the options, it is made anew");
+        tracing::info!(file = %file.display(), "index cache does not fit the input or the options, it is rebuilt");
     }
     indexed
 }

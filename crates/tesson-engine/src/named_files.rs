@@ -58,7 +58,7 @@ impl Resource for Opened {
 }
 
 thread_local! {
-    /// Memory of each thread for the name that it unpacks: pictures are opened one after the other.
+    /// Memory of each thread for the name that it unpacks: images are opened one after the other.
     static NAME: Cell<String> = const { Cell::new(String::new()) };
 }
 

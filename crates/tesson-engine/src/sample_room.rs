@@ -1,6 +1,6 @@
 //! Memory for encoded samples while they are decoded and transformed.
 //!
-//! A file of a few bytes may declare a picture of gigabytes. What decoding a sample takes is therefore set aside before it begins.
+//! A file of a few bytes may declare an image of gigabytes. What decoding a sample takes is therefore set aside before it begins.
 //! Whether a sample fits depends on the memory limit alone; when it is decoded, on what other threads decode at the time.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Files of pictures to pixels with TensorFlow's values: the first transform of a picture of a prepared dataset.
+//! Files of images to pixels with TensorFlow's values: the first transform of an image of a prepared dataset.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl ImageDecoder {
         let shape = decode(file, self.want(), out)?;
         match shape.frames {
             None => Ok([shape.height, shape.width, shape.channels]),
-            Some(_) => Err("found a GIF, which is several pictures; expected one".into()),
+            Some(_) => Err("found a GIF, which is several images; expected one".into()),
         }
     }
 }

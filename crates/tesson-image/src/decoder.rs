@@ -1,4 +1,4 @@
-//! Files of pictures to pixels: the first transform of a stream of encoded pictures.
+//! Files of images to pixels: the first transform of a stream of encoded images.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) static FORMAT: TransformFormat = transform_of::<Decoder>(
 /// The handling of the EXIF orientation of JPEGs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Orientation {
-    /// Applied to pictures in separate files, not to those within archives and texts, as in CNTK.
+    /// Applied to images in separate files, not to those within archives and texts, as in CNTK.
     Auto,
     Apply,
     Ignore,
@@ -85,7 +85,7 @@ options! {
 }
 
 impl Decoder {
-    /// How a picture is decoded.
+    /// How an image is decoded.
     fn decoding(&self, input: &Input<'_>) -> ImdecodeOptions {
         let mut decoding = ImdecodeOptions::new(self.color);
         decoding.max_pixels = self.max_pixels;

@@ -1,4 +1,4 @@
-//! Pixels to files of pictures, without loss.
+//! Pixels to files of images, without loss.
 
 use crate::decode::Depth;
 
@@ -62,10 +62,10 @@ mod tests {
             (3, Depth::Sixteen),
         ] {
             let pixels: Vec<u8> = (0..2 * 3 * channels * depth.bytes()).map(|n| (n * 37) as u8).collect();
-            let file = png(&pixels, [2, 3, channels], depth).expect("PNG has such pictures");
+            let file = png(&pixels, [2, 3, channels], depth).expect("PNG has such images");
             let mut out = Vec::new();
             let want = Want { channels: Some(channels), depth, limit: 1 << 20 };
-            let shape = decode(&file, want, &mut out).expect("it is a picture");
+            let shape = decode(&file, want, &mut out).expect("it is an image");
             assert_eq!((shape.height, shape.width, shape.channels), (2, 3, channels));
             assert_eq!(out, pixels);
         }

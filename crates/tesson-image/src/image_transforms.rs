@@ -1,4 +1,4 @@
-//! Transforms of pictures as the engine applies them: those that follow each other in a list are one [`Pipeline`].
+//! Transforms of images as the engine applies them: those that follow each other in a list are one [`Pipeline`].
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(crate) fn content(file: &[u8]) -> String {
     format!("{:016x}", xxh3_64(file))
 }
 
-/// Transforms of pictures that follow each other.
+/// Transforms of images that follow each other.
 struct ImageTransforms {
     name: String,
     /// The name of each.
@@ -107,7 +107,7 @@ impl Transform for ImageTransforms {
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
         if input.values != ValueType::U8 || input.dims.len() != 3 {
-            return Err(format!("found {input}, expected 8-bit pictures of rows, columns and channels"));
+            return Err(format!("found {input}, expected 8-bit images of rows, columns and channels"));
         }
         self.pipeline.output(input, input.floats()).map_err(|AtStep { step, fault }| {
             if self.seeds.len() == 1 { fault.to_string() } else { format!("number {}: {fault}", step + 1) }
@@ -127,8 +127,8 @@ impl Transform for ImageTransforms {
         draw: &mut Draw<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), UserError> {
-        let InputValues::U8(values) = input.values else { return Err("it takes 8-bit pictures".into()) };
-        let &[height, width, channels] = input.shape else { return Err("it takes pictures".into()) };
+        let InputValues::U8(values) = input.values else { return Err("it takes 8-bit images".into()) };
+        let &[height, width, channels] = input.shape else { return Err("it takes images".into()) };
         let size = Size::new(height, width, channels);
         let mut random = StepDraw { draw, seeds: &self.seeds };
         let mut shape = [0; 3];
@@ -171,7 +171,7 @@ impl ImageTransforms {
     }
 }
 
-/// The scratch memory that a worker keeps from one picture to the next.
+/// The scratch memory that a worker keeps from one image to the next.
 struct Memory<F: crate::transform::resize::Value> {
     pipeline: PipelineScratch<F>,
     store: StoreScratch<F>,
@@ -187,7 +187,7 @@ fn memory<F: Real>(scratch: &mut Scratch) -> &mut Memory<F> {
     scratch.format.as_mut().and_then(|held| held.downcast_mut()).expect("put there above")
 }
 
-/// The random numbers of a picture, those of each transform apart.
+/// The random numbers of an image, those of each transform apart.
 struct StepDraw<'a, 'd> {
     draw: &'a mut Draw<'d>,
     seeds: &'a [u64],

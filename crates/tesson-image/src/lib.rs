@@ -1,4 +1,4 @@
-//! Pictures: decoding files to pixels with TensorFlow's values ([`decode`]) or OpenCV's ([`imdecode`]), encoding
+//! Images: decoding files to pixels with TensorFlow's values ([`decode`]) or OpenCV's ([`imdecode`]), encoding
 //! ([`encode`]), and transforms of pixels ([`transform`]).
 
 #![deny(unsafe_code)]

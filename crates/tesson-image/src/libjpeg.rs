@@ -1,8 +1,8 @@
 //! libjpeg-turbo's decoder behind a safe interface: a file in memory, its header, and its lines.
 //!
-//! Nothing is allocated for a picture: [`Decompressor`] holds the library's source, and each thread has a [`Library`]
-//! with its error handler and [memory](Memory) for the pictures that it decodes one after the other. The crate
-//! `mozjpeg` allocates for each picture, and so does the library with its own memory manager, so its calls are made
+//! Nothing is allocated for an image: [`Decompressor`] holds the library's source, and each thread has a [`Library`]
+//! with its error handler and [memory](Memory) for the images that it decodes one after the other. The crate
+//! `mozjpeg` allocates for each image, and so does the library with its own memory manager, so its calls are made
 //! here instead.
 
 #![allow(unsafe_code)]
@@ -28,7 +28,7 @@ use crate::decode::jpeg::damaged;
 use crate::transform::view::Sides;
 use memory::Memory;
 
-/// The bytes that the library reads after the end of a file: a marker that ends the picture, twice. It paints the
+/// The bytes that the library reads after the end of a file: a marker that ends the image, twice. It paints the
 /// rest grey.
 const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
 
@@ -36,15 +36,15 @@ const MADE_UP_END: [u8; 4] = [0xff, 0xd9, 0xff, 0xd9];
 /// blocks.
 const BYTES_OF_A_COLUMN: u64 = 80;
 
-/// The result of `jpeg_read_header` if the file has a picture.
+/// The result of `jpeg_read_header` if the file has an image.
 const HAS_IMAGE: c_int = 1;
 
 thread_local! {
-    /// The library of this thread while it decodes no picture.
+    /// The library of this thread while it decodes no image.
     static IDLE: Cell<Option<Box<Library>>> = const { Cell::new(None) };
 }
 
-/// The library as one thread uses it for one picture after the other: creating it allocates.
+/// The library as one thread uses it for one image after the other: creating it allocates.
 struct Library {
     info: jpeg_decompress_struct,
     /// A copy of the structure as it was created: without tables, which the library would keep for files without
@@ -107,7 +107,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Ends a picture in any state, so that the library can read the next header.
+    /// Ends an image in any state, so that the library can read the next header.
     fn reset(&mut self) {
         // SAFETY: as where it was made. The library sets everything else that it keeps when it reads the next header and
         // starts decoding.
@@ -115,7 +115,7 @@ impl Library {
         self.memory.reset();
     }
 
-    /// Calls the library, which reports errors by unwinding. It is done with the picture once it has.
+    /// Calls the library, which reports errors by unwinding. It is done with the image once it has.
     fn call<T>(
         &mut self,
         source: *mut jpeg_source_mgr,
@@ -169,7 +169,7 @@ impl<'file> Decompressor<'file> {
         &self.library.as_ref().expect("only dropping takes it").info
     }
 
-    /// Height and width of the picture in the file.
+    /// Height and width of the image in the file.
     pub(crate) fn sides(&self) -> Sides {
         let info = self.info();
         Sides { height: info.image_height as usize, width: info.image_width as usize }
@@ -187,7 +187,7 @@ impl<'file> Decompressor<'file> {
     }
 
     /// True if pixels are missing at the end of the file, after all lines have been read. If a file without an end
-    /// has several scans, only a progressive picture shows that all of them are present.
+    /// has several scans, only a progressive image shows that all of them are present.
     pub(crate) fn is_cut(&self) -> bool {
         if !self.source.ended {
             return false;
@@ -212,7 +212,7 @@ impl<'file> Decompressor<'file> {
         bits.as_flattened().iter().all(|missing| *missing == 0)
     }
 
-    /// Bytes of memory that the library takes for the picture, about: rows of each component, and where there are several scans
+    /// Bytes of memory that the library takes for the image, about: rows of each component, and where there are several scans
     /// all coefficients.
     pub(crate) fn working_bytes(&self) -> u64 {
         let info = self.info();
@@ -265,7 +265,7 @@ impl<'file> Decompressor<'file> {
         if read { Ok(()) } else { Err(damaged("it has too few lines")) }
     }
 
-    /// Calls the library. It is done with the picture after an error.
+    /// Calls the library. It is done with the image after an error.
     fn call<T>(&mut self, call: impl FnOnce(&mut jpeg_decompress_struct) -> T) -> Result<T, ImageError> {
         let source = (&raw mut self.source).cast();
         self.library.as_mut().expect("only dropping takes it").call(source, call)

@@ -255,7 +255,7 @@ fn a_mean_of_another_size_is_refused_before_any_image() {
     let steps = transforms.as_array().expect("transforms").iter().map(|t| step(&folder, t)).collect();
     let input = SampleType::dense(ValueType::U8, [None, None, Some(3)]);
     let error = Pipeline::new(steps).expect("an order").output(&input, ValueType::F32).unwrap_err();
-    assert_eq!(error.fault.to_string(), "the mean picture has 12x8 pixels, the picture 6x4");
+    assert_eq!(error.fault.to_string(), "the mean image has 12x8 pixels, the image 6x4");
 }
 
 #[test]

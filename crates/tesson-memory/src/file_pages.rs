@@ -1,6 +1,6 @@
-//! Files that stay in memory as they are, such as pictures, in pages that files of any size share.
+//! Files that stay in memory as they are, such as images, in pages that files of any size share.
 //!
-//! Pictures differ in size: what one leaves when it is evicted seldom fits the next one, unless it comes in pages of one
+//! Images differ in size: what one leaves when it is evicted seldom fits the next one, unless it comes in pages of one
 //! size. A file has large pages, and small ones for what is left: little of a small file is wasted, and what large files
 //! leave can be used for something else once it is freed. A file is put together again when it is decoded.
 

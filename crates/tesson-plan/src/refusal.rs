@@ -91,9 +91,9 @@ tesson_core::error_kinds! {
             = "plan.no-sequence-for-each-worker": "no minibatch of {samples} samples of a whole sweep has a \
                 sequence for each of {workers} workers"; "choose a larger size"
             => "Choose larger minibatches.",
-        /// A position alone does not say where each rank is in an order with a timeline of its own.
+        /// A position alone does not determine where each rank is in an order with a timeline of its own.
         PositionAlone { position: u64 = 120 }
-            = "plan.position-alone": "position {position} says nothing on a timeline of each rank's own, a whole \
+            = "plan.position-alone": "position {position} does not determine where ranks with timelines of their own are, a whole \
                 state is expected"
             => "Restore a whole state.",
         /// The state is that of one rank, but sharing by position resumes from the states of all.

@@ -18,7 +18,7 @@ pub(super) fn read_info(store: &dyn Store, directory: &Path) -> Result<DatasetIn
     let info = DatasetInfo::parse(&file.as_path().into(), &text)?;
     let features = directory.join("features.json");
     if info.features.is_none() && !is_file(store, &features) {
-        let what = "there is no such file; TFDS 3.2.1 and older wrote none, prepare the dataset anew";
+        let what = "there is no such file; TFDS 3.2.1 and older wrote none, prepare the dataset again";
         return Err(
             StoreError::new(features.into(), None, io::Error::new(io::ErrorKind::NotFound, what)).into()
         );

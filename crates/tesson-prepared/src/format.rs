@@ -141,10 +141,10 @@ impl Unread {
     }
 }
 
-/// The types of transforms that decode pictures.
+/// The types of transforms that decode images.
 const DECODERS: [&str; 2] = ["Decode", "DecodeImage"];
 
-/// The transforms that decode pictures for those that streams list: with the channels of the feature, as TensorFlow Datasets
+/// The transforms that decode images for those that streams list: with the channels of the feature, as TensorFlow Datasets
 /// decodes them, unless the list begins with a decoder.
 fn decoders(
     options: &Options<'_>,
@@ -168,7 +168,7 @@ fn decoders(
     streams.map(decoder).collect()
 }
 
-/// The transform that decodes the pictures of a stream as TensorFlow Datasets does.
+/// The transform that decodes the images of a stream as TensorFlow Datasets does.
 fn decoder_of(features: &Feature, stream: &StreamOf) -> Result<Section, ConfigError> {
     let channels = image_channels(features, stream)?.unwrap_or(0);
     Ok(Section::from_iter([
@@ -177,10 +177,10 @@ fn decoder_of(features: &Feature, stream: &StreamOf) -> Result<Section, ConfigEr
     ]))
 }
 
-/// The transform that decodes the pictures of a feature before those that a list names, unless that begins with a decoder.
+/// The transform that decodes the images of a feature before those that a list names, unless that begins with a decoder.
 ///
 /// # Errors
-/// A feature that is not one picture of 8-bit values.
+/// A feature that is not one image of 8-bit values.
 pub fn image_decoder(
     features: &Feature,
     feature: &str,

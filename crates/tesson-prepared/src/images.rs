@@ -1,4 +1,4 @@
-//! Pictures of prepared datasets through transforms: what the records store is decoded and transformed where examples are
+//! Images of prepared datasets through transforms: what the records store is decoded and transformed where examples are
 //! loaded, on the threads that load them.
 
 use std::fmt::Write;
@@ -15,9 +15,9 @@ use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, Fe
 use crate::loader::RecordId;
 use crate::refusal::PreparedRefusal;
 
-/// The transforms of the pictures of some features.
+/// The transforms of the images of some features.
 pub(super) struct ImageTransforms {
-    /// The schema of what is stored, whose pictures are not decoded, and that of what is delivered.
+    /// The schema of what is stored, whose images are not decoded, and that of what is delivered.
     pub(super) stored: Arc<Schema>,
     pub(super) delivered: Arc<Schema>,
     /// For each feature the number of its column.
@@ -26,7 +26,7 @@ pub(super) struct ImageTransforms {
     prefixes: Vec<String>,
     /// True if a traversal may hold an example several times.
     repeats: bool,
-    /// Memory for pictures that threads decode.
+    /// Memory for images that threads decode.
     room: Arc<SampleRoom>,
 }
 
@@ -58,7 +58,7 @@ impl Occasion<'_> {
 
 impl ImageTransforms {
     /// # Errors
-    /// A feature that is not read, or whose pictures `stored` decodes.
+    /// A feature that is not read, or whose images `stored` decodes.
     pub(super) fn new(
         stored: Arc<Schema>,
         transforms: Vec<EncodedTransforms>,
@@ -100,7 +100,7 @@ impl ImageTransforms {
         self.features.iter().map(|(_, of)| of.identity()).collect::<Vec<_>>().join("; ")
     }
 
-    /// The state that one thread needs to transform pictures.
+    /// The state that one thread needs to transform images.
     pub(super) fn maker(self: &Arc<Self>) -> ImageMaker {
         let scratch = Mutex::new(self.features.iter().map(|(_, of)| of.scratch(&self.room)).collect());
         ImageMaker {
@@ -112,7 +112,7 @@ impl ImageTransforms {
     }
 }
 
-/// Transforms pictures on one thread.
+/// Transforms images on one thread.
 pub(super) struct ImageMaker {
     transforms: Arc<ImageTransforms>,
     /// Examples as they are stored.
@@ -131,7 +131,7 @@ impl ImageMaker {
     /// an occasion.
     ///
     /// # Errors
-    /// The first example whose picture cannot be transformed; those before it are in the batch.
+    /// The first example whose image cannot be transformed; those before it are in the batch.
     pub(super) fn append(
         &mut self,
         first: RecordId,

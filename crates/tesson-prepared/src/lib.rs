@@ -6,7 +6,7 @@
 //! | `reader`, `interruptible` | the examples of a split, in their order or by their numbers; states; interrupted calls |
 //! | `order`, `lengths` | where a reader stands, files of other lengths than declared |
 //! | `prefetcher`, `stretches`, `loader` | stretches of the order, loaded by threads before they are asked for |
-//! | `images` | pictures through transforms, where examples are loaded |
+//! | `images` | images through transforms, where examples are loaded |
 //! | `shards`, `block_cache`, `file_runs`, `indexed_shard` | open files, blocks of records, which thread reads what, saved indexes |
 //! | `check`, `write` | looking at all of a dataset; preparing one |
 //! | `format` | a split as a deserializer among others |

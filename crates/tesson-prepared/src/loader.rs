@@ -82,7 +82,7 @@ enum BlockOwner {
 pub(super) struct Loader {
     cache: Arc<BlockCache>,
     decoder: Decoder,
-    /// Where pictures are transformed.
+    /// Where images are transformed.
     images: Option<ImageMaker>,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
@@ -104,7 +104,7 @@ impl Loader {
         }
     }
 
-    /// One that transforms pictures.
+    /// One that transforms images.
     pub(super) fn with_images(self, transforms: &Arc<ImageTransforms>) -> Loader {
         let decoder = Decoder::new(Arc::clone(&transforms.stored), Limits::default());
         Loader { decoder, images: Some(transforms.maker()), ..self }

@@ -160,7 +160,7 @@ impl Prefetcher {
     }
 
     /// Hands records that are wanted at once, at these positions of a traversal, to the threads, in pieces, if that is worth it and nothing else is under way: how
-    /// many are in each piece. Pictures are worth it; other examples are decoded as fast as the pieces are put together.
+    /// many are in each piece. Images are worth it; other examples are decoded as fast as the pieces are put together.
     pub(super) fn share_out(
         &mut self,
         numbers: &[u64],

@@ -79,7 +79,7 @@ pub struct Reader {
     order: Order,
     loader: Loader,
     prefetcher: Prefetcher,
-    /// The transforms of pictures, if there are any beside decoding.
+    /// The transforms of images, if there are any beside decoding.
     images: Option<Arc<ImageTransforms>>,
     /// The stretch that was loaded last, while some of its examples are not delivered.
     taken: Option<PendingExamples>,
@@ -186,7 +186,7 @@ impl Reader {
         self.images.iter().fold(reader, |reader, images| reader.making(Arc::clone(images)))
     }
 
-    /// This reader, which has delivered nothing, with pictures transformed instead of decoded. Its schema reads them as they
+    /// This reader, which has delivered nothing, with images transformed instead of decoded. Its schema reads them as they
     /// are stored ([`Selection::raw`](tesson_tfds::features::Selection::raw)).
     ///
     /// Random numbers depend on the seed, the pass of the files and the id of the example; where the order repeats examples,

@@ -51,15 +51,15 @@ tesson_core::error_kinds! {
         OldEncoder { file: String = "text.subwords".into() }
             = "prepared.old-encoder": "`{file}` beside the data is of TFDS' text encoders, which no longer exist"; "prepare the dataset \
                 anew"
-            => "Prepare the dataset anew.",
+            => "Prepare the dataset again.",
         /// A file of names has another number of them than there are classes.
         LabelCount { file: String = "label.labels.txt".into(), found: usize = 9, classes: u64 = 10 }
             = "prepared.label-count": "{file} has {found} names for {classes} classes"
             => in manual "Copy the file again.",
-        /// A feature that is to be transformed is not one picture.
+        /// A feature that is to be transformed is not one image.
         NotOneImage { feature: String = "label".into() }
-            = "prepared.not-one-picture": "`{feature}` is not one picture that is read as it is stored"
-            => in manual "Transform pictures alone.",
+            = "prepared.not-one-picture": "`{feature}` is not one image that is read as it is stored"
+            => in manual "Transform images alone.",
     }
 }
 

@@ -207,7 +207,7 @@ impl StreamData {
         self.stream().info.sparse
     }
 
-    /// True if each sample has a shape of its own (`ragged` of a stream of pictures).
+    /// True if each sample has a shape of its own (`ragged` of a stream of images).
     #[getter]
     fn is_ragged(&self) -> bool {
         self.stream().info.ragged

@@ -135,7 +135,7 @@ impl Transform for PythonTransform {
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
         let values = match input.values {
-            // Pictures, which become what is delivered.
+            // Images, which become what is delivered.
             ValueType::U8 => input.floats(),
             values => values,
         };

@@ -62,8 +62,8 @@ tesson_core::error_kinds! {
             => "Correct `shardLengths` in dataset_info.json, or set `assert_cardinality` to false.",
         /// Records are addressed by number in a file that is compressed as a whole.
         Compressed
-            = "tfds.compressed": "the file is compressed as a whole, so its records are had in their order alone: read the split \
-                as a stream, or write the file anew without compression"
+            = "tfds.compressed": "the file is compressed as a whole, so its records can only be read in order: read the split \
+                as a stream, or rewrite the file without compression"
             => "Read the split as a stream, or write the file without compression.",
         /// A record cannot be read.
         Unreadable { record: u64 = 7 }

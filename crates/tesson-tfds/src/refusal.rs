@@ -240,7 +240,7 @@ tesson_core::error_kinds! {
         UnknownWord { what: String = "dtype".into(), found: String = "int23".into(), nearest: Option<String> = Some("int32".into()) }
             = "features.unknown-word": "unknown {what} `{found}`", (if let Some(near) = nearest => "did you mean `{near}`?")
             => in manual "Correct the word.",
-        /// A size in a shape is none.
+        /// A size in a shape is invalid.
         NoDimension { found: String = "\"x\"".into() }
             = "features.no-dimension": "`{found}` is no dimension, expected a size or -1"
             => in manual "Give a size, or -1 where it is open.",
@@ -260,13 +260,13 @@ tesson_core::error_kinds! {
         UnknownClass { class: String = "Feature".into() }
             = "features.unknown-class": "unknown feature class `{class}`"
             => in manual "Describe the feature by a known class.",
-        /// A picture has other dimensions than pictures have.
+        /// An image has other dimensions than images have.
         ImageDimensions { n: usize = 2 }
-            = "features.picture-dimensions": "a picture of {n} dimensions, expected height, width and channels"
+            = "features.picture-dimensions": "an image of {n} dimensions, expected height, width and channels"
             => in manual "Give height, width and channels.",
-        /// A picture has other values than pictures have.
+        /// An image has other values than images have.
         ImageType { found: &'static str = "int64" }
-            = "features.picture-type": "a picture of `{found}`, expected `uint8`, `uint16` or `float32`"
+            = "features.picture-type": "an image of `{found}`, expected `uint8`, `uint16` or `float32`"
             => in manual "Give one of these types.",
         /// A video has no dimensions.
         Video
@@ -283,15 +283,15 @@ tesson_core::error_kinds! {
         /// A text was encoded in a way that no longer exists.
         OldEncoder
             = "features.old-encoder": "this text was encoded by TFDS' sub-word encoders, which no longer exist"
-            => in manual "Prepare the dataset anew.",
+            => in manual "Prepare the dataset again.",
         /// The description of a class is no JSON.
         ContentNoJson { what: String = "expected value at line 1 column 1".into() }
             = "features.content-no-json": "`content` is no JSON: {what}"
             => in manual "Copy the file again.",
-        /// A feature that is to be scaled is no picture.
+        /// A feature that is to be scaled is no image.
         NoImage { path: String = "label".into() }
-            = "features.no-picture": "`{path}` is no picture that is decoded"; "only pictures have a scale"
-            => "Scale pictures alone.",
+            = "features.no-picture": "`{path}` is no image that is decoded"; "only images have a scale"
+            => "Scale images alone.",
         /// A feature that is to be transformed is not read.
         NotRead { path: String = "image".into() }
             = "features.not-read": "`{path}` is not among the features that are read"
@@ -337,9 +337,9 @@ tesson_core::error_kinds! {
         NoFeature { feature: String = "objects".into() }
             = "tfds.no-feature": "`{feature}` is no feature by itself"
             => in manual "Name a single feature.",
-        /// A stream that is transformed is a sequence of pictures.
+        /// A stream that is transformed is a sequence of images.
         SequenceOfImages { feature: String = "frames".into() }
-            = "tfds.sequence-of-pictures": "`{feature}` is a sequence of pictures, a stream with {TRANSFORMS} is of one"
+            = "tfds.sequence-of-pictures": "`{feature}` is a sequence of images, a stream with {TRANSFORMS} is of one"
             => in manual "Leave {TRANSFORMS} out.",
         /// Samples have no values, or too many.
         SampleSize { feature: String = "image".into(), shape: String = "(0)".into() }
@@ -349,9 +349,9 @@ tesson_core::error_kinds! {
         NoClass { feature: String = "image".into(), dtype: &'static str = "float32", shape: String = "(2)".into() }
             = "tfds.no-class": "`{feature}` is {dtype} of shape {shape}, the number of a class is one whole number"
             => in manual "Choose a feature of classes.",
-        /// The dataset does not tell the number of classes.
+        /// The dataset does not declare the number of classes.
         ClassCount { feature: String = "label".into() }
-            = "tfds.class-count": "the dataset does not say how many classes `{feature}` has"; "set {DIM}"
+            = "tfds.class-count": "the dataset does not declare how many classes `{feature}` has"; "set {DIM}"
             => "Set {DIM} of the stream.",
         /// A feature does not hold numbers.
         NoNumbers { feature: String = "text".into(), dtype: &'static str = "string", shape: String = "()".into() }
@@ -382,9 +382,9 @@ tesson_core::error_kinds! {
         NoStreams
             = "tfds.no-streams": "no feature of the dataset has numbers in samples of a known shape"; "name streams and their {SHAPE}"
             => "Name streams and their {SHAPE}.",
-        /// A stream that is transformed is no picture.
+        /// A stream that is transformed is no image.
         NotOneImage { feature: String = "label".into(), dtype: &'static str = "int64", shape: String = "()".into() }
-            = "tfds.not-one-picture": "`{feature}` is {dtype} of shape {shape}"; "{TRANSFORMS} are for features that are one picture of \
+            = "tfds.not-one-picture": "`{feature}` is {dtype} of shape {shape}"; "{TRANSFORMS} are for features that are one image of \
                 uint8"
             => "Leave {TRANSFORMS} out.",
     }
@@ -425,7 +425,7 @@ tesson_core::error_kinds! {
         UnknownFormat { name: String = "tfrecords".into(), known: String = "tfrecord, array_record".into() }
             = "dataset.unknown-format": "unknown file format `{name}`, expected one of {known}"
             => in manual "Name one of the formats.",
-        /// The version in a name is none.
+        /// The version in a name is invalid.
         BadVersion { name: String = "ds/a:1.0".into(), version: String = "1.0".into() }
             = "dataset.bad-version": "`{name}`: `{version}` is no version"; "expected three numbers or stars, such as 1.0.0 or 2.*.*"
             => "Write three numbers or stars.",
@@ -434,11 +434,11 @@ tesson_core::error_kinds! {
             = "dataset.namespace": "`{name}`: `{version}` is no version, and names of a namespace (`{space}:`) cannot be resolved from \
                 files"; "open the directory instead"
             => "Open the directory.",
-        /// A name is none of a dataset.
+        /// The name of a dataset is invalid.
         BadName { found: String = "1ds".into() }
             = "dataset.bad-name": "found `{found}`, expected the name of a dataset: a letter, then letters, digits or `_`"
             => in manual "Correct the name.",
-        /// The variant in a name is none.
+        /// The config in a name is invalid.
         BadConfig { name: String = "ds/x=1".into(), config: String = "x=1".into() }
             = "dataset.bad-config": "`{name}`: `{config}` is no config"; "letters, digits and `_`, `+`, `-`, `.` are expected, and \
                 arguments (`key=value`) cannot be resolved from files"

@@ -49,7 +49,7 @@ pub fn with_remedy(error: &Error) -> String {
     readable(&text).into_owned()
 }
 
-/// The remedy of an error: where a transform of pictures failed, that of the transform's own error.
+/// The remedy of an error: where a transform of images failed, that of the transform's own error.
 fn remedy_within(error: &Error) -> Remedy {
     let Error::Data(data) = error else { return error.remedy() };
     let cause = std::error::Error::source(data);
@@ -135,7 +135,12 @@ mod tests {
             with_remedy(&DataError::new(kind, at).into())
         };
         let large = text(Arc::new(ImageError::TooManyPixels { width: 9, height: 9, limit: 80 }));
-        assert!(large.ends_with("at most 80 pixels are possible here; raise `maxPixels` if the picture is meant to be as large"), "{large}");
+        assert!(
+            large.ends_with(
+                "at most 80 pixels are possible here; raise `maxPixels` if the image is meant to be as large"
+            ),
+            "{large}"
+        );
         let empty = text(Arc::new(TransformFault::NoPixels { width: 0, height: 4 }));
         let remedy = remedy("transform.no-pixels").expect("the manual lists it");
         let (first, rest) = remedy.trim_end_matches('.').split_at(1);

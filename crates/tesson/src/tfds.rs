@@ -7,12 +7,12 @@ use tesson_core::{Error, Section};
 use tesson_engine::EncodedTransforms;
 use tesson_tfds::features::Feature;
 
-/// The transforms of pictures that [`Reader::with_transforms`](tesson_prepared::Reader::with_transforms) applies: `given` has a list for each feature, such as
-/// `[{"type": "Scale", …}]`, before which pictures are decoded as TensorFlow Datasets does, unless it begins with a decoder.
+/// The transforms of images that [`Reader::with_transforms`](tesson_prepared::Reader::with_transforms) applies: `given` has a list for each feature, such as
+/// `[{"type": "Scale", …}]`, before which images are decoded as TensorFlow Datasets does, unless it begins with a decoder.
 /// Random numbers depend on `seed`.
 ///
 /// # Errors
-/// Features that are not one picture of 8-bit values, unknown transforms, and what their options are refused for.
+/// Features that are not one image of 8-bit values, unknown transforms, and what their options are refused for.
 pub fn image_transforms(
     store: &dyn Store,
     features: &Feature,

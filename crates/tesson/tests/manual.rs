@@ -68,6 +68,14 @@ fn options(table: &'static OptionTable, registry: &Registry) -> Vec<&'static Opt
     table.0.iter().flat_map(|option| std::iter::once(option).chain(within(option))).collect()
 }
 
+/// The options of readers, of all formats and of all transforms.
+fn all_options(registry: &Registry) -> Vec<&'static OptionSpec> {
+    let formats = registry.formats().iter().map(|format| format.options);
+    let transforms = registry.transforms().iter().map(|transform| transform.options);
+    let tables = std::iter::once(READER_OPTIONS).chain(formats).chain(transforms);
+    tables.flat_map(|table| options(table, registry)).collect()
+}
+
 /// Objects to a word of a remedy: an unknown option, or a value that the option does not have.
 fn objection(word: &str, there: &[&OptionSpec]) -> Option<String> {
     let (name, value) = match word.split_once(" = ") {
@@ -199,12 +207,7 @@ fn every_option_that_a_kind_of_error_names_exists_where_the_error_does() {
 fn every_option_that_sources_name_exists() {
     let registry = tesson::registry();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let tables = registry.formats().iter().map(|format| format.options);
-    let there: Vec<_> = std::iter::once(READER_OPTIONS)
-        .chain(tables)
-        .flat_map(|table| options(table, &registry))
-        .chain(registry.transforms().iter().flat_map(|transform| options(transform.options, &registry)))
-        .collect();
+    let there = all_options(&registry);
     let mut files = Vec::new();
     for entry in fs::read_dir(&crates).expect("the crates are beside this one") {
         sources(&entry.expect("an entry").path().join("src"), "rs", &mut files);
@@ -224,6 +227,41 @@ fn every_option_that_sources_name_exists() {
 fn names_and_settings_are_found_in_sources() {
     let source = "const A: OptionName = OptionName::new(\"one\");\nOptionName::set_to(\"two\", \"\\\"x\\\"\");\n#[cfg(test)] OptionName::new(\"three\")";
     assert_eq!(named_in(source), ["one", "two = \"x\""]);
+}
+
+/// The words in backticks of a source's texts that are written as options are: `maxErrors`, `randomize = false`.
+fn written_as_options(source: &str) -> Vec<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let texts = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let words = texts.flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_camel_case = |word: &&str| word.contains(" = ") || word.contains(|c: char| c.is_ascii_uppercase());
+    words.filter(is_camel_case).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_option_that_commands_and_conversions_name_exists() {
+    let registry = tesson::registry();
+    let there = all_options(&registry);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for name in ["tesson-cli", "tesson-convert", "tesson-prepared", "tesson-engine", "tesson"] {
+        sources(&crates.join(name).join("src"), "rs", &mut files);
+    }
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for file in files {
+        for word in written_as_options(&fs::read_to_string(&file).expect("a source file")) {
+            checked += 1;
+            wrong.extend(objection(&word, &there).map(|what| format!("{}: {what}", file.display())));
+        }
+    }
+    assert!(checked > 15, "{checked} words");
+    assert_eq!(wrong, [] as [String; 0]);
+}
+
+#[test]
+fn options_are_found_in_texts_by_how_they_are_written() {
+    let source = "// `noText`\n\"set `maxErrors`, or `randomize = false`; not `x`\"\n#[cfg(test)] `noTest`";
+    assert_eq!(written_as_options(source), ["maxErrors", "randomize = false"]);
 }
 
 /// Before a name in a message of Python's half, the words with which a remedy asks for a parameter.

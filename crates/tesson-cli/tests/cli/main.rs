@@ -8,6 +8,7 @@ mod huge_images;
 mod images;
 mod labels;
 mod mistakes;
+mod named_options;
 mod options;
 mod outputs;
 mod preview;

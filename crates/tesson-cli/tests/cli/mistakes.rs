@@ -312,7 +312,7 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
         (
             "info a.jpg",
             2,
-            "a.jpg: found a picture, expected CNTK's text format; list one or more in a file, a path, a tab and the number",
+            "a.jpg: found an image, expected CNTK's text format; list one or more in a file, a path, a tab and the number",
         ),
         ("info zero.wav", 2, "zero.wav: found a recording, expected"),
         ("info zero.flac --stream x:1", 2, "recordings.txt"),
@@ -327,7 +327,7 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
             2,
             "ark: found an archive of Kaldi, expected CNTK's text format; read it by a configuration",
         ),
-        ("info pictures.b64", 2, "pictures.b64: found a file of pictures in Base64, expected"),
+        ("info pictures.b64", 2, "pictures.b64: found a file of images in Base64, expected"),
         ("info text.mfc", 2, "text.mfc: found no input"),
         ("config x.ctf", 2, "x.ctf is a file in CNTK's text format; `tesson config` takes configurations"),
     ] {
@@ -454,16 +454,16 @@ fn lists_of_images_and_recordings_come_with_the_configuration_that_reads_them() 
     fs::create_dir_all(folder.join("classes/cat")).unwrap();
     fs::write(folder.join("classes/cat/1.png"), "").unwrap();
     for (name, text, what) in [
-        ("map.txt", "a/1.jpg\t0\nb/2.PNG\t1\n", "a map of pictures"),
-        ("map.csv", "path,label\na 1.jpg,0\n", "a map of pictures"),
-        ("map.jsonl", "{\"path\": \"a.jpg\", \"label\": 0}\n", "a map of pictures"),
-        ("b64.txt", "0\t1\tiVBORw0KGgo=\n", "a file of pictures in Base64"),
+        ("map.txt", "a/1.jpg\t0\nb/2.PNG\t1\n", "a map of images"),
+        ("map.csv", "path,label\na 1.jpg,0\n", "a map of images"),
+        ("map.jsonl", "{\"path\": \"a.jpg\", \"label\": 0}\n", "a map of images"),
+        ("b64.txt", "0\t1\tiVBORw0KGgo=\n", "a file of images in Base64"),
         ("utterances.txt", "u1=u1.mfc[0,99]\nu2=u2.mfc[0,9]\n", "a script file of speech"),
         ("feats.txt", "u1 feats.ark:17\nu2 feats.ark:1700\n", "a script file of Kaldi"),
         ("wav.txt", "u1 u1.wav\n", "a list of recordings"),
         ("wav.scp", "u1 u1.wav\nu2 u2.flac\n", "a list of recordings"),
         ("feats.scp", "u1=u1.mfc[0,99]\n", "a script file of speech"),
-        ("classes", "", "a folder of pictures for each class"),
+        ("classes", "", "a folder of images for each class"),
     ] {
         if !text.is_empty() {
             fs::write(folder.join(name), text).unwrap();

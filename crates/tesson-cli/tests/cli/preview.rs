@@ -51,7 +51,7 @@ fn a_sheet_needs_images() {
     let folder = two("preview-none");
     let error = refused(&folder, "read two.ctf --stream a:2 --randomize false --preview sheet.png", 2);
     assert!(
-        error.contains("--preview sheet.png: no stream holds pictures") && error.contains("`a` has 2"),
+        error.contains("--preview sheet.png: no stream holds images") && error.contains("`a` has 2"),
         "{error}"
     );
     assert!(!folder.join("sheet.png").exists());

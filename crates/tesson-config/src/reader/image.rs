@@ -1,4 +1,4 @@
-//! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels
+//! The older reader of images: a section for the images, which is cropped and scaled, and one for the labels
 //! (spec/brainscript.md §11).
 
 use tesson_core::{ConfigError, Name, OptionKind, OptionTable, Registry, Section, Value, option_table};
@@ -11,7 +11,7 @@ use super::window::Rule;
 use crate::ReaderRefusal;
 use crate::{READER_OPTIONS, Result, format_names};
 
-/// Reads the section of a reader of pictures.
+/// Reads the section of a reader of images.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     // It reads in frames, with as many threads as there are.
     ["numCPUThreads", "module", "frameMode"].iter().for_each(|name| scope.know(name));

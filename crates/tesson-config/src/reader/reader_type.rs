@@ -17,7 +17,7 @@ pub enum ReaderType {
     Binary,
     /// Features and labels of speech, each in a section of its own.
     Speech,
-    /// Pictures and labels, each in a section of its own.
+    /// Images and labels, each in a section of its own.
     Image,
 }
 

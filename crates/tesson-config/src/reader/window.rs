@@ -21,7 +21,7 @@ pub(super) enum Rule {
     NoText,
     /// A binary file.
     Binary,
-    /// Nothing but pictures.
+    /// Nothing but images.
     Images,
 }
 

@@ -53,11 +53,11 @@ crate::error_kinds! {
             = "data.sample-beyond-memory": "decoding a sample of {shape} values takes {found} bytes, at most {most} fit into \
                 this {MEMORY_LIMIT}"; "{limit} or more is needed"
             => "Raise {MEMORY_LIMIT} to the value that the message names, or set {ON_CORRUPT_IMAGE_SKIP} of a deserializer of \
-                pictures.",
+                images.",
         /// The column number of a sparse value is not below the stream's dimension.
         IndexOutOfRange { index: String = "5".into(), dim: u64 = 5 }
             = "data.index-out-of-range": "index {index} is not below dim {dim}"
-            => "Raise the stream's {DIM}, or mend the column number.",
+            => "Raise the stream's {DIM}, or fix the column number.",
         /// Samples have fewer values than the stream's dimension. A note: the missing values are read as zeros.
         ShortSamples { samples: u64 = 3, most: u64 = 9, dim: u64 = 10 }
             = "data.short-samples": ("{}{most} of {dim} values, the others are zeros", short_samples(*samples));
@@ -81,7 +81,7 @@ crate::error_kinds! {
         LengthsDiffer { found: u64 = 120, expected: u32 = 123, tolerance: u32 = 2 }
             = "data.lengths-differ": "the sequence has {found} samples, that of the first deserializer {expected}; they may \
                 differ by {tolerance}"
-            => in manual "Mend the data, or raise {LENGTH_TOLERANCE}.",
+            => in manual "Fix the data, or raise {LENGTH_TOLERANCE}.",
         /// A stream of a sequence whose samples join the frames of an utterance has another number of them.
         SamplesAndFrames { found: u64 = 2, expected: u32 = 3 }
             = "data.samples-and-frames": "the stream has {found} samples in a sequence of {expected}, expected as many, or one for \
@@ -120,25 +120,25 @@ crate::error_kinds! {
                     format!("this is one more than the {budget} faults that {MAX_ERRORS} and {MAX_ERROR_SHARE} forgive")
                 }
             })
-            => "Mend the data (`tesson check` lists all faults), or raise {MAX_ERRORS}.",
+            => "Fix the data (`tesson check` lists all faults), or raise {MAX_ERRORS}.",
         /// The data changed after it was indexed.
         Changed { what: String = "the sequence is 40 bytes shorter".into() }
             = "data.changed": "the data has changed since it was indexed: {what}"
-            => "Open the source anew, and delete a stale index cache.",
+            => "Open the source again, and delete a stale index cache.",
         /// User-defined code raised an error while it read data.
         User {
             what: String = "the table has no column `x`".into(),
             cause: Cause = Cause(Arc::new(fmt::Error)),
         }
             = "data.user-code": "{what}"
-            => in manual "Mend the code; the error has the original one as its cause.",
+            => in manual "Fix the code; the error has the original one as its cause.",
         /// A sample could not be decoded, or a transform refused it.
         Transform {
             transform: String = "crop".into(),
             cause: Cause = Cause(UserError::from("the image is 3 pixels wide").into()),
         }
             = "data.transform": ("transform `{transform}`: {}", cause.0)
-            => in manual "Mend the sample, or the transform; the error has the original one as its cause.",
+            => in manual "Fix the sample, or the transform; the error has the original one as its cause.",
         /// A sequence has more than one sample in a stream whose one sample is repeated to the length of another stream.
         NotOneSample
             = "data.not-one-sample": "the sequence has several samples, expected one that is repeated"
@@ -146,7 +146,7 @@ crate::error_kinds! {
         /// Any other violation of a format.
         Malformed { what: String = "found 3 columns, expected 4".into() }
             = "data.malformed": "{what}"
-            => in manual "Mend the file at the place that the error names.",
+            => in manual "Fix the file at the position that the error names.",
         ..
         /// A fault that only one format knows.
         Format(FormatFault)

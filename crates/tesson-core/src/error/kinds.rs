@@ -17,7 +17,7 @@ crate::error_kinds! {
         /// A file ends before the bytes that are to be read.
         EndsEarly
             = "store.ends-early": "unexpected end of file"
-            => "Copy the file again, and open the source anew: it was cut off, or has become shorter.",
+            => "Copy the file again and reopen the source: the file was truncated, or has become shorter.",
         /// Access was interrupted or timed out, also when it was repeated.
         Interrupted
             = "store.interrupted": "timed out"
@@ -160,6 +160,6 @@ crate::error_kinds! {
         /// Reading was cancelled: the source was closed, or the caller interrupted it.
         Cancelled
             = "read.cancelled": "reading was cancelled"
-            => in manual "Open the source anew to read on.",
+            => in manual "Open the source again to read on.",
     }
 }

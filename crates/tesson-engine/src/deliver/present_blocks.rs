@@ -1,4 +1,4 @@
-//! The blocks that are in memory or on their way there. An absent block takes four bytes: of a list of pictures, each of which is
+//! The blocks that are in memory or on their way there. An absent block takes four bytes: of a list of images, each of which is
 //! a block, millions are absent.
 
 use super::residency::Block;

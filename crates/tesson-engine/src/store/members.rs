@@ -1,6 +1,6 @@
 //! Members of archives as resources: `zip://ARCHIVE@/MEMBER`.
 //!
-//! Lists of pictures name members without the scheme, and [`NamedFiles`](crate::named_files) reads those; this is for members
+//! Lists of images name members without the scheme, and [`NamedFiles`](crate::named_files) reads those; this is for members
 //! that a configuration names by themselves.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! The deserializer of files of pictures in Base64.
+//! The deserializer of files of images in Base64.
 
 use tesson_core::{
     Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, Parallelism, StreamMismatch,
@@ -8,7 +8,7 @@ use tesson_core::{
 use super::options::Base64Options;
 use super::{FORMAT, index};
 
-/// Pictures within a text file.
+/// Images within a text file.
 pub(super) struct Base64Images {
     options: Base64Options,
     facts: DeserializerFacts,

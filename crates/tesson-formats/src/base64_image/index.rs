@@ -1,4 +1,4 @@
-//! Finding the lines of a file: where each picture lies, its key and its label.
+//! Finding the lines of a file: where each image lies, its key and its label.
 
 use tesson_core::{DataError, DataErrorKind, Defects, Error, Fetch, Indexed, Key, LOOKAHEAD, Location};
 
@@ -79,7 +79,7 @@ pub(super) fn read(
             return Err(DataError::new(kind, at(begin, line)).into());
         }
     }
-    // Where every line is wrong there are no pictures either, and the lines say why.
+    // Where every line is wrong there are no images either, and the lines say why.
     if reader.table.is_empty() && all_right {
         defects.report(DataError::new(DataErrorKind::EmptyFile, at(0, 0)))?;
     }

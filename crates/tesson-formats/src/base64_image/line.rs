@@ -1,15 +1,15 @@
-//! The lines of a file of pictures in Base64: `[key TAB] label TAB image`, and the picture's bytes.
+//! The lines of a file of images in Base64: `[key TAB] label TAB image`, and the image's bytes.
 
 use super::fault::Base64ImageFault;
 use crate::images::{lossy, parse_label};
 
-/// The fields of a line; the picture is only located.
+/// The fields of a line; the image is only located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) key: Option<&'a [u8]>,
     /// 0 where no labels are wanted.
     pub(super) label: u64,
-    /// Where the picture begins in the line.
+    /// Where the image begins in the line.
     pub(super) image: usize,
 }
 
@@ -26,9 +26,9 @@ impl<'a> Line<'a> {
         dim: Option<u64>,
     ) -> Result<Line<'a>, Base64ImageFault> {
         let expected = if with_key {
-            "a key, a label and a picture in Base64, separated by tabs"
+            "a key, a label and an image in Base64, separated by tabs"
         } else {
-            "a label, a tab and a picture in Base64"
+            "a label, a tab and an image in Base64"
         };
         let tab = |from: usize| {
             let found = line[from..].iter().position(|&byte| byte == b'\t');
@@ -71,7 +71,7 @@ static VALUES: [u8; 256] = {
     values
 };
 
-/// Appends the bytes of a picture to `into`. As CNTK reads it: what is no character of Base64 is cut off at the end, and
+/// Appends the bytes of an image to `into`. As CNTK reads it: what is no character of Base64 is cut off at the end, and
 /// counts as 0 elsewhere.
 pub(super) fn decode(text: &[u8], into: &mut Vec<u8>) -> Result<(), Base64ImageFault> {
     let is_base64 = |byte: &u8| VALUES[*byte as usize] != NONE || *byte == b'=';

@@ -1,10 +1,10 @@
-//! Pictures within a text file, in Base64, with a class for each (spec/image.md §3).
+//! Images within a text file, in Base64, with a class for each (spec/image.md §3).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `options` | the options, resolved |
 //! | `line` | the columns of a line, and Base64 as CNTK reads it |
-//! | `index` | where each picture lies |
+//! | `index` | where each image lies |
 //! | `deserializer` | what the engine sees |
 //! | `fault` | what can be wrong |
 

@@ -1,4 +1,4 @@
-//! The options of files of pictures in Base64, and their meaning.
+//! The options of files of images in Base64, and their meaning.
 
 use std::path::PathBuf;
 use std::slice;

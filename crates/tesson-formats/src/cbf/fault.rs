@@ -18,35 +18,35 @@ tesson_core::error_kinds! {
         /// The file has another version of the format.
         UnknownVersion { found: u32 = 2 }
             = "cbf.unknown-version": "found version {found} of the binary format, expected version {VERSION}"
-            => "Write the file anew, in version 1.",
+            => "Rewrite the file, in version 1.",
         /// The file ends before all of its header was read.
         EndsWithin { part: &'static str = "the chunk table" }
             = "cbf.ends-within": "the file ends within {part}"
-            => "Copy or write the file anew: it was cut off.",
+            => "Copy the file again or rewrite it: it was cut off.",
         /// The last bytes of the file do not lead to its header.
         HeaderOffset { found: i64 = 4000, most: u64 = 95 }
             = "cbf.header-offset": "the file declares that its header begins at byte {found}, expected one from \
                 {PREAMBLE} to {most}; the file was cut off or changed"
-            => in manual "Copy or write the file anew: it was cut off or changed.",
+            => in manual "Copy the file again or rewrite it: it was cut off or changed.",
         /// No header begins where the last bytes of the file say.
         NoHeader
             = "cbf.no-header": "no header begins here; the file is not in CNTK's binary format, or was changed"
-            => in manual "Copy or write the file anew: it was changed.",
+            => in manual "Copy the file again or rewrite it: it was changed.",
         /// The header declares no streams, or too many.
         StreamCount { found: u32 = 0 }
             = "cbf.stream-count": "the header declares {found} streams, expected 1 to {MOST_STREAMS}"
-            => "Write the file anew with at least one stream.",
+            => "Rewrite the file with at least one stream.",
         /// A name in the header is not UTF-8.
         NotUtf8 { part: &'static str = "a stream's name" }
             = "cbf.not-utf-8": "{part} is not UTF-8"
-            => "Write the file anew with names in UTF-8.",
+            => "Rewrite the file with names in UTF-8.",
         /// The header declares a stream that cannot be.
         BadStream {
             name: String = "features".into(),
             problem: String = "is dense with dim 0, expected at least 1".into(),
         }
             = "cbf.bad-stream": "stream `{name}` {problem}"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "features".into() }
             = "cbf.repeated-stream": "two streams have the name `{name}`"; "give one of them another in {INPUT}"
@@ -54,32 +54,32 @@ tesson_core::error_kinds! {
         /// The chunk table does not fit into the file.
         TableTooLarge { chunks: u32 = 2, needed: u64 = 32, left: u64 = 16 }
             = "cbf.table-too-large": "the table of {chunks} chunks takes {needed} bytes, {left} are left for it"
-            => "Copy or write the file anew: it was cut off or changed.",
+            => "Copy the file again or rewrite it: it was cut off or changed.",
         /// The chunk table lists a chunk outside of the file's data.
         ChunkOffset { chunk: u32 = 1, found: i64 = 4000, most: u64 = 95 }
             = "cbf.chunk-offset": "the table lists chunk {chunk} at byte {found}, expected one from {PREAMBLE} to \
                 {most}"
-            => "Copy or write the file anew: it was changed.",
+            => "Copy the file again or rewrite it: it was changed.",
         /// The chunk table counts sequences but no samples.
         NoSamples { sequences: u64 = 2 }
             = "cbf.no-samples": "the table counts {sequences} sequences without a sample"
-            => "Write the file anew with at least one sample.",
+            => "Rewrite the file with at least one sample.",
         /// The chunk table leaves a chunk no room for its sequences.
         ChunkTooSmall { chunk: u32 = 1, sequences: u32 = 9, bytes: u64 = 20 }
             = "cbf.chunk-too-small": "chunk {chunk} of {sequences} sequences has {bytes} bytes until the next chunk \
                 or the header begins: the table is wrong, or chunks lie over each other"
-            => "Write the file anew: the table is wrong, or chunks overlap.",
+            => "Rewrite the file: the table is wrong, or chunks overlap.",
         /// The chunk table counts samples in a chunk without sequences.
         SamplesWithoutSequence { chunk: u32 = 1, samples: u32 = 3 }
             = "cbf.samples-without-sequence": "the table counts {samples} samples in chunk {chunk}, which has no \
                 sequence"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// The lengths that a chunk begins with add up to another number of samples than its table entry.
         LengthsDisagree { chunk: u32 = 1, sum: u64 = 7, listed: u32 = 8 }
             = "cbf.lengths-disagree": "the lengths in front of chunk {chunk} add up to {sum} samples, the chunk \
                 table lists {listed}"
-            => "Write the file anew.",
-        /// The records of a chunk do not fit into it, so that none of its sequences can be told from its neighbours.
+            => "Rewrite the file.",
+        /// The records of a chunk do not fit into it, so its sequences cannot be separated.
         DamagedChunk {
             chunk: u32 = 1,
             sequence: u32 = 0,
@@ -88,24 +88,24 @@ tesson_core::error_kinds! {
         }
             = "cbf.damaged-chunk": "chunk {chunk} is damaged: sequence {sequence} of {sequences} {why}; the whole \
                 chunk is refused"
-            => in manual "Write the file anew; no {MAX_ERRORS} forgives the chunk.",
+            => in manual "Rewrite the file; no {MAX_ERRORS} forgives the chunk.",
         /// A sample of a sparse stream has a negative number of entries.
         NegativeCount { found: i32 = -1 }
             = "cbf.negative-count": "a sample has {found} entries, expected 0 or more"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// The entries of a sequence's samples add up to another number than the sequence has.
         CountsDisagree { sum: i64 = 7, declared: u32 = 8 }
             = "cbf.counts-disagree": "its samples have {sum} entries in all, the sequence has {declared}"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// A column number of a sparse value is negative.
         NegativeIndex { found: i32 = -1, dim: u32 = 5 }
             = "cbf.negative-index": "index {found} is negative, expected one from 0 and below dim {dim}"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// The declared length of a sequence differs from its longest stream. A note: the sequence counts as declared.
         OtherLength { counted: u32 = 3, longest: u32 = 4 }
             = "cbf.other-length": "the sequence counts as {counted} samples, the longest of its streams has \
                 {longest}"
-            => "Write the file anew if minibatches are to count the longest stream.",
+            => "Rewrite the file if minibatches are to count the longest stream.",
     }
 }
 

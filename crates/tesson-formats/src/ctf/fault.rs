@@ -55,7 +55,7 @@ tesson_core::error_kinds! {
         BadNumber { found: String = "1x".into() }
             = "ctf.bad-number": ("`{found}` is not a number{}",
                 expected(number_remedy(found), "`1`, `-0.5` or `2e-3`")); (of number_remedy(found))
-            => "Mend the value; {NUMBERS_EXTENDED} accepts `nan` and `inf`, {FORMAT_SPARSE} accepts pairs.",
+            => "Fix the value; {NUMBERS_EXTENDED} accepts `nan` and `inf`, {FORMAT_SPARSE} accepts pairs.",
         /// A dense sample has more values than the stream's dimension.
         TooManyValues { dim: u64 = 2 }
             = "ctf.too-many-values": "the sample has more than {dim} values, the stream's dim is {dim}"
@@ -64,7 +64,7 @@ tesson_core::error_kinds! {
         BadPair { found: String = "0:".into() }
             = "ctf.bad-pair": ("`{found}` is not a pair `index:value`{}", expected(pair_remedy(found), "`3:0.5`"));
                 (of pair_remedy(found))
-            => "Mend the pair; values without an index need {FORMAT_DENSE}.",
+            => "Fix the pair; values without an index need {FORMAT_DENSE}.",
         /// A row has no valid sample of a configured input.
         RowWithoutSample
             = "ctf.row-without-sample": "the row holds no valid sample of a known input"

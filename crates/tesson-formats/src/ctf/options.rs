@@ -269,9 +269,9 @@ tesson_core::error_kinds! {
             = "ctf.any-errors": "found `-1`, expected the number of faults to forgive, from 0"; "`tesson check` counts those of a \
                 file, and {AS_MANY_AS_CNTK} forgives as many as CNTK does for -1"
             => "Give the number of faults to forgive; `tesson check` counts those of a file.",
-        /// The dimension of a stream is to be taken from the data, and its first rows do not tell it.
+        /// The dimension of a stream is to be taken from the data, and its first rows do not show it.
         OpenDim { stream: String = "x".into(), looked_at: u64 = 67_108_864 }
-            = "ctf.open-dim": "{DIM} of `{stream}` is `auto` and no sample in the first {looked_at} bytes of rows tells it"
+            = "ctf.open-dim": "{DIM} of `{stream}` is `auto` and no sample in the first {looked_at} bytes of rows shows it"
             => in manual "Give {DIM} of the stream as a number.",
     }
 }

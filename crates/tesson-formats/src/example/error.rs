@@ -12,23 +12,23 @@ tesson_core::error_kinds! {
         /// The bytes end inside a field, or a length goes beyond the field around it.
         Cut
             = "example.cut": "the record is no `tf.train.Example`: a field ends beyond what holds it"
-            => "Check that the records of the file are examples, and write it anew.",
+            => "Check that the records of the file are examples, and rewrite it.",
         /// A number of more than ten bytes.
         LongNumber
             = "example.long-number": "the record is no `tf.train.Example`: a number has more than ten bytes"
-            => "Check that the records of the file are examples, and write it anew.",
+            => "Check that the records of the file are examples, and rewrite it.",
         /// A field number or wire type that protobuf does not have.
         BadTag
             = "example.bad-tag": "the record is no `tf.train.Example`: neither a field number nor a wire type"
-            => "Check that the records of the file are examples, and write it anew.",
+            => "Check that the records of the file are examples, and rewrite it.",
         /// A packed list of floats whose size is no multiple of four bytes.
         HalfFloat { bytes: usize = 7 }
             = "example.half-float": "a list of floats has {bytes} bytes, four for each value are expected"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// A list of another kind than the feature has.
         WrongKind { key: String = "label".into(), expected: Kind = Kind::Ints, found: Kind = Kind::Floats }
             = "example.wrong-kind": ("key `{key}` holds a {} list, a {} list is expected", found.name(), expected.name())
-            => "Correct the type of the feature in features.json, or write the file anew.",
+            => "Correct the type of the feature in features.json, or rewrite the file.",
     }
 }
 

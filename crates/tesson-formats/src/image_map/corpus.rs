@@ -1,4 +1,4 @@
-//! Pictures of an indexed map: each is a chunk of its own, read from its file when it is needed and kept encoded.
+//! Images of an indexed map: each is a chunk of its own, read from its file when it is needed and kept encoded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::fault::ImageMapFault;
 use super::listed_images::ListedImages;
 use crate::images::{ImageColumns, ImageOptions, ImageStream};
 
-/// The pictures of a map. Chunk `i` is view `i % copies` of picture `i / copies`.
+/// The images of a map. Chunk `i` is view `i % copies` of image `i / copies`.
 pub(super) struct MapCorpus {
     images: Arc<ListedImages>,
-    /// Sequences that each picture is.
+    /// Sequences that each image is.
     copies: u32,
     streams: Vec<ImageStream>,
     facts: CorpusFacts,
@@ -33,7 +33,7 @@ impl MapCorpus {
         MapCorpus { images, copies, streams: options.streams.clone(), facts }
     }
 
-    /// The picture that a chunk is a view of.
+    /// The image that a chunk is a view of.
     fn image(&self, chunk: ChunkId) -> u32 {
         chunk.0 / self.copies
     }

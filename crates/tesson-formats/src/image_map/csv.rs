@@ -1,4 +1,4 @@
-//! Maps as CSV (RFC 4180): a header that names the columns, then a picture in each record. Fields in quotes may hold commas,
+//! Maps as CSV (RFC 4180): a header that names the columns, then an image in each record. Fields in quotes may hold commas,
 //! line feeds and, doubled, quotes.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! The deserializer of maps: it reads the map when a source is opened, and pictures when a minibatch needs them.
+//! The deserializer of maps: it reads the map when a source is opened, and images when a minibatch needs them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -37,10 +37,10 @@ const FAULT_BYTES: usize = 256;
 /// Members that archives lack and that an error names.
 const NAMED_MEMBERS: usize = 10;
 
-/// Bytes that a picture is assumed to take in storage: its size is not known before it is opened.
+/// Bytes that an image is assumed to take in storage: its size is not known before it is opened.
 const BYTES_OF_AN_IMAGE: u64 = 64 << 10;
 
-/// Pictures that a map lists.
+/// Images that a map lists.
 pub(super) struct ImageMap {
     options: MapOptions,
     facts: DeserializerFacts,
@@ -77,13 +77,13 @@ impl ImageMap {
         ImageMap { piece, ..self }
     }
 
-    /// The pictures and defects that `prepare` found.
+    /// The images and defects that `prepare` found.
     #[cfg(test)]
     pub(super) fn found(&self) -> (&ListedImages, &[DataError]) {
         (&self.images, &self.defects)
     }
 
-    /// The members that archives lack, as one fault of the first line that lists one. Where such pictures may be left out, that is
+    /// The members that archives lack, as one fault of the first line that lists one. Where such images may be left out, that is
     /// found when they are read.
     ///
     /// # Errors
@@ -223,7 +223,7 @@ impl Deserializer for ImageMap {
         if let Some(first) = rest.first_other {
             let n = rest.n_others;
             tracing::warn!(
-                "{map}: {n} files are no pictures by their extensions and are left out, first `{first}`"
+                "{map}: {n} files are no images by their extensions and are left out, first `{first}`"
             );
         }
         let first = ResourceId(self.facts.resources.len() as u32);
@@ -254,13 +254,13 @@ impl Deserializer for ImageMap {
         for defect in &self.defects {
             defects.report(defect.clone())?;
         }
-        // A check reads all pictures, and lists each that is missing.
+        // A check reads all images, and lists each that is missing.
         if !defects.are_collected()
             && let Some(missing) = self.missing_members(fetch)?
         {
             defects.report(missing)?;
         }
-        // Where every line is wrong there are no pictures either, and the lines say why.
+        // Where every line is wrong there are no images either, and the lines say why.
         if self.images.len() == 0 && self.defects.is_empty() {
             let empty = if self.is_folder {
                 DataError::new(ImageMapFault::NoImages, self.at(0, ListedAt::IN_FOLDER))
@@ -295,7 +295,7 @@ impl Deserializer for ImageMap {
     }
 }
 
-/// The beginning of a faulty line, the key of its picture, and the fault.
+/// The beginning of a faulty line, the key of its image, and the fault.
 type Defect = (LineStart, Option<Key>, ImageMapFault);
 
 /// A place in the map.
@@ -314,7 +314,7 @@ fn error(
     DataError::new(fault, at(facts, offset, line)).within(stream, key)
 }
 
-/// The key of a line's picture.
+/// The key of a line's image.
 fn key_of(line: &Line<'_>, at: LineStart) -> Key {
     line.key.as_deref().map_or(Key::Number(at.number), |key| Key::Text(lossy(key)))
 }

@@ -1,4 +1,4 @@
-//! Faults of map files and of the pictures that they list.
+//! Faults of map files and of the images that they list.
 
 use tesson_core::{FormatFaults, OptionName, OptionSetting};
 
@@ -32,7 +32,7 @@ tesson_core::error_kinds! {
         /// The path of a line is empty.
         EmptyPath
             = "image-map.empty-path": "the path is empty, expected a file or a member of a zip archive"
-            => "Write the path of a picture.",
+            => "Write the path of an image.",
         /// A line ends where its label is expected.
         NoLabel { path: String = "7".into() }
             = "image-map.no-label": "the label is missing: the line has a path, `{path}`, and a label, and ends with a tab"
@@ -48,7 +48,7 @@ tesson_core::error_kinds! {
         /// A label is not below the number of classes.
         LabelOutOfRange { path: String = "a.jpg".into(), label: u64 = 10, dim: u64 = 10 }
             = "image-map.label-out-of-range": "the label of `{path}` is {label}, expected one below {LABEL_DIM}, {dim}"
-            => "Raise {LABEL_DIM}, or mend the label.",
+            => "Raise {LABEL_DIM}, or fix the label.",
         /// A line has more bytes than memory has room for.
         LongLine { limit: u64 = 33_619_968 }
             = "image-map.long-line": "the line, with those that its quotes take in, has more than {limit} bytes, which is as much as \
@@ -56,18 +56,18 @@ tesson_core::error_kinds! {
             => "Check that the file is a map and that quotes in it are closed, or raise {MEMORY_LIMIT}.",
         /// A map lists more than memory has room for.
         ListBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
-            = "image-map.list-beyond-memory": "the pictures of the first {lines} lines of the map take {bytes} bytes, and {MEMORY_LIMIT} \
+            = "image-map.list-beyond-memory": "the images of the first {lines} lines of the map take {bytes} bytes, and {MEMORY_LIMIT} \
                 is {limit}; all of it needs about {needed}"
-            => in manual "Set {MEMORY_LIMIT} to the value that the message names and as much again for the pictures, or read the map in parts.",
+            => in manual "Set {MEMORY_LIMIT} to the value that the message names and as much again for the images, or read the map in parts.",
         /// A file lists more classes than memory has room for.
         ClassesBeyondMemory { lines: u64 = 3_000_000, bytes: u64 = 67_108_864, limit: u64 = 67_108_864, needed: u64 = 223_000_000 }
             = "image-map.classes-beyond-memory": "the classes of the first {lines} lines take {bytes} bytes, and {MEMORY_LIMIT} \
                 is {limit}; all of them need about {needed}"
-            => in manual "Check that the file lists classes, or set {MEMORY_LIMIT} to the value that the message names and as much again for the pictures.",
+            => in manual "Check that the file lists classes, or set {MEMORY_LIMIT} to the value that the message names and as much again for the images.",
         /// A line is not UTF-8.
         NotUtf8 { found: String = "caf\\xe9.jpg".into() }
             = "image-map.not-utf-8": "`{found}` is not UTF-8"
-            => "Convert the map file to UTF-8, or rename the picture.",
+            => "Convert the map file to UTF-8, or rename the image.",
         /// A label is a name where others are numbers, or the reverse.
         MixedLabels { found: String = "cat".into(), first: u32 = 2 }
             = "image-map.mixed-labels": "the label is `{found}`, and that of line {first} is of the other kind: expected numbers alone, or names alone"
@@ -80,7 +80,7 @@ tesson_core::error_kinds! {
         TooManyClasses { found: u64 = 12, dim: u64 = 10 }
             = "image-map.too-many-classes": "found {found} classes by name, expected {LABEL_DIM}, {dim}, at most"
             => "Raise {LABEL_DIM}, or write {LABEL_DIM_AUTO}.",
-        /// A label is none of the classes that a file lists.
+        /// A label is not among the classes that a file lists.
         UnknownClass { path: String = "a.jpg".into(), found: String = "dgo".into() }
             = "image-map.unknown-class": "the label of `{path}` is `{found}`, expected one of the classes that {CLASSES} lists"
             => "Correct the label, or add the class at the end of the list.",
@@ -88,13 +88,13 @@ tesson_core::error_kinds! {
         RepeatedClass { name: String = "cat".into(), first: u32 = 1 }
             = "image-map.repeated-class": "the class `{name}` is that of line {first}, too"
             => "Write each class once.",
-        /// A picture lies beside the folders of classes.
+        /// An image lies beside the folders of classes.
         NoClass { path: String = "a.jpg".into() }
             = "image-map.no-class": "`{path}` lies beside the folders of the classes, expected it in one of them"
-            => "Move the picture into the folder of its class, or leave the stream of labels out.",
-        /// A folder without pictures.
+            => "Move the image into the folder of its class, or leave the stream of labels out.",
+        /// A folder without images.
         NoImages
-            = "image-map.no-pictures": "the folder has no pictures: no file with the extension of one"
+            = "image-map.no-pictures": "the folder has no images: no file with the extension of one"
             => "Name the folder that holds the folders of the classes.",
         /// The header of a CSV map lacks a column.
         NoColumn { column: String = "path".into(), found: String = "`file`, `class`".into() }
@@ -107,7 +107,7 @@ tesson_core::error_kinds! {
         /// Archives lack members that the map lists.
         NoMembers { path: String = "all.zip@/a.jpg".into(), others: String = " (2 in all, `all.zip@/b.jpg` too)".into() }
             = "image-map.no-members": "`{path}` is listed, and the archive has no member of this name{others}"
-            => "Correct the names, which are case-sensitive, or set {ON_CORRUPT_IMAGE_SKIP} to leave such pictures out.",
+            => "Correct the names, which are case-sensitive, or set {ON_CORRUPT_IMAGE_SKIP} to leave such images out.",
         /// The quotes around a field do not end.
         OpenQuote
             = "image-map.open-quote": "the quotes around a field do not end"
@@ -130,8 +130,8 @@ tesson_core::error_kinds! {
             => "Write a text or a whole number.",
         /// The file that a line lists cannot be read.
         Unreadable { what: String = "entity not found; relative names start from `/data`".into() }
-            = "image-map.unreadable": "the picture cannot be read: {what}"
-            => "Mend the path, where a member of a zip archive is `archive.zip@/name`, or set {ON_CORRUPT_IMAGE_SKIP}.",
+            = "image-map.unreadable": "the image cannot be read: {what}"
+            => "Fix the path, where a member of a zip archive is `archive.zip@/name`, or set {ON_CORRUPT_IMAGE_SKIP}.",
     }
 }
 

@@ -1,21 +1,21 @@
-//! A folder in the place of a map: each folder in it is a class, and the pictures below that are its pictures.
+//! A folder in the place of a map: each folder in it is a class, and the images below that are its images.
 
 use super::fault::ImageMapFault;
 use super::line::Line;
 use crate::images::has_image_extension;
 
-/// The content of a listing beside its pictures.
+/// The content of a listing beside its images.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Rest {
     /// The classes, by name.
     pub(super) classes: Vec<String>,
-    /// Files whose extension is none of a picture, and the first of them.
+    /// Files whose extension is none of an image, and the first of them.
     pub(super) n_others: u64,
     pub(super) first_other: Option<String>,
 }
 
 impl Rest {
-    /// The picture that a name in a listing is; nothing of another file or of a folder, which are noted. Its key and its path are
+    /// The image that a name in a listing is; nothing of another file or of a folder, which are noted. Its key and its path are
     /// that name, and its label is the name of the class.
     pub(super) fn image<'a>(
         &mut self,
@@ -66,6 +66,6 @@ mod tests {
         assert_eq!(rest, Rest { classes, n_others: 2, first_other: Some("a.txt".to_owned()) });
         let without = names.into_iter().filter_map(|name| Rest::default().image(name, false));
         let n = without.filter(|line| line.as_ref().unwrap().label.is_none()).count();
-        assert_eq!(n, 3, "without labels, a picture may lie in no folder");
+        assert_eq!(n, 3, "without labels, an image may lie in no folder");
     }
 }

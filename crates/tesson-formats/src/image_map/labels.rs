@@ -66,7 +66,7 @@ impl Labels {
         self
     }
 
-    /// The label of the picture at `path`, which `line` lists.
+    /// The label of the image at `path`, which `line` lists.
     pub(super) fn push(
         &mut self,
         text: &[u8],
@@ -143,7 +143,7 @@ impl Labels {
         self.names.bytes() + self.names.len() * NAME_BYTES
     }
 
-    /// Adds a class that may have no picture.
+    /// Adds a class that may have no image.
     pub(super) fn declare(&mut self, name: &str) {
         if !self.are_listed {
             let (Ok(_) | Err(_)) = self.names.insert(name.as_bytes());

@@ -7,7 +7,7 @@ use super::fault::ImageMapFault;
 use super::text::TextLine;
 use crate::images::{lossy, parse_label};
 
-/// A picture as the map lists it.
+/// An image as the map lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// The key, where the line has one.
@@ -18,7 +18,7 @@ pub(super) struct Line<'a> {
     pub(super) label: Option<Cow<'a, [u8]>>,
 }
 
-/// Where a line begins, and its picture's number.
+/// Where a line begins, and its image's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LineStart {
     pub(super) offset: u64,

@@ -1,4 +1,4 @@
-//! Pictures that a map lists, or a folder holds, with a class for each (spec/image.md §2).
+//! Images that a map lists, or a folder holds, with a class for each (spec/image.md §2).
 //!
 //! | file | subject |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | `labels` | labels and their classes: numbers, or names that are numbered |
 //! | `classes` | the file that names the classes |
 //! | `path` | what a path names: a file, or a member of a zip archive |
-//! | `images` | the pictures of all lines, packed |
+//! | `images` | the images of all lines, packed |
 //! | `deserializer` | the map read when a source is opened |
-//! | `corpus` | pictures read when minibatches need them |
+//! | `corpus` | images read when minibatches need them |
 //! | `fault` | what can be wrong |
 
 mod classes;

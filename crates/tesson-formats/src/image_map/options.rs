@@ -23,7 +23,7 @@ pub(super) enum MapFormat {
     Cntk,
     Csv,
     JsonLines,
-    /// No map: the folder of the pictures.
+    /// No map: the folder of the images.
     Folder,
 }
 

@@ -2,7 +2,7 @@
 
 use tesson_core::ListedPaths;
 
-/// Where a picture lies.
+/// Where an image lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImagePath {
     /// In a file of its own.
@@ -29,7 +29,7 @@ impl PathRules {
         PathRules { paths: ListedPaths::new("", folder), plain: true }
     }
 
-    /// Where the picture of a path lies. A leading `...` stands for the folder of the map file; the first `@/` or `@\`
+    /// Where the image of a path lies. A leading `...` stands for the folder of the map file; the first `@/` or `@\`
     /// separates an archive from the name of its member.
     pub(super) fn resolve(&self, path: &str) -> ImagePath {
         if self.plain {

@@ -172,7 +172,7 @@ fn a_map_that_memory_has_no_room_for_is_refused_in_its_own_words() {
     let text: String = (0..100_000).map(|i| format!("{}\t0\n", line(i).trim())).collect();
     let file = InMemory { largest: 256 << 10, ..InMemory::new(text.into_bytes()) };
     let error = read(map("cntk", true), &file, 64 << 10).unwrap_err().to_string();
-    let begin = "of/map:53248 (byte 1863645): the pictures of the first 53248 lines of the map take ";
+    let begin = "of/map:53248 (byte 1863645): the images of the first 53248 lines of the map take ";
     assert!(error.starts_with(begin), "{error}");
     assert!(error.contains("`memoryLimit` is 2097152; all of it needs about 4"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Labels and keys as lines of pictures have them, and the columns of chunks.
+//! Labels and keys as lines of images have them, and the columns of chunks.
 
 use tesson_core::{Chunk, Data, EncodedColumn, Keys, Offsets, StreamColumn, Values};
 
@@ -44,7 +44,7 @@ pub(crate) fn lossy(text: &[u8]) -> String {
     }
 }
 
-/// The columns of pictures and of their labels, in the memory that a chunk has held: filling them allocates nothing unless
+/// The columns of images and of their labels, in the memory that a chunk has held: filling them allocates nothing unless
 /// they are larger than those before.
 #[derive(Default)]
 pub(crate) struct ImageColumns {
@@ -73,12 +73,12 @@ impl ImageColumns {
         ImageColumns { streams, lengths, ..columns }
     }
 
-    /// A chunk with a sequence for each picture.
+    /// A chunk with a sequence for each image.
     pub(crate) fn into_chunk(self, streams: &[ImageStream], keys: Keys) -> Chunk {
         let n = self.images.len();
         let (mut images, mut labels) = (Some(self.images), Some(self.labels));
         let data = |stream: &ImageStream| match stream {
-            ImageStream::Images(_) => Data::Encoded(images.take().expect("one stream is of pictures")),
+            ImageStream::Images(_) => Data::Encoded(images.take().expect("one stream is of images")),
             ImageStream::Labels(_) => {
                 let columns = labels.take().expect("at most one stream is of labels");
                 Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }

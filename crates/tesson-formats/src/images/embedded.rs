@@ -1,4 +1,4 @@
-//! Pictures within files, such as lines in Base64 or members of a tar archive: read chunk by chunk, kept encoded.
+//! Images within files, such as lines in Base64 or members of a tar archive: read chunk by chunk, kept encoded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::near::NearBytes;
 /// The file among the resources.
 pub(crate) const FILE: ResourceId = ResourceId(0);
 
-/// Bytes of a chunk, at most, unless one picture has more.
+/// Bytes of a chunk, at most, unless one image has more.
 const CHUNK: u64 = 32 << 20;
 
-/// Where a picture lies, and its label.
+/// Where an image lies, and its label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EmbeddedImage {
     /// Where its bytes begin in the file.
@@ -29,14 +29,14 @@ pub(crate) struct EmbeddedImage {
     pub(crate) line: u32,
 }
 
-/// The pictures of a file, in its order.
+/// The images of a file, in its order.
 #[derive(Default)]
 pub(crate) struct TableBuilder {
     images: Vec<EmbeddedImage>,
     keys: KeyColumn,
-    /// The first picture of each chunk.
+    /// The first image of each chunk.
     chunks: Vec<u32>,
-    /// Where the chunk begins in the file, and where its last picture ends.
+    /// Where the chunk begins in the file, and where its last image ends.
     chunk: (u64, u64),
     /// Bytes of each chunk that is complete.
     sizes: Vec<u64>,
@@ -47,7 +47,7 @@ impl TableBuilder {
         self.images.is_empty()
     }
 
-    /// Appends a picture; `span` are all bytes of the file that belong to it. Without a key its number is the key.
+    /// Appends an image; `span` are all bytes of the file that belong to it. Without a key its number is the key.
     pub(crate) fn push(&mut self, key: Option<&[u8]>, number: u64, span: Range<u64>, image: EmbeddedImage) {
         self.keys.push(key, number);
         if self.chunks.is_empty() || span.end - self.chunk.0 > CHUNK {
@@ -65,7 +65,7 @@ impl TableBuilder {
         }
     }
 
-    /// The index, and what loads the pictures: `unpack` appends a file of a picture, made of its bytes.
+    /// The index, and what loads the images: `unpack` appends a file of an image, made of its bytes.
     pub(crate) fn finish(mut self, options: &ImageOptions, form: Form) -> Indexed {
         self.end_chunk();
         self.chunks.push(self.images.len() as u32);
@@ -85,20 +85,20 @@ impl TableBuilder {
     }
 }
 
-/// How pictures lie in their file.
+/// How images lie in their file.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {
-    /// Appends the file of a picture, made of its bytes.
+    /// Appends the file of an image, made of its bytes.
     pub(crate) unpack: fn(&[u8], &mut Vec<u8>) -> Result<(), DataErrorKind>,
-    /// True if each picture is a line.
+    /// True if each image is a line.
     pub(crate) has_lines: bool,
 }
 
-/// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's picture `i / copies`.
+/// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's image `i / copies`.
 struct EmbeddedImages {
     images: Vec<EmbeddedImage>,
     keys: KeyTable,
-    /// The first picture of each chunk, and the number of pictures.
+    /// The first image of each chunk, and the number of images.
     chunks: Vec<u32>,
     copies: u32,
     streams: Vec<ImageStream>,
@@ -107,7 +107,7 @@ struct EmbeddedImages {
 }
 
 impl EmbeddedImages {
-    /// The number of the picture of a chunk's sequence.
+    /// The number of the image of a chunk's sequence.
     fn image(&self, SequenceId { chunk, sequence }: SequenceId) -> usize {
         (self.chunks[chunk.index()] + sequence / self.copies) as usize
     }

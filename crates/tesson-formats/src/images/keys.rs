@@ -1,4 +1,4 @@
-//! The keys of lines of pictures, in as little memory as they allow.
+//! The keys of lines of images, in as little memory as they allow.
 
 use tesson_core::{Keys, PackedTexts};
 
@@ -80,7 +80,7 @@ impl KeyColumn {
     }
 }
 
-/// The keys of pictures, by the numbers of these.
+/// The keys of images, by the numbers of these.
 pub(crate) enum KeyTable {
     Numbers(Numbers),
     NumbersAsTexts(Numbers),
@@ -88,7 +88,7 @@ pub(crate) enum KeyTable {
 }
 
 impl KeyTable {
-    /// The keys of some pictures, as a column.
+    /// The keys of some images, as a column.
     pub(crate) fn gathered(&self, images: impl Iterator<Item = u32>) -> Keys {
         let mut texts = Texts::default();
         match self {
@@ -106,7 +106,7 @@ impl KeyTable {
         Keys::Texts { bytes: texts.bytes, ends: texts.ends }
     }
 
-    /// A column of the key of one picture.
+    /// A column of the key of one image.
     pub(crate) fn single(&self, image: u32) -> Keys {
         match self {
             KeyTable::Numbers(numbers) => Keys::Consecutive(numbers.get(image)),

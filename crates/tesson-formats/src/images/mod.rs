@@ -1,4 +1,4 @@
-//! The parts that all formats of pictures share: options, labels, keys.
+//! The parts that all formats of images share: options, labels, keys.
 
 mod columns;
 pub(crate) mod embedded;
@@ -13,11 +13,11 @@ pub(crate) use options::{
     describe_file,
 };
 
-/// The extensions of pictures, in small letters.
+/// The extensions of images, in small letters.
 const EXTENSIONS: &[&str] =
     &["jpg", "jpeg", "jpe", "png", "bmp", "dib", "ppm", "pgm", "pbm", "pnm", "gif", "tif", "tiff", "webp"];
 
-/// True if the extension of a path is that of a picture.
+/// True if the extension of a path is that of an image.
 pub(crate) fn has_image_extension(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let extension =
@@ -25,10 +25,10 @@ pub(crate) fn has_image_extension(path: &str) -> bool {
     extension.is_some_and(is_image_extension)
 }
 
-/// True if an extension is one of pictures, in any case.
+/// True if an extension is one of images, in any case.
 pub(crate) fn is_image_extension(extension: &str) -> bool {
     EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
 
-/// Views of a picture under `multiViewCrop`.
+/// Views of an image under `multiViewCrop`.
 pub(crate) const VIEWS: u32 = 10;

@@ -1,4 +1,4 @@
-//! Options that all formats of pictures have: their streams, the pixels, and pictures that cannot be decoded.
+//! Options that all formats of images have: their streams, the pixels, and images that cannot be decoded.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) fn describe_file(options: &Options<'_>, section: &mut Section) -> Res
 }
 
 options! {
-    /// One entry of `input`: the pictures or the labels.
+    /// One entry of `input`: the images or the labels.
     #[derive(Clone, Debug)]
     pub(crate) struct ImageSection(options, reader: ReaderDefaults) {
         let name: String = options.entry().to_owned();
@@ -49,7 +49,7 @@ options! {
 }
 
 options! {
-    /// The streams of pictures and their classes.
+    /// The streams of images and their classes.
     #[derive(Clone, Debug)]
     pub(crate) struct ImageInput(options, reader: ReaderDefaults) {
         inputs: Sections<ImageSection> = "input", required
@@ -57,14 +57,14 @@ options! {
              the names of the sections."
             [describe last];
         let streams: Vec<ImageStream> = streams(options, &inputs)?;
-        /// The type of the pictures' values.
+        /// The type of the images' values.
         let element: Element = image_element(options, &inputs)?.unwrap_or(reader.element);
         let ragged: bool = ragged(options, &inputs)?;
     }
 }
 
 options! {
-    /// The pixels and views of a picture.
+    /// The pixels and views of an image.
     #[derive(Clone, Debug)]
     pub(crate) struct Pixels(options, reader: ReaderDefaults) {
         grayscale: bool = "grayscale", "false"
@@ -81,7 +81,7 @@ options! {
 }
 
 options! {
-    /// How pictures are decoded, and what happens to those that cannot be.
+    /// How images are decoded, and what happens to those that cannot be.
     #[derive(Clone, Debug)]
     pub(crate) struct Decoding(options, reader: ReaderDefaults) {
         on_corrupt: OnCorruptImage = "onCorruptImage" in ON_CORRUPT, "error"
@@ -112,7 +112,7 @@ options! {
 /// The largest number of classes.
 pub(crate) const MAX_DIM: u64 = i32::MAX as u64;
 
-/// The handling of pictures that cannot be read or decoded.
+/// The handling of images that cannot be read or decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnCorruptImage {
     /// The minibatch that needs one fails.
@@ -129,7 +129,7 @@ static ON_CORRUPT: Words<OnCorruptImage, 3> = Words::new([
     ("accept", OnCorruptImage::Accept),
 ]);
 
-/// The transform that decodes the stream of pictures.
+/// The transform that decodes the stream of images.
 pub(crate) fn decoder(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
@@ -151,7 +151,7 @@ pub(crate) fn decoder(
         ("maxPixels", Value::Whole(options.whole("maxPixels")?.into())),
         ("truncated", Value::Bool(decoding.on_corrupt == OnCorruptImage::Accept)),
     ]);
-    Ok(vec![(stream.expect("one stream is of pictures"), section)])
+    Ok(vec![(stream.expect("one stream is of images"), section)])
 }
 
 /// The stream of labels.
@@ -169,20 +169,20 @@ pub(crate) enum ImageStream {
     Labels(LabelStream),
 }
 
-/// The options that formats of pictures have in common.
+/// The options that formats of images have in common.
 #[derive(Clone, Debug)]
 pub(crate) struct ImageOptions {
     /// At least one; only formats whose files are one corpus have several.
     pub(crate) files: Vec<PathBuf>,
-    /// One stream of pictures and at most one of labels, in the order of the configuration.
+    /// One stream of images and at most one of labels, in the order of the configuration.
     pub(crate) streams: Vec<ImageStream>,
     pub(crate) multi_view: bool,
     pub(crate) on_corrupt: OnCorruptImage,
     /// The type of the labels' values.
     pub(crate) element: Element,
-    /// The type of the pictures' values.
+    /// The type of the images' values.
     image_element: Element,
-    /// True if each picture has a shape of its own.
+    /// True if each image has a shape of its own.
     ragged: bool,
     pub(crate) numeric_keys: bool,
     /// True if the reader tolerates faults.
@@ -251,7 +251,7 @@ impl ImageOptions {
     }
 }
 
-/// The type that the stream of pictures asks for.
+/// The type that the stream of images asks for.
 fn image_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Option<Element>, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.element.is_some()) else { return Ok(None) };
     if !given.has_transforms {
@@ -261,7 +261,7 @@ fn image_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Optio
     Ok(given.element)
 }
 
-/// True if the stream of pictures asks for shapes of their own.
+/// True if the stream of images asks for shapes of their own.
 fn ragged(options: &Options<'_>, inputs: &[ImageSection]) -> Result<bool, ConfigError> {
     let Some(given) = inputs.iter().find(|input| input.ragged.is_some()) else { return Ok(false) };
     if !given.has_transforms {
@@ -271,7 +271,7 @@ fn ragged(options: &Options<'_>, inputs: &[ImageSection]) -> Result<bool, Config
     Ok(given.ragged == Some(true))
 }
 
-/// True if a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
+/// True if a transform of the images is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
 fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
     let is = |section: &Section, name: &str, word: &str| matches!(section.get(name), Some(Value::Text(text)) if text.eq_ignore_ascii_case(word));
     let cuts = |value: &Value| match value {
@@ -328,21 +328,21 @@ const TRANSFORMS: OptionName = OptionName::new("transforms");
 const LABEL_DIM: OptionName = OptionName::new("labelDim");
 
 tesson_core::error_kinds! {
-    /// Why options of a deserializer of pictures are refused.
+    /// Why options of a deserializer of images are refused.
     pub enum ImageRefusal {
         /// A stream of labels asks for a type of its values.
         TypeOfLabels { stream: String = "labels".into() }
-            = "picture.type-of-labels": "stream `{stream}` has no pictures; labels are of the reader's type"
+            = "picture.type-of-labels": "stream `{stream}` has no images; labels are of the reader's type"
             => in manual "Leave the option out.",
         /// A stream of labels asks for shapes of its samples.
         RaggedLabels { stream: String = "labels".into() }
-            = "picture.ragged-labels": "stream `{stream}` has no pictures; classes have no shape of their own"
+            = "picture.ragged-labels": "stream `{stream}` has no images; classes have no shape of their own"
             => in manual "Leave the option out.",
-        /// A stream is neither one of pictures nor one of labels, or it is both.
+        /// A stream is neither one of images nor one of labels, or it is both.
         ImageOrLabel { stream: String = "features".into() }
             = "picture.picture-or-label": "stream `{stream}` expects {TRANSFORMS}, or {LABEL_DIM}, and not both"
-            => in manual "Give the stream of pictures {TRANSFORMS}, that of labels {LABEL_DIM}.",
-        /// There is no stream of pictures, or there are several streams of a kind.
+            => in manual "Give the stream of images {TRANSFORMS}, that of labels {LABEL_DIM}.",
+        /// There is no stream of images, or there are several streams of a kind.
         StreamCount { images: usize = 2, labels: usize = 1 }
             = "picture.stream-count": "found {images} streams with {TRANSFORMS} and {labels} with {LABEL_DIM}, expected one \
                 with {TRANSFORMS} and at most one with {LABEL_DIM}"

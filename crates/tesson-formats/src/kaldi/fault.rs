@@ -22,23 +22,23 @@ tesson_core::error_kinds! {
         /// The size of an entry is negative.
         BadSize { found: i64 = -1 }
             = "kaldi.bad-size": "the entry declares {found} numbers"
-            => "Write the archive anew.",
+            => "Rewrite the archive.",
         /// An archive ends within an entry.
         CutOff
             = "kaldi.cut-off": "the archive ends within an entry"
-            => "Write the archive anew; it may have been cut off.",
+            => "Rewrite the archive; it may be truncated.",
         /// A whole number was expected, another text was found.
         NotANumber { found: String = "x".into() }
             = "kaldi.not-a-number": "found `{found}`, expected a whole number of 32 bits"
-            => "Mend the entry.",
+            => "Fix the entry.",
         /// An entry has no numbers.
         NoFrames
             = "kaldi.no-frames": "the entry has no numbers, expected one for each frame"
-            => "Remove the entry, or align the utterance anew.",
+            => "Remove the entry, or align the utterance again.",
         /// A matrix has no rows.
         NoRows
             = "kaldi.no-rows": "the matrix has no rows, expected one for each frame"
-            => "Remove the entry from the archive or the script file, or extract its features anew.",
+            => "Remove the entry from the archive or the script file, or extract its features again.",
         /// An entry is no matrix.
         NotAMatrix { found: String = "\\x04".into() }
             = "kaldi.not-a-matrix": "found `{found}`, expected a matrix or a vector of floating-point numbers"
@@ -46,7 +46,7 @@ tesson_core::error_kinds! {
         /// Rows of a matrix in text differ in length.
         RaggedRow { found: u32 = 12, expected: u32 = 13 }
             = "kaldi.ragged-row": "the row has {found} numbers, expected {expected} as in the first one"
-            => "Mend the row.",
+            => "Fix the row.",
         /// The matrix has another number of columns than the stream.
         OtherDim { found: u32 = 40, expected: u32 = 13 }
             = "kaldi.other-dim": "the matrix has {found} columns, expected {DIM}, {expected}"
@@ -54,15 +54,15 @@ tesson_core::error_kinds! {
         /// A range of a script file is outside its matrix.
         RangeBeyondMatrix { last: u32 = 500, has: u32 = 420 }
             = "kaldi.range-beyond-matrix": "the range ends with row or column {last}, expected one below {has}"
-            => "Mend the range; a row may lie up to 3 beyond the last one.",
-        /// A range of a script file is none.
+            => "Fix the range; a range may end up to 3 frames after the last one.",
+        /// A range in a script file is invalid.
         BadRange { found: String = "[5:3]".into() }
             = "kaldi.bad-range": "found the range `{found}`, expected one such as `[0:99]` or `[0:99,0:12]`"
-            => "Mend the range: first and last row, then first and last column, both part of it.",
+            => "Fix the range: first and last row, then first and last column, both part of it.",
         /// A line of a script file names no file.
         NoFile { found: String = "utt1".into() }
             = "kaldi.no-file": "found `{found}`, expected a key, a blank and a file"
-            => "Mend the line.",
+            => "Fix the line.",
         /// A line of a script file names a command.
         Command { found: String = "gunzip -c a.gz |".into() }
             = "kaldi.command": "found the command `{found}`, expected the name of a file"

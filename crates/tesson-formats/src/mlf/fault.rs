@@ -12,7 +12,7 @@ const TIME_UNIT: OptionName = OptionName::new("timeUnit");
 tesson_core::error_kinds! {
     /// A fault of a master label file, or of the list of its states.
     pub enum MlfFault {
-        /// The file begins with something else than a header.
+        /// The file does not begin with a header.
         NoHeader { found: String = "x.lab".into() }
             = "mlf.no-header": "the file begins with `{found}`, expected the header `#!MLF!#`"
             => "Check that this is a master label file; binary ones are read with `HTKMLFBinaryDeserializer`.",
@@ -43,41 +43,41 @@ tesson_core::error_kinds! {
         /// The start or end of a label is no number.
         NotATime { found: String = "x".into() }
             = "mlf.not-a-time": "found `{found}`, expected a time in units of 100 ns, or the number of a frame"
-            => "Mend the line; a missing `.` before the next name looks like this, too.",
+            => "Fix the line; a missing `.` before the next name looks like this, too.",
         /// A label begins before the utterance, or ends before it begins.
         BadSpan { start: String = "3".into(), end: String = "2".into() }
             = "mlf.bad-span": "the label lasts from {start} to {end}, expected a start from 0 and an end that is not \
                 before it"
-            => "Mend the times.",
+            => "Fix the times.",
         /// The labels of an utterance end at frame 0.
         NoFrames
             = "mlf.no-frames": "the labels end at frame 0, expected at least one frame"
-            => "Mend the times; they are in units of 100 ns.",
+            => "Fix the times; they are in units of 100 ns.",
         /// An utterance has more frames than can be counted.
         TooManyFrames { found: String = "9999999999".into() }
             = "mlf.too-many-frames": "the labels last for {found} frames, expected less than 2^32"
-            => "Mend the times, or say what they are with {TIME_UNIT}.",
+            => "Fix the times, or say what they are with {TIME_UNIT}.",
         /// A label is not in the list of states.
         UnknownLabel { found: String = "zz".into() }
             = "mlf.unknown-label": "found the label `{found}`, which {LABEL_MAPPING_FILE} does not list"
-            => "Add the label to the list of states, or mend it.",
+            => "Add the label to the list of states, or fix it.",
         /// A class is no number from 0 to 65535.
         BadClass { found: String = "-1".into() }
             = "mlf.bad-class": "the class is `{found}`, expected a number from 0 to 65535"
-            => "Mend the number.",
+            => "Fix the number.",
         /// A class is not below the stream's dimension.
         ClassOutOfRange { class: u32 = 120, dim: u32 = 120 }
             = "mlf.class-out-of-range": "the class is {class}, expected one below {DIM}, {dim}"
-            => "Raise {DIM}, or mend the label.",
+            => "Raise {DIM}, or fix the label.",
         /// A label does not begin where the one before it ends, or the first one not at 0.
         Gap { found: u32 = 3, expected: u32 = 2 }
             = "mlf.gap": "the label begins at frame {found}, expected {expected}, where the one before it ends; labels \
                 of less than a frame are read as numbers of frames unless {TIME_UNIT} says otherwise"
-            => in manual "Mend the times, or set {TIME_UNIT} or {FRAME_PERIOD}.",
+            => in manual "Fix the times, or set {TIME_UNIT} or {FRAME_PERIOD}.",
         /// The labels of a binary file do not add up.
         FramesDiffer { found: u64 = 5, declared: u32 = 6 }
             = "mlf.frames-differ": "the utterance has labels for {found} frames, {declared} are declared"
-            => "Write the file anew.",
+            => "Rewrite the file.",
         /// A state occurs twice in the list of states.
         StateTwice { name: String = "sil".into(), first: u64 = 1 }
             = "mlf.state-twice": "the state `{name}` is in line {first}, too"
@@ -93,7 +93,7 @@ tesson_core::error_kinds! {
         /// A binary file ends within an entry.
         CutOff
             = "mlf.cut-off": "the file ends within an entry"
-            => "Write the file anew; it may have been cut off.",
+            => "Rewrite the file; it may have been cut off.",
         /// A list names no label files.
         NoFiles
             = "mlf.no-files": "the list names no label file"

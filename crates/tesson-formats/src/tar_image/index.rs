@@ -1,4 +1,4 @@
-//! The samples of an archive: where each picture lies, its key and its class.
+//! The samples of an archive: where each image lies, its key and its class.
 
 use std::path::Path;
 
@@ -19,12 +19,12 @@ struct Sample {
     begin: u64,
     end: u64,
     images: Candidates,
-    /// Pictures by the end of their extension alone, such as `7.mask.png`: they count where there is no other.
+    /// Images by the end of their extension alone, such as `7.mask.png`: they count where there is no other.
     others: Candidates,
     label: Option<Member>,
 }
 
-/// Members that are the sample's picture; the second one is one too many.
+/// Members that are the sample's image; the second one is one too many.
 type Candidates = [Option<Member>; 2];
 
 impl Sample {
@@ -44,7 +44,7 @@ impl Sample {
         }
     }
 
-    /// The picture, and a second one if there are several.
+    /// The image, and a second one if there are several.
     fn image(&self) -> Option<(&Member, Option<&Member>)> {
         let [first, second] = if self.images[0].is_some() { &self.images } else { &self.others };
         Some((first.as_ref()?, second.as_ref()))
@@ -131,7 +131,7 @@ fn at(file: &Path, offset: u64) -> Location {
     Location { file: file.into(), offset, line: None }
 }
 
-/// Adds a sample to the table, unless it has no picture.
+/// Adds a sample to the table, unless it has no image.
 fn add(
     table: &mut TableBuilder,
     input: &Input<'_>,
@@ -149,7 +149,7 @@ fn add(
     }
     let bytes = image.data.end - image.data.start;
     let Ok(len) = u32::try_from(bytes) else {
-        let (what, most) = ("the picture", u32::MAX.into());
+        let (what, most) = ("the image", u32::MAX.into());
         return Err(Stop::Fault(image.begin, TarImageFault::TooLarge { what, bytes, most }));
     };
     let label = match (options.images.labels(), label) {

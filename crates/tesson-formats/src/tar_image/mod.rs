@@ -1,11 +1,11 @@
-//! Pictures in tar archives, as WebDataset packs them: members that follow each other and have one name before its first
+//! Images in tar archives, as WebDataset packs them: members that follow each other and have one name before its first
 //! `.` are one sample, such as `cat/7.jpg` and `cat/7.cls`.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `options` | the options, resolved |
 //! | `members` | the members of an archive, one after the other |
-//! | `index` | samples: where each picture lies, its key and its class |
+//! | `index` | samples: where each image lies, its key and its class |
 //! | `gzip` | archives that are compressed as a whole |
 //! | `archive` | what the engine sees |
 //! | `fault` | what can be wrong |

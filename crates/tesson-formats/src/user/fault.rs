@@ -18,7 +18,7 @@ tesson_core::error_kinds! {
         SequenceCount { stream: String = "y".into(), found: u32 = 3, first: String = "x".into(), expected: u32 = 2 }
             = "user.sequence-count": "stream `{stream}` has {found} sequences, stream `{first}` has {expected}"
             => "Return equally many sequences of all streams.",
-        /// A column says nothing of its sequences.
+        /// A column does not describe its sequences.
         NoOffsets
             = "user.no-offsets": "no offsets, expected one more than there are sequences"
             => "Return the offset of each sequence's samples, and the end of the last.",

@@ -1,4 +1,4 @@
-//! BMP: uncompressed pictures of 8 (with a palette), 24 and 32 bits a pixel, either row order (spec/tfds.md §6.4).
+//! BMP: uncompressed images of 8 (with a palette), 24 and 32 bits a pixel, either row order (spec/tfds.md §6.4).
 
 use super::pixels::deepen;
 use super::{ImageError, ImageShape, Needs, Want};

@@ -6,7 +6,7 @@ use super::{ImageError, ImageShape, Needs, Scale, Want};
 use crate::libjpeg::{ColorSpace, DctMethod, Decompressor, Output};
 use crate::transform::view::Sides;
 
-/// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
+/// A block of 64 pixels takes at least a bit of one of an image's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
 pub(crate) const PIXELS_A_BYTE: usize = 64 * 8 * 16;
 

@@ -11,7 +11,7 @@ use zune_jpeg::JpegDecoder;
 use super::pixels::{deepen, zeros};
 use super::{ImageError, ImageShape, Needs, Scale, Want};
 
-/// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
+/// A block of 64 pixels takes at least a bit of one of an image's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
 pub(crate) const PIXELS_A_BYTE: usize = 64 * 8 * 16;
 
@@ -102,7 +102,7 @@ impl JpegImage<'_> {
         self.stored == ColorSpace::YCCK
     }
 
-    /// Fills memory of the picture's size.
+    /// Fills memory of the image's size.
     pub(crate) fn read(&mut self, colors: Colors, out: &mut [u8]) -> Result<(), ImageError> {
         // Only brightness that is stored can be had alone.
         let weighs = colors == Colors::Gray && self.stored == ColorSpace::RGB;

@@ -1,4 +1,4 @@
-//! Decoding picture files to pixels with exactly TensorFlow's values (spec/tfds.md §6.4).
+//! Decoding image files to pixels with exactly TensorFlow's values (spec/tfds.md §6.4).
 //!
 //! PNG, JPEG, GIF and BMP are recognized by their first bytes; each has a file here. `pixels.rs` has the code that
 //! they share, for writing pixels. Nothing is repaired: a file with a damaged checksum or a missing end is an error.
@@ -31,12 +31,12 @@ pub struct Want {
     pub channels: Option<usize>,
     /// Bits of a value.
     pub depth: Depth,
-    /// The largest picture, in bytes when it is decoded. The working memory of the decoder may take as much again, or
+    /// The largest image, in bytes when it is decoded. The working memory of the decoder may take as much again, or
     /// 16 MiB.
     pub limit: usize,
 }
 
-/// The scale at which a picture is decoded: a fraction of its size in both directions, rounded up.
+/// The scale at which an image is decoded: a fraction of its size in both directions, rounded up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// The full size.
@@ -51,7 +51,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The smallest scale at which the sides of a picture are not below others; whole if they are below them as it is.
+    /// The smallest scale at which the sides of an image are not below others; whole if they are below them as it is.
     pub fn down_to(of: Sides, least: Sides) -> Scale {
         [Scale::Eighth, Scale::Quarter, Scale::Half]
             .into_iter()
@@ -101,10 +101,10 @@ impl Depth {
     }
 }
 
-/// The shape of a decoded picture.
+/// The shape of a decoded image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
-    /// For files of several pictures their number, even if it is one.
+    /// For files of several images their number, even if it is one.
     pub frames: Option<usize>,
     /// Rows.
     pub height: usize,
@@ -124,7 +124,7 @@ impl ImageShape {
 /// The result and the memory of decoding a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The shape of the decoded picture.
+    /// The shape of the decoded image.
     pub shape: ImageShape,
     /// Bytes of the pixels.
     pub(crate) values: usize,

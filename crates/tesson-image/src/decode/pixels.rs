@@ -6,7 +6,7 @@ use super::{Depth, ImageError, ImageShape, Needs, Want};
 const BESIDE_AT_LEAST: u64 = 16 << 20;
 
 impl Needs {
-    /// The needs of a picture with `beside` bytes of working memory; an error if it is larger than the limit.
+    /// The needs of an image with `beside` bytes of working memory; an error if it is larger than the limit.
     /// `from_file` is the most bytes that a file of this kind and size can hold; a header that declares more is
     /// refused.
     pub(super) fn new(

@@ -122,6 +122,6 @@ fn a_gif_without_a_pixel_is_refused() {
 fn kinds_are_told_by_their_first_bytes() {
     assert_eq!(decoded(b"", WANT), Err(ImageError::Empty));
     let error = decoded(b"RIFF....WEBP", WANT).unwrap_err().to_string();
-    assert_eq!(error, "the picture begins with `RIFF....`, expected a PNG, JPEG, GIF or BMP file");
+    assert_eq!(error, "the image begins with `RIFF....`, expected a PNG, JPEG, GIF or BMP file");
     assert!(decoded(b"BM", Want { channels: Some(2), ..WANT }).is_err());
 }

@@ -7,7 +7,7 @@ use crate::transform::view::Size;
 const ORIENTATION: u16 = 0x0112;
 const SHORT: u16 = 3;
 
-/// The orientation of a picture that is stored as it is to be seen.
+/// The orientation of an image that is stored as it is to be seen.
 pub(super) const UPRIGHT: u16 = 1;
 
 /// The orientation that a file states, from 1 to 8; 1 if it states none.
@@ -18,7 +18,7 @@ pub(super) fn orientation(file: &[u8]) -> u16 {
         .unwrap_or(UPRIGHT)
 }
 
-/// The markers and contents of the segments before the picture data.
+/// The markers and contents of the segments before the image data.
 pub(super) fn segments(file: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = &file[file.len().min(2)..];
     std::iter::from_fn(move || {
@@ -59,16 +59,16 @@ pub(super) fn swaps_sides(orientation: u16) -> bool {
     orientation >= 5
 }
 
-/// The size of a turned picture.
+/// The size of a turned image.
 pub(super) fn turned(orientation: u16, size: Size) -> Size {
     let Size { height, width, channels } = size;
     if swaps_sides(orientation) { Size::new(width, height, channels) } else { size }
 }
 
-/// Turns a picture as its orientation says.
+/// Turns an image as its orientation says.
 ///
 /// # Errors
-/// There is no memory for another picture.
+/// There is no memory for another image.
 pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Result<Size, ImageError> {
     let Size { height, width, channels } = size;
     let (last_row, last_column) = (height.wrapping_sub(1), width.wrapping_sub(1));
@@ -92,7 +92,7 @@ pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Result
     for y in 0..turned.height {
         for x in 0..turned.width {
             let (y, x) = source(y, x);
-            let to = to.next().expect("a turned picture has as many pixels");
+            let to = to.next().expect("a turned image has as many pixels");
             to.copy_from_slice(&pixels[(y * width + x) * channels..][..channels]);
         }
     }

@@ -1,4 +1,4 @@
-//! GIF: the first picture, on a black canvas of the size that the file declares.
+//! GIF: the first image, on a black canvas of the size that the file declares.
 
 use std::num::NonZeroU64;
 

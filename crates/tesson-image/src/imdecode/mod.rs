@@ -1,4 +1,4 @@
-//! Decoding picture files to 8-bit pixels with the values of OpenCV's `imdecode` (spec/image.md §4).
+//! Decoding image files to 8-bit pixels with the values of OpenCV's `imdecode` (spec/image.md §4).
 //!
 //! The kind of a file is recognized by its first bytes; each kind has a file here. Alpha is dropped, 16 bits become
 //! 8, palettes are looked up; colours are delivered in either order. [`crate::decode`] has TensorFlow's values, which
@@ -56,7 +56,7 @@ impl Color {
 pub struct ImdecodeOptions {
     /// The values of a pixel.
     pub color: Color,
-    /// The largest picture, in pixels as the file declares them.
+    /// The largest image, in pixels as the file declares them.
     pub max_pixels: u64,
     /// True if the EXIF orientation of a JPEG file is applied.
     pub apply_orientation: bool,
@@ -65,12 +65,12 @@ pub struct ImdecodeOptions {
     /// JPEG files are decoded to the smallest of a half, a quarter and an eighth of their size that has this height and width
     /// at least, once they are turned. Other kinds are decoded at their whole size.
     pub jpeg_at_least: Option<Sides>,
-    /// `true`: the first picture of a GIF file is decoded; `false`: such files are refused, as by OpenCV 3.1.
+    /// `true`: the first image of a GIF file is decoded; `false`: such files are refused, as by OpenCV 3.1.
     pub accept_gif: bool,
 }
 
 impl ImdecodeOptions {
-    /// CNTK's way of decoding a picture in an archive: at most 2^28 pixels, orientation ignored.
+    /// CNTK's way of decoding an image in an archive: at most 2^28 pixels, orientation ignored.
     pub fn new(color: Color) -> ImdecodeOptions {
         ImdecodeOptions {
             color,
@@ -94,14 +94,14 @@ impl ImdecodeOptions {
 /// The result and the memory of decoding a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The size of the decoded picture.
+    /// The size of the decoded image.
     pub size: Size,
     /// Bytes of memory at the peak, approximately: the pixels and the working memory of the decoder.
     pub bytes: u64,
 }
 
 impl Needs {
-    /// The needs of a picture with `beside` bytes of working memory.
+    /// The needs of an image with `beside` bytes of working memory.
     fn new(size: Size, beside: u64) -> Needs {
         Needs { size, bytes: (size.values() as u64).saturating_add(beside) }
     }
@@ -120,7 +120,7 @@ pub fn needs(file: &[u8], options: &ImdecodeOptions) -> Result<Needs, ImageError
                 return Ok(needs);
             }
             let size = exif::turned(orientation, needs.size);
-            // The stored and the turned picture are in memory at the same time.
+            // The stored and the turned image are in memory at the same time.
             Ok(Needs { size, bytes: needs.bytes.max(2 * size.values() as u64) })
         }
         Kind::Png => png::needs(file, options),
@@ -219,7 +219,7 @@ absent! {
     feature = "webp", "webp": webp "WebP";
 }
 
-/// The size of a picture; an error if it has no pixels or declares more than the limit. `most` is the number of
+/// The size of an image; an error if it has no pixels or declares more than the limit. `most` is the number of
 /// pixels that a file of this kind and length can hold; a header that declares more is refused.
 fn declared(sides: Sides, options: &ImdecodeOptions, most: usize) -> Result<Size, ImageError> {
     let Sides { height, width } = sides;

@@ -39,7 +39,7 @@ struct Opened<'a> {
     reader: PngReader<'a>,
     source: Source,
     size: Size,
-    /// True if the samples of the file are the values of the picture, except for the order of colours.
+    /// True if the samples of the file are the values of the image, except for the order of colours.
     as_stored: bool,
 }
 

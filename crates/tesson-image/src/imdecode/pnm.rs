@@ -1,4 +1,4 @@
-//! PNM: bitmaps, grey and colour pictures (P1 to P6), as text or raw.
+//! PNM: bitmaps, grey and colour images (P1 to P6), as text or raw.
 
 use super::{ImdecodeOptions, Needs, declared, store};
 use crate::decode::{ImageError, grow, zeros};

@@ -49,7 +49,7 @@ const PROGRESSIVE: u8 = 0xc2;
 /// The offset of the number of components in a frame, after 8 bits of precision and two sides of 16.
 const COMPONENTS: usize = 5;
 
-/// True if a marker ends the picture. Previews lie before the first scan, and no pixels are coded as a marker.
+/// True if a marker ends the image. Previews lie before the first scan, and no pixels are coded as a marker.
 fn has_end(file: &[u8]) -> bool {
     let before: usize = exif::segments(file).map(|(_, contents)| 4 + contents.len()).sum();
     let scans = file.get(2 + before..).unwrap_or_default();

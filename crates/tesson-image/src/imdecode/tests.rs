@@ -307,10 +307,7 @@ fn changed_and_random_bytes_are_pixels_or_errors() {
 #[test]
 fn files_of_no_known_kind_are_named_by_their_first_bytes() {
     let error = decoded(b"SIMPLE  =", BGR).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "the picture begins with `SIMPLE  `, expected a JPEG, PNG, BMP, PNM, TIFF or WebP file"
-    );
+    assert_eq!(error, "the image begins with `SIMPLE  `, expected a JPEG, PNG, BMP, PNM, TIFF or WebP file");
     assert!(decoded(b"", BGR).is_err());
 }
 

@@ -1,4 +1,4 @@
-//! TIFF: the first picture, up to 16 bits of grey, 8 or 16 of colour.
+//! TIFF: the first image, up to 16 bits of grey, 8 or 16 of colour.
 
 use std::io::Cursor;
 
@@ -60,12 +60,12 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<Opened<'a>, Ima
         }
     };
     let pixels = Pixels { stored, bits: usize::from(bits), color: options.color };
-    // A tile is larger than the picture by less than one in each direction; more is of no use to any file.
+    // A tile is larger than the image by less than one in each direction; more is of no use to any file.
     let (tile_width, tile_height) = decoder.chunk_dimensions();
     let (tile_width, tile_height) = (tile_width as usize, tile_height as usize);
     if tile_width > width.next_multiple_of(LARGEST_TILE) {
         return Err(damaged(format!(
-            "a tile of {tile_width} by {tile_height} pixels in a picture of {width} by {height}"
+            "a tile of {tile_width} by {tile_height} pixels in an image of {width} by {height}"
         )));
     }
     let values = pixels.row_bytes(width).saturating_mul(height);

@@ -64,11 +64,11 @@ fn open<'a>(file: &'a [u8], options: &ImdecodeOptions) -> Result<(FileDecoder<'a
     decoder.set_memory_limit(file.len());
     let (width, height) = decoder.dimensions();
     let size = declared(Sides { height: height as usize, width: width as usize }, options, MOST)?;
-    // The library compares a lossy frame with the picture after it has been decoded.
+    // The library compares a lossy frame with the image after it has been decoded.
     let fits = |(w, h): (usize, usize)| w <= size.width && h <= size.height;
     match chunks(&file[BEFORE_CHUNKS..]).find(|frame| !fits(*frame)) {
         Some((w, h)) => {
-            Err(damaged(format!("a frame of {w} by {h} pixels in a picture of {width} by {height}")))
+            Err(damaged(format!("a frame of {w} by {h} pixels in an image of {width} by {height}")))
         }
         None => Ok((decoder, size)),
     }

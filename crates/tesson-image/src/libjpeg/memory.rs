@@ -1,4 +1,4 @@
-//! Memory of libjpeg-turbo: the memory of one picture is reused for the next one, while the library itself would
+//! Memory of libjpeg-turbo: the memory of one image is reused for the next one, while the library itself would
 //! allocate and free it for each.
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -25,10 +25,10 @@ pub(super) const COEFFICIENTS: usize = 64 * size_of::<i16>();
 /// Lines that are allocated at once, at least.
 const LEAST: usize = (64 << 10) / LINE;
 
-/// Lines that are kept for the next picture, at most: those of a large progressive picture are freed.
+/// Lines that are kept for the next image, at most: those of a large progressive image are freed.
 const KEPT: usize = (16 << 20) / LINE;
 
-/// The memory of the library for the picture that it decodes.
+/// The memory of the library for the image that it decodes.
 #[derive(Default)]
 pub(super) struct Memory {
     /// Blocks of lines; those of the last one are allocated in turn.
@@ -37,11 +37,11 @@ pub(super) struct Memory {
     used: usize,
     /// The least number of lines in the next block.
     next: usize,
-    /// Many zeros each, for this picture alone.
+    /// Many zeros each, for this image alone.
     zeros: Vec<Vec<u8>>,
 }
 
-/// An array that the library would move out of memory if it were too large. That never happens here: pictures that are too
+/// An array that the library would move out of memory if it were too large. That never happens here: images that are too
 /// large are refused earlier.
 struct VirtualArray {
     rows: *mut *mut u8,
@@ -66,7 +66,7 @@ impl Memory {
     pub(super) fn reset(&mut self) {
         let lines = self.blocks.iter().map(Vec::capacity).sum::<usize>();
         if self.blocks.len() > 1 || lines > KEPT {
-            // The next picture finds one block of this size, if it is not too large.
+            // The next image finds one block of this size, if it is not too large.
             self.blocks.clear();
             self.next = if lines > KEPT { 0 } else { lines.next_power_of_two().min(KEPT) };
         }
@@ -90,7 +90,7 @@ impl Memory {
     }
 
     /// Allocates `bytes` zeros. Many of them are taken from the system, which makes pages when they are used: a
-    /// damaged file of a few bytes may declare a large picture.
+    /// damaged file of a few bytes may declare a large image.
     fn take_zeros(&mut self, bytes: usize) -> *mut u8 {
         if bytes <= KEPT * LINE {
             let first = self.take(bytes);
@@ -240,7 +240,7 @@ extern "C-unwind" fn access_blocks(
 
 /// The places of `n` rows of an array.
 fn access(array: *mut VirtualArray, first: JDIMENSION, n: JDIMENSION) -> *mut *mut u8 {
-    // SAFETY: the library has it from a request, for the picture that it still decodes.
+    // SAFETY: the library has it from a request, for the image that it still decodes.
     let VirtualArray { rows, n_rows } = unsafe { ptr::read(array) };
     if first.checked_add(n).is_none_or(|end| end > n_rows) {
         fail("rows are asked for that are not there");
@@ -271,7 +271,7 @@ mod tests {
         let whole = pass(&[60 << 10, 60 << 10, 60 << 10]);
         assert_eq!(whole, (1, 256 << 10));
         assert_eq!(pass(&[1]), whole);
-        // The memory of a very large picture is not kept.
+        // The memory of a very large image is not kept.
         assert!(pass(&[KEPT * LINE + 1]).1 > KEPT * LINE);
         assert_eq!(pass(&[1]), (1, LEAST * LINE));
     }

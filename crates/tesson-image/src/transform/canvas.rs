@@ -1,6 +1,6 @@
-//! A picture on its way through a pipeline, and the memory that it uses.
+//! An image on its way through a pipeline, and the memory that it uses.
 //!
-//! A picture stays in 8 bits until a step needs floating-point numbers. Cutting and mirroring copy nothing: a frame says
+//! An image stays in 8 bits until a step needs floating-point numbers. Cutting and mirroring copy nothing: a frame says
 //! which part is seen, and the next step that reads pixels reads only that. Whatever writes pixels leaves a whole frame.
 
 use super::axis::Interpolation;
@@ -11,14 +11,14 @@ use super::resize::{ResizeScratch, Value};
 use super::scale::Scale;
 use super::view::{Rect, Size, View};
 
-/// Memory that pipelines reuse from one picture to the next.
+/// Memory that pipelines reuse from one image to the next.
 #[derive(Debug, Default)]
 pub struct PipelineScratch<F: Value> {
     bytes: Buffers<u8>,
     reals: Buffers<F>,
 }
 
-/// A picture, another one that is made of it, and a row.
+/// An image, another one that is made of it, and a row.
 #[derive(Debug, Default)]
 struct Buffers<T: Value> {
     image: Vec<T>,
@@ -27,7 +27,7 @@ struct Buffers<T: Value> {
     resize: ResizeScratch<T>,
 }
 
-/// The part of the current picture that is seen.
+/// The part of the current image that is seen.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     size: Size,
@@ -46,7 +46,7 @@ impl Frame {
         self.rect = Rect { x: self.rect.x + x, y: self.rect.y + rect.y, ..rect };
     }
 
-    /// The part of a whole picture that is seen.
+    /// The part of a whole image that is seen.
     fn of<T: Value>(self, whole: View<'_, T>) -> View<'_, T> {
         let view = whole.cut(self.rect);
         if self.mirrored { view.mirrored() } else { view }
@@ -61,7 +61,7 @@ impl Frame {
     }
 }
 
-/// The buffer that holds the current picture.
+/// The buffer that holds the current image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The caller's.
@@ -73,13 +73,13 @@ enum Stage {
 }
 
 impl Stage {
-    /// The seen part of a picture in 8 bits: of the given one or the held one.
+    /// The seen part of an image in 8 bits: of the given one or the held one.
     fn bytes<'v>(self, frame: Frame, given: View<'v, u8>, held: &'v [u8]) -> View<'v, u8> {
         frame.of(if self == Stage::Given { given } else { View::new(held, frame.size) })
     }
 }
 
-/// A picture on its way through a pipeline.
+/// An image on its way through a pipeline.
 pub struct Canvas<'a, F: Value> {
     scratch: &'a mut PipelineScratch<F>,
     image: View<'a, u8>,
@@ -88,7 +88,7 @@ pub struct Canvas<'a, F: Value> {
     frame: Frame,
 }
 
-/// The picture that steps have made.
+/// The image that steps have made.
 pub(super) enum Made<'a, F> {
     /// In 8 bits.
     Bytes(View<'a, u8>),
@@ -97,7 +97,7 @@ pub(super) enum Made<'a, F> {
 }
 
 impl<'a, F: Real> Canvas<'a, F> {
-    /// Starts with a picture in 8 bits, which is one of several copies.
+    /// Starts with an image in 8 bits, which is one of several copies.
     pub(super) fn new(image: View<'a, u8>, copy: u32, scratch: &'a mut PipelineScratch<F>) -> Canvas<'a, F> {
         Canvas { scratch, image, copy, stage: Stage::Given, frame: Frame::whole(image.size()) }
     }
@@ -111,7 +111,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         }
     }
 
-    /// The number of the picture among the copies of its sequence, for crops of several views.
+    /// The number of the image among the copies of its sequence, for crops of several views.
     pub(super) fn copy(&self) -> u32 {
         self.copy
     }
@@ -121,7 +121,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         self.frame.seen()
     }
 
-    /// True where the picture has floating-point numbers.
+    /// True where the image has floating-point numbers.
     pub(super) fn is_real(&self) -> bool {
         self.stage == Stage::Reals
     }
@@ -136,7 +136,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         self.frame.mirrored ^= true;
     }
 
-    /// Normalizes the picture.
+    /// Normalizes the image.
     ///
     /// # Errors
     /// Another number of channels than there are means.
@@ -155,7 +155,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         Ok(())
     }
 
-    /// Resizes the picture.
+    /// Resizes the image.
     ///
     /// # Errors
     /// Another number of channels than declared.
@@ -182,7 +182,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         Ok(())
     }
 
-    /// Replaces the picture in 8 bits by one of the same size; `make` is given the old values and the vector to fill.
+    /// Replaces the image in 8 bits by one of the same size; `make` is given the old values and the vector to fill.
     pub(super) fn replace_bytes(&mut self, make: impl FnOnce(Size, &[u8], &mut Vec<u8>)) {
         let (size, _) = self.bytes();
         let Buffers { image, next, .. } = &mut self.scratch.bytes;
@@ -190,7 +190,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         std::mem::swap(image, next);
     }
 
-    /// Replaces the picture in floating-point numbers, as [`Canvas::replace_bytes`] does.
+    /// Replaces the image in floating-point numbers, as [`Canvas::replace_bytes`] does.
     pub(super) fn replace_reals(&mut self, make: impl FnOnce(Size, &[F], &mut Vec<F>)) {
         let (size, _) = self.reals();
         let Buffers { image, next, .. } = &mut self.scratch.reals;
@@ -198,7 +198,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         std::mem::swap(image, next);
     }
 
-    /// The current picture in 8 bits, which is not in floating-point numbers yet; all of it is seen.
+    /// The current image in 8 bits, which is not in floating-point numbers yet; all of it is seen.
     pub(super) fn bytes(&mut self) -> (Size, &mut [u8]) {
         let Buffers { image, next, row, .. } = &mut self.scratch.bytes;
         if self.stage == Stage::Given || !self.frame.is_whole() {
@@ -210,7 +210,7 @@ impl<'a, F: Real> Canvas<'a, F> {
         (self.frame.size, image)
     }
 
-    /// The current picture in floating-point numbers, all of which are seen.
+    /// The current image in floating-point numbers, all of which are seen.
     pub(super) fn reals(&mut self) -> (Size, &mut [F]) {
         let PipelineScratch { bytes, reals } = &mut *self.scratch;
         let Buffers { image, next, row, .. } = reals;

@@ -1,4 +1,4 @@
-//! `Cast`: converts the values of pictures to the element type of the stream.
+//! `Cast`: converts the values of images to the element type of the stream.
 
 use std::sync::Arc;
 

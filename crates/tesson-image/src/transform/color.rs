@@ -33,7 +33,7 @@ options! {
         pub contrast: f64 = "contrastRadius", "0"
             => "Largest change of contrast, from 0 to 1."
             [read share(options, "contrastRadius")?] [identity "contrast"];
-        /// Multiplied with the saturation of pictures of three channels, in the order blue, green, red.
+        /// Multiplied with the saturation of images of three channels, in the order blue, green, red.
         pub saturation: f64 = "saturationRadius", "0"
             => "Largest change of saturation, from 0 to 1."
             [read share(options, "saturationRadius")?] [identity "saturation"];

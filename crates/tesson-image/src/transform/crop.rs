@@ -1,4 +1,4 @@
-//! Cutting a rectangle out of a picture, at random or not (spec/image.md §5).
+//! Cutting a rectangle out of an image, at random or not (spec/image.md §5).
 
 use tesson_core::identity::Identity;
 use tesson_core::{
@@ -31,7 +31,7 @@ static CROPS: Words<CropKind, 4> = Words::new([
 /// The values of `jitterType`: true if ratios are drawn.
 static JITTERS: Words<bool, 2> = Words::new([("None", false), ("UniRatio", true)]);
 
-/// True if pictures are mirrored; the ten views always are, in part.
+/// True if images are mirrored; the ten views always are, in part.
 fn hflip(options: &Options<'_>, kind: CropKind) -> Result<bool, ConfigError> {
     match kind {
         CropKind::MultiView10 => Ok(false),
@@ -113,9 +113,9 @@ impl CropKind {
 /// The size of the rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CropSize {
-    /// As large as the picture.
+    /// As large as the image.
     Whole,
-    /// Width and height in pixels, at most those of the picture.
+    /// Width and height in pixels, at most those of the image.
     Pixels(usize, usize),
     /// A square: the smallest and largest share of the shorter side.
     SideRatio([f32; 2]),
@@ -135,7 +135,7 @@ impl CropSize {
 }
 
 options! {
-    /// Cuts a rectangle out of a picture, as CNTK 2.7 does.
+    /// Cuts a rectangle out of an image, as CNTK 2.7 does.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Crop(options) {
         /// The position of the rectangle.
@@ -176,7 +176,7 @@ options! {
         pub jitter: bool = "jitterType" in JITTERS, "None"
             => "Choice of ratios: always the smallest (`None`), or drawn evenly from smallest to largest (`UniRatio`)."
             [identity flag "jitter"];
-        /// True if half of the pictures, chosen at random, are mirrored.
+        /// True if half of the images, chosen at random, are mirrored.
         pub hflip: bool = "hflip", optional
             => "Mirror half of the images, at random; by default true for random crops."
             [read hflip(options, kind)?]
@@ -187,7 +187,7 @@ options! {
 }
 
 impl Crop {
-    /// The rectangle of a picture of this size, at least one pixel, and whether it is mirrored.
+    /// The rectangle of an image of this size, at least one pixel, and whether it is mirrored.
     pub fn rectangle(&self, of: Sides, copy: u32, random: &mut dyn Random) -> (Rect, bool) {
         let sides = match self.size {
             CropSize::Pixels(w, h) => Sides { width: w.min(of.width), height: h.min(of.height) },
@@ -213,7 +213,7 @@ impl Crop {
         (Rect { x, y, width, height }, mirrored)
     }
 
-    /// The sides by the ratios. If none of ten tries fits, the whole picture is taken.
+    /// The sides by the ratios. If none of ten tries fits, the whole image is taken.
     fn sides(&self, of: Sides, random: &mut dyn Random) -> Sides {
         let (width, height) = (of.width as f64, of.height as f64);
         let (mut w, mut h) = (width, height);
@@ -248,7 +248,7 @@ impl Crop {
         if self.jitter { random.real(least, most) } else { least }
     }
 
-    /// Width and height of the result, if they are the same for all pictures of this size.
+    /// Width and height of the result, if they are the same for all images of this size.
     pub fn output_size(&self, width: Option<usize>, height: Option<usize>) -> [Option<usize>; 2] {
         let fixed = |[least, most]: [f32; 2]| !self.jitter || least == most;
         let ratio = match self.size {

@@ -1,20 +1,20 @@
-//! Why transforms cannot be set up, or applied to a picture.
+//! Why transforms cannot be set up, or applied to an image.
 
 tesson_core::error_kinds! {
-    /// Why transforms cannot be set up, or applied to a picture.
+    /// Why transforms cannot be set up, or applied to an image.
     pub enum TransformFault {
         /// A transform follows one that must come last.
         Order { found: &'static str = "Crop", after: &'static str = "Transpose" }
             = "transform.order": "`{found}` follows `{after}`, after which only `Cast` may come"
             => "Move `Transpose` and `Cast` to the end.",
-        /// A transform declares another number of channels than pictures have.
+        /// A transform declares another number of channels than images have.
         Channels { transform: &'static str = "Scale", expected: usize = 3, found: usize = 1 }
-            = "transform.channels": "`{transform}` is for {expected} channels, the picture has {found}"
+            = "transform.channels": "`{transform}` is for {expected} channels, the image has {found}"
             => "Correct the number of channels, or decode to that number.",
-        /// The mean picture has another size than pictures.
+        /// The mean image has another size than images.
         MeanSize { mean: String = "224x224".into(), found: String = "256x256".into() }
-            = "transform.mean-size": "the mean picture has {mean} pixels, the picture {found}"
-            => "Scale pictures to the size of the mean picture first, or use a mean of that size.",
+            = "transform.mean-size": "the mean image has {mean} pixels, the image {found}"
+            => "Scale images to the size of the mean image first, or use a mean of that size.",
         /// A file of OpenCV's matrices cannot be read.
         Storage { what: String = "`Row` is missing".into() }
             = "transform.storage": "not a usable file of OpenCV's matrices: {what}"
@@ -23,10 +23,10 @@ tesson_core::error_kinds! {
         Parameter { name: &'static str = "width", found: String = "0".into(), expected: &'static str = "at least 1" }
             = "transform.parameter": "`{name}` is {found}, expected {expected}"
             => "Correct the parameter that the message names.",
-        /// A picture has no pixels.
+        /// An image has no pixels.
         NoPixels { width: usize = 0, height: usize = 4 }
-            = "transform.no-pixels": "a picture of {width} by {height} pixels cannot be transformed"
-            => "Leave the picture out."
+            = "transform.no-pixels": "an image of {width} by {height} pixels cannot be transformed"
+            => "Leave the image out."
     }
 }
 

@@ -1,4 +1,4 @@
-//! The fill of parts of pictures: a value for each channel.
+//! The fill of parts of images: a value for each channel.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl Fill {
         Ok(Fill(values))
     }
 
-    /// Checks the number of channels of a picture for a transform.
+    /// Checks the number of channels of an image for a transform.
     ///
     /// # Errors
     /// Another number than there are values, if there are several.
@@ -45,7 +45,7 @@ impl Fill {
         }
     }
 
-    /// True if 8-bit pictures can hold the values.
+    /// True if 8-bit images can hold the values.
     pub fn is_of_bytes(&self) -> bool {
         self.0.iter().all(|value| (0.0..=255.0).contains(value) && value.fract() == 0.0)
     }

@@ -1,4 +1,4 @@
-//! Mirroring pictures left to right, at random.
+//! Mirroring images left to right, at random.
 
 use tesson_core::{
     Error, OpenTransform, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
@@ -23,10 +23,10 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
 }
 
 options! {
-    /// Mirrors pictures left to right with this probability.
+    /// Mirrors images left to right with this probability.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct HorizontalFlip(options) {
-        /// The share of pictures that are mirrored, chosen at random.
+        /// The share of images that are mirrored, chosen at random.
         pub probability: f64 = "probability", "0.5"
             => "Share of images that are mirrored, from 0 to 1."
             [read share(options, "probability")?] [identity "probability"];

@@ -84,7 +84,7 @@ impl RandomChange for Intensity {
         self.std_dev != 0.0
     }
 
-    // Pictures have one channel, or blue, green and red.
+    // Images have one channel, or blue, green and red.
     fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
         if !self.has_effect() {
             return;

@@ -1,4 +1,4 @@
-//! Subtracting a mean picture (spec/image.md §7).
+//! Subtracting a mean image (spec/image.md §7).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedSt
     Ok(NamedStep { step: Arc::new(mean), identity: identity.field("file", content(&file)) })
 }
 
-/// A mean picture, or one mean for each channel.
+/// A mean image, or one mean for each channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean {
     size: Size,
@@ -51,7 +51,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// The mean picture of one of OpenCV's files.
+    /// The mean image of one of OpenCV's files.
     ///
     /// # Errors
     /// The file cannot be read, or its values do not fill the size that it declares.
@@ -70,7 +70,7 @@ impl Mean {
         Ok(Mean { size: Size::new(height, width, channels), values })
     }
 
-    /// Checks the size of a picture. A mean picture of one pixel fits every picture.
+    /// Checks the size of an image. A mean image of one pixel fits every image.
     ///
     /// # Errors
     /// Another size, another number of channels.
@@ -88,7 +88,7 @@ impl Mean {
         Err(TransformFault::MeanSize { mean, found })
     }
 
-    /// Subtracts the mean from a picture.
+    /// Subtracts the mean from an image.
     ///
     /// # Errors
     /// The errors of [`Mean::check`].
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(mean.apply_to(Size::new(1, 2, 1), &mut values), Ok(()));
         assert_eq!(values, [-0.5, -298.0]);
         let error = mean.apply_to(Size::new(2, 1, 1), &mut values).unwrap_err();
-        assert_eq!(error.to_string(), "the mean picture has 2x1 pixels, the picture 1x2");
+        assert_eq!(error.to_string(), "the mean image has 2x1 pixels, the image 1x2");
         assert!(mean.check([None, None, Some(3)]).is_err() && mean.check([None, Some(2), None]).is_ok());
     }
 

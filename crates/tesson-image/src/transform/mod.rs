@@ -1,4 +1,4 @@
-//! Transforms of pictures, one file each: its options, how it is made of them, and what it does to pixels. [`pipeline`] applies
+//! Transforms of images, one file each: its options, how it is made of them, and what it does to pixels. [`pipeline`] applies
 //! several. A new transform is a file here that implements the traits of [`step`], and a word of the list [`TRANSFORMS`].
 //!
 //! Results are those of CNTK 2.7 (spec/image.md §5), which are those of OpenCV 3.1, bit for bit; `normalize`,

@@ -91,7 +91,7 @@ impl Normalize {
         Ok(Normalize { divisor, channels, table })
     }
 
-    /// Checks the number of channels of a picture.
+    /// Checks the number of channels of an image.
     ///
     /// # Errors
     /// Another number than there are means, if there are several.
@@ -109,10 +109,10 @@ impl Normalize {
         self.table[channel.min(self.table.len() - 1)][usize::from(value)]
     }
 
-    /// Appends the normalized values of an 8-bit picture to `out`. `row` is reused.
+    /// Appends the normalized values of an 8-bit image to `out`. `row` is reused.
     ///
     /// # Panics
-    /// If the picture has not passed [`Normalize::check`].
+    /// If the image has not passed [`Normalize::check`].
     pub(super) fn append_to<F: Real>(&self, from: View<'_, u8>, row: &mut Vec<u8>, out: &mut Vec<F>) {
         self.check(from.size().channels).expect("the number of channels has been checked");
         out.reserve(from.size().values());
@@ -123,7 +123,7 @@ impl Normalize {
         });
     }
 
-    /// Normalizes a floating-point picture.
+    /// Normalizes a floating-point image.
     ///
     /// # Errors
     /// Another number of channels.

@@ -1,4 +1,4 @@
-//! OpenCV's files of matrices, XML or YAML, as far as mean pictures and axes of colour need them
+//! OpenCV's files of matrices, XML or YAML, as far as mean images and axes of colour need them
 //! (spec/image.md §7 and §8).
 
 use super::fault::TransformFault;

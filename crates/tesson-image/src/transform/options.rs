@@ -60,7 +60,7 @@ pub(crate) fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigErro
     Err(ConfigError::out_of_range(options.path(name), format!("`{share}`"), "a number from 0 to 1"))
 }
 
-/// The fill of a part of a picture.
+/// The fill of a part of an image.
 pub(crate) fn fill(options: &Options<'_>) -> Result<Fill, ConfigError> {
     let values: Vec<f32> = options.numbers("value")?.into_iter().map(|x| x as f32).collect();
     Fill::new(values).map_err(|fault| refused(options, "value", &fault))
@@ -85,7 +85,7 @@ const SIDE_RATIO: OptionName = OptionName::new("sideRatio");
 const CHANNELS: OptionName = OptionName::new("channels");
 
 tesson_core::error_kinds! {
-    /// Why options of a transform of pictures are refused.
+    /// Why options of a transform of images are refused.
     pub enum OptionRefusal {
         /// The size of a crop is given in two ways.
         TwoRatios
@@ -95,7 +95,7 @@ tesson_core::error_kinds! {
         CropSize
             = "transform.crop-size": "expected whole numbers of pixels from 0"
             => in manual "Give whole numbers of pixels.",
-        /// The values around a picture that is padded do not fit its channels.
+        /// The values around an image that is padded do not fit its channels.
         PadValue { found: String = "1:2".into(), channels: usize = 3 }
             = "transform.pad-value": "found `{found}`, expected -1, a whole number from 0 to 2147483647, or one of each channel \
                 ({CHANNELS} = {channels})"

@@ -1,7 +1,7 @@
 //! Several transforms, one after another (spec/image.md §5).
 //!
-//! Each step is a [`Step`]; the picture on its way is a [`Canvas`]. Nothing here knows a step by name but `Normalize`: the last one
-//! is applied where 8-bit pictures are stored, which saves writing them in floating-point numbers.
+//! Each step is a [`Step`]; the image on its way is a [`Canvas`]. Nothing here knows a step by name but `Normalize`: the last one
+//! is applied where 8-bit images are stored, which saves writing them in floating-point numbers.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Pipeline {
     normalized_last: Option<usize>,
 }
 
-/// A transformed picture, before it is stored in its final type and layout.
+/// A transformed image, before it is stored in its final type and layout.
 #[derive(Clone, Copy, Debug)]
 pub enum Transformed<'a, F> {
     /// No transform needed floating-point numbers.
@@ -62,10 +62,10 @@ impl Pipeline {
         Ok(Pipeline { steps, transposed, normalized_last })
     }
 
-    /// Type and shape of the results, where `None` is open, for pictures of this type and shape (height, width, channels).
+    /// Type and shape of the results, where `None` is open, for images of this type and shape (height, width, channels).
     ///
     /// # Errors
-    /// A transform that such pictures do not fit.
+    /// A transform that such images do not fit.
     pub fn output(&self, input: &SampleType, reals: ValueType) -> Result<SampleType, AtStep> {
         let dim = |i: usize| input.dims.get(i).copied().flatten();
         let mut dims = [dim(0), dim(1), dim(2)];
@@ -83,11 +83,11 @@ impl Pipeline {
         self.steps.iter().any(|step| step.draws())
     }
 
-    /// The most bytes that the buffers take for a picture of this size; a floating-point number has `real` bytes.
+    /// The most bytes that the buffers take for an image of this size; a floating-point number has `real` bytes.
     pub fn working_bytes(&self, size: Size, real: u64) -> u64 {
         let values = |size: Size| [size.height, size.width, size.channels].map(|n| n as u64);
         let values = |size: Size| values(size).into_iter().fold(1, u64::saturating_mul);
-        // The two largest pictures that steps write, in 8 bits and in floating-point numbers.
+        // The two largest images that steps write, in 8 bits and in floating-point numbers.
         let (mut bytes, mut reals) = ([0; 2], [0; 2]);
         let (mut size, mut is_real) = (size, false);
         for step in &self.steps {
@@ -107,11 +107,11 @@ impl Pipeline {
         self.transposed
     }
 
-    /// Transforms a picture. `copy` is the number of the copy among several of the sequence, for crops of several
-    /// views. Nothing is allocated after the scratch memory has served pictures of this size.
+    /// Transforms an image. `copy` is the number of the copy among several of the sequence, for crops of several
+    /// views. Nothing is allocated after the scratch memory has served images of this size.
     ///
     /// # Errors
-    /// A picture without pixels, or one that a transform does not support.
+    /// An image without pixels, or one that a transform does not support.
     pub fn apply<'a, F: Real>(
         &'a self,
         image: View<'a, u8>,
@@ -144,7 +144,7 @@ impl Pipeline {
 }
 
 impl<F: Real> Transformed<'_, F> {
-    /// The size of the picture.
+    /// The size of the image.
     pub fn size(&self) -> Size {
         match self {
             Transformed::Bytes(view) | Transformed::Normalized(view, _) => view.size(),
@@ -172,7 +172,7 @@ impl<F: Real> Transformed<'_, F> {
     }
 
     /// Appends the values to `out` in 8 bits, channels first if `transposed`. Nothing is appended, and the answer is
-    /// `false`, if the picture has floating-point numbers.
+    /// `false`, if the image has floating-point numbers.
     pub fn append_bytes(&self, transposed: bool, scratch: &mut StoreScratch<F>, out: &mut Vec<u8>) -> bool {
         match (self, transposed) {
             (Transformed::Bytes(view), false) => view.append_to(&mut scratch.bytes, out, |value| value),

@@ -1,4 +1,4 @@
-//! Random numbers of transforms: from a draw that belongs to one picture, or as CNTK 2.7 has them.
+//! Random numbers of transforms: from a draw that belongs to one image, or as CNTK 2.7 has them.
 
 use tesson_core::{CntkWords, Draw};
 
@@ -56,7 +56,7 @@ impl CntkRandom {
         CntkRandom { seeds, words: CntkWords::default(), index: 0 }
     }
 
-    /// The numbers that follow are for the picture at this index of the minibatch.
+    /// The numbers that follow are for the image at this index of the minibatch.
     pub fn at_index(&mut self, index: usize) -> &mut CntkRandom {
         self.index = index;
         self.begin(0);

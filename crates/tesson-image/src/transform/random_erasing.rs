@@ -1,4 +1,4 @@
-//! Covering a random rectangle of a picture, in torchvision's sense.
+//! Covering a random rectangle of an image, in torchvision's sense.
 
 use tesson_core::{
     Error, OpenTransform, OptionKind, OptionSet, Options, ReadFile, TransformFormat, options, transform_of,
@@ -25,7 +25,7 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
 }
 
 options! {
-    /// Covers a random rectangle of a picture with a fill.
+    /// Covers a random rectangle of an image with a fill.
     #[derive(Clone, Debug, PartialEq)]
     pub struct RandomErasing(options) {
         probability: f64 = "probability", "0.5"
@@ -51,14 +51,14 @@ options! {
 }
 
 impl RandomErasing {
-    /// Covers pictures with this probability. The share of the area and the ratio of width to height each lie between
+    /// Covers images with this probability. The share of the area and the ratio of width to height each lie between
     /// two limits.
     pub fn new(probability: f64, area_ratio: [f64; 2], aspect_ratio: [f64; 2], fill: Fill) -> RandomErasing {
         RandomErasing { probability, area_ratio, aspect_ratio, fill }
     }
 
-    /// The rectangle of a picture of this size; `None` where nothing is covered: by the probability, or because ten drawn
-    /// rectangles are not smaller than the picture on both sides.
+    /// The rectangle of an image of this size; `None` where nothing is covered: by the probability, or because ten drawn
+    /// rectangles are not smaller than the image on both sides.
     pub fn rectangle(&self, of: Sides, random: &mut dyn Random) -> Option<Rect> {
         let Sides { height, width } = of;
         if random.real(0.0, 1.0) >= self.probability {
@@ -80,7 +80,7 @@ impl RandomErasing {
         None
     }
 
-    /// Covers a rectangle of a picture.
+    /// Covers a rectangle of an image.
     pub fn cover<T: Copy>(&self, size: Size, values: &mut [T], rect: Rect, convert: impl Fn(f32) -> T) {
         let n = size.channels;
         for row in values.chunks_exact_mut(size.width * n).skip(rect.y).take(rect.height) {

@@ -44,7 +44,7 @@ options! {
 }
 
 impl RandomResizedCrop {
-    /// The rectangle of a picture of this size.
+    /// The rectangle of an image of this size.
     pub fn rectangle(&self, of: Sides, random: &mut dyn Random) -> Rect {
         let Sides { height, width } = of;
         let ([smallest, largest], [narrowest, widest]) = (self.area_ratio, self.aspect_ratio);

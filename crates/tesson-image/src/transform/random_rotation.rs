@@ -1,6 +1,6 @@
-//! Turning a picture about its centre by a random angle.
+//! Turning an image about its centre by a random angle.
 //!
-//! The picture keeps its size. Positions are whole numbers of 1/2^25 of a pixel, and 8-bit pictures are blended in whole numbers,
+//! The image keeps its size. Positions are whole numbers of 1/2^25 of a pixel, and 8-bit images are blended in whole numbers,
 //! so results do not depend on how a processor rounds.
 
 use tesson_core::{
@@ -47,7 +47,7 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
 }
 
 options! {
-    /// Turns a picture by a random angle.
+    /// Turns an image by a random angle.
     #[derive(Clone, Debug, PartialEq)]
     pub struct RandomRotation(options) {
         /// The smallest and the largest angle, in degrees counterclockwise.
@@ -60,7 +60,7 @@ options! {
         pub blends: bool = "interpolation" in INTERPOLATIONS, "nearest"
             => "Method to compute pixels: take the nearest one, or blend the four around a position (`linear`)."
             [identity flag "linear"];
-        /// The fill for pixels outside of the picture.
+        /// The fill for pixels outside of the image.
         pub fill: Fill = "value": OptionKind::Numbers, "0"
             => "Fill value outside of the image: one number for all channels, or one for each; whole numbers from 0 to 255 keep \
              8-bit images in 8 bits."
@@ -133,12 +133,12 @@ blend!(f32);
 blend!(f64);
 
 impl RandomRotation {
-    /// The turn of the next picture. Where there is only one angle, nothing is drawn.
+    /// The turn of the next image. Where there is only one angle, nothing is drawn.
     pub fn turn(&self, random: &mut dyn Random) -> Turn {
         Turn::new(random.real(self.degrees[0], self.degrees[1]))
     }
 
-    /// Replaces the contents of `out` by the turned picture.
+    /// Replaces the contents of `out` by the turned image.
     pub(super) fn rotate<T: Blend>(
         &self,
         turn: Turn,
@@ -228,7 +228,7 @@ mod tests {
             assert_eq!(turned(-180.0, blends, size, &square), [7, 8, 5, 6, 3, 4, 1, 2]);
             assert_eq!(turned(360.0, blends, size, &square), square);
         }
-        // Pixels that leave the picture are lost.
+        // Pixels that leave the image are lost.
         assert_eq!(turned(90.0, false, Size::new(1, 3, 1), &[1, 2, 3]), [9, 2, 9]);
     }
 

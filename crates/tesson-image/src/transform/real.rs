@@ -1,4 +1,4 @@
-//! The numbers of floating-point pictures.
+//! The numbers of floating-point images.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -24,10 +24,10 @@ pub trait Real:
     /// The nearest number of the type.
     fn rounded(x: f64) -> Self;
 
-    /// Applies a step to a picture whose floating-point numbers are of the type.
+    /// Applies a step to an image whose floating-point numbers are of the type.
     ///
     /// # Errors
-    /// The picture does not fit the step.
+    /// The image does not fit the step.
     fn apply(
         step: &dyn Step,
         canvas: &mut Canvas<'_, Self>,

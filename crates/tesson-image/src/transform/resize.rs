@@ -2,7 +2,7 @@
 //!
 //! Rows are first resized horizontally, each when it is first needed, into a ring of as many rows as there are taps; the
 //! rows of the result are made of these. Loops run over plain slices, so that the compiler uses vector instructions.
-//! `resize/bytes.rs` has 8-bit arithmetic, `resize/floats.rs` that of floating-point pictures; `resize/antialiased.rs` has the
+//! `resize/bytes.rs` has 8-bit arithmetic, `resize/floats.rs` that of floating-point images; `resize/antialiased.rs` has the
 //! results of Pillow.
 
 use super::axis::{Axis, Interpolation, Span};
@@ -14,19 +14,19 @@ mod floats;
 
 pub use antialiased::Filter;
 
-/// The size to which a picture is resized, and the part of it that is wanted.
+/// The size to which an image is resized, and the part of it that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Columns of the whole resized picture.
+    /// Columns of the whole resized image.
     pub width: usize,
-    /// Rows of the whole resized picture.
+    /// Rows of the whole resized image.
     pub height: usize,
     /// The part of it that is wanted.
     pub window: Rect,
 }
 
 impl Target {
-    /// All of a picture of this size.
+    /// All of an image of this size.
     pub fn whole(width: usize, height: usize) -> Target {
         Target { width, height, window: Rect { x: 0, y: 0, width, height } }
     }
@@ -104,7 +104,7 @@ pub struct RowsMut<'a, T> {
     pub stride: usize,
 }
 
-/// Resizes a picture and writes the wanted part of it. Nothing is allocated once `scratch` has served a picture of the size.
+/// Resizes an image and writes the wanted part of it. Nothing is allocated once `scratch` has served an image of the size.
 ///
 /// # Panics
 /// If the source or the target has no pixels, or `out` is too small.

@@ -1,4 +1,4 @@
-//! Making pictures of one size (spec/image.md §6).
+//! Making images of one size (spec/image.md §6).
 
 use tesson_core::identity::Identity;
 use tesson_core::{
@@ -86,7 +86,7 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
     Ok(NamedStep::of(Scale::read(options, &())?, "scale"))
 }
 
-/// The treatment of a picture with another ratio of width to height.
+/// The treatment of an image with another ratio of width to height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleMode {
     /// The ratio changes.
@@ -94,7 +94,7 @@ pub enum ScaleMode {
     /// The excess is cut off on both sides.
     Crop,
     /// The missing part is added on both sides: the pixels of the edge, or a value for each channel; further channels
-    /// have the last one. Pictures in 8 bits have at most 255.
+    /// have the last one. Images in 8 bits have at most 255.
     Pad(Option<[u32; 4]>),
 }
 
@@ -112,7 +112,7 @@ impl ScaleMode {
 }
 
 options! {
-    /// Resizes pictures to one size.
+    /// Resizes images to one size.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Scale(options) {
         width: usize = "width": OptionKind::Whole, required
@@ -131,7 +131,7 @@ options! {
             => "How the shape is matched: `fill` changes the aspect ratio, `crop` cuts off the excess, `pad` adds a border."
             [read mode(options, channels)?]
             [identity after "interpolations" with |scale, text| scale.mode.identify(text)];
-        /// One of them for each picture.
+        /// One of them for each image.
         interpolations: Box<[Interpolation]> = "interpolations": INTERPOLATIONS.kind_of_list(), "linear"
             => "Method to compute pixels, one drawn for each image if several are given; methods with `-aa` are antialiased, like \
              Pillow's."
@@ -156,7 +156,7 @@ options! {
 const MOST_VALUES: usize = i32::MAX as usize;
 
 impl Scale {
-    /// Scales pictures of `channels` channels, each picture with one of these interpolations.
+    /// Scales images of `channels` channels, each image with one of these interpolations.
     ///
     /// # Errors
     /// A size of no pixels, or beyond 2^31 values; no interpolation.
@@ -198,7 +198,7 @@ impl Scale {
         self.interpolations.iter().filter_map(|&how| INTERPOLATIONS.word(how))
     }
 
-    /// Checks the number of channels of a picture.
+    /// Checks the number of channels of an image.
     ///
     /// # Errors
     /// Another number than declared.
@@ -210,7 +210,7 @@ impl Scale {
         }
     }
 
-    /// The interpolation of the next picture. Where there is only one, nothing is drawn.
+    /// The interpolation of the next image. Where there is only one, nothing is drawn.
     pub fn interpolation(&self, random: &mut dyn Random) -> Interpolation {
         match &*self.interpolations {
             &[only] => only,
@@ -218,10 +218,10 @@ impl Scale {
         }
     }
 
-    /// Replaces the contents of `out` by the scaled picture.
+    /// Replaces the contents of `out` by the scaled image.
     ///
     /// # Errors
-    /// A picture of no pixels, or of another number of channels.
+    /// An image of no pixels, or of another number of channels.
     pub fn resize<T: PixelValue>(
         &self,
         from: View<'_, T>,
@@ -266,7 +266,7 @@ impl Scale {
         let by_height = (round(width, self.height, height), self.height);
         let covers = |(w, h): (usize, usize)| w >= self.width && h >= self.height;
         let fits = |(w, h): (usize, usize)| w <= self.width && h <= self.height;
-        // The reference looks at the shape of the picture alone. Where that fails, the other side decides.
+        // The reference looks at the shape of the image alone. Where that fails, the other side decides.
         let (first, second, succeeds): (_, _, &dyn Fn((usize, usize)) -> bool) = match self.mode {
             ScaleMode::Fill => return (self.width, self.height),
             ScaleMode::Crop if width < height => (by_width, by_height, &covers),
@@ -277,7 +277,7 @@ impl Scale {
         if succeeds(first) { first } else { second }
     }
 
-    /// Fills the area around the picture.
+    /// Fills the area around the image.
     fn pad<T: PixelValue>(&self, place: Rect, pixel: Option<&[T; 4]>, out: &mut [T]) {
         let (channels, stride) = (self.channels, self.width * self.channels);
         let (left, right) = (place.x * channels, (place.x + place.width) * channels);
@@ -420,6 +420,6 @@ mod tests {
         let error = scale
             .resize(gray, Interpolation::Linear, &mut ResizeScratch::default(), &mut Vec::new())
             .unwrap_err();
-        assert_eq!(error.to_string(), "`Scale` is for 3 channels, the picture has 1");
+        assert_eq!(error.to_string(), "`Scale` is for 3 channels, the image has 1");
     }
 }

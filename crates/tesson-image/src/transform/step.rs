@@ -1,7 +1,7 @@
 //! A step of a pipeline: one transform, as a [`Pipeline`](super::pipeline::Pipeline) sees it.
 //!
 //! A transform implements [`StepFacts`] and [`ApplyStep`], which is written once for both types of floats. [`Step`] follows from
-//! these two: it can be a trait object, as its methods have no type parameters. The call by reference is one for each picture and
+//! these two: it can be a trait object, as its methods have no type parameters. The call by reference is one for each image and
 //! step, not for each pixel.
 
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use super::random::Random;
 use super::real::Real;
 use super::view::Size;
 
-/// Height, width and channels of pictures, where `None` is open.
+/// Height, width and channels of images, where `None` is open.
 pub type OpenSize = [Option<usize>; 3];
 
 /// The effect of a step on pixels, which decides where in a list it may stand.
@@ -37,7 +37,7 @@ impl Effect {
     }
 }
 
-/// Everything about a step that is known before there is a picture.
+/// Everything about a step that is known before there is an image.
 pub trait StepFacts: Debug + Send + Sync {
     /// The name in configurations.
     fn name(&self) -> &'static str;
@@ -47,10 +47,10 @@ pub trait StepFacts: Debug + Send + Sync {
         Effect::Pixels
     }
 
-    /// The size of the result for pictures of this size.
+    /// The size of the result for images of this size.
     ///
     /// # Errors
-    /// Pictures of this size do not fit the step.
+    /// Images of this size do not fit the step.
     fn output(&self, size: OpenSize) -> Result<OpenSize, TransformFault> {
         if let (Some(fill), Some(channels)) = (self.fill(), size[2]) {
             fill.check(self.name(), channels)?;
@@ -63,7 +63,7 @@ pub trait StepFacts: Debug + Send + Sync {
         false
     }
 
-    /// The values that the step fills parts of a picture with, if it does: they fit the channels, and decide whether the
+    /// The values that the step fills parts of an image with, if it does: they fit the channels, and decide whether the
     /// result has floating-point numbers.
     fn fill(&self) -> Option<&Fill> {
         None
@@ -74,23 +74,23 @@ pub trait StepFacts: Debug + Send + Sync {
         self.fill().is_some_and(|fill| !fill.is_of_bytes())
     }
 
-    /// The size of the picture that the step writes into memory of its own; `None` where it writes none.
+    /// The size of the image that the step writes into memory of its own; `None` where it writes none.
     fn written(&self, size: Size) -> Option<Size> {
         (self.fill().is_some() || self.makes_reals()).then_some(size)
     }
 
-    /// The step itself if it normalizes: the last one is applied where 8-bit pictures are stored.
+    /// The step itself if it normalizes: the last one is applied where 8-bit images are stored.
     fn as_normalize(&self) -> Option<&Normalize> {
         None
     }
 }
 
-/// A step that can be applied to pictures in either type of floats.
+/// A step that can be applied to images in either type of floats.
 pub trait ApplyStep: StepFacts {
     /// Applies the step.
     ///
     /// # Errors
-    /// The picture does not fit the step.
+    /// The image does not fit the step.
     fn apply<F: Real>(
         &self,
         canvas: &mut Canvas<'_, F>,
@@ -98,7 +98,7 @@ pub trait ApplyStep: StepFacts {
     ) -> Result<(), TransformFault>;
 }
 
-/// A random change of values that keeps the size of a picture. Where it has an effect it draws, and gives floating-point
+/// A random change of values that keeps the size of an image. Where it has an effect it draws, and gives floating-point
 /// numbers.
 pub trait RandomChange: Debug + Send + Sync {
     /// The name in configurations.
@@ -107,7 +107,7 @@ pub trait RandomChange: Debug + Send + Sync {
     /// True if it changes anything.
     fn has_effect(&self) -> bool;
 
-    /// Changes a picture.
+    /// Changes an image.
     fn apply_to<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random);
 }
 
@@ -144,13 +144,13 @@ pub trait Step: StepFacts {
     /// Applies the step where floating-point numbers have 32 bits.
     ///
     /// # Errors
-    /// The picture does not fit the step.
+    /// The image does not fit the step.
     fn apply_f32(&self, canvas: &mut Canvas<'_, f32>, random: &mut dyn Random) -> Result<(), TransformFault>;
 
     /// Applies the step where floating-point numbers have 64 bits.
     ///
     /// # Errors
-    /// The picture does not fit the step.
+    /// The image does not fit the step.
     fn apply_f64(&self, canvas: &mut Canvas<'_, f64>, random: &mut dyn Random) -> Result<(), TransformFault>;
 }
 

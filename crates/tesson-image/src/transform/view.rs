@@ -11,7 +11,7 @@ pub struct Size {
     pub channels: usize,
 }
 
-/// The height and the width of a picture, which functions of both could take in either order.
+/// The height and the width of an image, which functions of both could take in either order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sides {
     /// Rows.
@@ -21,7 +21,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// The sides of the picture turned by a quarter.
+    /// The sides of the image turned by a quarter.
     pub fn swapped(self) -> Sides {
         Sides { height: self.width, width: self.height }
     }
@@ -57,7 +57,7 @@ pub struct Rect {
     pub height: usize,
 }
 
-/// A rectangle of a picture in memory, possibly mirrored: cutting and mirroring copy nothing.
+/// A rectangle of an image in memory, possibly mirrored: cutting and mirroring copy nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, T> {
     /// The values, beginning with the first one of the rectangle.
@@ -69,12 +69,12 @@ pub struct View<'a, T> {
 }
 
 impl<'a, T: Copy + Default> View<'a, T> {
-    /// A whole picture.
+    /// A whole image.
     ///
     /// # Panics
     /// If the values do not fill the size.
     pub fn new(values: &'a [T], size: Size) -> View<'a, T> {
-        assert_eq!(values.len(), size.values(), "the values of a picture fill its size");
+        assert_eq!(values.len(), size.values(), "the values of an image fill its size");
         View { values, size, stride: size.width * size.channels, mirrored: false }
     }
 
@@ -86,7 +86,7 @@ impl<'a, T: Copy + Default> View<'a, T> {
     /// A rectangle of it.
     ///
     /// # Panics
-    /// If the rectangle is not within the picture.
+    /// If the rectangle is not within the image.
     #[must_use]
     pub fn cut(self, rect: Rect) -> View<'a, T> {
         let Size { height, width, channels } = self.size;
@@ -112,7 +112,7 @@ impl<'a, T: Copy + Default> View<'a, T> {
         self.mirrored
     }
 
-    /// The values of a row as they are stored. The slice extends beyond the row to the end of the picture.
+    /// The values of a row as they are stored. The slice extends beyond the row to the end of the image.
     pub(super) fn stored_row(&self, y: usize) -> &'a [T] {
         &self.values[y * self.stride..]
     }

@@ -84,12 +84,12 @@ class Deserializer:
         for name, stream in self._streams.items():
             if stream.dtype is not None and not self._has_type(stream):
                 path = f"streams.{name}.dtype"
-                raise ConfigError(f"{path}: found {stream.dtype} of a stream without pictures; give it to the source", path=path)
+                raise ConfigError(f"{path}: found {stream.dtype} of a stream without images; give it to the source", path=path)
         config["input"] = {name: self._section(stream) for name, stream in self._streams.items()}
         for name, stream in self._streams.items():
             if stream.ragged and "ragged" not in config["input"][name]:
                 path = f"streams.{name}.ragged"
-                raise ConfigError(f"{path}: found True of a stream without pictures; leave it out", path=path)
+                raise ConfigError(f"{path}: found True of a stream without images; leave it out", path=path)
         return config
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:

@@ -98,12 +98,12 @@ class _Images(Deserializer):
             what = f"found the field {field!r}, expected `image` or `label`"
             raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
         if field == "image" and stream.shape is not None:
-            what = f"found {stream.shape}, but pictures have the shape that their transforms give them; leave it out"
+            what = f"found {stream.shape}, but images have the shape that their transforms give them; leave it out"
             raise ConfigError(f"{path}.shape: {what}", path=f"{path}.shape")
         if field == "label" and stream.shape is not None and len(stream.shape) != 1:
             raise ConfigError(f"{path}.shape: found {stream.shape}, expected the number of classes", path=f"{path}.shape")
         if stream.defines_mb_size:
-            what = "found True, but pictures and classes have one sample in each sequence; leave it out"
+            what = "found True, but images and classes have one sample in each sequence; leave it out"
             raise ConfigError(f"{path}.defines_mb_size: {what}", path=f"{path}.defines_mb_size")
         if other := [n for n, s in self._streams.items() if s.field == field and n != name]:
             what = f"found `{other[0]}` and `{name}` of the field `{field}`, expected one stream"
@@ -118,7 +118,7 @@ class _Images(Deserializer):
     def _check_images(self) -> None:
         """Refuses a deserializer without pictures."""
         if not any(stream.field == "image" for stream in self._streams.values()):
-            what = 'found no stream of pictures, expected StreamDef(field="image", transforms=[…])'
+            what = 'found no stream of images, expected StreamDef(field="image", transforms=[…])'
             raise ConfigError(f"streams: {what}", path="streams")
 
     def _has_type(self, stream: StreamDef) -> bool:

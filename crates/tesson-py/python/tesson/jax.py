@@ -346,7 +346,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
     def _add(self, arrays: dict[str, NDArray[Any]], name: str, data: MinibatchData) -> None:
         """Adds the arrays of one stream."""
         if data.is_ragged:
-            raise UsageError(f"stream `{name}` is ragged, expected samples of one shape: scale or crop its pictures alike")
+            raise UsageError(f"stream `{name}` is ragged, expected samples of one shape: scale or crop its images alike")
         if name in self._padded and name not in self._classes:
             lengths = data.lengths
             arrays[name] = self._filled(name, data, lengths)

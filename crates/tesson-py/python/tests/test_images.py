@@ -79,8 +79,8 @@ def image(number: int) -> NDArray[np.uint8]:
 
 
 @pytest.fixture(autouse=True)
-def images(files: Path) -> None:
-    """Three pictures, as files in a map, in Base64 and in a tar archive."""
+def image_files(files: Path) -> None:
+    """Three images, as files in a map, in Base64 and in a tar archive."""
     for number in range(3):
         (files / f"{number}.ppm").write_bytes(ppm(image(number)))
     (files / "map.txt").write_text("".join(f"{number}.ppm\t{number + 1}\n" for number in range(3)))
@@ -195,7 +195,7 @@ def test_images_keep_their_shapes_where_the_stream_says_so(files: Path, layout: 
 
 
 def test_shapes_of_their_own_are_for_images_alone() -> None:
-    with pytest.raises(ConfigError, match="streams.x.ragged: found True of a stream without pictures"):
+    with pytest.raises(ConfigError, match="streams.x.ragged: found True of a stream without images"):
         tesson.CTFDeserializer("x.ctf", StreamDefs(x=StreamDef("x", 1, ragged=True))).config
     with pytest.raises(ConfigError, match="streams.y.ragged"):
         ImageDeserializer("map.txt", StreamDefs(x=StreamDef("image"), y=StreamDef("label", 4, ragged=True))).config
@@ -221,7 +221,7 @@ def test_the_older_object_style_gives_the_same_configuration(files: Path) -> Non
     assert list(old.ignore_labels().streams) == ["features"]
     with MinibatchSource(old) as source:
         assert list(source.streams) == ["features"]
-    with pytest.raises(ConfigError, match="streams: found no stream of pictures, expected StreamDef"):
+    with pytest.raises(ConfigError, match="streams: found no stream of images, expected StreamDef"):
         MinibatchSource(ImageDeserializer("map.txt").map_labels("labels", 4))
 
 
@@ -378,7 +378,7 @@ def test_images_of_prepared_datasets_may_be_delivered_in_8_bits(files: Path) -> 
     assert np.array_equal(samples[1], image(1)[:3, 2:4, ::-1])
     with pytest.raises(ConfigError, match="samples are .* at last, and `dtype` of the stream is uint8"):
         opened(transforms.scale(2, 2, 3), transforms.normalize([0.5] * 3, [0.25] * 3))
-    with pytest.raises(ConfigError, match=r"streams.label.dtype: found uint8 of a stream without pictures"):
+    with pytest.raises(ConfigError, match=r"streams.label.dtype: found uint8 of a stream without images"):
         read(TFDSDeserializer("pictures/1.0.0", StreamDefs(label=StreamDef(dtype="uint8")), split="train"))
 
 
@@ -417,7 +417,7 @@ def test_a_run_goes_on_with_the_same_random_images() -> None:
     ("given", "path", "words"),
     [
         ({"x": StreamDef("picture")}, "streams.x.field", "found the field 'picture', expected `image` or `label`"),
-        ({"y": StreamDef("label", 3)}, "streams", "no stream of pictures"),
+        ({"y": StreamDef("label", 3)}, "streams", "no stream of images"),
         ({"x": StreamDef("image", (3, 2, 2))}, "streams.x.shape", "the shape that their transforms give them"),
         ({"x": StreamDef("image"), "y": StreamDef("label", (2, 3))}, "streams.y.shape", "expected the number of classes"),
         ({"x": StreamDef("image"), "y": StreamDef("image")}, "streams.y.field", "found `x` and `y`"),

@@ -301,7 +301,7 @@ def test_images_may_be_decoded_smaller(tmp_path: Path) -> None:
     assert shapes(i=tfds.ReducedScale(2), s=tfds.ReducedScale(8)) == [(4, 6, 1), (2, 1, 2, 1)]
     with pytest.raises(ValueError, match="1 to 3 for `i`, expected 2, 4 or 8"):
         shapes(i=tfds.ReducedScale(3))
-    with pytest.raises(tesson.ConfigError, match="`x` is no picture"):
+    with pytest.raises(tesson.ConfigError, match="`x` is no image"):
         shapes(x=tfds.ReducedScale(2))
 
 

@@ -71,7 +71,7 @@ impl Request<'_> {
         opened.map_err(|e| raise(py, e))
     }
 
-    /// The transforms of pictures.
+    /// The transforms of images.
     fn transforms(&self, py: Python<'_>, prepared: &PreparedDataset) -> PyResult<Vec<EncodedTransforms>> {
         let Some(given) = &self.transforms else { return Ok(Vec::new()) };
         let given = config::section(given)?;

@@ -197,7 +197,7 @@ impl Traversal {
     fn look<R>(&self, py: Python<'_>, act: impl FnOnce(&mut Walk) -> PyResult<R>) -> PyResult<R> {
         if self.origin.was_forked() && self.turn.is_abandoned() {
             let what = "a thread was reading the iterator when this process was forked from its own: make the dataset \
-                        and the iterator anew in this process";
+                        and the iterator again in this process";
             return Err(misuse(py, what));
         }
         alone(py, &self.turn, |walk| act(walk))

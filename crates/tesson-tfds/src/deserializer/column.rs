@@ -25,7 +25,7 @@ pub(super) struct Stream {
     /// The shape of its samples.
     pub(super) shape: Vec<usize>,
     one_hot: bool,
-    /// Its samples are files of pictures.
+    /// Its samples are files of images.
     encoded: bool,
     samples: Samples,
 }
@@ -79,7 +79,7 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, StreamRefusal> {
         }
         return Ok(Form { samples, shape: wanted.iter().map(|d| *d as usize).collect() });
     }
-    // A picture of unknown height is not a sequence of rows.
+    // An image of unknown height is not a sequence of rows.
     let is_image = leaf.coding == Coding::Image && leaf.shape.len() < 4;
     match (known(&leaf.shape), &leaf.shape[..]) {
         (Some(shape), _) => Ok(Form { samples, shape }),

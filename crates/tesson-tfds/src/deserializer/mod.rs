@@ -54,9 +54,9 @@ pub struct StreamOf {
     pub dim: Option<u64>,
     /// The shape of all samples, where the dataset does not say it.
     pub shape: Option<Vec<u64>>,
-    /// True if the feature is a picture and its file is delivered, for a transform to decode.
+    /// True if the feature is an image and its file is delivered, for a transform to decode.
     pub encoded: bool,
-    /// The type of its values, if it is not that of all streams. Pictures may be of 8 bits.
+    /// The type of its values, if it is not that of all streams. Images may be of 8 bits.
     pub element: Option<Element>,
 }
 
@@ -192,10 +192,10 @@ impl TfdsDeserializer {
     }
 }
 
-/// The channels of the picture that a stream delivers encoded; `None` where the dataset leaves them open.
+/// The channels of the image that a stream delivers encoded; `None` where the dataset leaves them open.
 ///
 /// # Errors
-/// A feature that is not one picture of 8-bit values.
+/// A feature that is not one image of 8-bit values.
 pub fn image_channels(features: &Feature, stream: &StreamOf) -> Result<Option<usize>, ConfigError> {
     let leaves = features.leaves();
     let leaf = leaves.iter().find(|(path, _)| *path == stream.feature).map(|(_, leaf)| leaf);

@@ -64,7 +64,7 @@ impl Splits {
     }
 }
 
-/// The shapes of a column's items. An item is one value of the feature: a scalar, a picture, a box.
+/// The shapes of a column's items. An item is one value of the feature: a scalar, an image, a box.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shapes {
     /// All have this one.

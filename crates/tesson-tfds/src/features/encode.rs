@@ -47,10 +47,10 @@ pub enum Items<'a> {
     Each(Vec<GivenItem<'a>>),
 }
 
-/// An item of a feature that stores one byte string for each: a picture, sound, an encoded tensor.
+/// An item of a feature that stores one byte string for each: an image, sound, an encoded tensor.
 #[derive(Clone, Debug)]
 pub enum GivenItem<'a> {
-    /// The bytes that are stored: the file of a picture.
+    /// The bytes that are stored: the file of an image.
     Stored(&'a [u8]),
     /// Values to be encoded.
     Array(GivenArray<'a>),
@@ -142,7 +142,7 @@ impl Encoder {
         let span = Span { start: 0, len: record.len() };
         match self.decoder.decode(record, [span], &mut self.batch) {
             Ok(()) => self.ranges.check(&self.batch, 0).next().map_or(Ok(()), Err),
-            // A build without this decoder cannot check the picture.
+            // A build without this decoder cannot check the image.
             Err(failed)
                 if matches!(
                     failed.error.fault,

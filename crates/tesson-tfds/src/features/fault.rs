@@ -57,14 +57,14 @@ tesson_core::error_kinds! {
         Zlib { what: String = "the checksum is another one".into() }
             = "example.zlib": "zlib: {what}"
             => "Prepare the dataset again, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
-        /// A picture cannot be decoded.
+        /// An image cannot be decoded.
         Image { error: ImageError = ImageError::Unknown { begin: vec![0, 1, 2, 3], expected: "PNG, JPEG, GIF or BMP" } }
             = "example.picture": "{error}"
-            => "Replace the picture, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
-        /// A transform refuses a picture.
-        Transform { transform: String = "Crop, Scale".into(), what: String = "the picture has no pixels".into() }
+            => "Replace the image, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
+        /// A transform refuses an image.
+        Transform { transform: String = "Crop, Scale".into(), what: String = "the image has no pixels".into() }
             = "example.transform": "transform `{transform}`: {what}"
-            => "Correct the transform or the picture, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
+            => "Correct the transform or the image, or leave the record out: {MAX_ERRORS} of a deserializer, `on_damage` of a dataset.",
         /// Sound cannot be decoded.
         Sound { what: String = "the file does not begin with `RIFF`".into() }
             = "example.sound": "sound: {what}"
@@ -73,7 +73,7 @@ tesson_core::error_kinds! {
         Shape { found: Vec<i64> = vec![28, 27, 1], declared: Vec<Dim> = vec![Some(28), Some(28), Some(1)] }
             = "example.shape": ("the shape is {}, declared is {}", list(found), shape_text(declared))
             => "Declare the shape that the examples have.",
-        /// A class label is none of the classes.
+        /// A class label is outside the declared classes.
         Label { found: i64 = 10, classes: u64 = 10 }
             = "example.label": ("label {found}, {}", match classes {
                 0 => "but the feature has no classes".to_owned(),
@@ -92,10 +92,10 @@ tesson_core::error_kinds! {
         Kind { found: String = "text".into(), expected: &'static str = "numbers" }
             = "example.value-kind": "found {found}, expected {expected}"
             => "Give values of the declared kind.",
-        /// An array cannot be written as a picture.
+        /// An array cannot be written as an image.
         Unwritable { what: String = "the array has 5 channels, expected 1 to 4".into() }
-            = "example.unwritable-picture": "picture: {what}"
-            => "Give an array of a shape and type that pictures have.",
+            = "example.unwritable-picture": "image: {what}"
+            => "Give an array of a shape and type that images have.",
         /// Members of a nested dataset have different numbers of elements.
         Elements { found: usize = 3, other: String = "steps/action".into(), expected: usize = 4 }
             = "example.element-count": "{found} elements of a nested stream, beside {expected} of `{other}`"
@@ -108,7 +108,7 @@ tesson_core::error_kinds! {
 }
 
 impl FeatureFault {
-    /// The fault for an error of a transform: a picture that cannot be decoded, or anything else.
+    /// The fault for an error of a transform: an image that cannot be decoded, or anything else.
     pub fn of_transform(transform: String, error: UserError) -> FeatureFault {
         match error.downcast::<ImageError>() {
             Ok(error) => FeatureFault::Image { error: *error },

@@ -15,7 +15,7 @@ use crate::refusal::FeaturesRefusal;
 pub struct Selection {
     /// The features that are read; `None`: all of them. Others are not even parsed.
     pub features: Option<Vec<String>>,
-    /// The features that are delivered as they are stored, such as the bytes of a picture's file.
+    /// The features that are delivered as they are stored, such as the bytes of an image's file.
     pub raw: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct Plan {
     pub levels: Vec<Dim>,
     /// The number of levels, outermost first, that are nested streams.
     pub streams: usize,
-    /// For pictures, the scale at which they are decoded.
+    /// For images, the scale at which they are decoded.
     pub scale: Scale,
     pub(super) keys: Keys,
 }
@@ -90,10 +90,10 @@ impl Schema {
         Ok(Schema { root, columns: builder.columns, wanted: builder.wanted })
     }
 
-    /// Decodes the pictures below a path at a reduced scale; their declared heights and widths become smaller, too.
+    /// Decodes the images below a path at a reduced scale; their declared heights and widths become smaller, too.
     ///
     /// # Errors
-    /// [`ConfigError`] if no feature below the path that is read is a picture.
+    /// [`ConfigError`] if no feature below the path that is read is an image.
     pub fn scaled(mut self, path: &str, scale: Scale) -> Result<Schema, ConfigError> {
         let is_image = |plan: &&mut Plan| covers(path, &plan.path) && plan.leaf.coding == Coding::Image;
         let mut images = self.columns.iter_mut().filter(is_image).peekable();
@@ -110,7 +110,7 @@ impl Schema {
         Ok(self)
     }
 
-    /// Replaces the pictures of a path by values of this type and shape, which a transform makes of them.
+    /// Replaces the images of a path by values of this type and shape, which a transform makes of them.
     ///
     /// # Errors
     /// [`ConfigError`] if the path is not that of a single feature that is read.
@@ -128,7 +128,7 @@ impl Schema {
         &self.wanted
     }
 
-    /// True if pictures are decoded, which takes much longer than copying the decoded pixels.
+    /// True if images are decoded, which takes much longer than copying the decoded pixels.
     pub fn has_images(&self) -> bool {
         self.columns.iter().any(|column| column.leaf.coding == Coding::Image)
     }

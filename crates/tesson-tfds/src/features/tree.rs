@@ -49,7 +49,7 @@ pub enum Coding {
     Raw,
     /// The memory of the array, compressed by zlib.
     Zlib,
-    /// As a file of a picture.
+    /// As a file of an image.
     Image,
     /// As a file of sound.
     Sound,

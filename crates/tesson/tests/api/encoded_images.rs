@@ -155,11 +155,8 @@ impl ChunkSource for Images {
     }
 }
 
-static INPUT: OptionTable = OptionTable(&[OptionSpec::optional(
-    "transforms",
-    OptionKind::Transforms,
-    "What is done to each picture.",
-)]);
+static INPUT: OptionTable =
+    OptionTable(&[OptionSpec::optional("transforms", OptionKind::Transforms, "What is done to each image.")]);
 
 static OPTIONS: OptionTable =
     OptionTable(&[OptionSpec::required("input", OptionKind::Sections(&INPUT), "The stream.")]);

@@ -69,7 +69,7 @@ fn a_folder_for_each_class_needs_no_map() {
     let error = refusal(open(&store, "u", "", "3"));
     assert!(error.starts_with("u (byte 0): stream `y`: `x.pgm` lies beside the folders"), "{error}");
     let error = refusal(open(&store, "t/empty", "", "3"));
-    assert!(error.starts_with("t/empty (byte 0): the folder has no pictures"), "{error}");
+    assert!(error.starts_with("t/empty (byte 0): the folder has no images"), "{error}");
 }
 
 #[test]

@@ -400,7 +400,7 @@ fn the_budget_of_the_reader_forgives_images_too() {
 fn lines_in_base64_that_cannot_be_told_apart_are_refused() {
     for (text, expected) in [
         ("7\t1\tQUJD\n7\t2\tQUJD\n", "pictures.txt:2 (byte 9): the key `7` is that of line 1"),
-        ("1\tQUJD\n1 QUJD\n", "pictures.txt:2 (byte 7): expected a label, a tab and a picture"),
+        ("1\tQUJD\n1 QUJD\n", "pictures.txt:2 (byte 7): expected a label, a tab and an image"),
         ("cat\tQUJD\n", "the label is `cat`"),
         ("10\tQUJD\n", "stream `classes`, sequence 0: the label is 10, expected one below `labelDim`, 10"),
         ("7\t1\tQUJD\n8\t10\tQUJD\n", "stream `classes`, sequence 8: the label is 10"),
@@ -450,7 +450,7 @@ fn images_stay_bytes_where_that_is_asked_for() {
     let found = error(r#""dtype": "uint8", "transforms": [{"type": "Color", "contrastRadius": 0.5}]"#);
     assert!(found.starts_with("deserializers[0].input.x.transforms: samples are float32 ?x?x3"), "{found}");
     let found = error(r#""transforms": [{"type": "Scale", "width": 2, "height": 2, "channels": 1}]"#);
-    let expected = "deserializers[0].input.x.transforms: `Scale` is for 1 channels, the picture has 3";
+    let expected = "deserializers[0].input.x.transforms: `Scale` is for 1 channels, the image has 3";
     assert!(found.starts_with(expected), "{found}");
     let found = error(
         r#""transforms": [{"type": "HorizontalFlip"}, {"type": "Normalize", "mean": [1, 2], "std": [1, 2]}]"#,
@@ -516,7 +516,7 @@ fn shapes_of_their_own_are_refused_where_they_make_no_sense() {
     let of_classes = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
         "x": {"transforms": []}, "y": {"labelDim": 3, "ragged": true}}}]}"#;
     let found = refusal(kit::open(&store(&[("map.txt", "0.ppm\t1\n")]), of_classes));
-    assert!(found.starts_with("deserializers[0].input.y.ragged: stream `y` has no pictures"), "{found}");
+    assert!(found.starts_with("deserializers[0].input.y.ragged: stream `y` has no images"), "{found}");
     let error = open_widths(r#""transforms": []"#, "").unwrap().next_minibatch(9).unwrap_err().to_string();
     assert!(
         error.contains("shape 1x1x3") && error.contains("1x3x3") && error.contains("`ragged`"),

@@ -159,7 +159,7 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
         ),
         (
             r#""input": {"id": {"format": "sparse"}}"#,
-            "deserializers[0].input.id: the dataset does not say how many classes `id` has; set `dim`",
+            "deserializers[0].input.id: the dataset does not declare how many classes `id` has; set `dim`",
         ),
     ];
     for (deserializer, message) in cases {

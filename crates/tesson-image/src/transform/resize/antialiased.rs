@@ -1,7 +1,7 @@
-//! Resizing with Pillow's arithmetic, bit for bit: when a picture shrinks, all pixels of the source count.
+//! Resizing with Pillow's arithmetic, bit for bit: when an image shrinks, all pixels of the source count.
 //!
-//! Rows are resized horizontally into a picture of the wanted columns, with values of the source's type, and that
-//! picture vertically. Weights are computed in double precision; for 8 bits they become multiples of 1/2^22.
+//! Rows are resized horizontally into an image of the wanted columns, with values of the source's type, and that
+//! image vertically. Weights are computed in double precision; for 8 bits they become multiples of 1/2^22.
 
 use std::f64::consts::PI;
 use std::fmt::Debug;
@@ -179,7 +179,7 @@ impl<T: Weighted> Default for Scratch<T> {
     }
 }
 
-/// Resizes a picture, and writes the wanted part.
+/// Resizes an image, and writes the wanted part.
 pub(super) fn resize<T: Value>(
     from: View<'_, T>,
     target: &Target,
@@ -274,7 +274,7 @@ mod tests {
         out
     }
 
-    /// The picture that Pillow resized to the values below.
+    /// The image that Pillow resized to the values below.
     fn image(width: usize, height: usize, channels: usize) -> Vec<u8> {
         let value = |i: usize| (i * i * 7 + i * 13 + (i >> 3) * 29) % 256;
         (0..width * height * channels).map(|i| value(i) as u8).collect()

@@ -1,9 +1,9 @@
-//! 8-bit pictures: weights in 2048ths, sums in whole numbers (spec/image.md §6.2).
+//! 8-bit images: weights in 2048ths, sums in whole numbers (spec/image.md §6.2).
 
 use super::sealed::Kernels;
 use super::{Axis, Interpolation, Ring, RowsMut, Source};
 
-/// Rows of 8-bit pictures that have been resized horizontally.
+/// Rows of 8-bit images that have been resized horizontally.
 #[derive(Debug, Default)]
 pub struct Rings {
     /// For linear interpolation: sums divided by 16, which is all that the vertical pass reads.
@@ -80,7 +80,7 @@ impl Pairs {
     fn row<const C: usize>(&mut self, row: &[u8], out: &mut [i16]) {
         let n = out.len();
         // Four bytes are copied at once where a pixel has three: the fourth is overwritten by the next pixel. Only the last
-        // row of a picture may end before it.
+        // row of an image may end before it.
         self.near.resize(n + 1, 0);
         self.far.resize(n + 1, 0);
         match C {

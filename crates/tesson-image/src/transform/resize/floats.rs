@@ -1,16 +1,16 @@
-//! Floating-point pictures: weights in single precision, nothing rounded to whole numbers (spec/image.md §6.3).
+//! Floating-point images: weights in single precision, nothing rounded to whole numbers (spec/image.md §6.3).
 
 use std::ops::{Add, Mul};
 
 use super::sealed::Kernels;
 use super::{Axis, Interpolation, Ring, RowsMut, Source};
 
-/// The numbers of floating-point pictures.
+/// The numbers of floating-point images.
 trait Number: Copy + Default + From<f32> + Add<Output = Self> + Mul<Output = Self> {}
 impl Number for f32 {}
 impl Number for f64 {}
 
-/// Rows of floating-point pictures that have been resized horizontally.
+/// Rows of floating-point images that have been resized horizontally.
 #[derive(Debug, Default)]
 pub struct Rings<T> {
     ring: Ring<T>,
@@ -99,7 +99,7 @@ fn sum<T: Number>(term: impl Fn(usize) -> T, n: usize) -> T {
     (1..n).fold(term(0), |sum, j| sum + term(j))
 }
 
-/// Linear interpolation to half of the width and height, which the reference does as the mean of four pixels. Of pictures of
+/// Linear interpolation to half of the width and height, which the reference does as the mean of four pixels. Of images of
 /// one channel it adds the columns of whole groups of four in another order.
 fn halve<T: Number>(source: &Source<'_, T>, out: RowsMut<'_, T>) {
     let (channels, window) = (source.view.size().channels, source.target.window);

@@ -158,7 +158,7 @@ def _image_key(info: DatasetInfo, wanted: str | None) -> str:
         return wanted
     if len(images) != 1:
         what = "name one by `image_key`" if images else "its examples cannot be shown"
-        raise ValueError(f"found {len(images)} pictures among the features of {info.name}, expected one: {what}")
+        raise ValueError(f"found {len(images)} images among the features of {info.name}, expected one: {what}")
     return images[0]
 
 

@@ -1,4 +1,4 @@
-//! Features that store each item as one byte string: the memory of arrays, pictures, sound (spec/tfds.md §6.3).
+//! Features that store each item as one byte string: the memory of arrays, images, sound (spec/tfds.md §6.3).
 
 use tesson_formats::example::List;
 use tesson_image::decode::{self as image, Depth};
@@ -161,7 +161,7 @@ impl Item<'_> {
         }
     }
 
-    /// A picture. One of 32-bit floats is kept in a file of four 8-bit channels (spec/tfds.md §6.4).
+    /// An image. One of 32-bit floats is kept in a file of four 8-bit channels (spec/tfds.md §6.4).
     fn image(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), FeatureFault> {
         let declared = &self.plan.leaf.shape;
         let channels = declared.last().copied().flatten();

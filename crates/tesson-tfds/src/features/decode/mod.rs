@@ -2,7 +2,7 @@
 //!
 //! Records are decoded in bulk. The parser turns them into lists; then each column in turn is filled for all records
 //! at once, in two steps: `layout.rs` derives from the lengths of the lists how many parts and items each row has;
-//! then values are cast or copied, or decoded by `encoded.rs` if each byte string is an item: arrays, pictures, sound
+//! then values are cast or copied, or decoded by `encoded.rs` if each byte string is an item: arrays, images, sound
 //! (`wave.rs`).
 //!
 //! For the next editor: a record that cannot be decoded must leave nothing in any column, and its error must not depend
@@ -45,7 +45,7 @@ pub struct Decoder {
 /// Sizes beyond which nothing is decoded, whatever a record declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one decoded value: a picture, an array.
+    /// Bytes of one decoded value: an image, an array.
     pub value_bytes: usize,
 }
 

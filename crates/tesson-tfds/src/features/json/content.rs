@@ -152,7 +152,7 @@ fn image(fields: &Fields<'_>, channels: usize) -> Result<Leaf, ConfigError> {
     }
 }
 
-/// A video is a sequence of pictures; its first dimension counts them.
+/// A video is a sequence of images; its first dimension counts them.
 fn video(fields: &Fields<'_>) -> Result<Feature, ConfigError> {
     let shape = fields.shape()?.unwrap_or_else(|| vec![None, None, None, Some(3)]);
     let [frames, frame @ ..] = &shape[..] else {

@@ -178,7 +178,7 @@ fn images_of_a_sequence_have_one_size_and_those_of_a_stream_need_not() {
     let x = one(json!({ "x": dataset(three(image())) }), &[("x", Bytes(&files))]).unwrap();
     assert_eq!(x["x"]["dataset"][1]["shape"], json!([1, 2, 3]));
     let error = one(json!({ "x": dataset(image()) }), &[("x", Bytes(&files))]).unwrap_err();
-    assert_eq!(error, "feature `x`: BMP: cannot be had with 1 channels");
+    assert_eq!(error, "feature `x`: BMP: cannot be decoded with 1 channels");
 }
 
 #[test]
