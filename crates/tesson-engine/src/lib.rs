@@ -15,6 +15,7 @@ mod braces;
 mod cache_file;
 mod check;
 mod deliver;
+mod epochs;
 pub mod executor;
 mod fault;
 mod fetch;
@@ -44,6 +45,7 @@ mod transform;
 
 pub use batch_keys::{BatchKeys, TextKeys};
 pub use check::{Checked, Severity};
+pub use epochs::{EpochReport, Epochs};
 pub use executor::{Canceller, ProcessGuard, no_thread};
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, RowSegment};

@@ -80,6 +80,13 @@ impl Minibatch {
         &self.resume
     }
 
+    /// The minibatch with arrays of its own.
+    pub(crate) fn copied(&self) -> Minibatch {
+        let arrays = Arrays::new(self.arrays.streams.clone(), self.arrays.keys.clone());
+        let Minibatch { share, sweep_end, sweeps_ended, ref resume, .. } = *self;
+        Minibatch { arrays, share, sweep_end, sweeps_ended, resume: resume.clone() }
+    }
+
     /// Takes the minibatch apart: streams, keys, the end of a sweep, and the state after it.
     pub fn into_parts(self) -> (Vec<StreamBatch>, BatchKeys, bool, ResumeState) {
         let (streams, keys) = self.arrays.into_parts();

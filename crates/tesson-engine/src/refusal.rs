@@ -213,6 +213,15 @@ tesson_core::error_kinds! {
             = "engine.nothing-left": "rank {rank} of {workers} has no sequence left in any sweep: all of its share are invalid or \
                 excluded"
             => "Take fewer workers, or leave fewer keys out with {EXCLUDE_KEYS}.",
+        /// A rank has nothing to repeat in a step that other ranks have examples for.
+        NothingToRepeat { rank: u64 = 3, workers: u64 = 4, epoch: u64 = 0 }
+            = "engine.nothing-to-repeat": "all examples of rank {rank} of {workers} in epoch {epoch} are invalid or excluded, and the \
+                other ranks have some"
+            => "Repair the data, or take fewer ranks.",
+        /// An epoch is asked for after the last one.
+        EpochsRead { epochs: u64 = 3 }
+            = "engine.epochs-read": "all {epochs} epochs have been read"; "make a loader with more epochs, or load a state"
+            => "Make a loader with more epochs, or load a state of an earlier one.",
         /// A minibatch is asked for that comes after the end of the data.
         StepBeyondEnd { step: u64 = 900, steps: u64 = 812 }
             = "engine.step-beyond-end": "step {step} is asked for, the data end after {steps} minibatches, which are numbered \

@@ -9,7 +9,7 @@ use tesson_memory::pool::Buffer;
 use crate::pack::Pools;
 
 /// Values of a stream in its element type.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum SampleValues {
     /// 32-bit floats.
     F32(Buffer<f32>),
@@ -22,14 +22,14 @@ pub enum SampleValues {
 }
 
 /// Values of a type that is kept and not computed with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ExactValues {
     element: Element,
     bits: Bits,
 }
 
 /// The bits of values, by their width.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Bits {
     /// Bools and 8-bit whole numbers.
     B8(Buffer<u8>),

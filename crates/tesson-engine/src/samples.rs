@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::sample_values::SampleValues;
 
 /// The samples of a stream in a minibatch, one after the other, without padding.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Samples {
     /// `shape.len()` values a sample.
     Dense {
@@ -91,7 +91,7 @@ pub(crate) fn ragged_len(shapes: &[usize], rank: usize) -> usize {
 }
 
 /// One stream of a minibatch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StreamBatch {
     pub(crate) info: Arc<StreamInfo>,
     pub(crate) lengths: Vec<u32>,

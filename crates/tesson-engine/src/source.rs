@@ -20,7 +20,8 @@ use std::sync::Arc;
 use tesson_core::{Error, Index, OptionName, OptionSetting, ResumeError, StreamInfo};
 use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{
-    Bucketing, Cursor, Demand, JoinRules, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Share, Sharing,
+    Bucketing, Cursor, Demand, EqualSteps, JoinRules, Limit, PlanRefusal, PlanSpec, Planner, ResumeState,
+    Share, Sharing,
 };
 
 use crate::deliver::{Packed, Pipeline, Taken};
@@ -389,6 +390,25 @@ impl Source {
     /// True if the data never end.
     pub fn is_endless(&self) -> bool {
         self.plan.limit == Limit::Endless
+    }
+
+    /// Where the data end.
+    pub(crate) fn limit(&self) -> Limit {
+        self.plan.limit
+    }
+
+    /// True if sequences of the corpus may be in no minibatch.
+    pub(crate) fn may_leave_out(&self) -> bool {
+        self.forgives()
+            || !self.corpus.exclude_keys.is_empty()
+            || self.plan.ending.drop_last
+            || self.plan.equal_steps == Some(EqualSteps::Drop)
+    }
+
+    /// The state at the beginning of a sweep, where nothing between it and another state is delivered.
+    pub(crate) fn state_at_sweep(&mut self, sweep: u64, state: &ResumeState) -> Result<ResumeState, Error> {
+        let position = self.num_samples_per_sweep()?.saturating_mul(sweep);
+        Ok(ResumeState { cursor: Cursor { position, sweep, ..Cursor::default() }, ..state.clone() })
     }
 
     /// True if minibatches hold segments of sequences.

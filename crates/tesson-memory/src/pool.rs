@@ -140,7 +140,7 @@ fn is_too_large<T>(buffer: &Vec<T>, capacity: usize) -> bool {
 }
 
 /// A pooled, exclusively owned array of numbers. Dropping it gives its memory back for the next minibatch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Buffer<T> {
     items: Vec<T>,
     pool: Weak<Pool<T>>,

@@ -149,6 +149,10 @@ pub struct BatchShare {
     pub least: u64,
     /// The largest number of sequences of a rank.
     pub most: u64,
+    /// The number of ranks with a share of their own; the others repeat one of these shares.
+    pub owners: u64,
+    /// Sequences of all ranks together, each counted once.
+    pub sequences: u64,
 }
 
 /// One minibatch: which sequences, in which order, and the position after it.
@@ -210,7 +214,7 @@ impl BatchPlan {
         let n = (self.own.len() + self.foreign.len()) as u64;
         if is_left_out.is_none() && self.kept.is_none() {
             let (least, most) = (n / self.shares, n.div_ceil(self.shares));
-            return Some(BatchShare { workers, least, most });
+            return Some(BatchShare { workers, least, most, owners: self.shares, sequences: n });
         }
         // Ranks beyond `shares` repeat one of these shares, so they add nothing to count.
         let mut counts = vec![0; self.shares as usize];
@@ -219,7 +223,8 @@ impl BatchPlan {
             counts[(slot.number % workers) as usize] += u64::from(!is_left_out);
         }
         let (least, most) = (counts.iter().min().copied()?, counts.iter().max().copied()?);
-        Some(BatchShare { workers, least, most })
+        let sequences = counts.iter().sum();
+        Some(BatchShare { workers, least, most, owners: self.shares, sequences })
     }
 
     /// The own sequences with their slots.

@@ -12,6 +12,7 @@ mod calls;
 mod command;
 mod config;
 mod digest;
+mod epochs;
 mod errors;
 mod global_order;
 mod log;
@@ -43,6 +44,8 @@ mod _tesson {
     };
     #[pymodule_export]
     use crate::digest::Digest;
+    #[pymodule_export]
+    use crate::epochs::{Epochs, Iteration};
     #[pymodule_export]
     use crate::global_order::GlobalOrder;
     #[pymodule_export]

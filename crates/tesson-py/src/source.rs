@@ -11,8 +11,8 @@ use std::thread::Builder;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::{
-    Canceller, ConfigError, Demand, Error, Key, OpenOptions, ResumeState, RunCalls, Share, SourceConfig,
-    StatsReader, StepSequence, StepSizes, StreamInfo, UsageError,
+    Canceller, ConfigError, Demand, Error, Key, OpenOptions, RunCalls, Share, SourceConfig, StatsReader,
+    StepSequence, StepSizes, StreamInfo, UsageError,
 };
 use tesson_engine::{ProcessGuard, no_thread};
 use tracing::Span;
@@ -83,7 +83,7 @@ pub struct Source {
 
 impl Source {
     /// Uses the source, alone and without the GIL.
-    fn with<R: Send>(
+    pub(crate) fn with<R: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&mut tesson::Source, &mut dyn FnMut() -> bool) -> Result<R, Error> + Send,
@@ -102,6 +102,24 @@ impl Source {
         }
     }
 
+    /// Looks at the source: at once while no call is in progress, also behind a fork.
+    pub(crate) fn look<R: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl Fn(&tesson::Source) -> Result<R, Error> + Send + Sync,
+    ) -> PyResult<R> {
+        self.owner.check_caller(py)?;
+        match self.turn.peek(&read) {
+            Some(found) => found.map_err(|e| errors::raise_spelt(py, e, self.by_keywords)),
+            None => self.with(py, |source, _| read(source)),
+        }
+    }
+
+    /// A minibatch of this source, for Python.
+    pub(crate) fn batch(&self, minibatch: tesson::Minibatch) -> Batch {
+        Batch::new(minibatch, &self.shapes)
+    }
+
     /// The next minibatch. Where a signal was noticed although the call was done, it is put back.
     fn next(&self, py: Python<'_>, demand: Demand) -> PyResult<Option<Batch>> {
         let minibatch = self.with(py, |source, interrupted| {
@@ -115,11 +133,11 @@ impl Source {
             }
             Ok(next)
         })?;
-        Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
+        Ok(minibatch.map(|m| self.batch(m)))
     }
 
     /// Runs a long call that checks no signals: a signal closes the source.
-    fn with_index<R: Send>(
+    pub(crate) fn with_index<R: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&mut tesson::Source) -> Result<R, Error> + Send,
@@ -241,7 +259,7 @@ fn or_call_off<R: Send>(
 }
 
 /// The demand of a call: samples over all workers, and whose share.
-fn demand(
+pub(crate) fn demand(
     samples: &Bound<'_, PyAny>,
     workers: Option<&Bound<'_, PyAny>>,
     rank: Option<&Bound<'_, PyAny>>,
@@ -391,14 +409,8 @@ impl Source {
 
     /// The state after the last minibatch delivered.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.owner.check_caller(py)?;
-        // A look is enough while no call is in progress; it also works behind a fork.
         let read = |source: &tesson::Source| source.check_resumable().map(|()| source.state().clone());
-        let state: ResumeState = match self.turn.peek(read) {
-            Some(state) => state.map_err(|e| errors::raise_spelt(py, e, self.by_keywords))?,
-            None => self.with(py, |source, _| read(source))?,
-        };
-        state::to_dict(py, &state)
+        state::to_dict(py, &self.look(py, read)?)
     }
 
     /// Samples before the next minibatch, counted over all workers and sweeps.

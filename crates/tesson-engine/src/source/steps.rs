@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{Chunk, Error, Indexed, Key, Scratch, SequenceId};
-use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand, Planner, ResumeState, Share, Sharing, StepSizes};
+use tesson_plan::{
+    BatchPlan, BatchSlot, Cursor, Demand, EqualSteps, Planner, ResumeState, Share, Sharing, StepSizes,
+};
 
 use super::Source;
 use super::truncated::TruncatedPlan;
@@ -184,6 +186,36 @@ impl Source {
             ..self.position.state_at(cursor, self.position.faults())
         };
         self.restore(&state)
+    }
+
+    /// How many minibatches of such calls come before a cursor, from the start of the data on.
+    ///
+    /// # Errors
+    /// As [`Source::which`].
+    pub(crate) fn steps_before(&mut self, cursor: Cursor, demand: Demand) -> Result<u64, Error> {
+        if cursor == Cursor::default() {
+            return Ok(0);
+        }
+        let index = self.indexed()?.index.clone();
+        let mut plan = self.plan.clone();
+        let mut share = demand.share();
+        if plan.sharing == Sharing::Position && plan.equal_steps != Some(EqualSteps::Drop) {
+            // Whatever a rank gets of them, the minibatches are those of a single worker.
+            (plan.equal_steps, share) = (None, Share::ALL);
+        }
+        let mut planner = Planner::new(plan);
+        let mut steps =
+            planner.seek_sweep(&index, cursor.sweep, StepSizes::Constant(demand.samples), share)?;
+        let mut plan = BatchPlan::default();
+        let is_before = |at: Cursor| (at.sweep, at.sequence) < (cursor.sweep, cursor.sequence);
+        while is_before(planner.cursor()) {
+            planner.next_batch(&index, share.demand(demand.samples), &mut plan)?;
+            if plan.is_end() {
+                break;
+            }
+            steps += 1;
+        }
+        Ok(steps)
     }
 
     /// Reads truncated minibatches from the start of the data on, up to a step.

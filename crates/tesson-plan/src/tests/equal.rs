@@ -233,7 +233,9 @@ proptest! {
             let counts = ranks.iter().map(|(_, plan, _)| plan.own.len() as u64);
             let (least, most) = (counts.clone().min().unwrap(), counts.max().unwrap());
             for (_, plan, _) in &ranks {
-                prop_assert_eq!(plan.share(None), Some(BatchShare { workers, least, most }));
+                let sequences = (plan.own.len() + plan.foreign.len()) as u64;
+                let owners = if mode == Some(EqualSteps::Repeat) { workers.min(sequences) } else { workers };
+                prop_assert_eq!(plan.share(None), Some(BatchShare { workers, least, most, owners, sequences }));
             }
         }
     }

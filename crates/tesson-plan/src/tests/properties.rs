@@ -88,7 +88,7 @@ proptest! {
             let (least, most) = (*counts.iter().min().unwrap(), *counts.iter().max().unwrap());
             prop_assert_eq!(
                 plan.share(Some(&|i| slots[i].number % 3 == 0)),
-                (workers > 1).then_some(BatchShare { workers, least, most })
+                (workers > 1).then_some(BatchShare { workers, least, most, owners: workers, sequences: counts.iter().sum() })
             );
             prop_assert_eq!(plan.share(None), plan.share(Some(&|_| false)));
         }

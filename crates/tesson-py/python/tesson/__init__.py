@@ -26,7 +26,7 @@ _NAMES = {
     "feature_deserializers": ["HTKFeatureDeserializer", "KaldiFeatureDeserializer"],
     "image_deserializers": ["Base64ImageDeserializer", "ImageDeserializer", "TarImageDeserializer"],
     "label_deserializers": ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDeserializer"],
-    "loader": ["Loader", "Window"],
+    "loader": ["EpochReport", "Loader", "Window"],
     "minibatch": ["Layout", "Minibatch", "MinibatchData"],
     "plugins": ["register_deserializer"],
     "source": [

@@ -11,7 +11,7 @@ from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError
 from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
 from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
-from .loader import Loader, Window
+from .loader import EpochReport, Loader, Window
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
 from .source import (
@@ -40,6 +40,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "Deserializer",
+    "EpochReport",
     "FULL_DATA_SWEEP",
     "HTKFeatureDeserializer",
     "HTKMLFBinaryDeserializer",

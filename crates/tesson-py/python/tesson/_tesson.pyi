@@ -1,7 +1,7 @@
 """The native half of the package. The public classes and functions are in the modules beside it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, SupportsIndex, final
 
 import numpy as np
@@ -17,11 +17,13 @@ __all__ = [
     "DatasetWriter",
     "Digest",
     "ElementOrder",
+    "Epochs",
     "ExampleBatches",
     "ExampleIterator",
     "ExampleReader",
     "GlobalOrder",
     "GlobalSeeds",
+    "Iteration",
     "NestedElements",
     "PreparedDataset",
     "Schedule",
@@ -91,6 +93,21 @@ class Source:
     def is_endless(self) -> bool: ...
     def is_truncated(self) -> bool: ...
     def close(self) -> None: ...
+
+@final
+class Epochs:
+    def __new__(cls, source: Source, samples: SupportsIndex, workers: SupportsIndex, rank: SupportsIndex) -> Epochs: ...
+    def begin(self, make: Callable[[Batch], Any]) -> Iteration: ...
+    def state(self) -> dict[str, Any]: ...
+    def epoch(self) -> int: ...
+    def step(self) -> int: ...
+    def report(self) -> tuple[int, int, int, int, int, int, bool]: ...
+    def moved(self) -> None: ...
+
+@final
+class Iteration:
+    def __iter__(self) -> Iteration: ...
+    def __next__(self) -> Any: ...
 
 @final
 class Digest:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,7 +22,7 @@ from .world import World, resolve_world
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Loader", "Window"]
+__all__ = ["EpochReport", "Loader", "Window"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,24 @@ class Window:
     def __post_init__(self) -> None:
         if (self.chunks is None) == (self.samples is None):
             raise ConfigError("a Window has a size in chunks or in samples: give Window(chunks=128) or Window(samples=100_000)", path="shuffle")
+
+
+class EpochReport(NamedTuple):
+    """The outcome of an epoch on this rank, or of the part of it that was read since a state was loaded."""
+
+    #: The number of the epoch, from 0.
+    epoch: int
+    batches: int
+    #: Examples in the batches.
+    examples: int
+    #: Those of them that another rank has too, or this rank had before: every rank has some in every step.
+    repeated: int
+    #: Examples that no rank got because they did not fill a batch.
+    dropped: int
+    #: Examples that no rank got because they are invalid, and forgiven.
+    left_out: int
+    #: True if the epoch was read to its end.
+    is_over: bool
 
 
 @suggests_keywords
@@ -121,7 +139,7 @@ class Loader:
         defaults = inspect.signature(type(self)).parameters
         self._given = {name: value for name, value in given.items() if value != defaults[name].default}
         self._dataset = dataset
-        self._batch_samples, self._epochs = batch_samples, epochs
+        self._batch_samples = batch_samples
         self._world = _world(world, rank, world_size)
         options: dict[str, Any] = {
             "minibatch_size_in_sequences": batch_size,
@@ -141,7 +159,8 @@ class Loader:
             options["randomization_window_in_samples"] = shuffle.samples or 0
         self._source = dataset._open(**{name: value for name, value in options.items() if value is not None})
         self._schema = dataset._schema_of(self._source)
-        self._pass: _Pass | None = None
+        self._epochs = self._epochs_of_source()
+        self._pass: _tesson.Iteration | None = None
         #: While a pass makes batches ahead: the state after the last one that was yielded.
         self._yielded: dict[str, Any] | None = None
 
@@ -153,21 +172,42 @@ class Loader:
     @property
     def epoch(self) -> int:
         """The number, from 0, of the epoch that the next batch belongs to."""
-        sweep: int = self.state_dict()["sweep"]
-        return sweep
+        epoch: int = self._epochs.epoch() if self._yielded is None else self._yielded["sweep"]
+        return epoch
+
+    @property
+    def step(self) -> int:
+        """The number of batches before the next one, from the start of the data on."""
+        if self._yielded is not None:
+            raise UsageError("the step is not known while batches are made ahead; end the iteration")
+        return self._epochs.step()
+
+    def epoch_report(self) -> EpochReport:
+        """The outcome of the present epoch so far, or of the last one if no other has begun.
+
+        Examples
+        --------
+        >>> loader = tesson.from_arrays(x=np.arange(5)).loader(batch_size=4, rank=2, world_size=3)
+        >>> [batch["x"].tolist() for batch in loader]
+        [[2], [4]]
+        >>> loader.epoch_report()
+        EpochReport(epoch=0, batches=2, examples=2, repeated=1, dropped=0, left_out=0, is_over=True)
+        """
+        return EpochReport(*self._epochs.report())
 
     def __iter__(self) -> Iterator[Batch]:
-        if self._epochs is not None and self.epoch >= self._epochs:
-            raise UsageError(f"all {self._epochs} epochs have been read; make a loader with more `epochs`, or load a state")
         if self._yielded is not None:
             self.load_state_dict(self._yielded)
-        self._pass = _Pass(self)
+        schema = self._schema
+        self._pass = self._epochs.begin(lambda batch: Batch(batch, schema))
         return self._pass
 
-    def _next(self) -> _tesson.Batch | None:
-        """The next batch of the source."""
-        minibatch = self._source.next_minibatch(self._batch_samples, num_data_partitions=self._world.size, partition_index=self._world.rank)
-        return minibatch._batch
+    def _epochs_of_source(self) -> _tesson.Epochs:
+        return _tesson.Epochs(self._source._source, self._size(), self._world.size, self._world.rank)
+
+    def _size(self) -> int:
+        """Samples of a batch, at most."""
+        return self._batch_samples or self._source._default_size()
 
     def __len__(self) -> int:
         """The number of batches in an epoch.
@@ -177,12 +217,11 @@ class Loader:
         TypeError
             It is not known without reading.
         """
-        size = self._batch_samples or self._source._default_size()
-        return self._source.steps_per_sweep(size, self._world.size, self._world.rank)
+        return self._source.steps_per_sweep(self._size(), self._world.size, self._world.rank)
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch, for :meth:`load_state_dict` of a loader of the same data: of any rank, for any number of ranks."""
-        return self._source.state_dict() if self._yielded is None else self._yielded
+        return self._epochs.state() if self._yielded is None else self._yielded
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume after the batch after which the state was taken.
@@ -196,6 +235,7 @@ class Loader:
             raise ResumeError(f"found {type(state).__name__}, expected what state_dict() returned")
         self._pass = None
         self._source.load_state_dict(state)
+        self._epochs.moved()
         self._yielded = None
 
     def torch(self, *, layouts: Mapping[str, str] | None = None, device: Any = None, pin_memory: bool = False) -> Any:
@@ -233,40 +273,18 @@ class Loader:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_epochs": self.state_dict(), "_pass": None, "_yielded": None}
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        self.__dict__ = {**parts, "_epochs": None}
+        self._epochs = self._epochs_of_source()
+        self.load_state_dict(parts["_epochs"])
+
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
         ranks = f", rank {self._world.rank} of {self._world.size}" if self._world.size > 1 else ""
         return f"<Loader {options} of {self._dataset!r}{ranks}>"
-
-
-class _Pass(Iterator[Batch]):
-    """The rest of an epoch. Only the latest pass of a loader gives batches."""
-
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader
-        self._is_over = False
-        self._last: _tesson.Batch | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_last": None}
-
-    def __next__(self) -> Batch:
-        loader = self._loader
-        if loader._pass is not self:
-            raise UsageError("the loader has begun another iteration; use one iterator of a loader at a time, or one loader for each")
-        while not self._is_over:
-            batch = loader._next()
-            self._is_over = batch is None or batch.sweep_end
-            if batch is not None and batch.num_sequences == 0 and loader._world.size > 1:
-                # All examples of the rank were left out, and the others make this step: it repeats the one before.
-                if self._last is None:
-                    raise UsageError("all examples of the first step of this rank are invalid, and the other ranks have some; repair the data")
-                batch = self._last
-            # An epoch may end with examples that are left out.
-            if batch is not None and batch.num_sequences > 0:
-                self._last = batch if loader._world.size > 1 else None
-                return Batch(batch, loader._schema)
-        raise StopIteration
 
 
 def _check_whole(least: int, **options: Any) -> None:

@@ -262,6 +262,96 @@ def test_ranks_make_equal_steps_where_examples_are_left_out(tmp_path: Any) -> No
     assert all(len(batch) == 1 for rank in ranks for batch in rank)
 
 
+def written(path: Any, values: list[str]) -> tesson.Dataset:
+    """A text file with one value an example; text that is no number is invalid."""
+    (path / "a.ctf").write_text("".join(f"|x {value}\n" for value in values))
+    return tesson.read_ctf(path / "a.ctf", x=1)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_epoch_ends_with_its_last_batch_though_the_examples_after_it_are_left_out(
+    tmp_path: Any, shuffle: bool, resume: bool
+) -> None:
+    data = written(tmp_path, [str(i) if i in (0, 1, 4, 5) else "bad" for i in range(10)])
+    options: dict[str, Any] = {"batch_size": 2, "max_errors": 100, "shuffle": shuffle}
+    loader = data.loader(**options)
+    for epoch in range(3):
+        ends, examples = [], []
+        for batch in loader:
+            ends.append(batch.is_epoch_end)
+            examples += batch["x"].ravel().tolist()
+            if resume:
+                state = loader.state_dict()
+                assert state["sweep"] == epoch + batch.is_epoch_end
+                loader = data.loader(**options)
+                loader.load_state_dict(state)
+                break
+        while resume and not ends[-1]:
+            batch = next(iter(loader))
+            ends.append(batch.is_epoch_end)
+            examples += batch["x"].ravel().tolist()
+        assert sorted(examples) == [0, 1, 4, 5]
+        assert ends == [False] * (len(ends) - 1) + [True]
+        assert loader.epoch == epoch + 1
+        if not resume:
+            assert loader.epoch_report() == (epoch, len(ends), 4, 0, 0, 6, True)
+
+
+def test_a_rank_repeats_in_a_step_where_its_examples_are_left_out(tmp_path: Any) -> None:
+    # Rank 1 has nothing valid in the first two steps: it repeats what comes then.
+    data = written(tmp_path, ["0", "bad", "2", "bad", "4", "5", "6", "bad"])
+    ranks = [data.loader(batch_size=2, rank=rank, world_size=2, max_errors=9) for rank in range(2)]
+    assert [[batch["x"].ravel().tolist() for batch in loader] for loader in ranks] == [[[0], [2], [4], [6]], [[5]] * 4]
+    assert [loader.epoch_report() for loader in ranks] == [(0, 4, 4, 0, 0, 3, True), (0, 4, 4, 3, 0, 3, True)]
+    assert len({str(loader.state_dict()) for loader in ranks}) == 1
+
+
+def test_a_step_that_no_rank_has_examples_for_is_left_out(tmp_path: Any) -> None:
+    data = written(tmp_path, ["0", "1", "bad", "bad", "4", "5"])
+    ranks = [data.loader(batch_size=2, rank=rank, world_size=2, max_errors=9) for rank in range(2)]
+    assert [[batch["x"].ravel().tolist() for batch in loader] for loader in ranks] == [[[0], [4]], [[1], [5]]]
+
+
+def test_a_rank_without_any_valid_example_is_refused(tmp_path: Any) -> None:
+    data = written(tmp_path, ["0", "bad", "2", "bad"])
+    loader = data.loader(batch_size=2, rank=1, world_size=2, max_errors=9)
+    with pytest.raises(tesson.UsageError, match="rank 1 of 2 in epoch 0 are invalid"):
+        next(iter(loader))
+
+
+@pytest.mark.parametrize("options", [{"shuffle": True}, {"rank": 1, "world_size": 3}, {"batch_samples": 4, "batch_size": None}])
+def test_steps_are_counted_from_the_start_of_the_data(options: dict[str, Any]) -> None:
+    data = tesson.from_arrays(x=[[i] * (1 + i % 3) for i in range(23)])
+    loader = data.loader(**{"batch_size": 6, **options})
+    steps = 0
+    for _ in range(3):
+        for _ in loader:
+            steps += 1
+            assert loader.step == steps
+    again = data.loader(**{"batch_size": 6, **options})
+    again.load_state_dict(loader.state_dict())
+    assert again.step == steps
+
+
+def test_a_loader_pickles_with_its_position() -> None:
+    loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=3)
+    next(iter(loader))
+    assert keys(pickle.loads(pickle.dumps(loader))) == [[3, 4, 5], [6, 7, 8], [9]]
+
+
+def test_a_batch_is_given_again_if_it_could_not_be_used() -> None:
+    loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=3)
+
+    def fail(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        next(loader._epochs.begin(fail))
+    assert loader.epoch_report().batches == 0
+    assert keys(loader) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9]]
+
+
 @pytest.mark.parametrize(
     ("options", "path"),
     [

@@ -121,7 +121,7 @@ class TorchBatches(TorchIterableDataset[dict[str, Any]]):
             tensors = None if batch is None else pinned(self._tensors(batch))
             if tensors is not None and self._device is not None:
                 tensors = _moved(tensors, self._device)
-            return Made(tensors, loader._source.state_dict(), batch is None)
+            return Made(tensors, loader._epochs.state(), batch is None)
 
         loader._yielded = loader.state_dict()
         ahead = Ahead(make)
