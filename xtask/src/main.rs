@@ -48,7 +48,7 @@ const HELP: &str = "\
 cargo xtask JOB
 
   demo                        Read the digits in examples/ and show their first minibatches; needs nothing but Rust.
-  test [STEP…] [--torch]      Everything CI does, or only these steps (`--list` names them); with all tests of PyTorch on request.
+  test [STEP…] [--torch] [--ray]  Everything CI does, or only these steps (`--list` names them); with all tests of PyTorch or Ray on request.
   tidy                        The rules of the house that no compiler checks; part of `test`.
   venv                        Make .venv, install what the Python tests need, build the extension into it; part of `test`.
   manual                      Write docs/options.md, docs/errors.md, docs/order-vectors.json and Python's keywords from the code; tests compare them.

@@ -40,7 +40,7 @@ const FEW_KILLS: &str = "--kills=3";
 /// Runs the Python tests without those of frameworks, since their threads conflict with a test that forks.
 pub(crate) fn tests() -> Tally {
     with_python(|python| {
-        let frameworks = ["jax", "torch"].map(|name| format!("--ignore-glob=*/test_{name}*.py"));
+        let frameworks = ["jax", "torch", "ray"].map(|name| format!("--ignore-glob=*/test_{name}*.py"));
         pytest(python, &frameworks)
     })
 }
@@ -50,36 +50,71 @@ pub(crate) fn jax() -> Tally {
     with_python(|python| pytest(python, &[&tests_of("jax")[..], &[FEW_KILLS.into()]].concat()))
 }
 
+/// A framework that is too large to be installed for the tests of Tesson.
+struct Framework {
+    /// The beginning of the names of its tests.
+    name: &'static str,
+    called: &'static str,
+    /// The arguments of `pip install`.
+    packages: &'static str,
+}
+
+const TORCH: Framework = Framework { name: "torch", called: "PyTorch", packages: "torch torchdata" };
+const RAY: Framework = Framework { name: "ray", called: "Ray", packages: "'ray[data,train]'" };
+
+impl Framework {
+    /// Runs its tests if it is installed.
+    fn tests(&self) -> Tally {
+        with_python(|python| {
+            if self.is_installed(python) {
+                pytest(python, &[&tests_of(self.name)[..], &[FEW_KILLS.into()]].concat())
+            } else {
+                println!("skipped: {}", self.is_missing(python));
+                Tally { skipped: tests_of(self.name).len() as u64, ..Tally::default() }
+            }
+        })
+    }
+
+    /// Runs its tests with all kills; without it that is a failure.
+    fn all_tests(&self) -> Tally {
+        with_python(|python| {
+            if self.is_installed(python) {
+                pytest(python, &tests_of(self.name))
+            } else {
+                println!("{}", self.is_missing(python));
+                Tally::one(false)
+            }
+        })
+    }
+
+    fn is_installed(&self, python: &PathBuf) -> bool {
+        answer(program(python).args(["-c", &format!("import {}", self.name)])).is_some()
+    }
+
+    fn is_missing(&self, python: &Path) -> String {
+        let Framework { called, packages, .. } = self;
+        format!("{called} is not installed; `{} -m pip install {packages}` installs it", python.display())
+    }
+}
+
 /// Runs the tests of `tesson.torch` if PyTorch is installed.
 pub(crate) fn torch() -> Tally {
-    with_python(|python| {
-        if has_torch(python) {
-            pytest(python, &[&tests_of("torch")[..], &[FEW_KILLS.into()]].concat())
-        } else {
-            println!("skipped: {}", no_torch(python));
-            Tally { skipped: tests_of("torch").len() as u64, ..Tally::default() }
-        }
-    })
+    TORCH.tests()
 }
 
 /// Runs all that `tesson.torch` is tested with; without PyTorch that is a failure.
 pub(crate) fn all_of_torch() -> Tally {
-    with_python(|python| {
-        if has_torch(python) {
-            pytest(python, &tests_of("torch"))
-        } else {
-            println!("{}", no_torch(python));
-            Tally::one(false)
-        }
-    })
+    TORCH.all_tests()
 }
 
-fn has_torch(python: &PathBuf) -> bool {
-    answer(program(python).args(["-c", "import torch"])).is_some()
+/// Runs the tests of `tesson.ray` if Ray is installed.
+pub(crate) fn ray() -> Tally {
+    RAY.tests()
 }
 
-fn no_torch(python: &Path) -> String {
-    format!("PyTorch is not installed; `{} -m pip install torch torchdata` installs it", python.display())
+/// Runs all that `tesson.ray` is tested with; without Ray that is a failure.
+pub(crate) fn all_of_ray() -> Tally {
+    RAY.all_tests()
 }
 
 /// The files with the tests of a framework.

@@ -36,14 +36,17 @@ const STEPS: &[Step] = &[
         python::torch,
         "tesson.torch, if PyTorch is installed in .venv; `--torch` runs all of it",
     ),
+    step("ray", 30, python::ray, "tesson.ray, if Ray is installed in .venv; `--ray` runs all of it"),
     step("stubs", 60, python::stubs, "stubs agree with the module; mypy agrees with the package"),
     step("readme", 30, readme::check, "what README.md tells to type works"),
     step("licences", 10, licences::check, "dependencies have licences that deny.toml allows"),
 ];
 
-/// The step that `--torch` runs instead of the one of that name.
-const ALL_OF_TORCH: Step =
-    step("torch", 900, python::all_of_torch, "tesson.torch, and training that is killed 50 times");
+/// Steps that a flag of the step's name runs in place of the one of that name.
+const WHOLE_STEPS: &[Step] = &[
+    step("torch", 900, python::all_of_torch, "tesson.torch, and training that is killed 50 times"),
+    step("ray", 900, python::all_of_ray, "tesson.ray, and workers of Ray Train that are killed 50 times"),
+];
 
 /// A tool, the test for its presence, and a text about the effect of its absence and how to install it.
 type Tool = (&'static str, fn() -> bool, &'static str);
@@ -72,8 +75,9 @@ const TOOLS: &[Tool] = &[
 
 /// Runs all steps, or those named.
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    let (flags, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|a| *a == "--torch");
-    let all_of_torch = !flags.is_empty();
+    let whole = |step: &str| WHOLE_STEPS.iter().find(|whole| whole.name == step);
+    let (flags, arguments): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|a| a.strip_prefix("--").is_some_and(|name| whole(name).is_some()));
     if arguments.iter().any(|a| *a == "--list") {
         list();
         return ExitCode::SUCCESS;
@@ -83,9 +87,10 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
         return ExitCode::from(2);
     }
     say_what_is_missing();
-    let chosen = STEPS.iter().filter_map(|step| match step.name {
-        "torch" if all_of_torch => Some(&ALL_OF_TORCH),
-        name => (arguments.is_empty() || arguments.iter().any(|a| *a == name)).then_some(step),
+    let chosen = STEPS.iter().filter_map(|step| {
+        let is_flag = flags.iter().any(|flag| flag.strip_prefix("--") == Some(step.name));
+        let is_named = arguments.is_empty() || arguments.iter().any(|a| *a == step.name);
+        if is_flag { whole(step.name) } else { is_named.then_some(step) }
     });
     let results: Vec<(&Step, Tally, Duration)> = chosen.map(run_step).collect();
     summary(&results)
