@@ -16,7 +16,12 @@ from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
 
 #: What these modules import is optional.
-OPTIONAL = (("tesson/torch", "torch"), ("tesson/orbax.py", "orbax"), ("tesson/huggingface_shards.py", "datasets"))
+OPTIONAL = (
+    ("tesson/torch", "torch"),
+    ("tesson/orbax.py", "orbax"),
+    ("tesson/huggingface_shards.py", "datasets"),
+    ("tesson/ray.py", "ray"),
+)
 collect_ignore = [module for module, needed in OPTIONAL if not importlib.util.find_spec(needed)]
 
 # Processes that are started in the background may be told to ignore Ctrl-C, and so would those that tests start.
