@@ -7,7 +7,7 @@ use tesson::store::{MemoryStore, Store};
 use tesson::{Layout, Minibatch, Samples, Source, SourceConfig};
 use tesson_engine::store::{FakeStore, InjectedFault};
 
-use crate::{binary, images, marked, prepared, speech, user};
+use crate::{arrays, binary, images, marked, prepared, speech, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -203,6 +203,17 @@ pub const MATRICES: &str = r#""deserializers": [{"type": "KaldiFeatureDeserializ
 pub const ROWS: &str = r#""frameMode": true, "deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
     "x": {"scpFile": "matrices.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
 
+/// An option to be added to others: two files of NumPy's, as one corpus.
+pub const ARRAYS: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": ["table-0.npy", "table-1.npy"], "keyColumn": "id", "chunkSizeInBytes": 1024}]"#;
+
+/// A column of [`ARRAYS`] joined with others, whose files have another order.
+pub const ARRAYS_JOINED: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": ["table-0.npy", "table-1.npy"], "keyColumn": "id", "columns": ["x"],
+        "chunkSizeInBytes": 1024},
+    {"type": "TableDeserializer", "file": ["table-1.npy", "table-0.npy"], "keyColumn": "id", "chunkSizeInBytes": 700,
+        "input": {"flag": {}, "half": {"column": "x", "shape": 4, "ragged": true, "dtype": "float64"}}}]"#;
+
 /// An option to be added to others: recordings, sequences as long as those of the text.
 pub const RECORDINGS: &str = r#""deserializers": [{"type": "AudioDeserializer", "file": "recordings.scp",
     "chunkSizeInFrames": 60, "input": {"x": {"sampleRate": 8000, "filters": 5}}}]"#;
@@ -319,6 +330,7 @@ pub fn store(text: &str) -> Arc<dyn Store> {
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
     let datasets = prepared::descriptions().into_iter().chain(prepared::shards(text));
     let others = datasets.chain(images::files()).chain(speech::files(&lengths()));
+    let others = others.chain(arrays::files(lengths().len()));
     Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrays;
 pub mod binary;
 mod case;
 mod cli;

@@ -111,6 +111,7 @@ const PURE: &[&str] = &[
     "tesson-formats",
     "tesson-image",
     "tesson-audio",
+    "tesson-tables",
     "tesson-tfds",
     "tesson-config",
 ];
@@ -203,6 +204,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-formats", &["tesson-core"]),
     ("tesson-image", &["tesson-core"]),
     ("tesson-audio", &["tesson-core"]),
+    ("tesson-tables", &["tesson-core"]),
     ("tesson-tfds", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-memory", "tesson-plan"]),
@@ -219,6 +221,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-formats",
             "tesson-image",
             "tesson-audio",
+            "tesson-tables",
             "tesson-tfds",
             "tesson-engine",
             "tesson-config",

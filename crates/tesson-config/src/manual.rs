@@ -101,6 +101,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Real => "number".into(),
         OptionKind::Numbers => "numbers".into(),
         OptionKind::Text => "text".into(),
+        OptionKind::Texts => "text, or list of them".into(),
         OptionKind::Path => "file name".into(),
         OptionKind::Files => "file name, pattern, or list of them".into(),
         OptionKind::Paths => "file names".into(),

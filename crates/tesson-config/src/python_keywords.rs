@@ -404,6 +404,7 @@ fn annotation(kind: OptionKind, any_case: bool) -> String {
         OptionKind::Path => "AnyPath".into(),
         OptionKind::Numbers => "float | Sequence[float]".into(),
         OptionKind::Text | OptionKind::Bytes => "str".into(),
+        OptionKind::Texts => "str | Sequence[str]".into(),
         OptionKind::OneOf(_) if any_case => "str".into(),
         OptionKind::OneOf(list) => format!("Literal[{}]", words(list, any_case)),
         _ => "object".into(),
@@ -416,6 +417,7 @@ fn documented_type(kind: OptionKind, any_case: bool) -> String {
         OptionKind::OneOf(list) | OptionKind::SomeOf(list) => format!("{{{}}}", words(list, any_case)),
         OptionKind::Path => "str or os.PathLike".into(),
         OptionKind::Numbers => "float or sequence of float".into(),
+        OptionKind::Texts => "str or sequence of str".into(),
         _ => annotation(kind, any_case),
     }
 }

@@ -267,6 +267,7 @@ values! {
     f64: Real, Options::real_if_given;
     Vec<f64>: Numbers, Options::numbers_if_given;
     String: Text, Options::text_if_given;
+    Vec<String>: Texts, Options::texts_if_given;
     PathBuf: Path, |options: &Options<'_>, name| Ok(options.text_if_given(name)?.map(PathBuf::from));
     Vec<PathBuf>: Files, |options: &Options<'_>, name| options.files(name).map(Some);
 }

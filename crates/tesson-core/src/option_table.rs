@@ -15,6 +15,8 @@ pub enum OptionKind {
     Numbers,
     /// Any text.
     Text,
+    /// Several texts as a list, or one.
+    Texts,
     /// A file name.
     Path,
     /// A file name, or a list of them; a name may be a pattern.

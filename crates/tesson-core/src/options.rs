@@ -351,6 +351,20 @@ impl<'a> Options<'a> {
         }
     }
 
+    /// The texts of a list, or one text as a list of one, if it is set or has a default.
+    ///
+    /// # Errors
+    /// Items that are not texts.
+    pub fn texts_if_given(&self, name: &str) -> Result<Option<Vec<String>>, ConfigError> {
+        let Some(value) = self.value(name)? else { return Ok(None) };
+        let items = if let Value::List(items) = value { items } else { vec![value] };
+        let text = |item: Value| match item {
+            Value::Text(text) => Ok(text),
+            other => Err(self.wrong_type(name, &other, "a text")),
+        };
+        items.into_iter().map(text).collect::<Result<_, _>>().map(Some)
+    }
+
     /// The meaning of the word of an option that is required or has a default.
     ///
     /// # Errors

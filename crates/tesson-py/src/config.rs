@@ -213,6 +213,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Real => "float".into(),
         OptionKind::Numbers => "numbers".into(),
         OptionKind::Text => "str".into(),
+        OptionKind::Texts => "strs".into(),
         OptionKind::Path => "path".into(),
         OptionKind::Files => "files".into(),
         OptionKind::Paths => "paths".into(),

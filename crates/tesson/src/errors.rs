@@ -22,6 +22,7 @@ use tesson_formats::user::UserFault;
 use tesson_image::decode::ImageError;
 use tesson_image::transform::TransformFault;
 use tesson_plan::PlanRefusal;
+use tesson_tables::TableFault;
 use tesson_tfds::fault::TfdsFault;
 use tesson_tfds::features::FeatureFault;
 
@@ -71,6 +72,7 @@ pub fn entries() -> Vec<ErrorEntry> {
         error_entries::<HtkFault>(),
         error_entries::<MlfFault>(),
         error_entries::<AudioFault>(),
+        error_entries::<TableFault>(),
         error_entries::<KaldiFault>(),
         error_entries::<UserFault>(),
         error_entries::<RecordFault>(),
@@ -89,6 +91,7 @@ pub fn entries() -> Vec<ErrorEntry> {
         tesson_prepared::refusal::refusals(),
         error_entries::<tesson_image::transform::OptionRefusal>(),
         error_entries::<tesson_audio::AudioRefusal>(),
+        error_entries::<tesson_tables::TableRefusal>(),
         tesson_core::general_entries(),
     ]
     .concat()

@@ -69,7 +69,7 @@ pub fn registry() -> Registry {
     let formats: Vec<&'static Format> = tesson_formats::FORMATS
         .iter()
         .copied()
-        .chain([&tesson_audio::FORMAT, &tesson_prepared::FORMAT])
+        .chain([&tesson_audio::FORMAT, &tesson_tables::FORMAT, &tesson_prepared::FORMAT])
         .collect();
     Registry::new(&formats).with_transforms(tesson_image::TRANSFORMS)
 }

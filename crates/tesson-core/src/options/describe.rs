@@ -54,6 +54,9 @@ impl Options<'_> {
             OptionKind::Text | OptionKind::Path | OptionKind::Bytes => {
                 self.text_if_given(name)?.map(Value::Text)
             }
+            OptionKind::Texts => self
+                .texts_if_given(name)?
+                .map(|texts| Value::List(texts.into_iter().map(Value::Text).collect())),
             OptionKind::Files => Some(self.described_files(name)?),
             OptionKind::OneOf(_) => self.text_if_given(name)?.map(|t| Value::Text(t.to_ascii_lowercase())),
             OptionKind::SomeOf(_) => self.items_if_given(name)?.map(Value::List),

@@ -30,6 +30,7 @@ mod scans;
 mod speech;
 mod steps;
 mod stored;
+mod tables;
 mod tar_images;
 mod transforms;
 mod truncated_steps;

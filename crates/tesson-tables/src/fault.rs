@@ -1,0 +1,111 @@
+//! The faults of tables, and the refusals of options.
+
+use tesson_core::{FormatFaults, OptionName, OptionSetting};
+
+const COLUMNS: OptionName = OptionName::new("columns");
+const DTYPE: OptionName = OptionName::new("dtype");
+const FRAME_MODE_FALSE: OptionSetting = OptionName::set_to("frameMode", "false");
+const FORMAT: OptionName = OptionName::new("format");
+const KEY_COLUMN: OptionName = OptionName::new("keyColumn");
+const MAX_ERRORS: OptionName = OptionName::new("maxErrors");
+const RAGGED: OptionName = OptionName::new("ragged");
+const SHAPE: OptionName = OptionName::new("shape");
+const USE_NUMERIC_SEQUENCE_KEYS: OptionName = OptionName::new("useNumericSequenceKeys");
+
+tesson_core::error_kinds! {
+    /// A fault of a table.
+    pub enum TableFault {
+        /// The format of a file is not known.
+        UnknownFormat { known: String = "npy, csv".into() }
+            = "table.unknown-format": "neither the name nor the beginning of the file tells its format"; "set {FORMAT} to one of {known}"
+            => "Set {FORMAT}.",
+        /// The beginning of a file is not that of its format.
+        BadHeader { format: &'static str = "npy", what: String = "found no `descr`".into() }
+            = "table.bad-header": "the header of the {format} file is invalid: {what}"
+            => "Check that the file is complete and of this format; write it again.",
+        /// A file ends before its header says.
+        Truncated { found: u64 = 100, expected: u64 = 128 }
+            = "table.truncated": "the file has {found} bytes, its header declares {expected}"
+            => "Copy or write the file again.",
+        /// An array is stored column by column.
+        FortranOrder { shape: String = "10x3".into() }
+            = "table.fortran-order": "the array of shape {shape} is in Fortran order, expected C order"
+            => "Save it with `numpy.save(file, numpy.ascontiguousarray(array))`.",
+        /// An array has no rows.
+        NoRows
+            = "table.no-rows": "the array has no dimensions, expected the examples as its first one"
+            => "Save an array whose first dimension counts the examples.",
+        /// An array has a type that no stream can have.
+        OtherType { found: String = "O".into() }
+            = "table.other-type": "the type `{found}` cannot be read, expected numbers or bool"
+            => "Save the array with a type of numbers; for Python objects write a table, such as Parquet.",
+        /// A stream is named like no column.
+        NoColumn { name: String = "lable".into(), columns: String = "`image`, `label`".into(), near: Option<String> = Some("label".into()) }
+            = "table.no-column": "there is no column `{name}` among {columns}", (if let Some(near) = near => "did you mean `{near}`?")
+            => "Correct the name.",
+        /// A column has a type that no stream can have.
+        ColumnType { column: String = "comment".into(), found: String = "map<text, int32>".into() }
+            = "table.column-type": "column `{column}` has {found}, which cannot be a stream"; "name the columns to read as {COLUMNS}"
+            => "Leave the column out with {COLUMNS}, or convert it.",
+        /// A column cannot have keys.
+        KeyType { column: String = "score".into(), found: String = "float32".into() }
+            = "table.key-type": "column `{column}` has {found}, expected whole numbers or texts as keys"
+            => "Choose another {KEY_COLUMN}.",
+        /// Keys are texts where numbers are expected, or the other way around.
+        KeyKind { column: String = "id".into(), found: &'static str = "texts", expected: &'static str = "false" }
+            = "table.key-kind": "the keys in column `{column}` are {found}"; "set {USE_NUMERIC_SEQUENCE_KEYS} to {expected}"
+            => "Set {USE_NUMERIC_SEQUENCE_KEYS} as the message says.",
+        /// A key is below 0.
+        NegativeKey { row: u64 = 5, found: i64 = -1 }
+            = "table.negative-key": "row {row} has the key {found}, expected a number from 0"
+            => "Choose another {KEY_COLUMN}, or correct the key.",
+        /// A shape does not fit the values of a column.
+        ShapeMismatch { column: String = "x".into(), found: String = "float32 [784]".into(), shape: String = "28x27".into() }
+            = "table.shape-mismatch": "column `{column}` has {found}, which cannot have the shape {shape}"
+            => "Correct {SHAPE}.",
+        /// A row has another number of values than its shape asks for.
+        ValueCount { row: u64 = 7, found: u64 = 3, shape: String = "4".into() }
+            = "table.value-count": "row {row} has {found} values, expected {shape}"; "set {RAGGED} where rows differ"
+            => "Correct {SHAPE}, or set {RAGGED}.",
+        /// A value does not fit the type that was asked for.
+        DoesNotFit { row: u64 = 7, value: String = "300".into(), dtype: &'static str = "uint8" }
+            = "table.does-not-fit": "row {row} has the value {value}, which is no {dtype}"
+            => "Choose a {DTYPE} that holds all values, or leave it out.",
+        /// Two streams have the same name.
+        RepeatedStream { name: String = "x".into() }
+            = "table.repeated-stream": "the column name `{name}` occurs twice"
+            => "Rename one of the columns, or read the other ones by {COLUMNS}.",
+        /// The files of one corpus have different columns.
+        OtherColumns { file: String = "part-0.npy".into(), found: String = "`x` float64".into(), expected: String = "`x` float32".into() }
+            = "table.other-columns": "found the columns {found}, {file} has {expected}; files that are one corpus have the same"
+            => "Give files of equal columns, or read them by {COLUMNS}.",
+        /// A value of true or false is neither.
+        NotBool { row: u64 = 3, found: u8 = 7 }
+            = "table.not-bool": "row {row} has the byte {found}, expected 0 or 1 for false and true"
+            => "Write the column again, or forgive the row by {MAX_ERRORS}.",
+        /// No row is left.
+        Empty { files: u64 = 1 }
+            = "table.empty": "the {files} files have no rows"
+            => "Check the files.",
+    }
+}
+
+impl FormatFaults for TableFault {}
+
+tesson_core::error_kinds! {
+    /// Why options of tables are refused.
+    pub enum TableRefusal {
+        /// A stream has no column.
+        NoColumn
+            = "table.empty-column": "found an empty name, expected that of a column"
+            => in manual "Name a column.",
+        /// No stream is asked for.
+        NoStreams
+            = "table.no-streams": "the list of columns is empty, expected at least one"
+            => in manual "Name a column, or leave the list out to read all of them.",
+        /// Rows are to be single frames.
+        FrameMode
+            = "table.frame-mode": "rows are sequences, which may have several samples"; "set {FRAME_MODE_FALSE}"
+            => "Set {FRAME_MODE_FALSE}.",
+    }
+}

@@ -1,0 +1,147 @@
+//! The rows of an array.
+
+use tesson_core::{ChunkAccess, Data, Defects, Error, Offsets, Parallelism, Scratch, StreamColumn, Values};
+
+use super::header::{Form, Header, MAGIC, Member};
+use crate::fault::TableFault;
+use crate::options::TableOptions;
+use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
+use crate::values::{append_bytes, no_values};
+
+/// NumPy's files.
+pub(crate) static NPY: TableFormat =
+    TableFormat { name: "npy", extensions: &["npy"], begins: |bytes| bytes.starts_with(MAGIC), open };
+
+/// The column of an array that is no record.
+const COLUMN: &str = "data";
+
+fn open(file: FileBytes<'_>, _: &TableOptions) -> Result<Box<dyn Table>, Error> {
+    let header = Header::read(file)?;
+    let size = file.size()?;
+    if size < header.file_bytes() {
+        return Err(file.error(TableFault::Truncated { found: size, expected: header.file_bytes() }, size));
+    }
+    if header.shape.len() > 1 && header.fortran_order {
+        return Err(file.error(TableFault::FortranOrder { shape: header.shape_text() }, 0));
+    }
+    if header.rows().is_none() {
+        return Err(file.error(TableFault::NoRows, 0));
+    }
+    let field = |member: &Member| {
+        let name = if header.is_record { &member.name } else { COLUMN };
+        let kind = match &member.form {
+            Form::Number(element, _) => FieldKind::Flat(*element, member.shape_in(header.row_shape())),
+            Form::Other(name) => FieldKind::Other(format!("values of type `{name}`")),
+        };
+        Field::new(name, kind)
+    };
+    let fields = header.members.iter().map(field).collect();
+    Ok(Box::new(Array { header, fields }))
+}
+
+/// An array whose first dimension counts rows.
+struct Array {
+    header: Header,
+    fields: Vec<Field>,
+}
+
+impl Array {
+    /// The column of a member.
+    fn column(
+        &self,
+        member: &Member,
+        rows: &Rows<'_>,
+        file: FileBytes<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Values, Error> {
+        let Form::Number(element, order) = member.form else {
+            unreachable!("no stream has a column of another type")
+        };
+        let Header { item_bytes, data, .. } = self.header;
+        let (size, items) = (self.header.row_bytes(), self.header.row_items());
+        let (start, bytes) = (member.offset as usize, member.bytes() as usize);
+        let n = rows.len() * items as usize * bytes / element.size();
+        let mut values = no_values(element, n);
+        for run in rows.runs() {
+            let range = data + run.start * size..data + run.end * size;
+            file.each_part(range, size, buffer, &mut |part| {
+                if bytes as u64 == item_bytes {
+                    append_bytes(&mut values, part, order);
+                } else {
+                    part.chunks_exact(item_bytes as usize)
+                        .for_each(|item| append_bytes(&mut values, &item[start..start + bytes], order));
+                }
+            })?;
+        }
+        Ok(values)
+    }
+}
+
+impl Table for Array {
+    fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    fn index(
+        &mut self,
+        _: FileBytes<'_>,
+        _: &dyn Parallelism,
+        _: &mut Defects<'_>,
+    ) -> Result<Vec<Unit>, Error> {
+        let (rows, size) = (self.header.rows().unwrap_or(0), self.header.row_bytes());
+        let bytes = self.header.data..self.header.file_bytes();
+        Ok(vec![Unit { rows, bytes, decoded: rows * size.max(1) }])
+    }
+
+    fn access(&self) -> ChunkAccess {
+        ChunkAccess::Parts
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<Array>() + self.fields.capacity() * size_of::<Field>()
+    }
+
+    fn read(
+        &self,
+        _: usize,
+        rows: &Rows<'_>,
+        fields: &[usize],
+        file: FileBytes<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<ReadRows, Error> {
+        let mut read = ReadRows::default();
+        for (place, &field) in fields.iter().enumerate() {
+            let member = &self.header.members[field];
+            let values = self.column(member, rows, file, &mut scratch.bytes)?;
+            if let Form::Number(tesson_core::Element::Bool, _) = member.form {
+                self.check_bools(&values, place, rows, &mut read.faults);
+            }
+            let data = Data::Dense { values };
+            read.columns.push(StreamColumn { samples: Offsets::Every(1), data });
+        }
+        read.faults.sort_by_key(|fault| fault.row);
+        Ok(read)
+    }
+}
+
+impl Array {
+    /// Truth values are bytes that are 0 or 1.
+    fn check_bools(&self, values: &Values, place: usize, rows: &Rows<'_>, faults: &mut Vec<RowFault>) {
+        let Values::Bytes(bytes) = values else { return };
+        if bytes.iter().all(|byte| *byte <= 1) {
+            return;
+        }
+        let per_row = bytes.len() / rows.len();
+        for (i, row) in bytes.chunks_exact(per_row).enumerate() {
+            let Some(found) = row.iter().copied().find(|byte| *byte > 1) else { continue };
+            let number = rows.get(i);
+            faults.push(RowFault {
+                row: i as u32,
+                field: Some(place),
+                kind: TableFault::NotBool { row: number, found }.into(),
+                offset: self.header.data + number * self.header.row_bytes(),
+                line: None,
+            });
+        }
+    }
+}
