@@ -39,25 +39,29 @@ const FIRST: ResourceId = ResourceId(0);
 
 impl Labels {
     pub(super) fn new(format: &'static Format, options: LabelOptions) -> Labels {
-        if options.ignores_size {
+        if options.stream.frames.ignores_size {
             tracing::warn!(
                 "stream `{}`: {DEFINES_MB_SIZE} is ignored, since CNTK 2.7 does not read it for labels; minibatches count \
                  the longest stream of a sequence, or the stream of another deserializer that has {DEFINES_MB_SIZE}",
-                options.name
+                options.stream.source.name
             );
         }
-        let mut resources = match &options.files {
+        let mut resources = match &options.stream.source.files {
             LabelFiles::Listed(files) => files.clone(),
             LabelFiles::InFile(list) => vec![list.clone()],
         };
-        resources.extend(options.states.clone());
-        let stream = StreamInfo::sparse(&options.name, options.dim as usize, options.element);
+        resources.extend(options.stream.states.clone());
+        let stream = StreamInfo::sparse(
+            &options.stream.source.name,
+            options.stream.source.dim as usize,
+            options.element,
+        );
         let mut facts = DeserializerFacts::new(format.name, resources, vec![stream], options.identity());
         facts.defines_size = options.defines_size;
         facts.needs_another_first = true;
-        facts.length_tolerance = options.tolerance;
-        facts.needs_frame_period = options.period_of_features;
-        facts.looks_at_named = matches!(options.files, LabelFiles::InFile(_));
+        facts.length_tolerance = options.stream.frames.tolerance;
+        facts.needs_frame_period = options.stream.period_of_features;
+        facts.looks_at_named = matches!(options.stream.source.files, LabelFiles::InFile(_));
         if options.table.frame_mode {
             facts.repeated_keys = RepeatedKeys::InTurn;
         }
@@ -116,7 +120,9 @@ impl Deserializer for Labels {
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let mut lists = Xxh3::new();
-        if let (LabelFiles::InFile(_), Some(known)) = (&self.options.files, self.facts.fingerprint) {
+        if let (LabelFiles::InFile(_), Some(known)) =
+            (&self.options.stream.source.files, self.facts.fingerprint)
+        {
             // The second time: the files of the list can be read.
             lists.update(&known.to_le_bytes());
             for (_, file) in &self.files {
@@ -125,7 +131,7 @@ impl Deserializer for Labels {
             self.facts.fingerprint = Some(lists.digest());
             return Ok(());
         }
-        match self.options.files.clone() {
+        match self.options.stream.source.files.clone() {
             LabelFiles::Listed(files) => {
                 self.files = (0..).map(ResourceId).zip(files).map(|(id, file)| (file, id)).collect();
             }
@@ -135,13 +141,13 @@ impl Deserializer for Labels {
                 self.listed(&list)?;
             }
         }
-        if self.options.states.is_some() {
+        if self.options.stream.states.is_some() {
             let resource = ResourceId(self.facts.resources.len() as u32 - 1);
             let list = self.list(resource, fetch)?;
             lists.update(&list);
             let states = States::parse(&list)
                 .map_err(|twice| self.error(resource, twice.fault.into(), twice.offset, Some(twice.line)))?;
-            if states.len() <= self.options.dim as usize {
+            if states.len() <= self.options.stream.source.dim as usize {
                 self.facts.streams[0].classes = states.names().into();
             }
             self.states = Some(states);
@@ -151,7 +157,7 @@ impl Deserializer for Labels {
     }
 
     fn take_frame_period(&mut self, period: u32) {
-        self.options.times.period = period.into();
+        self.options.stream.times.period = period.into();
         self.facts.identity = self.options.identity();
     }
 
@@ -165,7 +171,7 @@ impl Deserializer for Labels {
         let subject = Subject {
             files: &self.files,
             encoding: options.encoding,
-            times: options.times,
+            times: options.stream.times,
             rules: options.table,
             cut: self.cut,
         };
@@ -173,12 +179,12 @@ impl Deserializer for Labels {
         let parts = CorpusParts {
             rules: LabelRules {
                 encoding: options.encoding,
-                times: options.times,
+                times: options.stream.times,
                 states: self.states.clone(),
-                dim: options.dim,
+                dim: options.stream.source.dim,
             },
             files: self.files.iter().map(|(_, resource)| *resource).collect(),
-            phone_boundaries: options.phone_boundaries,
+            phone_boundaries: options.stream.frames.phone_boundaries,
         };
         Ok(corpus::indexed(parts, index, chunks, memory))
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, ConfigErrorKind, Element, OnlySection, OptionKind, OptionName, OptionSpec, Options,
-    ReaderDefaults, Section, Value, Words, options,
+    ConfigError, ConfigErrorKind, Element, OnlySection, OptionKind, OptionName, OptionSet, OptionSpec,
+    Options, ReaderDefaults, Section, Value, Words, options,
 };
 
 use super::label::{TimeUnit, Times};
@@ -46,10 +46,10 @@ const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
 
 options! {
     /// Label files, and the number of their classes.
-    #[derive(Debug)]
-    struct LabelSource(options, reader: ReaderDefaults) {
-        let name: String = options.entry().to_owned();
-        files: LabelFiles = "mlfFile": OptionKind::Path, optional
+    #[derive(Clone, Debug)]
+    pub(super) struct LabelSource(options, reader: ReaderDefaults) {
+        pub(super) let name: String = options.entry().to_owned();
+        pub(super) files: LabelFiles = "mlfFile": OptionKind::Path, optional
             => "The label file."
             [read files(options)?]
             [describe with |labels, _, section| {
@@ -62,7 +62,7 @@ options! {
         _ = "labelDim": OptionKind::Whole, optional
             => "Number of classes; takes precedence over `dim`."
             [describe never];
-        dim: u32 = "dim": OptionKind::Whole, optional
+        pub(super) dim: u32 = "dim": OptionKind::Whole, optional
             => "Number of classes, at most 65535."
             [read dim(options)?]
             [describe as |labels| Value::Whole(labels.dim.into())];
@@ -71,26 +71,29 @@ options! {
 
 options! {
     /// The frames of label files.
-    #[derive(Debug)]
-    struct LabelFrames(options, reader: ReaderDefaults) {
-        phone_boundaries: bool = "phoneBoundaries", "false"
-            => "Mark the first frame of each line of the file with the value 2 instead of 1.";
-        ignores_size: bool = "definesMBSize", "false"
+    #[derive(Clone, Debug)]
+    pub(super) struct LabelFrames(options, reader: ReaderDefaults) {
+        pub(super) phone_boundaries: bool = "phoneBoundaries", "false"
+            => "Mark the first frame of each line of the file with the value 2 instead of 1."
+            [identity "boundaries"];
+        /// True if it is set, which has no effect.
+        pub(super) ignores_size: bool = "definesMBSize", "false"
             => "Ignored, with a warning: CNTK 2.7 does not read it for labels."
             [describe as |_| Value::Bool(false)];
-        tolerance: Option<u64> = LENGTH_TOLERANCE [describe with |labels, _, section| {
-            describe_tolerance(labels.tolerance, section);
-            Ok(())
-        }];
+        pub(super) tolerance: Option<u32> = LENGTH_TOLERANCE
+            [read tolerance(options)?]
+            [describe with |labels, _, section| describe_tolerance(labels.tolerance, section)]
+            [identity after "framePeriod" if given "tolerance"];
         let frame_mode: bool = reader.frame_mode;
+        let numeric_keys: bool = reader.numeric_keys => [identity "numeric"];
         check check_boundaries;
     }
 }
 
 options! {
     /// Options that only older configurations have.
-    #[derive(Debug)]
-    struct OldOptions(options, reader: ReaderDefaults) {
+    #[derive(Clone, Debug)]
+    pub(super) struct OldOptions(options, reader: ReaderDefaults) {
         _ = "cacheIndex": OptionKind::Bool, optional
             => "Accepted; has no effect: indexing takes no longer than reading a cache."
             [describe never];
@@ -104,26 +107,28 @@ options! {
 }
 
 options! {
-    /// One entry of `input` of text files.
-    #[derive(Debug)]
-    struct TextStream(options, reader: ReaderDefaults) {
-        ..source: LabelSource;
+    /// One entry of `input` of text files. That of other files becomes one with what they have.
+    #[derive(Clone, Debug)]
+    pub(super) struct TextStream(options, reader: ReaderDefaults) {
+        ..pub(super) source: LabelSource;
         /// The list of states.
-        states: Option<PathBuf> = "labelMappingFile", optional
+        pub(super) states: Option<PathBuf> = "labelMappingFile", optional
             => "Names of the classes, one on each line; without it labels are numbers in column 4."
-            [describe after "mlfFile" as |labels| labels.states.as_deref().map_or(Value::Text(String::new()), text)];
-        ..frames: LabelFrames;
-        times: Times = "framePeriod": OptionKind::Whole, "100000"
+            [describe after "mlfFile" as |labels| labels.states.as_deref().map_or(Value::Text(String::new()), text)]
+            [identity with |labels, identity| identity.field("states", labels.states.is_some())];
+        ..pub(super) frames: LabelFrames;
+        pub(super) times: Times = "framePeriod": OptionKind::Whole, "100000"
             => "Shift of frames in units of 100 ns, by which times are divided; `auto` takes that of the features."
             [read times(options)?]
-            [describe with describe_period];
+            [describe with describe_period]
+            [identity with |labels, identity| identify_times(labels.times, identity)];
         _ = "timeUnit" in TIME_UNITS, "auto"
             => "Unit of the first two columns: times of `100ns`, or numbers of `frames`; `auto` reads them as times in lines \
              that last for a frame or more."
             [describe if given];
         ..old: OldOptions;
         /// True if the shift of frames is that of the features.
-        let period_of_features: bool = takes_period(options);
+        pub(super) let period_of_features: bool = takes_period(options);
     }
 }
 
@@ -151,10 +156,9 @@ options! {
             [read dim(options)?]
             [describe as |labels| Value::Whole(labels.dim.into())];
         defines_size: bool = DEFINES_SIZE;
-        tolerance: Option<u64> = LENGTH_TOLERANCE [describe with |labels, _, section| {
-            describe_tolerance(labels.tolerance, section);
-            Ok(())
-        }];
+        tolerance: Option<u32> = LENGTH_TOLERANCE
+            [read tolerance(options)?]
+            [describe with |labels, _, section| describe_tolerance(labels.tolerance, section)];
     }
 }
 
@@ -199,35 +203,23 @@ pub(crate) enum LabelFiles {
 #[derive(Clone, Debug)]
 pub(crate) struct LabelOptions {
     pub(super) encoding: Encoding,
-    /// The name of the stream.
-    pub(super) name: String,
-    pub(super) files: LabelFiles,
-    /// The list of states.
-    pub(super) states: Option<PathBuf>,
-    /// The number of classes.
-    pub(super) dim: u32,
-    pub(super) phone_boundaries: bool,
+    pub(super) stream: TextStream,
     pub(super) defines_size: bool,
-    /// True if `definesMBSize` is set without effect.
-    pub(super) ignores_size: bool,
-    pub(super) times: Times,
-    /// True if the shift of frames is that of the features.
-    pub(super) period_of_features: bool,
     pub(super) table: TableRules,
     pub(super) element: Element,
-    /// Frames by which labels may be longer or shorter than what they join.
-    pub(super) tolerance: Option<u32>,
 }
 
-/// Frames by which labels may differ, as far as they are counted.
-fn counted(tolerance: Option<u64>) -> Option<u32> {
-    tolerance.map(|frames| frames.min(u32::MAX.into()) as u32)
+/// Frames by which labels may be longer or shorter than what they join, as far as they are counted.
+fn tolerance(stream: &Options<'_>) -> Result<Option<u32>, ConfigError> {
+    let given = stream.whole_if_given("lengthTolerance")?;
+    Ok(given.map(|frames| u32::try_from(frames).unwrap_or(u32::MAX)))
 }
 
-fn describe_tolerance(tolerance: Option<u64>, section: &mut Section) {
-    if let Some(frames) = counted(tolerance) {
+fn describe_tolerance(tolerance: Option<u32>, section: &mut Section) -> Result<(), ConfigError> {
+    if let Some(frames) = tolerance {
         section.push("lengthTolerance", Value::Whole(frames.into()));
     }
+    Ok(())
 }
 
 fn describe_period(
@@ -270,89 +262,81 @@ impl LabelFiles {
 
 impl TextLabels {
     pub(super) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
-        let TextStream { source, states, frames, times, period_of_features, .. } = self.stream.0;
-        let labels = LabelOptions::of_files(source, &frames, self.chunk_bytes, reader);
-        LabelOptions { states, times, period_of_features, ..labels }
+        LabelOptions::new(Encoding::Text, self.stream.0, self.chunk_bytes, reader)
     }
 }
 
 impl BinaryLabels {
     pub(super) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
-        let BinaryStream { source, frames, .. } = self.stream.0;
-        let labels = LabelOptions::of_files(source, &frames, self.chunk_bytes, reader);
-        LabelOptions { encoding: Encoding::Binary, ..labels }
+        let BinaryStream { source, frames, old } = self.stream.0;
+        let stream =
+            TextStream { source, states: None, frames, times: NO_TIMES, old, period_of_features: false };
+        LabelOptions::new(Encoding::Binary, stream, self.chunk_bytes, reader)
     }
 }
 
 impl AlignmentLabels {
     pub(crate) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
         let AlignmentStream { name, files, dim, defines_size, tolerance } = self.stream.0;
-        let source = LabelSource { name, files, dim };
-        let frames =
-            LabelFrames { phone_boundaries: false, ignores_size: false, tolerance, frame_mode: false };
-        let labels = LabelOptions::of_files(source, &frames, self.chunk_bytes, reader);
-        LabelOptions { encoding: Encoding::Alignments, defines_size, ..labels }
+        let frames = LabelFrames {
+            phone_boundaries: false,
+            ignores_size: false,
+            tolerance,
+            frame_mode: false,
+            numeric_keys: reader.numeric_keys,
+        };
+        let stream = TextStream {
+            source: LabelSource { name, files, dim },
+            states: None,
+            frames,
+            times: NO_TIMES,
+            old: OldOptions {},
+            period_of_features: false,
+        };
+        LabelOptions {
+            defines_size,
+            ..LabelOptions::new(Encoding::Alignments, stream, self.chunk_bytes, reader)
+        }
     }
 }
 
 impl LabelOptions {
-    fn of_files(
-        source: LabelSource,
-        frames: &LabelFrames,
+    fn new(
+        encoding: Encoding,
+        stream: TextStream,
         chunk_bytes: u64,
         reader: &ReaderDefaults,
     ) -> LabelOptions {
-        LabelOptions {
-            encoding: Encoding::Text,
-            name: source.name,
-            files: source.files,
-            states: None,
-            dim: source.dim,
-            phone_boundaries: frames.phone_boundaries,
-            defines_size: false,
-            ignores_size: frames.ignores_size,
-            times: FRAMES,
-            period_of_features: false,
-            table: TableRules {
-                chunk_bytes,
-                numeric_keys: reader.numeric_keys,
-                frame_mode: reader.frame_mode,
-            },
-            element: reader.element,
-            tolerance: counted(frames.tolerance),
-        }
+        let (numeric_keys, frame_mode) = (reader.numeric_keys, reader.frame_mode);
+        let table = TableRules { chunk_bytes, numeric_keys, frame_mode };
+        LabelOptions { encoding, stream, defines_size: false, table, element: reader.element }
     }
 
     /// The options that change sequences, keys or values.
     pub(super) fn identity(&self) -> String {
-        let (name, unit) = match (self.encoding, self.times.unit) {
-            (Encoding::Binary, _) => ("mlf-binary", None),
-            (Encoding::Alignments, _) => ("kaldi-alignments", None),
-            (_, TimeUnit::Auto) => ("mlf", None),
-            (_, TimeUnit::HundredNanoseconds) => ("mlf", Some("100ns")),
-            (_, TimeUnit::Frames) => ("mlf", Some("frames")),
+        let name = match self.encoding {
+            Encoding::Text => "mlf",
+            Encoding::Binary => "mlf-binary",
+            Encoding::Alignments => "kaldi-alignments",
         };
-        let mut identity = Identity::new(name, 1).part();
-        identity = identity.field("states", self.states.is_some()).field("boundaries", self.phone_boundaries);
-        identity = identity.field("numeric", self.table.numeric_keys);
-        if let Some(unit) = unit {
-            identity = identity.field("unit", unit);
-        }
-        if self.times.period != DEFAULT_PERIOD {
-            identity = identity.field("period", self.times.period);
-        }
-        if let Some(tolerance) = self.tolerance {
-            identity = identity.field("tolerance", tolerance);
-        }
-        identity.text()
+        self.stream.identify(Identity::new(name, 1).part()).text()
     }
 }
 
 /// The shift of frames that CNTK takes for granted.
 const DEFAULT_PERIOD: f64 = 100_000.0;
 
-/// Binary files have numbers of frames.
-const FRAMES: Times = Times { unit: TimeUnit::Frames, period: DEFAULT_PERIOD };
+/// Of files without times, which have numbers of frames.
+const NO_TIMES: Times = Times { unit: TimeUnit::Auto, period: DEFAULT_PERIOD };
+
+/// Appends the unit and the shift of frames, as far as they are given.
+fn identify_times(times: Times, identity: Identity) -> Identity {
+    let identity = match TIME_UNITS.word(times.unit) {
+        Some(unit) if times.unit != TimeUnit::Auto => identity.field("unit", unit),
+        _ => identity,
+    };
+    if times.period == DEFAULT_PERIOD { identity } else { identity.field("period", times.period) }
+}
 
 /// True if the shift of frames is `auto`.
 fn takes_period(stream: &Options<'_>) -> bool {

@@ -10,7 +10,7 @@ use tesson_core::{
 
 use super::index::{self, Cut, Subject};
 use super::label::{TimeUnit, Times};
-use super::options::{BinaryLabels, Encoding, TextLabels};
+use super::options::{BinaryLabels, Encoding, LabelOptions, TextLabels};
 use super::table::{LabelChunk, TableRules};
 use super::{BINARY_FORMAT, FORMAT, Labels};
 
@@ -61,6 +61,27 @@ fn one_pass(text: &[u8]) -> Result<Found, Error> {
     index(text, Cut { range: u64::MAX, read: 1 << 20 }, 1)
 }
 
+#[test]
+fn identities_have_the_texts_of_earlier_releases() {
+    let identity = |format, numeric_keys, more: &[(&str, Value)]| {
+        let defaults = ReaderDefaults { numeric_keys, ..DEFAULTS };
+        label_options(format, more, defaults).expect("the options are valid").identity()
+    };
+    assert_eq!(identity(&FORMAT, true, &[]), "mlf 1; states=false boundaries=false numeric=true");
+    let all = [
+        ("labelMappingFile", Value::Text("states.list".into())),
+        ("phoneBoundaries", Value::Bool(true)),
+        ("timeUnit", Value::Text("frames".into())),
+        ("framePeriod", Value::Whole(50_000)),
+        ("lengthTolerance", Value::Whole(3)),
+    ];
+    let text = "mlf 1; states=true boundaries=true numeric=false unit=frames period=50000 tolerance=3";
+    assert_eq!(identity(&FORMAT, false, &all), text);
+    let large = [("lengthTolerance", Value::Whole(1 << 40))];
+    let text = "mlf-binary 1; states=false boundaries=false numeric=true tolerance=4294967295";
+    assert_eq!(identity(&BINARY_FORMAT, true, &large), text);
+}
+
 proptest! {
     #[test]
     fn entries_do_not_depend_on_how_a_file_is_divided(
@@ -95,6 +116,24 @@ proptest! {
 /// A sequence: its key, its classes with their values, and what is wrong with it.
 type Sequence = (String, Vec<(u32, f32)>, Vec<String>);
 
+/// The options of a stream of labels that has these, too.
+fn label_options(
+    format: &'static tesson_core::Format,
+    more: &[(&str, Value)],
+    defaults: ReaderDefaults,
+) -> Result<LabelOptions, Error> {
+    let mut stream = Section::from_iter([("mlfFile", Value::Text("f".into())), ("dim", Value::Whole(9))]);
+    more.iter().for_each(|(name, value)| stream.push(*name, value.clone()));
+    let input = Section::from_iter([("labels", Value::Section(stream))]);
+    let section = Section::from_iter([("input", Value::Section(input))]);
+    let options = Options::new(format.options, &section, "")?;
+    Ok(if format.name == FORMAT.name {
+        TextLabels::read(&options, &defaults)?.resolved(&defaults)
+    } else {
+        BinaryLabels::read(&options, &defaults)?.resolved(&defaults)
+    })
+}
+
 /// All sequences of a file that stands for all resources.
 fn read(
     format: &'static tesson_core::Format,
@@ -102,16 +141,7 @@ fn read(
     more: &[(&str, Value)],
     defaults: ReaderDefaults,
 ) -> Result<Vec<Sequence>, Error> {
-    let mut stream = Section::from_iter([("mlfFile", Value::Text("f".into())), ("dim", Value::Whole(9))]);
-    more.iter().for_each(|(name, value)| stream.push(*name, value.clone()));
-    let input = Section::from_iter([("labels", Value::Section(stream))]);
-    let section = Section::from_iter([("input", Value::Section(input))]);
-    let options = Options::new(format.options, &section, "")?;
-    let options = if format.name == FORMAT.name {
-        TextLabels::read(&options, &defaults)?.resolved(&defaults)
-    } else {
-        BinaryLabels::read(&options, &defaults)?.resolved(&defaults)
-    };
+    let options = label_options(format, more, defaults)?;
     let mut labels = Labels::new(format, options).with_cut(Cut { range: 50, read: 7 });
     let fetch = InMemory::new(file.to_vec());
     labels.prepare(&fetch)?;
