@@ -26,6 +26,7 @@ mod minibatch_json;
 mod option_rules;
 mod output;
 mod plan;
+mod plan_io;
 mod preview;
 mod progress;
 mod read;

@@ -150,6 +150,7 @@ const RULES: &[Rule] = &[
     (&["minibatch"], &["plan"], CORPUS),
     (&["layout", "preview"], &["read"], CORPUS),
     (&["key", "sweep"], &["show", "plan"], CORPUS),
+    (&["io"], &["plan"], CORPUS),
     (&["step"], &["plan"], CORPUS),
     (&["seconds", "runs"], &["bench"], CORPUS),
     (&["list"], &["check"], CORPUS.and(RECORDS).and(DATASET)),

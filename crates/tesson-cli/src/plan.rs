@@ -11,9 +11,12 @@ use crate::args::PlanArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::output::{Output, inflected};
-use crate::{input, minibatch_json, steps};
+use crate::{input, minibatch_json, plan_io, steps};
 
 pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    if args.io {
+        return plan_io::run(args, extensions, out);
+    }
     match (args.step, &args.key) {
         (Some(step), _) => return steps::step(args, step, extensions, out),
         (None, Some(key)) => return steps::key(args, key, extensions, out),

@@ -148,6 +148,10 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "K", conflicts_with = "take")]
     pub(crate) key: Option<String>,
 
+    /// Shows the bytes that all workers would read in a sweep, for several orders, without reading them
+    #[arg(long, conflicts_with_all = ["take", "key", "step"])]
+    pub(crate) io: bool,
+
     /// The sweep of `--key`, counted from 0 [default: 0]
     #[arg(long, value_name = "S", value_parser = whole)]
     pub(crate) sweep: Option<u64>,

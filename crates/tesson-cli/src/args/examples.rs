@@ -46,7 +46,8 @@ Examples:
   tesson plan reader.json --workers 4 --rank 3 --equal-steps drop --sweeps 1
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json
   tesson plan reader.json --minibatch 256 --workers 4 --step 81920
-  tesson plan reader.json --minibatch 256 --key 4711 --sweep 3 --json";
+  tesson plan reader.json --minibatch 256 --key 4711 --sweep 3 --json
+  tesson plan reader.json --minibatch-size-in-sequences 1024 --workers 64 --sharing position --io";
 
 pub(super) const SHOW_EXAMPLES: &str = "\
 The values are those of the sweep: transforms have been applied with its random numbers.

@@ -232,3 +232,27 @@ fn a_command_whose_messages_nobody_can_read_goes_on() {
         crate::common::command(&folder, "read two.ctf --stream a:2").stdout(full()).stderr(full()).status();
     assert_eq!(ended.unwrap().code(), Some(1));
 }
+
+#[test]
+fn a_plan_says_what_orders_would_read() {
+    let folder = many("plan-io");
+    let bytes = fs::metadata(folder.join("many.ctf")).unwrap().len();
+    let run = "plan many.json --io --sharing position --json";
+    let read = |line: &serde_json::Value| (line["order"].clone(), line["bytes"].as_u64().unwrap());
+    let alone: Vec<_> = answers(&folder, run).iter().map(read).collect();
+    assert_eq!(alone.first(), Some(&(json!("as stored"), bytes)));
+    assert!(alone.len() > 2, "{alone:?}");
+    // Everything fits into memory, so no order reads anything twice.
+    assert!(alone.iter().all(|(_, read)| *read == bytes), "{alone:?}");
+    // Of each chunk, several ranks take sequences.
+    for line in answers(&folder, &format!("{run} --workers 2")) {
+        let ranks: u64 =
+            line["plannedRanks"].as_array().unwrap().iter().map(|r| r["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(line["bytes"], ranks);
+        assert!(ranks > bytes && ranks <= 2 * bytes, "{line}");
+    }
+    let one = answers(&folder, &format!("{run} --workers 2 --rank 1"));
+    assert_eq!(one[0]["plannedRanks"].as_array().unwrap().len(), 1);
+    let e = refused(&folder, &format!("{run} --step 3"), 2);
+    assert!(e.contains("--io") && e.contains("--step"), "{e}");
+}
