@@ -1,10 +1,11 @@
 //! Corpora for tests that hold for every source: many small chunks, little memory, a store that dawdles.
 
 use std::fmt::Write as _;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use tesson::store::{MemoryStore, Store};
-use tesson::{Layout, Minibatch, Samples, Source, SourceConfig};
+use tesson::{Layout, Minibatch, SampleValue, Samples, Source, SourceConfig};
 use tesson_engine::store::{FakeStore, InjectedFault};
 
 use crate::{arrays, binary, images, marked, prepared, speech, user};
@@ -62,6 +63,10 @@ pub const WHOLE_16: &str =
 /// [`LOCAL`] as 64-bit whole numbers, ordered as files are.
 pub const WHOLE_64: &str =
     r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json", "element": "int64"}]"#;
+
+/// [`LOCAL`] as texts, ordered as files are.
+pub const TEXTS: &str =
+    r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json", "element": "str"}]"#;
 
 /// An option to be added to others: both streams of the same sequences in CNTK's binary format, where a sequence's
 /// key is its number.
@@ -390,7 +395,7 @@ impl Delivered {
                     (Vec::new(), shapes.iter().map(|&dim| dim as i32).collect(), values)
                 }
             };
-            let bits = (0..values.len()).map(|i| values.get(i).to_bits()).collect();
+            let bits = (0..values.len()).map(|i| bits(values.value(i))).collect();
             Entries { lengths: stream.lengths().to_vec(), indptr, indices, bits }
         });
         Delivered {
@@ -399,6 +404,16 @@ impl Delivered {
             layout: minibatch.streams().first().and_then(|stream| stream.truncated_layout()).cloned(),
             streams: streams.collect(),
         }
+    }
+}
+
+/// The bits of a value, widened; of a string a hash.
+fn bits(value: SampleValue<'_>) -> u64 {
+    let hash = |string| BuildHasherDefault::<DefaultHasher>::default().hash_one(string);
+    match value {
+        SampleValue::Bytes(string) => hash(string),
+        SampleValue::Text(string) => hash(string.as_bytes()),
+        number => number.rounded().to_bits(),
     }
 }
 

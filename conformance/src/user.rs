@@ -131,6 +131,9 @@ struct Loaded {
 fn of_type(values: Vec<f32>, element: Element) -> Values {
     let whole = values.iter().map(|x| (f64::from(*x) * 1000.0) as i64);
     match (element.is_float(), element.size()) {
+        _ if element.is_string() => {
+            Values::Strings(values.iter().map(|x| "ä".repeat(*x as usize % 7)).collect())
+        }
         (true, _) => Values::F32(values),
         (_, 1) => Values::Bytes(whole.map(|x| x as u8).collect()),
         (_, 2) => Values::Bits16(whole.map(|x| x as u16).collect()),

@@ -9,7 +9,7 @@ use crate::corpus::{
     self, ARCHIVES, ARRAYS, ARRAYS_JOINED, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES,
     Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES,
     FRAMES_JOINED, FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED,
-    PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED, RECORDINGS, ROWS, SEVERAL, TEXT, TRUNCATED, WHOLE_16,
+    PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED, RECORDINGS, ROWS, SEVERAL, TEXT, TEXTS, TRUNCATED, WHOLE_16,
     WHOLE_64, config, rest,
 };
 
@@ -76,6 +76,8 @@ const CORPORA: &[CorpusWays] = &[
     ("arrays joined", ARRAYS_JOINED, MAIN_ORDERS, Sweeps),
     ("whole 16", WHOLE_16, &[GLOBAL_BY_POSITION, TRUNCATED_BY_POSITION], Resume),
     ("whole 64", WHOLE_64, MAIN_ORDERS, Sweeps),
+    ("texts", TEXTS, &[STORED, GLOBAL_BY_POSITION], Sweeps),
+    ("texts truncated", TEXTS, &[TRUNCATED_BY_POSITION], Resume),
 ];
 
 const STORED: &str = r#""randomize": false"#;
@@ -225,6 +227,6 @@ pub fn sorted(mut keys: Vec<String>) -> Vec<String> {
 /// The keys of a corpus of `n` sequences, each `times` times.
 pub fn all_keys(order: &str, n: usize, times: usize) -> Vec<String> {
     // These number their sequences.
-    let step = if [BINARY, WHOLE_64].iter().any(|numbered| order.contains(numbered)) { 1 } else { 3 };
+    let step = if [BINARY, WHOLE_64, TEXTS].iter().any(|numbered| order.contains(numbered)) { 1 } else { 3 };
     sorted((0..n * times).map(|i| (i / times * step).to_string()).collect())
 }

@@ -1,8 +1,10 @@
 //! Minibatches as JSON, in the form of the conformance cases.
 
+use std::fmt::Write as _;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
-use tesson::{Layout, Minibatch, Number, SampleValues, Samples, StreamBatch};
+use tesson::{Layout, Minibatch, SampleValue, SampleValues, Samples, StreamBatch};
 
 /// The line that ends the data.
 pub(crate) fn end() -> serde_json::Value {
@@ -87,13 +89,11 @@ impl Serialize for Sample<'_> {
         match self.batch.samples() {
             Samples::Dense { values } => {
                 let dim = self.batch.info().shape.len();
-                to.collect_seq(
-                    (self.sample * dim..(self.sample + 1) * dim).map(|i| JsonNumber::at(values, i)),
-                )
+                to.collect_seq((self.sample * dim..(self.sample + 1) * dim).map(|i| JsonValue::at(values, i)))
             }
             Samples::Sparse { indptr, indices, values } => {
                 let pairs = indptr[self.sample] as usize..indptr[self.sample + 1] as usize;
-                to.collect_seq(pairs.map(|i| (indices[i], JsonNumber::at(values, i))))
+                to.collect_seq(pairs.map(|i| (indices[i], JsonValue::at(values, i))))
             }
             Samples::Ragged { values, .. } => {
                 let (shape, range) = self.batch.ragged_sample(self.sample).expect("it is one of the batch");
@@ -111,30 +111,44 @@ struct Numbers<'a>(&'a SampleValues, std::ops::Range<usize>);
 
 impl Serialize for Numbers<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.1.clone().map(|i| JsonNumber::at(self.0, i)))
+        to.collect_seq(self.1.clone().map(|i| JsonValue::at(self.0, i)))
     }
 }
 
 /// A value with the fewest digits that preserve every bit. Infinities and NaN, which JSON numbers cannot express, are
-/// the texts `"inf"`, `"-inf"` and `"nan"`.
-struct JsonNumber(Number);
+/// the texts `"inf"`, `"-inf"` and `"nan"`. A byte string is an object with its hexadecimal digits: `{"hex": "00ff"}`.
+struct JsonValue<'a>(SampleValue<'a>);
 
-impl JsonNumber {
-    fn at(values: &SampleValues, i: usize) -> JsonNumber {
-        JsonNumber(values.number(i))
+impl JsonValue<'_> {
+    fn at(values: &SampleValues, i: usize) -> JsonValue<'_> {
+        JsonValue(values.value(i))
     }
+}
+
+/// Two hexadecimal digits for each byte.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
 }
 
 /// Numbers without a fraction are written as whole numbers up to this.
 const WHOLE: f64 = 1e15;
 
-impl Serialize for JsonNumber {
+impl Serialize for JsonValue<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let wide = match self.0 {
-            Number::F32(x) => x.into(),
-            Number::F64(x) => x,
-            Number::Whole(x) => return to.serialize_i128(x),
-            Number::Bool(x) => return to.serialize_bool(x),
+            SampleValue::F32(x) => x.into(),
+            SampleValue::F64(x) => x,
+            SampleValue::Whole(x) => return to.serialize_i128(x),
+            SampleValue::Bool(x) => return to.serialize_bool(x),
+            SampleValue::Text(text) => return to.serialize_str(text),
+            SampleValue::Bytes(bytes) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry("hex", &hex(bytes))?;
+                return map.end();
+            }
         };
         match self.0 {
             _ if wide.is_nan() => to.serialize_str("nan"),
@@ -142,7 +156,7 @@ impl Serialize for JsonNumber {
             // A zero with a sign keeps its fraction: readers of JSON take `-0` for the whole number 0, which has none.
             _ if wide.to_bits() == (-0.0f64).to_bits() => to.serialize_f64(wide),
             _ if wide.fract() == 0.0 && wide.abs() < WHOLE => to.serialize_i64(wide as i64),
-            Number::F32(x) => to.serialize_f32(x),
+            SampleValue::F32(x) => to.serialize_f32(x),
             _ => to.serialize_f64(wide),
         }
     }
@@ -153,11 +167,11 @@ mod tests {
     use super::*;
 
     fn f32_text(x: f32) -> String {
-        serde_json::to_string(&JsonNumber(Number::F32(x))).unwrap()
+        serde_json::to_string(&JsonValue(SampleValue::F32(x))).unwrap()
     }
 
     fn f64_text(x: f64) -> String {
-        serde_json::to_string(&JsonNumber(Number::F64(x))).unwrap()
+        serde_json::to_string(&JsonValue(SampleValue::F64(x))).unwrap()
     }
 
     #[test]
@@ -189,6 +203,13 @@ mod tests {
         assert_eq!(f32_text(f32::NEG_INFINITY), "\"-inf\"");
         assert_eq!(f32_text(f32::NAN), "\"nan\"");
         assert_eq!(f64_text(-f64::NAN), "\"nan\"");
+    }
+
+    #[test]
+    fn texts_are_texts_and_byte_strings_have_digits() {
+        let json = |value| serde_json::to_string(&JsonValue(value)).unwrap();
+        assert_eq!(json(SampleValue::Text("a\"ä")), r#""a\"ä""#);
+        assert_eq!(json(SampleValue::Bytes(&[0, 255, 16])), r#"{"hex":"00ff10"}"#);
     }
 
     #[test]

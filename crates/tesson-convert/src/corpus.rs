@@ -162,7 +162,9 @@ fn numbers(floats: &SampleValues) -> Numbers<'_> {
         SampleValues::F32(v) => Numbers::F32(v),
         SampleValues::F64(v) => Numbers::F64(v),
         SampleValues::U8(v) => Numbers::Bytes(v),
-        SampleValues::Exact(_) => unreachable!("streams of such values are refused"),
+        SampleValues::Exact(_) | SampleValues::Strings(_) => {
+            unreachable!("streams of such values are refused")
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     DataError, DataErrorKind, Element, EncodedColumn, Frame, FrameColumn, Keys, Origin, RecordingColumn,
-    ResourceId,
+    ResourceId, Strings,
 };
 
 /// The boundaries of a column's entries.
@@ -62,6 +62,8 @@ pub enum Values {
     Bits32(Vec<u32>),
     /// The bits of a stream's 64-bit values that are not floating-point numbers.
     Bits64(Vec<u64>),
+    /// Byte strings or texts, each of which is a value.
+    Strings(Strings),
 }
 
 impl Values {
@@ -69,6 +71,7 @@ impl Values {
     pub fn empty(element: Element) -> Values {
         match element {
             _ if element.is_float() => Values::Ones(0),
+            _ if element.is_string() => Values::Strings(Strings::default()),
             _ => match element.size() {
                 1 => Values::Bytes(Vec::new()),
                 2 => Values::Bits16(Vec::new()),
@@ -87,7 +90,8 @@ impl Values {
             Values::F64(_) => element == Element::F64,
             Values::Bits16(_) => element.size() == 2,
             Values::Bits32(_) => element.size() == 4 && !element.is_float(),
-            Values::Bits64(_) => element.size() == 8 && !element.is_float(),
+            Values::Bits64(_) => matches!(element, Element::I64 | Element::U64),
+            Values::Strings(_) => element.is_string(),
         }
     }
 
@@ -101,6 +105,7 @@ impl Values {
             Values::Bits16(v) => v.len(),
             Values::Bits32(v) => v.len(),
             Values::Bits64(v) => v.len(),
+            Values::Strings(v) => v.len(),
         }
     }
 
@@ -127,10 +132,12 @@ impl Values {
             (Values::Bits16(out), Values::Bits16(v)) => out.extend_from_slice(&v[range]),
             (Values::Bits32(out), Values::Bits32(v)) => out.extend_from_slice(&v[range]),
             (Values::Bits64(out), Values::Bits64(v)) => out.extend_from_slice(&v[range]),
+            (Values::Strings(out), Values::Strings(v)) => out.append(v, range),
             // What stands for a missing sample has the type of no stream.
             (Values::Bits16(out), _) => out.resize(out.len() + range.len(), 1),
             (Values::Bits32(out), _) => out.resize(out.len() + range.len(), 1),
             (Values::Bits64(out), _) => out.resize(out.len() + range.len(), 1),
+            (Values::Strings(out), _) => out.append_empty(range.len()),
         }
     }
 
@@ -143,6 +150,7 @@ impl Values {
             Values::Bits16(_) if matches!(self, Values::Ones(_)) => Values::Bits16(Vec::new()),
             Values::Bits32(_) if matches!(self, Values::Ones(_)) => Values::Bits32(Vec::new()),
             Values::Bits64(_) if matches!(self, Values::Ones(_)) => Values::Bits64(Vec::new()),
+            Values::Strings(_) if matches!(self, Values::Ones(_)) => Values::Strings(Strings::default()),
             _ => return,
         };
         wider.append(self, 0..self.len());
@@ -159,6 +167,7 @@ impl Values {
             Values::Bits16(v) => v.capacity() * 2,
             Values::Bits32(v) => v.capacity() * 4,
             Values::Bits64(v) => v.capacity() * 8,
+            Values::Strings(v) => v.memory(),
         }
     }
 }

@@ -44,6 +44,7 @@ pub mod store;
 mod stored;
 mod stream;
 mod streaming;
+mod strings;
 mod suggest;
 mod text_set;
 mod transform;
@@ -97,6 +98,7 @@ pub use spelling::{NamedOption, OptionName, OptionSetting, Spelling, Truth, opti
 pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};
 pub use stream::{Element, Shape, Storage, StreamInfo, beginning_of, check_name, readable, repeated_name};
 pub use streaming::{ByteRun, StreamingDecoder};
+pub use strings::Strings;
 pub use suggest::{did_you_mean, nearest};
 pub use text_set::TextSet;
 pub use transform::{Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform};

@@ -72,11 +72,15 @@ pub enum Element {
     I64,
     /// 64-bit whole numbers from 0.
     U64,
+    /// Byte strings of any lengths.
+    Bytes,
+    /// Text in UTF-8, of any lengths.
+    Text,
 }
 
 impl Element {
     /// All types.
-    pub const ALL: [Element; 12] = [
+    pub const ALL: [Element; 14] = [
         Element::F32,
         Element::F64,
         Element::U8,
@@ -89,9 +93,11 @@ impl Element {
         Element::U32,
         Element::I64,
         Element::U64,
+        Element::Bytes,
+        Element::Text,
     ];
 
-    /// NumPy's name of the type.
+    /// NumPy's name of the type, or Python's: `bytes` and `str`.
     pub fn name(self) -> &'static str {
         match self {
             Element::F32 => "float32",
@@ -106,22 +112,29 @@ impl Element {
             Element::U32 => "uint32",
             Element::I64 => "int64",
             Element::U64 => "uint64",
+            Element::Bytes => "bytes",
+            Element::Text => "str",
         }
     }
 
-    /// The type of a name of NumPy's.
+    /// The type of such a name.
     pub fn of_name(name: &str) -> Option<Element> {
         Element::ALL.into_iter().find(|element| element.name() == name)
     }
 
-    /// Bytes of a value.
+    /// Bytes of a value; of a string those of its end in a minibatch, without its own bytes.
     pub fn size(self) -> usize {
         match self {
             Element::U8 | Element::Bool | Element::I8 => 1,
             Element::I16 | Element::U16 | Element::F16 => 2,
             Element::F32 | Element::I32 | Element::U32 => 4,
-            Element::F64 | Element::I64 | Element::U64 => 8,
+            Element::F64 | Element::I64 | Element::U64 | Element::Bytes | Element::Text => 8,
         }
+    }
+
+    /// True for the types whose values have each a length of their own: byte strings and texts.
+    pub fn is_string(self) -> bool {
+        matches!(self, Element::Bytes | Element::Text)
     }
 
     /// True for the types that are computed with: 32-bit and 64-bit floating point.
@@ -138,7 +151,7 @@ pub enum Storage {
     #[default]
     Values,
     /// As bytes of a file format, which the first transform of the stream decodes when a minibatch is made. The shape is
-    /// not looked at.
+    /// not looked at. A stream of [byte strings](Element::Bytes) without transforms delivers them as they are.
     Encoded,
     /// As frames of longer recordings, each of which is a sequence. Transforms can see the frames around one.
     Frames,
@@ -243,11 +256,15 @@ impl StreamInfo {
     /// A sentence with the type, where the stream's samples are computed.
     pub fn check_element(&self) -> Result<(), String> {
         let fits = match self.storage {
-            Storage::Values | Storage::Repeated => true,
-            Storage::Encoded => self.element.is_float() || self.element == Element::U8 && !self.sparse,
+            Storage::Values | Storage::Repeated => !(self.sparse && self.element.is_string()),
+            Storage::Encoded => {
+                self.element.is_float()
+                    || matches!(self.element, Element::U8 | Element::Bytes) && !self.sparse
+            }
             Storage::Frames | Storage::Recordings => self.element.is_float(),
         };
-        let (name, element, storage) = (&self.name, self.element.name(), self.storage.name());
+        let (name, element) = (&self.name, self.element.name());
+        let storage = if self.sparse { "sparse samples" } else { self.storage.name() };
         if fits {
             Ok(())
         } else {

@@ -54,7 +54,7 @@ pub use open_files::OpenFiles;
 pub use refusal::EngineRefusal;
 pub use report::fault_facts;
 pub use sample_room::SampleRoom;
-pub use sample_values::{Bits, ExactValues, Number, SampleValues};
+pub use sample_values::{Bits, ExactValues, SampleValue, SampleValues, StringValues};
 pub use samples::{Samples, StreamBatch};
 pub use source::{
     DEFAULT_MEMORY_LIMIT, KeyDelivery, PlannedStep, Purpose, RunCalls, Shown, ShownKey, Source, SourceSpec,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use tesson_core::{Element, InputValues, ValueType, Values};
+use tesson_memory::file_pages::EncodedBytes;
 use tesson_memory::packed::{Kernel, PackedStream};
 use tesson_memory::pool::Buffer;
 
@@ -19,6 +20,58 @@ pub enum SampleValues {
     U8(Buffer<u8>),
     /// Values of another type, bit by bit.
     Exact(ExactValues),
+    /// Byte strings or texts.
+    Strings(StringValues),
+}
+
+/// Byte strings or texts, each of which is a value.
+#[derive(Clone, Debug)]
+pub struct StringValues {
+    element: Element,
+    bytes: Buffer<u8>,
+    /// Where each string begins, and after the last where it ends.
+    offsets: Buffer<u64>,
+}
+
+impl StringValues {
+    /// String `i`.
+    pub fn get(&self, i: usize) -> &[u8] {
+        &self.bytes[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// The type of the values: bytes or text, which is valid UTF-8.
+    pub fn element(&self) -> Element {
+        self.element
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// True if there are no strings.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of all strings, and where each begins in them, and after the last where it ends.
+    pub fn into_parts(self) -> (Buffer<u8>, Buffer<u64>) {
+        (self.bytes, self.offsets)
+    }
+
+    fn truncate(&mut self, n: usize) {
+        if n < self.len() {
+            self.offsets.items().truncate(n + 1);
+            self.bytes.items().truncate(self.offsets[n] as usize);
+        }
+    }
+
+    /// Appends strings that lie one after the other from `start` on, each up to its end.
+    fn append(&mut self, bytes: &[u8], start: u64, ends: impl Iterator<Item = u64>) {
+        let first = self.bytes.len() as u64;
+        self.bytes.items().extend_from_slice(bytes);
+        self.offsets.items().extend(ends.map(|end| end - start + first));
+    }
 }
 
 /// Values of a type that is kept and not computed with.
@@ -43,7 +96,7 @@ pub enum Bits {
 
 /// One value, exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub enum SampleValue<'a> {
     /// A 32-bit float.
     F32(f32),
     /// A 64-bit float, or a 16-bit one, which it holds exactly.
@@ -52,16 +105,21 @@ pub enum Number {
     Whole(i128),
     /// True or false.
     Bool(bool),
+    /// A byte string.
+    Bytes(&'a [u8]),
+    /// A text.
+    Text(&'a str),
 }
 
-impl Number {
-    /// The nearest 64-bit float.
+impl SampleValue<'_> {
+    /// The nearest 64-bit float; NaN for strings.
     pub fn rounded(self) -> f64 {
         match self {
-            Number::F32(x) => x.into(),
-            Number::F64(x) => x,
-            Number::Whole(x) => x as f64,
-            Number::Bool(x) => f64::from(u8::from(x)),
+            SampleValue::F32(x) => x.into(),
+            SampleValue::F64(x) => x,
+            SampleValue::Whole(x) => x as f64,
+            SampleValue::Bool(x) => f64::from(u8::from(x)),
+            SampleValue::Bytes(_) | SampleValue::Text(_) => f64::NAN,
         }
     }
 }
@@ -77,7 +135,7 @@ impl ExactValues {
         self.bits
     }
 
-    fn number(&self, i: usize) -> Number {
+    fn value(&self, i: usize) -> SampleValue<'static> {
         let bits = match &self.bits {
             Bits::B8(v) => v[i].into(),
             Bits::B16(v) => v[i].into(),
@@ -85,13 +143,13 @@ impl ExactValues {
             Bits::B64(v) => v[i],
         };
         match self.element {
-            Element::Bool => Number::Bool(bits != 0),
-            Element::F16 => Number::F64(half(bits as u16)),
-            Element::I8 => Number::Whole((bits as i8).into()),
-            Element::I16 => Number::Whole((bits as i16).into()),
-            Element::I32 => Number::Whole((bits as i32).into()),
-            Element::I64 => Number::Whole((bits as i64).into()),
-            _ => Number::Whole(bits.into()),
+            Element::Bool => SampleValue::Bool(bits != 0),
+            Element::F16 => SampleValue::F64(half(bits as u16)),
+            Element::I8 => SampleValue::Whole((bits as i8).into()),
+            Element::I16 => SampleValue::Whole((bits as i16).into()),
+            Element::I32 => SampleValue::Whole((bits as i32).into()),
+            Element::I64 => SampleValue::Whole((bits as i64).into()),
+            _ => SampleValue::Whole(bits.into()),
         }
     }
 }
@@ -108,10 +166,11 @@ fn half(bits: u16) -> f64 {
     if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
-/// One expression for the buffer of values of any type.
+/// One expression for the buffer of values of any type, and one for strings.
 macro_rules! buffer {
-    ($values:expr, $buffer:ident => $result:expr) => {
+    ($values:expr, $buffer:ident => $result:expr, $strings:ident => $of_strings:expr) => {
         match $values {
+            SampleValues::Strings($strings) => $of_strings,
             SampleValues::F32($buffer) => $result,
             SampleValues::F64($buffer) => $result,
             SampleValues::U8($buffer) => $result,
@@ -126,7 +185,7 @@ macro_rules! buffer {
 impl SampleValues {
     /// Number of values.
     pub fn len(&self) -> usize {
-        buffer!(self, v => v.len())
+        buffer!(self, v => v.len(), v => v.len())
     }
 
     /// True if there are none.
@@ -141,41 +200,61 @@ impl SampleValues {
             SampleValues::F64(_) => Element::F64,
             SampleValues::U8(_) => Element::U8,
             SampleValues::Exact(values) => values.element,
+            SampleValues::Strings(values) => values.element,
         }
     }
 
     /// Value `i`.
-    pub fn number(&self, i: usize) -> Number {
+    pub fn value(&self, i: usize) -> SampleValue<'_> {
         match self {
-            SampleValues::F32(v) => Number::F32(v[i]),
-            SampleValues::F64(v) => Number::F64(v[i]),
-            SampleValues::U8(v) => Number::Whole(v[i].into()),
-            SampleValues::Exact(values) => values.number(i),
+            SampleValues::F32(v) => SampleValue::F32(v[i]),
+            SampleValues::F64(v) => SampleValue::F64(v[i]),
+            SampleValues::U8(v) => SampleValue::Whole(v[i].into()),
+            SampleValues::Exact(values) => values.value(i),
+            SampleValues::Strings(values) => match std::str::from_utf8(values.get(i)) {
+                Ok(text) if values.element == Element::Text => SampleValue::Text(text),
+                _ => SampleValue::Bytes(values.get(i)),
+            },
         }
     }
 
-    /// The 64-bit float nearest to value `i`: value `i` itself unless it is a whole number beyond 2^53.
+    /// The 64-bit float nearest to value `i`: value `i` itself unless it is a whole number beyond 2^53; NaN for strings.
     pub fn get(&self, i: usize) -> f64 {
-        self.number(i).rounded()
+        self.value(i).rounded()
     }
 
     pub(crate) fn truncate(&mut self, n: usize) {
-        buffer!(self, v => v.items().truncate(n));
+        buffer!(self, v => v.items().truncate(n), v => v.truncate(n));
     }
 
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
-        buffer!(self, v => v.trim());
+        buffer!(self, v => v.trim(), v => {
+            v.bytes.trim();
+            v.offsets.trim();
+        });
     }
 
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
-        buffer!(self, v => v.memory())
+        buffer!(self, v => v.memory(), v => v.bytes.memory() + v.offsets.memory())
     }
 
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
-        self.len() * self.element().size()
+        self.len() * self.element().size() + self.string_bytes()
+    }
+
+    /// Bytes of all strings, without their ends; 0 of values of other types.
+    pub(crate) fn string_bytes(&self) -> usize {
+        if let SampleValues::Strings(strings) = self { strings.bytes.len() } else { 0 }
+    }
+
+    /// Makes room for so many bytes of strings, before the first one.
+    pub(crate) fn reserve_string_bytes(&mut self, n: usize, pools: &Pools) {
+        if let SampleValues::Strings(strings) = self {
+            pools.u8s.refill(&mut strings.bytes, n);
+        }
     }
 
     pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> SampleValues {
@@ -183,6 +262,12 @@ impl SampleValues {
             (Element::F32, _) => return SampleValues::F32(pools.f32s.take(n)),
             (Element::F64, _) => return SampleValues::F64(pools.f64s.take(n)),
             (Element::U8, _) => return SampleValues::U8(pools.u8s.take(n)),
+            (Element::Bytes | Element::Text, _) => {
+                let mut offsets = pools.u64s.take(n + 1);
+                offsets.items().push(0);
+                let bytes = Buffer::default();
+                return SampleValues::Strings(StringValues { element, bytes, offsets });
+            }
             (_, 1) => Bits::B8(pools.u8s.take(n)),
             (_, 2) => Bits::B16(pools.u16s.take(n)),
             (_, 4) => Bits::B32(pools.u32s.take(n)),
@@ -207,6 +292,11 @@ impl SampleValues {
                 Bits::B32(v) => pools.u32s.refill(v, n),
                 Bits::B64(v) => pools.u64s.refill(v, n),
             },
+            SampleValues::Strings(StringValues { bytes, offsets, .. }) => {
+                bytes.items().clear();
+                pools.u64s.refill(offsets, n + 1);
+                offsets.items().push(0);
+            }
         }
     }
 
@@ -229,8 +319,23 @@ impl SampleValues {
                 (_, v) if range.is_empty() && v.is_empty() => {}
                 _ => unreachable!("{NO_OTHER_TYPE}"),
             },
+            (SampleValues::Strings(out), Values::Strings(v)) => {
+                let start = v.start(range.start);
+                let (bytes, ends) = v.run(range);
+                out.append(bytes, start as u64, ends.iter().map(|&end| end as u64));
+            }
             (_, v) if range.is_empty() && v.is_empty() => {}
             _ => unreachable!("{NO_OTHER_TYPE}"),
+        }
+    }
+
+    /// Appends encoded samples as byte strings.
+    pub(crate) fn append_encoded(&mut self, samples: EncodedBytes<'_>, range: Range<usize>) {
+        let SampleValues::Strings(out) = self else { unreachable!("{NO_OTHER_TYPE}") };
+        let mut memory = Vec::new();
+        for sample in range {
+            let bytes = samples.get(sample, &mut memory);
+            out.append(bytes, 0, std::iter::once(bytes.len() as u64));
         }
     }
 
@@ -241,7 +346,7 @@ impl SampleValues {
         match self {
             SampleValues::F32(out) => stream.f32s(out.items()),
             SampleValues::F64(out) => stream.f64s(out.items()),
-            SampleValues::U8(_) | SampleValues::Exact(_) => {
+            SampleValues::U8(_) | SampleValues::Exact(_) | SampleValues::Strings(_) => {
                 unreachable!("blocks keep values of other types as they were read")
             }
         }
@@ -260,15 +365,21 @@ impl SampleValues {
                 (Bits::B64(out), Bits::B64(v)) => out.items().extend_from_slice(&v[range]),
                 _ => unreachable!("{NO_OTHER_TYPE}"),
             },
+            (SampleValues::Strings(out), SampleValues::Strings(v)) => {
+                let (start, end) = (v.offsets[range.start], v.offsets[range.end]);
+                let ends = v.offsets[range.start + 1..=range.end].iter().copied();
+                out.append(&v.bytes[start as usize..end as usize], start, ends);
+            }
             _ => unreachable!("{NO_OTHER_TYPE}"),
         }
     }
 
+    /// Appends values that are 0. Only sparse samples lack some, and strings are dense.
     pub(crate) fn append_zeros(&mut self, n: usize) {
         buffer!(self, v => {
             let to = v.len() + n;
             v.items().resize(to, Default::default());
-        });
+        }, _v => unreachable!("sparse streams of strings are refused"));
     }
 
     /// Sets value `at` to value `i` of values of the same type.
@@ -298,7 +409,9 @@ impl SampleValues {
             SampleValues::F32(v) => InputValues::F32(&v[range]),
             SampleValues::F64(v) => InputValues::F64(&v[range]),
             SampleValues::U8(v) => InputValues::U8(&v[range]),
-            SampleValues::Exact(_) => unreachable!("transforms of such streams are refused"),
+            SampleValues::Exact(_) | SampleValues::Strings(_) => {
+                unreachable!("transforms of such streams are refused")
+            }
         }
     }
 
@@ -338,29 +451,57 @@ mod tests {
     #[test]
     fn values_of_every_type_come_back_exactly() {
         let pools = Pools::new(1, usize::MAX);
-        let number = |element, values: Values| {
+        let values_of = |element, values: &Values| {
             let mut out = SampleValues::with_capacity(element, 1, &pools);
-            out.append(&values, 0..1);
-            out.number(0)
+            out.append(values, 0..1);
+            out
         };
         let wide = (1u64 << 60) + 1;
         let cases = [
-            (Element::Bool, Values::Bytes(vec![1]), Number::Bool(true)),
-            (Element::U8, Values::Bytes(vec![255]), Number::Whole(255)),
-            (Element::I8, Values::Bytes(vec![255]), Number::Whole(-1)),
-            (Element::I16, Values::Bits16(vec![0x8000]), Number::Whole(-32768)),
-            (Element::U16, Values::Bits16(vec![0x8000]), Number::Whole(32768)),
-            (Element::F16, Values::Bits16(vec![0x3555]), Number::F64(0.333_251_953_125)),
-            (Element::F16, Values::Bits16(vec![0x8001]), Number::F64(-2f64.powi(-24))),
-            (Element::F16, Values::Bits16(vec![0xfc00]), Number::F64(f64::NEG_INFINITY)),
-            (Element::I32, Values::Bits32(vec![u32::MAX]), Number::Whole(-1)),
-            (Element::U32, Values::Bits32(vec![u32::MAX]), Number::Whole(u32::MAX.into())),
-            (Element::I64, Values::Bits64(vec![wide]), Number::Whole(wide.into())),
-            (Element::U64, Values::Bits64(vec![u64::MAX]), Number::Whole(u64::MAX.into())),
+            (Element::Bool, Values::Bytes(vec![1]), SampleValue::Bool(true)),
+            (Element::U8, Values::Bytes(vec![255]), SampleValue::Whole(255)),
+            (Element::I8, Values::Bytes(vec![255]), SampleValue::Whole(-1)),
+            (Element::I16, Values::Bits16(vec![0x8000]), SampleValue::Whole(-32768)),
+            (Element::U16, Values::Bits16(vec![0x8000]), SampleValue::Whole(32768)),
+            (Element::F16, Values::Bits16(vec![0x3555]), SampleValue::F64(0.333_251_953_125)),
+            (Element::F16, Values::Bits16(vec![0x8001]), SampleValue::F64(-2f64.powi(-24))),
+            (Element::F16, Values::Bits16(vec![0xfc00]), SampleValue::F64(f64::NEG_INFINITY)),
+            (Element::I32, Values::Bits32(vec![u32::MAX]), SampleValue::Whole(-1)),
+            (Element::U32, Values::Bits32(vec![u32::MAX]), SampleValue::Whole(u32::MAX.into())),
+            (Element::I64, Values::Bits64(vec![wide]), SampleValue::Whole(wide.into())),
+            (Element::U64, Values::Bits64(vec![u64::MAX]), SampleValue::Whole(u64::MAX.into())),
+            (
+                Element::Bytes,
+                Values::Strings(["ä"].into_iter().collect()),
+                SampleValue::Bytes("ä".as_bytes()),
+            ),
+            (Element::Text, Values::Strings(["ä"].into_iter().collect()), SampleValue::Text("ä")),
         ];
         for (element, values, expected) in cases {
             assert!(values.fit(element), "{element:?}");
-            assert_eq!(number(element, values), expected, "{element:?}");
+            assert_eq!(values_of(element, &values).value(0), expected, "{element:?}");
         }
+    }
+
+    #[test]
+    fn strings_are_appended_cut_and_emptied() {
+        let pools = Pools::new(1, usize::MAX);
+        let mut strings = SampleValues::with_capacity(Element::Text, 1, &pools);
+        strings.append(&Values::Strings(["ab", "", "cde"].into_iter().collect()), 1..3);
+        let mut others = SampleValues::with_capacity(Element::Text, 1, &pools);
+        others.append_floats(&strings, 1..2);
+        others.append_floats(&strings, 0..2);
+        let all = |values: &SampleValues| -> Vec<String> {
+            let SampleValues::Strings(strings) = values else { panic!("strings") };
+            (0..strings.len()).map(|i| String::from_utf8_lossy(strings.get(i)).into()).collect()
+        };
+        assert_eq!(
+            (all(&others), others.bytes()),
+            (vec!["cde".into(), String::new(), "cde".into()], 3 * 8 + 6)
+        );
+        others.truncate(2);
+        assert_eq!((all(&others), others.string_bytes()), (vec!["cde".into(), String::new()], 3));
+        others.empty(Element::Text, 5, &pools);
+        assert!(others.is_empty() && others.string_bytes() == 0);
     }
 }

@@ -35,11 +35,11 @@ pub enum Samples {
 }
 
 impl Samples {
-    /// Number of values.
-    pub(crate) fn n_values(&self) -> usize {
+    /// The values of all samples.
+    pub fn values(&self) -> &SampleValues {
         match self {
             Samples::Dense { values } | Samples::Sparse { values, .. } | Samples::Ragged { values, .. } => {
-                values.len()
+                values
             }
         }
     }

@@ -218,6 +218,8 @@ fn append_values(values: &SampleValues, bytes: &mut Vec<u8>) {
         SampleValues::F64(values) => {
             to.as_chunks_mut::<8>().0.iter_mut().zip(&**values).for_each(|(to, v)| *to = v.to_le_bytes());
         }
-        SampleValues::Exact(_) => unreachable!("transforms make floating-point numbers and images"),
+        SampleValues::Exact(_) | SampleValues::Strings(_) => {
+            unreachable!("transforms make floating-point numbers and images")
+        }
     }
 }

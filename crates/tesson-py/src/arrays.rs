@@ -4,8 +4,9 @@ use numpy::ndarray::{ArrayViewMut, Dimension, Ix1, IxDyn};
 use numpy::{Element as NumPyElement, PyArray, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PySlice, PyTuple};
-use tesson::{Bits, Buffer, Element, SampleValues, Samples};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PySlice, PyString, PyTuple};
+use tesson::{Bits, Buffer, Element, SampleValues, Samples, StringValues};
 
 /// The memory of arrays, which returns to the pool when the last view dies.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -78,6 +79,77 @@ pub(crate) enum SampleArrays {
     Dense(ValueArray<IxDyn>),
     Sparse(SparseArrays),
     Ragged(RaggedArrays),
+    /// `[samples, *shape]` byte strings or texts.
+    Strings(StringArrays),
+}
+
+/// Byte strings or texts: their bytes, of which Python's objects are made when they are asked for.
+pub(crate) struct StringArrays {
+    /// The bytes of all strings.
+    pub(crate) bytes: Py<PyArray1<u8>>,
+    /// Where each begins in them, and after the last where it ends.
+    pub(crate) offsets: Py<PyArray1<u64>>,
+    /// Bytes or text.
+    pub(crate) element: Element,
+    /// `[samples, *shape]`
+    dims: Vec<usize>,
+    objects: PyOnceLock<Py<PyAny>>,
+}
+
+impl StringArrays {
+    fn own(py: Python<'_>, strings: StringValues, dims: Vec<usize>) -> PyResult<StringArrays> {
+        let element = strings.element();
+        let (bytes, offsets) = strings.into_parts();
+        let (n_bytes, n_offsets) = (Ix1(bytes.len()), Ix1(offsets.len()));
+        let bytes = array(py, bytes, n_bytes, Held::U8)?;
+        let offsets = array(py, offsets, n_offsets, Held::U64)?;
+        Ok(StringArrays { bytes, offsets, element, dims, objects: PyOnceLock::new() })
+    }
+
+    /// The object array `[samples, *shape]` of `bytes` or `str`.
+    pub(crate) fn objects<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let made = self.objects.get_or_try_init(py, || {
+            let all = self.each(py)?;
+            Ok::<_, PyErr>(PyArray1::from_vec(py, all).reshape(&self.dims[..])?.into_any().unbind())
+        })?;
+        Ok(made.bind(py))
+    }
+
+    /// Each string as an object.
+    fn each(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        let (bytes, offsets) = (self.bytes.bind(py).readonly(), self.offsets.bind(py).readonly());
+        let (bytes, offsets) = (bytes.as_slice()?, offsets.as_slice()?);
+        let object = |span: &[u64]| {
+            let string = bytes.get(span[0] as usize..span[1] as usize).ok_or_else(overwritten)?;
+            if self.element == Element::Bytes {
+                return Ok(PyBytes::new(py, string).into_any().unbind());
+            }
+            Ok(PyString::from_bytes(py, string)?.into_any().unbind())
+        };
+        offsets.windows(2).map(object).collect()
+    }
+
+    /// The object array `[sequences, longest, *shape]`, with empty strings after the end of each sequence.
+    fn padded(&self, py: Python<'_>, lengths: &[u32], dims: &[usize]) -> PyResult<Py<PyAny>> {
+        let empty = match self.element {
+            Element::Bytes => PyBytes::new(py, b"").into_any().unbind(),
+            _ => PyString::new(py, "").into_any().unbind(),
+        };
+        let sample: usize = dims[2..].iter().product();
+        let mut each = self.each(py)?.into_iter();
+        let mut filled = Vec::with_capacity(dims.iter().product());
+        for &n in lengths {
+            let end = filled.len() + dims[1] * sample;
+            filled.extend(each.by_ref().take(n as usize * sample));
+            filled.resize_with(end, || empty.clone_ref(py));
+        }
+        Ok(PyArray1::from_vec(py, filled).reshape(dims)?.into_any().unbind())
+    }
+}
+
+/// Arrays are writable: nonsense in offsets is an error, not a crash.
+fn overwritten() -> PyErr {
+    PyIndexError::new_err("the offsets of strings have been overwritten with numbers outside of their bytes")
 }
 
 /// Samples that each have a shape of their own.
@@ -116,21 +188,17 @@ pub(crate) struct SparseArrays {
 }
 
 impl SampleArrays {
-    /// All values, one after the other or `[samples, *shape]`.
-    fn values<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
-        match self {
-            SampleArrays::Dense(values) => values.object(py),
-            SampleArrays::Sparse(SparseArrays { values, .. })
-            | SampleArrays::Ragged(RaggedArrays { values, .. }) => values.object(py),
-        }
-    }
-
     /// Turns samples of this shape into arrays that own them.
     pub(crate) fn own(py: Python<'_>, samples: Samples, n_samples: usize, shape: &[usize]) -> PyResult<Self> {
         Ok(match samples {
             Samples::Dense { values } => {
                 let dims: Vec<usize> = std::iter::once(n_samples).chain(shape.iter().copied()).collect();
-                SampleArrays::Dense(values_array(py, values, IxDyn(&dims))?)
+                match values {
+                    SampleValues::Strings(strings) => {
+                        SampleArrays::Strings(StringArrays::own(py, strings, dims)?)
+                    }
+                    values => SampleArrays::Dense(values_array(py, values, IxDyn(&dims))?),
+                }
             }
             Samples::Sparse { indptr, indices, values } => {
                 let (n_indices, n_values) = (Ix1(indices.len()), Ix1(values.len()));
@@ -151,7 +219,7 @@ impl SampleArrays {
 
 impl SampleArrays {
     /// Arrays that have been taken apart and come from elsewhere: samples; or indptr, indices and values; or all values and
-    /// the shapes. Beside them the type of the values.
+    /// the shapes; or bytes and offsets of strings and their type. Beside them the type of the values.
     pub(crate) fn of_parts(
         py: Python<'_>,
         arrays: &[Bound<'_, PyAny>],
@@ -165,6 +233,19 @@ impl SampleArrays {
                 let fits = samples.getattr("shape")?.extract::<Vec<usize>>()? == dims;
                 let (values, element) = value_array(samples)?;
                 if fits { Ok((SampleArrays::Dense(values), element)) } else { Err(wrong()) }
+            }
+            [bytes, offsets, element] if element.is_instance_of::<PyString>() => {
+                let element = Element::of_name(&element.extract::<String>()?).filter(|e| e.is_string());
+                let element = element.ok_or_else(wrong)?;
+                let dims: Vec<usize> = std::iter::once(n_samples).chain(shape.iter().copied()).collect();
+                let (bytes, offsets): (Bound<'_, PyArray1<u8>>, Bound<'_, PyArray1<u64>>) =
+                    (contiguous(bytes)?, contiguous(offsets)?);
+                let n_strings: usize = dims.iter().product();
+                if offsets.len()? != n_strings + 1 {
+                    return Err(wrong());
+                }
+                let (bytes, offsets, objects) = (bytes.unbind(), offsets.unbind(), PyOnceLock::new());
+                Ok((SampleArrays::Strings(StringArrays { bytes, offsets, element, dims, objects }), element))
             }
             [indptr, indices, values] => {
                 let (values, element) = value_array(values)?;
@@ -228,6 +309,7 @@ fn values_array<D: Dimension>(py: Python<'_>, values: SampleValues, dims: D) -> 
         SampleValues::F64(v) => return Ok(ValueArray::F64(array(py, v, dims, Held::F64)?)),
         SampleValues::U8(v) => return Ok(ValueArray::U8(array(py, v, dims, Held::U8)?)),
         SampleValues::Exact(exact) => exact,
+        SampleValues::Strings(_) => unreachable!("strings are dense, and have their own arrays"),
     };
     let element = exact.element();
     let bits = match exact.into_bits() {
@@ -285,28 +367,35 @@ pub(crate) fn padded(
 ) -> PyResult<Py<PyAny>> {
     let dims: Vec<usize> =
         [lengths.len(), longest as usize].into_iter().chain(shape.iter().copied()).collect();
-    let bits = match samples {
+    let (bits, values) = match samples {
+        SampleArrays::Strings(strings) => return strings.padded(py, lengths, &dims),
         SampleArrays::Dense(values) => match values {
             ValueArray::F32(v) => return dense(py, v, lengths, &dims),
             ValueArray::F64(v) => return dense(py, v, lengths, &dims),
             ValueArray::U8(v) => return dense(py, v, lengths, &dims),
-            ValueArray::Exact(exact) => match &exact.bits {
-                BitArray::B8(v) => dense(py, v, lengths, &dims)?,
-                BitArray::B16(v) => dense(py, v, lengths, &dims)?,
-                BitArray::B32(v) => dense(py, v, lengths, &dims)?,
-                BitArray::B64(v) => dense(py, v, lengths, &dims)?,
-            },
+            ValueArray::Exact(exact) => {
+                let bits = match &exact.bits {
+                    BitArray::B8(v) => dense(py, v, lengths, &dims)?,
+                    BitArray::B16(v) => dense(py, v, lengths, &dims)?,
+                    BitArray::B32(v) => dense(py, v, lengths, &dims)?,
+                    BitArray::B64(v) => dense(py, v, lengths, &dims)?,
+                };
+                (bits, &exact.shown)
+            }
         },
         SampleArrays::Sparse(SparseArrays { indptr, indices, values }) => match values {
             ValueArray::F32(v) => return scattered(py, indptr, indices, v, lengths, &dims),
             ValueArray::F64(v) => return scattered(py, indptr, indices, v, lengths, &dims),
             ValueArray::U8(v) => return scattered(py, indptr, indices, v, lengths, &dims),
-            ValueArray::Exact(exact) => match &exact.bits {
-                BitArray::B8(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
-                BitArray::B16(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
-                BitArray::B32(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
-                BitArray::B64(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
-            },
+            ValueArray::Exact(exact) => {
+                let bits = match &exact.bits {
+                    BitArray::B8(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                    BitArray::B16(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                    BitArray::B32(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                    BitArray::B64(v) => scattered(py, indptr, indices, v, lengths, &dims)?,
+                };
+                (bits, &exact.shown)
+            }
         },
         SampleArrays::Ragged(_) => {
             return Err(PyValueError::new_err(
@@ -314,7 +403,7 @@ pub(crate) fn padded(
             ));
         }
     };
-    let dtype = samples.values(py).getattr("dtype")?;
+    let dtype = values.bind(py).getattr("dtype")?;
     Ok(bits.bind(py).call_method1("view", (dtype,))?.unbind())
 }
 

@@ -9,10 +9,10 @@ use numpy::{PyArray1, PyArray2, PyArrayDescr, PyArrayMethods, dtype};
 use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 use tesson::{BatchKeys, Element, Layout, RowSegment, Samples, Shape, StreamBatch, StreamInfo};
 
-use crate::arrays::{self, RaggedArrays, SampleArrays, SparseArrays};
+use crate::arrays::{self, RaggedArrays, SampleArrays, SparseArrays, StringArrays};
 use crate::batch::{Batch, SampleShape};
 use crate::errors;
 
@@ -61,7 +61,7 @@ impl StreamArrays {
     fn sparse(&self, py: Python<'_>) -> PyResult<&SparseArrays> {
         match self.arrays(py)? {
             SampleArrays::Sparse(arrays) => Ok(arrays),
-            SampleArrays::Dense(_) => Err(PyAttributeError::new_err(format!(
+            SampleArrays::Dense(_) | SampleArrays::Strings(_) => Err(PyAttributeError::new_err(format!(
                 "stream `{}` is dense: it has samples instead of indptr, indices and values",
                 self.info.name
             ))),
@@ -80,7 +80,7 @@ impl StreamArrays {
 }
 
 /// A stream taken apart, for pickles: name, stored shape, shape, whether it is sparse, lengths, its arrays (samples; or
-/// indptr, indices and values; or all values and their shapes), and of truncated sequences steps, slots and where they lie.
+/// indptr, indices and values; or all values and their shapes; or bytes, offsets and type of strings), and of truncated sequences steps, slots and where they lie.
 pub(crate) type StreamParts<'py> = (
     String,
     Vec<usize>,
@@ -107,6 +107,11 @@ impl StreamArrays {
             SampleArrays::Ragged(RaggedArrays { values, shapes, .. }) => {
                 vec![values.object(py).clone(), PyList::new(py, shapes)?.into_any()]
             }
+            SampleArrays::Strings(StringArrays { bytes, offsets, element, .. }) => vec![
+                bytes.bind(py).clone().into_any(),
+                offsets.bind(py).clone().into_any(),
+                PyString::new(py, element.name()).into_any(),
+            ],
         };
         let layout = self.layout.as_ref().map(|layout| {
             let places = layout.places.iter().map(|p| (p.sequence, p.row, p.begin, p.end)).collect();
@@ -213,7 +218,7 @@ impl StreamData {
         self.stream().info.ragged
     }
 
-    /// The type of the values.
+    /// The type of the values; of strings NumPy's `S` or `U`, though arrays have an object for each.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
         match self.stream().info.element {
@@ -266,6 +271,7 @@ impl StreamData {
         let stream = self.stream();
         match stream.arrays(py)? {
             SampleArrays::Dense(values) => Ok(values.object(py)),
+            SampleArrays::Strings(strings) => strings.objects(py),
             SampleArrays::Sparse(_) => Err(PyAttributeError::new_err(format!(
                 "stream `{}` is sparse: it has indptr, indices and values instead of samples",
                 stream.info.name
@@ -288,6 +294,19 @@ impl StreamData {
                 let samples = self.samples(py)?.try_iter()?.collect::<PyResult<Vec<_>>>()?;
                 PyList::new(py, samples)
             }
+        }
+    }
+
+    /// The strings of a stream without a Python object for each: their bytes, uint8, and int64 offsets of one more than there
+    /// are strings. Views.
+    fn _strings<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<u8>>, Bound<'py, PyAny>)> {
+        let stream = self.stream();
+        match stream.arrays(py)? {
+            SampleArrays::Strings(StringArrays { bytes, offsets, .. }) => {
+                let offsets = offsets.bind(py).call_method1("view", ("int64",))?;
+                Ok((bytes.bind(py).clone(), offsets))
+            }
+            _ => Err(PyAttributeError::new_err(format!("stream `{}` has no strings", stream.info.name))),
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use numpy::{Element as NumPyElement, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyList, PyString, PyTuple};
 use tesson::{Element, Minibatch, Shape, StreamInfo};
-use tesson_core::{Data, Keys, Offsets, StreamColumn, Value, Values};
+use tesson_core::{Data, Keys, Offsets, StreamColumn, Strings, Value, Values};
 use tesson_formats::user;
 use tesson_formats::user::{ChunkSource, UserError};
 
@@ -150,9 +150,14 @@ pub(crate) fn batch_of(
 }
 
 /// A column from flat arrays: `(samples, values)` of dense streams, `(samples, pairs, indices, values)` of sparse ones.
-/// `samples` and `pairs` are the numbers where entries begin, or how long every entry is.
+/// `samples` and `pairs` are the numbers where entries begin, or how long every entry is. The values of strings are a tuple of
+/// their bytes and the end of each.
 fn column(tuple: &Bound<'_, PyAny>) -> PyResult<StreamColumn> {
     if let Ok((samples, values)) = tuple.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+        if let Ok(strings) = values.cast::<PyTuple>() {
+            let data = Data::Dense { values: Values::Strings(self::strings(strings)?) };
+            return Ok(StreamColumn { samples: offsets(&samples)?, data });
+        }
         let data = Data::Dense { values: self::values(&values)? };
         return Ok(StreamColumn { samples: offsets(&samples)?, data });
     }
@@ -183,6 +188,16 @@ fn numbers(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<u32>> {
         })
     };
     array.as_slice()?.iter().map(number).collect()
+}
+
+/// Byte strings from `(bytes, ends)`: a uint8 array, and an int64 array of the end of each string in it.
+fn strings(parts: &Bound<'_, PyTuple>) -> PyResult<Strings> {
+    let (bytes, ends): (Bound<'_, PyArray1<u8>>, Bound<'_, PyArray1<i64>>) = parts.extract()?;
+    let (bytes, ends) = (bytes.readonly(), ends.readonly());
+    let ends = ends.as_slice()?.iter().map(|&end| usize::try_from(end).unwrap_or(usize::MAX)).collect();
+    Strings::new(bytes.as_slice()?.to_vec(), ends).ok_or_else(|| {
+        PyValueError::new_err("found ends of strings that do not ascend to the number of bytes")
+    })
 }
 
 fn values(object: &Bound<'_, PyAny>) -> PyResult<Values> {

@@ -50,9 +50,9 @@ pub use tesson_core::{
     StoreError, StoreErrorKind, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Bits, Buffer, Canceller, Checked, ExactValues, KeyDelivery, Layout, Minibatch, Number,
-    PlannedStep, Purpose, RowSegment, RunCalls, SampleValues, Samples, Severity, Shown, ShownKey, Source,
-    Stats, StatsReader, StepSequence, StreamBatch, TextKeys,
+    BatchKeys, Bits, Buffer, Canceller, Checked, ExactValues, KeyDelivery, Layout, Minibatch, PlannedStep,
+    Purpose, RowSegment, RunCalls, SampleValue, SampleValues, Samples, Severity, Shown, ShownKey, Source,
+    Stats, StatsReader, StepSequence, StreamBatch, StringValues, TextKeys,
 };
 pub use tesson_plan::{Cursor, Demand, JoinReport, PartReport, ResumeState, Share, StepSizes, merge_states};
 

@@ -58,6 +58,23 @@ pub(crate) struct BatchSize {
 /// Samples or values by which the next minibatch is expected to be larger than the last one, at most.
 const MOST_SPARE: usize = 1 << 16;
 
+/// The size of a stream in the last minibatch.
+#[derive(Default)]
+struct StreamSize {
+    samples: AtomicUsize,
+    values: AtomicUsize,
+    /// Bytes of strings.
+    string_bytes: AtomicUsize,
+}
+
+/// The size that a stream's next batch will probably have.
+struct ExpectedSize {
+    samples: usize,
+    values: usize,
+    /// Bytes of strings.
+    string_bytes: usize,
+}
+
 /// Where packed values go.
 pub(crate) struct Pools {
     pub(crate) f32s: Arc<Pool<f32>>,
@@ -67,8 +84,8 @@ pub(crate) struct Pools {
     pub(crate) u32s: Arc<Pool<u32>>,
     pub(crate) u64s: Arc<Pool<u64>>,
     pub(crate) i32s: Arc<Pool<i32>>,
-    /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
-    sizes: Vec<(AtomicUsize, AtomicUsize)>,
+    /// The size of each stream in the last minibatch: what the next one is likely to need.
+    sizes: Vec<StreamSize>,
     memory_limit: usize,
     keeps_large: AtomicBool,
 }
@@ -130,29 +147,36 @@ impl Pools {
     /// Samples and values that a stream's next batch will probably have: as many as the last one, or in proportion where
     /// it has fewer samples; of dense values those of a sample for each sequence at least, and the room that kernels want
     /// past them. Arrays that grow while they are packed take their memory twice.
-    fn expected(&self, stream: usize, info: &StreamInfo, size: BatchSize) -> (usize, usize) {
-        let (samples, values) = &self.sizes[stream];
-        let (samples, mut values) = (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed));
-        if samples > size.most_samples {
-            values = (values as u128 * size.most_samples as u128 / samples as u128) as usize;
-        }
+    fn expected(&self, stream: usize, info: &StreamInfo, size: BatchSize) -> ExpectedSize {
+        let StreamSize { samples, values, string_bytes } = &self.sizes[stream];
+        let samples = samples.load(Ordering::Relaxed);
+        let in_proportion = |n: &AtomicUsize| {
+            let n = n.load(Ordering::Relaxed);
+            if samples > size.most_samples {
+                (n as u128 * size.most_samples as u128 / samples as u128) as usize
+            } else {
+                n
+            }
+        };
+        let (mut values, string_bytes) = (in_proportion(values), in_proportion(string_bytes));
         let dense = size.n_sequences.saturating_mul(info.shape.len());
         if !info.sparse && dense.saturating_mul(info.element.size()) <= self.memory_limit {
             values = values.max(dense + KERNEL_ROOM);
         }
-        (samples.min(size.most_samples), values)
+        ExpectedSize { samples: samples.min(size.most_samples), values, string_bytes }
     }
 
     /// The values that a stream's batch may have, after those before it; 0 before the first one.
     pub(crate) fn expected_values(&self, stream: usize) -> usize {
-        self.sizes[stream].1.load(Ordering::Relaxed)
+        self.sizes[stream].values.load(Ordering::Relaxed)
     }
 
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits
     /// already is left, as all threads look at it.
-    pub(crate) fn expect(&self, stream: usize, n_samples: usize, n_values: usize) {
-        let (samples, values) = &self.sizes[stream];
-        for (expected, n) in [(samples, n_samples), (values, n_values)] {
+    pub(crate) fn expect(&self, stream: usize, n_samples: usize, packed: &SampleValues) {
+        let StreamSize { samples, values, string_bytes } = &self.sizes[stream];
+        let sizes = [(samples, n_samples), (values, packed.len()), (string_bytes, packed.string_bytes())];
+        for (expected, n) in sizes {
             let before = expected.load(Ordering::Relaxed);
             if n > before || n < before / 2 {
                 expected.store(n + (n / 8).min(MOST_SPARE), Ordering::Relaxed);

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Data, Offsets, Storage, StreamColumn, StreamInfo};
+use tesson_core::{Data, Offsets, Storage, StreamColumn, StreamInfo};
+use tesson_memory::file_pages::{EncodedBytes, FilePages};
 use tesson_memory::packed::{Best, Kernel, PackedRows, StreamToPack};
 
-use super::{BatchSize, Item, Pools, Source, empty};
+use super::{BatchSize, ExpectedSize, Item, Pools, Source, empty};
 use crate::samples::{Samples, StreamBatch};
 
 /// Consecutive rows of one block that stand together in the minibatch.
@@ -91,7 +92,7 @@ impl<'a> Packing<'a> {
         }
         if !self.kept.is_empty() {
             for run in &runs {
-                append_columns(&mut self.kept, sources[run.held as usize].chunk, run.rows.clone());
+                append_columns(&mut self.kept, &sources[run.held as usize], run.rows.clone());
             }
         }
     }
@@ -105,7 +106,7 @@ impl<'a> Packing<'a> {
     /// Tells the pools how large the streams became.
     pub(crate) fn finish(self, pools: &Pools) {
         for Writer { number, batch, .. } in self.packed.into_iter().chain(self.kept) {
-            pools.expect(number, batch.n_samples, batch.samples.n_values());
+            pools.expect(number, batch.n_samples, batch.samples.values());
         }
     }
 }
@@ -144,14 +145,14 @@ fn append(kernel: impl Kernel, writers: &mut [Writer<'_>], runs: &[ItemRun], sou
         let source = &sources[run.held as usize];
         match source.rows {
             Some(rows) => append_packed(kernel, writers, rows, run.rows.clone()),
-            None => append_columns(writers, source.chunk, run.rows.clone()),
+            None => append_columns(writers, source, run.rows.clone()),
         }
     }
 }
 
-fn append_columns(writers: &mut [Writer<'_>], chunk: &Chunk, rows: Range<u32>) {
+fn append_columns(writers: &mut [Writer<'_>], source: &Source<'_>, rows: Range<u32>) {
     for writer in writers {
-        writer.columns(&chunk.streams[writer.number], rows.clone());
+        writer.columns(&source.chunk.streams[writer.number], source.pages, rows.clone());
     }
 }
 
@@ -195,7 +196,8 @@ impl<'a> Writer<'a> {
         pools: &Pools,
         batch: &'a mut StreamBatch,
     ) -> Writer<'a> {
-        let (n_samples, n_values) = pools.expected(number, info, size);
+        let ExpectedSize { samples: n_samples, values: n_values, string_bytes } =
+            pools.expected(number, info, size);
         match &mut batch.samples {
             Samples::Sparse { indptr, indices, values } if info.sparse => {
                 pools.i32s.refill(indptr, n_samples + 1);
@@ -205,6 +207,9 @@ impl<'a> Writer<'a> {
             }
             Samples::Dense { values } if !info.sparse => values.empty(info.element, n_values, pools),
             other => *other = empty(info, n_samples, n_values, pools),
+        }
+        if let Samples::Dense { values } = &mut batch.samples {
+            values.reserve_string_bytes(string_bytes, pools);
         }
         batch.lengths.clear();
         batch.lengths.reserve(size.n_sequences);
@@ -222,8 +227,8 @@ impl<'a> Writer<'a> {
         self.batch.n_samples += n_samples as usize;
     }
 
-    /// Appends consecutive sequences of a column.
-    fn columns(&mut self, column: &StreamColumn, rows: Range<u32>) {
+    /// Appends consecutive sequences of a column, of encoded samples from the pages if they lie there.
+    fn columns(&mut self, column: &StreamColumn, pages: Option<&FilePages>, rows: Range<u32>) {
         let (batch, dim) = (&mut *self.batch, self.dim);
         match &column.samples {
             Offsets::Every(n) => batch.lengths.resize(batch.lengths.len() + rows.len(), *n),
@@ -255,6 +260,9 @@ impl<'a> Writer<'a> {
                 indices.items().extend(columns[entries.clone()].iter().map(|&c| c as i32));
                 values.append(column, entries);
             }
+            (Samples::Dense { values }, Data::Encoded(column)) => {
+                values.append_encoded(EncodedBytes { column, pages }, samples);
+            }
             (Samples::Dense { values }, Data::Frames(column)) => {
                 for frame in &column.frames[samples] {
                     let at = frame.at as usize;
@@ -276,7 +284,7 @@ impl<'a> Writer<'a> {
 mod tests {
     use super::*;
     use crate::sample_values::SampleValues;
-    use tesson_core::{Element, Shape, Values};
+    use tesson_core::{Chunk, Element, Shape, Values};
     use tesson_memory::packed::Packer;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {

@@ -233,7 +233,7 @@ impl Target<'_, '_> {
             Target::Sink(Sink { values: SampleValues::F32(out), .. }) => OutputValues::F32(out.items()),
             Target::Sink(Sink { values: SampleValues::F64(out), .. }) => OutputValues::F64(out.items()),
             Target::Sink(Sink { values: SampleValues::U8(out), .. }) => OutputValues::U8(out.items()),
-            Target::Sink(Sink { values: SampleValues::Exact(_), .. }) => {
+            Target::Sink(Sink { values: SampleValues::Exact(_) | SampleValues::Strings(_), .. }) => {
                 unreachable!("transforms of such streams are refused")
             }
             Target::Between(between) => match of {

@@ -298,6 +298,7 @@ impl Chain {
         let chain = Chain { steps, n_sparse, first, stored, delivered, is_strict, draws, joins_frames };
         let (Some(last), stored) = (chain.steps.last(), &chain.stored) else {
             return match chain.stored.storage {
+                Storage::Encoded if chain.stored.element == Element::Bytes => Ok(chain),
                 Storage::Encoded | Storage::Recordings => {
                     Err("samples are encoded, and no transform decodes them".into())
                 }
@@ -323,7 +324,14 @@ impl Chain {
         if stored.ragged && stored.storage != Storage::Encoded {
             return Err("samples are not encoded, and only such may each have a shape of their own".into());
         }
-        let delivered = StreamInfo::dense(&stored.name, shape, stored.element)
+        // Bytes that are decoded become what comes out.
+        let element = match (stored.element, last.output.values) {
+            (Element::Bytes, ValueType::U8) => Element::U8,
+            (Element::Bytes, ValueType::F64) => Element::F64,
+            (Element::Bytes, _) => Element::F32,
+            (element, _) => element,
+        };
+        let delivered = StreamInfo::dense(&stored.name, shape, element)
             .with_sparse(last.output.sparse)
             .with_ragged(stored.ragged);
         let n_sparse = chain.steps.iter().take_while(|step| step.output.sparse).count();

@@ -46,7 +46,9 @@ pub(super) fn apply(
             SampleValues::F32(v) => InputValues::F32(&v[entries.clone()]),
             SampleValues::F64(v) => InputValues::F64(&v[entries.clone()]),
             SampleValues::U8(v) => InputValues::U8(&v[entries.clone()]),
-            SampleValues::Exact(_) => unreachable!("transforms of such streams are refused"),
+            SampleValues::Exact(_) | SampleValues::Strings(_) => {
+                unreachable!("transforms of such streams are refused")
+            }
         };
         let mut draws = draws.of(i);
         let input = SparseInput::new(bounds, &indices[entries], input, dim).with_copy(draws.copy());
@@ -68,7 +70,9 @@ impl Made {
             SampleValues::F32(out) => OutputValues::F32(out.items()),
             SampleValues::F64(out) => OutputValues::F64(out.items()),
             SampleValues::U8(out) => OutputValues::U8(out.items()),
-            SampleValues::Exact(_) => unreachable!("transforms of such streams are refused"),
+            SampleValues::Exact(_) | SampleValues::Strings(_) => {
+                unreachable!("transforms of such streams are refused")
+            }
         };
         SparseOutput::new(counts, self.columns.items(), values)
     }

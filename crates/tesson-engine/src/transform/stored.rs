@@ -83,7 +83,7 @@ impl StoredBatches {
         let finish = |StoredBatch { stream, lengths, n_samples, values, shapes, .. }: StoredBatch| {
             let delivered = &transforms.chains[stream].delivered;
             if transforms.chains[stream].stored.storage == Storage::Recordings {
-                pools.expect(stream, n_samples, values.len());
+                pools.expect(stream, n_samples, &values);
             }
             let (info, samples) = match shapes {
                 SampleShapes::Same(Some(shape)) => {

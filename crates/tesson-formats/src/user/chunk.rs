@@ -139,6 +139,11 @@ fn converted(values: Values, element: Element) -> Result<Values, UserFault> {
         (Values::F32(v), Element::F64) => Values::F64(v.into_iter().map(f64::from).collect()),
         (values, _) => values,
     };
+    if let (Values::Strings(strings), Element::Text) = (&values, element)
+        && let Some((string, byte)) = strings.first_invalid_utf8()
+    {
+        return Err(UserFault::NoText { string, byte });
+    }
     if values.fit(element) { Ok(values) } else { Err(UserFault::ValueType { expected: element.name() }) }
 }
 

@@ -141,6 +141,9 @@ impl Deserializer for UserDeserializer {
     }
 }
 
+/// Bytes of a string, as long as it has not been read.
+const STRING_BYTES: u64 = 64;
+
 /// The facts about a chunk that are known without its data.
 pub(super) struct Entry {
     lengths: Vec<u32>,
@@ -271,10 +274,11 @@ impl Calls {
         Ok(Entry { lengths, keys, bytes })
     }
 
-    /// Bytes of a sample of all streams, estimated where they are sparse.
+    /// Bytes of a sample of all streams, estimated where they are sparse or strings.
     fn sample_bytes(&self) -> u64 {
         let bytes = |stream: &StreamInfo| {
-            let value = stream.element.size() as u64;
+            let value =
+                stream.element.size() as u64 + if stream.element.is_string() { STRING_BYTES } else { 0 };
             if stream.sparse { 4 * (4 + value) } else { stream.shape.len() as u64 * value }
         };
         self.streams.iter().map(bytes).sum()

@@ -74,6 +74,10 @@ tesson_core::error_kinds! {
         ValueType { expected: &'static str = "int64" }
             = "user.value-type": "values of another type than {expected}, which the stream declares"
             => "Convert the values, or declare their type.",
+        /// A text is no valid UTF-8.
+        NoText { string: usize = 4, byte: usize = 17 }
+            = "user.no-text": "text {string} is no UTF-8 from its byte {byte} on"
+            => "Convert the text to UTF-8, or declare the stream as bytes.",
         /// The columns of a sparse sample are not in order, and its values cannot be added up.
         UnsortedColumns { element: &'static str = "int64" }
             = "user.unsorted-columns": "columns of a sample do not ascend, which only floating-point numbers may do, found {element}"

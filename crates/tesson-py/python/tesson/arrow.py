@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from .errors import UsageError
 
 if TYPE_CHECKING:
+    from ._tesson import StreamData
     from .minibatch import Minibatch, MinibatchData
+    from .schema import Field
 
 #: Format, name, metadata, length, buffers and children of one level of a column, as Arrow's C data interface has them.
 Level: TypeAlias = tuple[str, str, "bytes | None", int, list[NDArray[Any]], "list[Level]"]
@@ -38,6 +41,47 @@ def columns(minibatch: Minibatch) -> Level:
     return "+s", "", None, length, [], [*keys, *(_stream(name, data) for name, data in streams)]
 
 
+def batch_columns(streams: Mapping[str, tuple[Field, StreamData]], length: int) -> Level:
+    """The streams of a batch as one structure: a value or a list of a fixed size for each example, or a list of any size.
+
+    Raises
+    ------
+    UsageError
+        The samples of a stream have different shapes.
+    """
+    return "+s", "", None, length, [], [_column(name, field, data) for name, (field, data) in streams.items()]
+
+
+def _column(name: str, field: Field, data: StreamData) -> Level:
+    if data.is_ragged:
+        raise UsageError(f"samples of stream `{name}` have different shapes, which Arrow has no column for; scale them alike")
+    sample = "sample" if field.is_ragged else name
+    if field.is_sparse:
+        level = _named(sample, _sparse(data))
+    else:
+        level = _strings(data) or _values("item", data.samples.reshape(-1))
+        if size := field.shape:
+            level = (f"+w:{math.prod(size)}", sample, _tensor(size), data.num_samples, [], [level])
+        level = _named(sample, level)
+    if not field.is_ragged:
+        return level
+    offsets = np.concatenate([[0], np.cumsum(data.lengths, dtype=np.int64)])
+    return "+L", name, None, data.num_sequences, [offsets], [level]
+
+
+def _named(name: str, level: Level) -> Level:
+    kind, _, metadata, length, buffers, children = level
+    return kind, name, metadata, length, buffers, children
+
+
+def _strings(data: StreamData) -> Level | None:
+    """The level of the strings of a stream, if it has strings."""
+    if data.dtype.kind not in "SU":
+        return None
+    values, offsets = data._strings()
+    return "U" if data.dtype.kind == "U" else "Z", "item", None, len(offsets) - 1, [offsets, values], []
+
+
 def _keys(keys: Sequence[int] | Sequence[str]) -> Level:
     if keys and isinstance(keys[0], str):
         texts = [str(key).encode() for key in keys]
@@ -53,7 +97,7 @@ def _stream(name: str, data: MinibatchData) -> Level:
     return "+l", name, None, data.num_sequences, lists, [_sparse(data) if data.is_sparse else _dense(data)]
 
 
-def _sparse(data: MinibatchData) -> Level:
+def _sparse(data: StreamData) -> Level:
     """A list of columns and values for each sample."""
     entries: Level = ("+s", "entry", None, len(data.indices), [], [_values("index", data.indices), _values("value", data.values)])
     return "+l", "sample", None, data.num_samples, [data.indptr], [entries]
@@ -61,12 +105,17 @@ def _sparse(data: MinibatchData) -> Level:
 
 def _dense(data: MinibatchData) -> Level:
     """The level of dense samples: a list of values, marked as a tensor extension if a sample has several dimensions."""
-    size = int(np.prod(data.sample_shape, dtype=np.int64))
-    metadata = None
-    if len(data.sample_shape) > 1:
-        shape = ", ".join(map(str, data.sample_shape))
-        metadata = _metadata({"ARROW:extension:name": "arrow.fixed_shape_tensor", "ARROW:extension:metadata": f'{{"shape": [{shape}]}}'})
-    return f"+w:{size}", "sample", metadata, data.num_samples, [], [_values("item", data.samples.reshape(-1))]
+    size = math.prod(data.sample_shape)
+    values = _strings(data) or _values("item", data.samples.reshape(-1))
+    return f"+w:{size}", "sample", _tensor(data.sample_shape), data.num_samples, [], [values]
+
+
+def _tensor(shape: tuple[int, ...]) -> bytes | None:
+    """The metadata of samples that have several dimensions."""
+    if len(shape) < 2:
+        return None
+    dims = ", ".join(map(str, shape))
+    return _metadata({"ARROW:extension:name": "arrow.fixed_shape_tensor", "ARROW:extension:metadata": f'{{"shape": [{dims}]}}'})
 
 
 def _values(name: str, values: NDArray[Any]) -> Level:

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from . import _tesson
 from ._tesson import StreamData
+from .arrow import batch_columns
 from .errors import UsageError
 from .schema import Field, Schema
 
@@ -121,8 +122,8 @@ class Ragged:
         dense = self._dense()
         return [dense[begin:end] for begin, end in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def pad(self, value: Any = 0, to: int | None = None) -> Padded:
-        """The examples in one array, filled up with `value` to the length `to`, by default that of the longest.
+    def pad(self, value: Any = None, to: int | None = None) -> Padded:
+        """The examples in one array, filled up with `value`, by default 0 or an empty string, to the length `to`, by default the longest.
 
         Raises
         ------
@@ -135,6 +136,9 @@ class Ragged:
         if length < longest:
             raise UsageError(f"found to={to}, the longest example has {longest} samples; give at least that, or cut examples before")
         dense = self._dense()
+        if value is None:
+            is_bytes = dense.dtype == object and dense.size > 0 and isinstance(dense.reshape(-1)[0], bytes)
+            value = 0 if dense.dtype != object else b"" if is_bytes else ""
         mask = np.arange(length) < lengths[:, None]
         padded = np.full((len(self), length, *dense.shape[1:]), value, dense.dtype)
         padded[mask] = dense
@@ -150,6 +154,8 @@ class Ragged:
 
 class Batch:
     """The examples of one step: ``batch["x"]`` is an array, a :class:`Ragged` or a :class:`Sparse`, as the schema says.
+
+    Arrays of texts and of byte strings have an object for each.
 
     Examples
     --------
@@ -173,7 +179,7 @@ class Batch:
         made = self._made.get(stream)
         if made is None:
             field = self._schema[stream]
-            made = self._made[stream] = _values(StreamData(self._batch, field.number), field)
+            made = self._made[stream] = _values(self._data(stream), field)
         return made
 
     def __contains__(self, stream: object) -> bool:
@@ -188,6 +194,28 @@ class Batch:
     def as_dict(self) -> dict[str, Any]:
         """The values of every stream by name."""
         return {name: self[name] for name in self}
+
+    def as_arrow(self) -> Any:
+        """The streams as a :class:`pyarrow.RecordBatch` on the same memory: lists of ragged and sparse streams, texts and bytes without
+        an object for each.
+
+        Raises
+        ------
+        ImportError
+            pyarrow is not installed.
+        UsageError
+            The samples of a stream have different shapes, for which Arrow has no column.
+        """
+        # An optional dependency.
+        import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        return pyarrow.record_batch(self)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return _tesson.arrow_array(batch_columns({name: (self._schema[name], self._data(name)) for name in self}, len(self)))
+
+    def _data(self, stream: str) -> StreamData:
+        return StreamData(self._batch, self._schema[stream].number)
 
     @property
     def keys(self) -> list[int] | list[str]:

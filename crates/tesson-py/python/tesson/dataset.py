@@ -18,6 +18,7 @@ from .paths import AnyPath
 from .schema import Field, Schema
 from .source import MinibatchSource
 from .streams import StreamDef, StreamDefs, StreamInformation
+from .strings import StringColumn
 from .transforms import AnyTransform
 from .user import UserDeserializer, check_dtype
 
@@ -96,8 +97,8 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
     data : mapping, optional
         Streams by names that are no identifiers.
     **streams
-        Each is an array ``[examples, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[examples, columns]``; or, for ragged streams,
-        a list with an array ``[samples, *shape]`` for each example.
+        Each is an array ``[examples, *shape]``, a list of ``str`` or ``bytes``, or a :class:`scipy.sparse.csr_matrix`
+        ``[examples, columns]``; or, for ragged streams, a list with an array ``[samples, *shape]`` or a list of strings for each example.
 
     Examples
     --------
@@ -112,8 +113,8 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
         remedy = "give arrays by name, as in from_arrays(x=data)"
         raise ConfigError(f"data: found {type(data).__name__}, expected a mapping from streams to arrays; {remedy}", path="data")
     arrays = {**(data or {}), **streams}
-    kept = frozenset(name for name, value in arrays.items() if isinstance(value, (list, tuple)))
-    return Dataset((ArrayDeserializer(arrays),), "in memory", kept)
+    deserializer = ArrayDeserializer(arrays)
+    return Dataset((deserializer,), "in memory", frozenset(name for name in arrays if deserializer.is_ragged(name)))
 
 
 class ArrayDeserializer(MemoryDeserializer):
@@ -128,9 +129,16 @@ class ArrayDeserializer(MemoryDeserializer):
             for s in self._streams
         ]
 
+    def is_ragged(self, name: str) -> bool:
+        """True if examples may have any number of samples of a stream."""
+        value = self._data[name]
+        return value.is_ragged if isinstance(value, StringColumn) else isinstance(value, (list, tuple))
+
 
 def _dtype(value: Any, name: str) -> np.dtype[Any]:
     """The type that holds all values of a stream."""
+    if isinstance(value, StringColumn):
+        return value.dtype
     parts = value if isinstance(value, (list, tuple)) else [value]
     # An empty list has no type.
     arrays = [part if hasattr(part, "dtype") else np.asarray(part) for part in parts]

@@ -32,6 +32,7 @@ from .minibatch import Minibatch, MinibatchData
 from .source import MinibatchSource
 from .source_base import Source
 from .stream_names import check_storage, named_streams
+from .strings import is_string
 from .tfds.dataset import Dataset
 
 __all__ = ["MinibatchIterator", "minibatches"]
@@ -120,6 +121,7 @@ class MinibatchIterator(Iterator[dict[str, Any]]):
         classes: Collection[str] = (),
     ) -> None:
         _check_kind(source)
+        _check_numbers(source)
         for name, value, least in (("prefetch", prefetch, 0), ("pad_to", pad_to, 1)):
             if value is not None and (not isinstance(value, int) or value < least):
                 raise UsageError(f"{name}: found {value!r}, expected a whole number from {least}")
@@ -457,6 +459,13 @@ def _check_kind(source: Any) -> None:
             else "open a MinibatchSource, or derive from UserMinibatchSource"
         )
         raise UsageError(f"found {type(source).__name__}, expected a source: {remedy}")
+
+
+def _check_numbers(source: Source) -> None:
+    """Refuses streams of strings, of which JAX has no arrays."""
+    for name, stream in source.streams.items() if isinstance(source, MinibatchSource) else ():
+        if is_string(stream.dtype):
+            raise UsageError(f"stream `{name}` has strings, which JAX has no arrays for; read the data without it, or take its minibatches in NumPy")
 
 
 def _check_truncated(source: Source, padded: Collection[str]) -> None:

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from ._tesson import Digest
 from .errors import ConfigError
 from .streams import StreamInformation
+from .strings import StringColumn, string_column
 from .user import UserDeserializer
 
 __all__ = ["MemoryDeserializer", "stream_of"]
 
 #: Values in a chunk, about, over all streams.
 CHUNK_VALUES = 2**18
+#: Bytes of strings that count as a value.
+BYTES_OF_VALUE = 4
 #: Chunks to be had at least, where there are as many sequences: shuffling and sharing work on chunks.
 CHUNKS = 64
 #: Bytes of an array that are copied at a time, to be hashed.
@@ -55,6 +58,7 @@ class MemoryDeserializer(UserDeserializer):
         for number, (name, given) in enumerate(data.items()):
             value, shape = _typed(given)
             try:
+                value = (string_column(value) if self.keeps_types else None) or value
                 self._streams.append(stream_of(value, shape, name, number))
             except (TypeError, ValueError) as e:
                 raise ConfigError(f"stream `{name}`: {e}", path=name) from None
@@ -72,7 +76,8 @@ class MemoryDeserializer(UserDeserializer):
             raise ConfigError("no sequences, expected at least 1")
         self._lengths = self._longest()
         values = sum(math.prod(stream.shape) if not stream.is_sparse else 4 for stream in self._streams)
-        average = max(1, values * int(self._lengths.sum(dtype=np.int64)) // self._count)
+        strings = sum(len(value.flat()[1][0]) for value in self._data.values() if isinstance(value, StringColumn))
+        average = max(1, (values * int(self._lengths.sum(dtype=np.int64)) + strings // BYTES_OF_VALUE) // self._count)
         self._per_chunk = max(1, min(CHUNK_VALUES // average, math.ceil(self._count / CHUNKS)))
 
     def __repr__(self) -> str:
@@ -84,7 +89,9 @@ class MemoryDeserializer(UserDeserializer):
         longest = np.ones(self._count, np.uint32)
         for stream in self._streams:
             value = self._data[stream.name]
-            if isinstance(value, (list, tuple)):
+            if isinstance(value, StringColumn):
+                np.maximum(longest, value.lengths, out=longest, casting="unsafe")
+            elif isinstance(value, (list, tuple)):
                 np.maximum(longest, [_count(part) for part in value], out=longest, casting="unsafe")
             elif value.ndim == len(stream.shape) + 2:
                 np.maximum(longest, value.shape[1], out=longest, casting="unsafe")
@@ -114,6 +121,11 @@ class MemoryDeserializer(UserDeserializer):
         """A hash of all the data, with their shapes and types."""
         digest = Digest()
         for name, value in self._data.items():
+            if isinstance(value, StringColumn):
+                for array in value.arrays():
+                    digest.update(f"{name} {value.shape} {value.dtype.name} {array.shape} ".encode())
+                    _add(digest, array)
+                continue
             for part in value if isinstance(value, (list, tuple)) else [value]:
                 arrays = (part.data, part.indices, part.indptr) if hasattr(part, "tocsr") else (part,)
                 for array in map(np.asarray, arrays):
@@ -137,6 +149,10 @@ def stream_of(value: Any, shape: tuple[int, ...] | None, name: str, number: int)
         if not value:
             raise ValueError("an empty list, expected at least one sequence")
         first = value[0]
+    if isinstance(value, StringColumn):
+        if shape is not None and shape != value.shape:
+            raise ValueError(f"strings of shape {value.shape}, expected {shape}")
+        return StreamInformation(name, number, "dense", value.dtype, value.shape)
     if hasattr(first, "tocsr"):
         columns = int(first.shape[1])
         if shape is not None and math.prod(shape) != columns:
@@ -172,4 +188,4 @@ def _is_type(thing: Any) -> bool:
 
 def _count(value: Any) -> int:
     """The number of rows: a sparse matrix has no length."""
-    return int(value.shape[0]) if hasattr(value, "shape") else len(value)
+    return int(value.shape[0]) if hasattr(value, "shape") and not isinstance(value, StringColumn) else len(value)

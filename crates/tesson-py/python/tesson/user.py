@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from . import _tesson
 from .errors import ConfigError
 from .streams import StreamInformation
+from .strings import StringColumn, is_string, string_column
 
 __all__ = ["UserDeserializer"]
 
@@ -115,9 +116,13 @@ def described(deserializer: Any) -> dict[str, Any]:
     identity = getattr(deserializer, "identity", "")
     streams = list(deserializer.stream_infos())
     described_streams = [_stream(stream, name) for stream in streams]
-    if getattr(deserializer, "keeps_types", False):
-        for stream in streams:
+    keeps_types = bool(getattr(deserializer, "keeps_types", False))
+    for stream in streams:
+        if keeps_types:
             check_dtype(np.dtype(stream.dtype), stream.name)
+        elif is_string(np.dtype(stream.dtype)):
+            found = np.dtype(stream.dtype).name
+            raise ConfigError(f"`{name}`: stream `{stream.name}` is {found}, which takes `keeps_types = True` of the class", path=stream.name)
     counted = [number for number, stream in enumerate(streams) if stream.defines_mb_size]
     if len(counted) > 1:
         both = " and ".join(f"`{streams[number].name}`" for number in counted)
@@ -129,7 +134,7 @@ def described(deserializer: Any) -> dict[str, Any]:
         "counted_stream": counted[0] if counted else None,
         "num_chunks": int(chunks),
         "thread_safe": bool(getattr(deserializer, "thread_safe", False)),
-        "keeps_types": bool(getattr(deserializer, "keeps_types", False)),
+        "keeps_types": keeps_types,
     }
 
 
@@ -141,7 +146,12 @@ def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool, str]:
     if -1 in stream.shape:
         what = f"found the shape {stream.shape} of `{stream.name}`, expected numbers from 1"
         raise ConfigError(f"`{deserializer}.stream_infos()`: {what}")
-    return stream.name, list(stream.shape), stream.is_sparse, np.dtype(stream.dtype).name
+    return stream.name, list(stream.shape), stream.is_sparse, _dtype_name(np.dtype(stream.dtype))
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    """The name of a type, of strings without a length."""
+    return dtype.type.__name__.rstrip("_") if is_string(dtype) else dtype.name
 
 
 def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
@@ -170,10 +180,27 @@ def column(data: Any, stream: StreamInformation, dtype: np.dtype[Any] | None = N
     Values become float32, float64 or uint8, or, with a `dtype`, the bits of values of that type.
     """
     try:
+        if dtype is not None and is_string(dtype):
+            return _strings(data, stream.shape, dtype)
         *bounds, values = _sparse(data, math.prod(stream.shape), dtype) if stream.is_sparse else _dense(data, stream.shape, dtype)
         return *bounds, _values(values) if dtype is None else _bits(values, dtype)
     except (TypeError, ValueError) as e:
         raise type(e)(f"stream `{stream.name}`: {e}") from None
+
+
+def _strings(data: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """Where sequences begin, and strings as a tuple of their bytes and the end of each."""
+    found = data if isinstance(data, StringColumn) else string_column(data)
+    if found is None:
+        if not isinstance(data, (list, tuple, np.ndarray)) or np.size(np.asarray(data, object)) > 0:
+            raise TypeError(f"found {type(data).__name__}, expected a list or an array of {_dtype_name(dtype)}")
+        # Without strings there is no type to be seen.
+        return _begins([0] * len(data)), (np.empty(0, np.uint8), np.empty(0, np.int64))
+    if found.dtype.kind != dtype.kind:
+        raise TypeError(f"found {_dtype_name(found.dtype)}, expected {_dtype_name(dtype)}; convert them, or declare their type")
+    if found.shape != shape:
+        raise ValueError(f"strings of shape {found.shape}, expected {shape}")
+    return found.flat()
 
 
 def _dense(data: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> tuple[Any, NDArray[Any]]:
@@ -243,8 +270,9 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 
 def check_dtype(dtype: np.dtype[Any], stream: str) -> None:
     """Refuse a type that streams cannot have."""
-    if dtype.name not in DTYPES:
-        raise ConfigError(f"stream `{stream}`: found {dtype.name}, expected one of {', '.join(DTYPES)}; convert the values", path=stream)
+    if dtype.name not in DTYPES and not is_string(dtype):
+        expected = ", ".join([*DTYPES, "str", "bytes"])
+        raise ConfigError(f"stream `{stream}`: found {dtype.name}, expected one of {expected}; convert the values", path=stream)
 
 
 def _bits(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from ..batch import Ragged, Sparse
 from ..errors import ConfigError, UsageError
 from ..loader import Loader
 from ..schema import Field
+from ..strings import is_string
 from .ahead import Ahead, Made, can_pin, pinned
 from .layouts import Padded
 
@@ -58,8 +59,18 @@ _RAGGED: dict[str, Callable[[Any], Any]] = {"padded": _padded, "nested": _nested
 _SPARSE: dict[str, Callable[[Any], Any]] = {"csr": _csr, "coo": _coo, "classes": _classes}
 
 
+def _strings(values: Any) -> list[Any]:
+    """Texts or byte strings as a list, of ragged streams a list for each example: PyTorch has no tensors of them."""
+    strings: list[Any] = [part.tolist() for part in values.to_list()] if isinstance(values, Ragged) else values.tolist()
+    return strings
+
+
 def _maker(field: Field, layout: str | None) -> Callable[[Any], Any]:
     """The function that makes tensors of a stream's values."""
+    if is_string(field.dtype):
+        if layout is not None:
+            raise ConfigError(f"layouts.{field.name}: found {layout!r} for strings, which are a list; leave it out", path=f"layouts.{field.name}")
+        return _strings
     known = _RAGGED if field.is_ragged else _SPARSE if field.is_sparse else {}
     if layout is None:
         return next(iter(known.values()), torch.from_numpy)
@@ -76,13 +87,17 @@ def _moved(batch: Any, device: torch.device) -> Any:
         return {name: _moved(value, device) for name, value in batch.items()}
     if isinstance(batch, tuple):
         return type(batch)(*(_moved(part, device) for part in batch))
+    if isinstance(batch, list):
+        # Strings stay where they are.
+        return batch
     return batch.to(device, non_blocking=True)
 
 
 class TorchBatches(TorchIterableDataset[dict[str, Any]]):
     """A loader's batches as dictionaries of tensors, made by :meth:`tesson.Loader.torch`.
 
-    Iterating, :func:`len` and states are as of the loader. Tensors of dense streams are on the memory of the batch. It is also a
+    Iterating, :func:`len` and states are as of the loader. Tensors of dense streams are on the memory of the batch; texts and byte
+    strings are lists. It is also a
     dataset for ``DataLoader(batches, batch_size=None)`` and ``StatefulDataLoader`` without worker processes, which would only slow it
     down: the loader reads ahead on threads of its own.
     """

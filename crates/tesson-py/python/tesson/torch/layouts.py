@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pack_sequence  # type: ignore[import-not-found, u
 from ..errors import ConfigError, UsageError
 from ..minibatch import MinibatchData
 from ..streams import Streams
+from ..strings import is_string
 
 __all__ = ["Padded", "StreamLayout", "TensorMaker", "tensor_makers"]
 
@@ -106,6 +107,12 @@ def _of_type(make: _TypedMaker, dtype: torch.dtype | None) -> TensorMaker:
     return lambda data: make(data, dtype)
 
 
+def _strings(data: MinibatchData) -> list[Any]:
+    """Texts or byte strings: PyTorch has no tensors of them."""
+    strings: list[Any] = data.samples.tolist()
+    return strings
+
+
 def tensor_makers(
     layouts: Mapping[str, StreamLayout], streams: Streams, dtype: torch.dtype | None
 ) -> list[tuple[str, TensorMaker]]:
@@ -122,6 +129,12 @@ def tensor_makers(
             raise ConfigError(f"layouts: no stream `{name}`, there are {', '.join(streams)}", path=f"layouts.{name}")
     makers: list[tuple[str, TensorMaker]] = []
     for name, stream in streams.items():
+        if is_string(stream.dtype):
+            if name in layouts:
+                what = f"found {layouts[name]!r} for strings, which are a list; leave it out"
+                raise ConfigError(f"layouts.{name}: {what}", path=f"layouts.{name}")
+            makers.append((name, _strings))
+            continue
         known: Mapping[str, _TypedMaker] = _SPARSE if stream.is_sparse else _DENSE
         layout = layouts.get(name, next(iter(known)))
         if layout not in known:
