@@ -78,6 +78,20 @@ impl Archive {
         Ok(Archive { archive, members })
     }
 
+    /// The names of all members, in the order of the directory; those of folders end with `/`.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let mut buffer = vec![0; DIRECTORY_PART];
+        let mut names = Vec::with_capacity(self.members.len());
+        let mut entries = self.archive.entries(&mut buffer);
+        while let Some(entry) = entries.next_entry().map_err(|e| invalid(&e.to_string()))? {
+            let path = entry.file_path();
+            let name = std::str::from_utf8(path.as_ref())
+                .map_err(|_| invalid("has a member with a name that is not UTF-8"))?;
+            names.push(name.to_owned());
+        }
+        Ok(names)
+    }
+
     /// Bytes of memory that the directory takes.
     pub(crate) fn bytes(&self) -> u64 {
         (size_of::<Member>() * self.members.capacity()) as u64
