@@ -310,7 +310,7 @@ def prepared(files: Path) -> Dataset[Any]:
     return tfds.builder_from_directory(folder).as_dataset("train")
 
 
-def images(minibatches: Iterable[Any]) -> list[NDArray[Any]]:
+def delivered(minibatches: Iterable[Any]) -> list[NDArray[Any]]:
     return [minibatch["image"] for minibatch in minibatches]
 
 
@@ -321,7 +321,7 @@ def test_minibatches_of_prepared_datasets_have_transformed_images(files: Path) -
     assert np.array_equal(minibatch["image"], np.stack([image(number)[:3, 2:4, ::-1] for number in range(3)]))
     assert minibatch["label"].tolist() == [0, 1, 2]
     given = {"image": [transforms.decode(), transforms.normalize([0.0] * 3, [1.0] * 3), transforms.transpose()]}
-    (normalized,) = images(dataset.minibatches(5, transforms=given))
+    (normalized,) = delivered(dataset.minibatches(5, transforms=given))
     assert normalized.dtype == np.float32
     assert np.array_equal(normalized[0], image(0).transpose(2, 0, 1) / np.float32(255))
 
@@ -330,15 +330,15 @@ def test_transformed_minibatches_resume_and_are_shared_exactly(files: Path) -> N
     dataset = prepared(files).repeat(4)
     iterator = dataset.minibatches(2, transforms={"image": RANDOM}, transform_seed=3)
     state = next(iterator) and iterator.state_dict()
-    rest = images(iterator)
+    rest = delivered(iterator)
     assert len({image.tobytes() for batch in rest for image in batch}) == 10, "each repeat draws anew"
     for other in (prepared(files).repeat(4).minibatches(2, transforms={"image": RANDOM}, transform_seed=3), pickle.loads(pickle.dumps(iterator))):
         other.load_state_dict(json.loads(json.dumps(state)))
-        assert all(np.array_equal(a, b) for a, b in zip(images(other), rest, strict=True))
+        assert all(np.array_equal(a, b) for a, b in zip(delivered(other), rest, strict=True))
 
     def share(rank: int) -> list[NDArray[Any]]:
         sharer = prepared(files).repeat(4)
-        return images(sharer.minibatches(2, transforms={"image": RANDOM}, transform_seed=3, num_data_partitions=2, partition_index=rank))
+        return delivered(sharer.minibatches(2, transforms={"image": RANDOM}, transform_seed=3, num_data_partitions=2, partition_index=rank))
 
     for first, second, both in zip(share(0)[1:], share(1)[1:], rest, strict=True):
         assert np.array_equal(np.concatenate([first, second]), both)
@@ -348,7 +348,7 @@ def test_transformed_minibatches_resume_and_are_shared_exactly(files: Path) -> N
 
 def test_passes_of_transformed_minibatches_are_counted_with_the_dataset(files: Path) -> None:
     dataset = prepared(files)
-    first, second = ([*images(dataset.minibatches(3, transforms={"image": RANDOM}))] for _ in range(2))
+    first, second = ([*delivered(dataset.minibatches(3, transforms={"image": RANDOM}))] for _ in range(2))
     assert not np.array_equal(first, second)
 
 
