@@ -6,7 +6,7 @@ use super::fault::Base64ImageFault;
 use super::line::{Line, decode, has_keys};
 use super::options::Base64Options;
 use crate::images::embedded::{EmbeddedImage, FILE, Form, TableBuilder};
-use crate::images::lossy;
+use crate::images::{LabelStream, lossy};
 
 /// Bytes that are read at once.
 const READ: u64 = 1 << 20;
@@ -105,7 +105,7 @@ impl Reader<'_> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let with_key = *self.with_keys.get_or_insert_with(|| has_keys(line));
         let Line { key, label, image } =
-            Line::parse(line, with_key, self.options.images.labels().map(|l| l.dim))?;
+            Line::parse(line, with_key, self.options.images.labels().map(LabelStream::limit))?;
         if let Some(key) = key {
             if let Some((_, first)) = self.last_key.as_ref().filter(|(last, _)| last == key) {
                 return Err(Base64ImageFault::RepeatedKey { key: lossy(key), first: *first });

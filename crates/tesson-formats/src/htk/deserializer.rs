@@ -184,6 +184,10 @@ impl Htk {
 
     /// Settles the window from what files hold.
     fn take_kind(&mut self, kind: FileKind, i: usize) {
+        if self.options.dim == 0 {
+            self.options.dim = kind.values.into();
+            self.facts.identity = self.options.identity();
+        }
         let window = self.options.window.resolve(self.options.dim, kind.values).unwrap_or_else(|| {
             let window = self.options.window.to_string();
             let fault = HtkFault::Dim { dim: self.options.dim, values: kind.values, window };

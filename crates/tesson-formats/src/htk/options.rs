@@ -11,7 +11,7 @@ use tesson_core::{
 use super::header::{ByteOrder, HeaderRules, KINDS, QUANTIZED};
 use crate::options::{DEFINES_SIZE, VERBOSITY, describe_files};
 use crate::utterance::chunks::Most;
-use crate::utterance::window::{GivenWindow, Window, WindowRefusal};
+use crate::utterance::window::{self, GivenWindow, Window, WindowRefusal};
 
 static BYTE_ORDERS: Words<Option<ByteOrder>, 3> =
     Words::new([("auto", None), ("big", Some(ByteOrder::Big)), ("little", Some(ByteOrder::Little))]);
@@ -56,9 +56,11 @@ options! {
              included, or `name=file` for a whole file. A list of script files is read as one. In a line `...` stands for the \
              script file's own folder."
             [describe with |_, options, section| describe_files(options, "scpFile", section)];
-        pub(super) dim: u64 = "dim", required
-            => "Number of values in a frame, or in all frames of the window together."
-            [read options.whole_within("dim", 1..=i32::MAX as u64)?]
+        /// 0 for `auto`, until a file has been read.
+        pub(super) dim: u64 = "dim": OptionKind::Whole, required
+            => "Number of values in a frame, or in all frames of the window together; `auto` takes that of the first file."
+            [read window::dim(options)?]
+            [describe with |htk, _, section| window::describe_dim(htk.dim, section)]
             [identity "dim"];
         pub(super) window: GivenWindow = "contextWindow": OptionKind::Numbers, "1"
             => "Frames of a sample: an odd number in all, or `left:right` of the frame itself. Without it the number follows \

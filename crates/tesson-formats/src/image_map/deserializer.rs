@@ -144,7 +144,9 @@ impl ImageMap {
         let Some(labels) = self.options.images.labels() else { return };
         let stream = self.facts.streams.iter_mut().find(|stream| stream.name == labels.name);
         let stream = stream.expect("the stream of labels is one of them");
-        stream.shape = Shape::new([n as usize]);
+        if !labels.as_numbers {
+            stream.shape = Shape::new([n as usize]);
+        }
         stream.classes = names;
     }
 }

@@ -79,9 +79,14 @@ impl ImageColumns {
         let (mut images, mut labels) = (Some(self.images), Some(self.labels));
         let data = |stream: &ImageStream| match stream {
             ImageStream::Images(_) => Data::Encoded(images.take().expect("one stream is of images")),
-            ImageStream::Labels(_) => {
+            ImageStream::Labels(stream) => {
                 let columns = labels.take().expect("at most one stream is of labels");
-                Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }
+                if stream.as_numbers {
+                    let values = Values::Bits64(columns.into_iter().map(u64::from).collect());
+                    Data::Dense { values }
+                } else {
+                    Data::Sparse { rows: Offsets::Every(1), values: Values::Ones(columns.len()), columns }
+                }
             }
         };
         let (mut columns, mut lengths) = (self.streams, self.lengths);

@@ -9,8 +9,8 @@ pub(crate) use columns::{ImageColumns, lossy, parse_label, parse_numeric_key};
 pub(crate) use keys::{KeyColumn, KeyTable};
 pub use options::ImageRefusal;
 pub(crate) use options::{
-    Decoding, FILE, ImageInput, ImageOptions, ImageStream, MAX_DIM, OnCorruptImage, Pixels, decoder,
-    describe_file,
+    Decoding, FILE, ImageInput, ImageOptions, ImageStream, LabelStream, MAX_DIM, OnCorruptImage, Pixels,
+    decoder, describe_file,
 };
 
 /// The extensions of images, in small letters.

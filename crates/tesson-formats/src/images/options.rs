@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use tesson_core::store::Store;
 use tesson_core::{
     ConfigError, DeserializerFacts, Element, OptionKind, OptionName, OptionSet, OptionSpec, Options,
-    ReaderDefaults, RepeatedKeys, Section, Sections, StreamInfo, Value, Words, options,
+    ReaderDefaults, RepeatedKeys, Section, Sections, Shape, StreamInfo, Value, Words, options,
 };
 
-static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
+static ELEMENTS: Words<Element, 2> = Words::new([("uint8", Element::U8), ("int64", Element::I64)]);
 
 pub(crate) const FILE: OptionSpec =
     OptionSpec::required("file", OptionKind::Path, "The file, relative to the working directory.");
@@ -29,7 +29,8 @@ options! {
             [read options.given("transforms").is_some()];
         element: Option<Element> = "dtype" in ELEMENTS, optional
             => "For the stream of images: `uint8` delivers 8-bit values, if no transform makes floats; by default values have \
-             the reader's type.";
+             the reader's type. For the stream of labels: `int64` delivers the number of each class; by default labels are sparse \
+             samples with a 1 in the column of the class.";
         ragged: Option<bool> = "ragged", optional
             => "For the stream of images: deliver each image in its own shape, as a list of arrays (true), or refuse images that \
              differ in shape from the first (false).";
@@ -56,7 +57,8 @@ options! {
             => "A section with `transforms`, for the images, and optionally one with `labelDim`, for their classes; streams have \
              the names of the sections."
             [describe last];
-        let streams: Vec<ImageStream> = streams(options, &inputs)?;
+        let streams: Vec<ImageStream> = streams(options, &inputs)?
+            => [identity with |input, text| text.flag("numbers", input.has_numbers())];
         /// The type of the images' values.
         let element: Element = image_element(options, &inputs)?.unwrap_or(reader.element);
         let ragged: bool = ragged(options, &inputs)?;
@@ -106,6 +108,15 @@ options! {
         let element: Element = reader.element;
         /// True if the reader tolerates faults.
         let forgives: bool = reader.forgives;
+    }
+}
+
+impl ImageInput {
+    /// True if labels are the numbers of classes.
+    fn has_numbers(&self) -> bool {
+        self.streams
+            .iter()
+            .any(|stream| matches!(stream, ImageStream::Labels(LabelStream { as_numbers: true, .. })))
     }
 }
 
@@ -160,6 +171,15 @@ pub(crate) struct LabelStream {
     pub(crate) name: String,
     /// The number of classes; 0 where the data say (`auto`).
     pub(crate) dim: u64,
+    /// True if samples are the numbers of classes, false if they are sparse with a 1 in the column of the class.
+    pub(crate) as_numbers: bool,
+}
+
+impl LabelStream {
+    /// The number that all classes are below.
+    pub(crate) fn limit(&self) -> u64 {
+        if self.dim == 0 { MAX_DIM } else { self.dim }
+    }
 }
 
 /// One of the streams, by what it holds.
@@ -220,7 +240,7 @@ impl ImageOptions {
     /// Refuses labels of as many classes as there are, for formats that are read only after their streams are known.
     pub(crate) fn check_dim_is_given(&self, options: &Options<'_>) -> Result<(), ConfigError> {
         match self.labels() {
-            Some(LabelStream { name, dim: 0 }) => {
+            Some(LabelStream { name, dim: 0, as_numbers: false }) => {
                 let expected = "a number: only maps are read before they are indexed";
                 Err(ConfigError::unknown_word(
                     options.path(&format!("input.{name}.labelDim")),
@@ -238,6 +258,9 @@ impl ImageOptions {
             ImageStream::Images(name) => {
                 StreamInfo::encoded(name, self.image_element).with_ragged(self.ragged)
             }
+            ImageStream::Labels(labels) if labels.as_numbers => {
+                StreamInfo::dense(&labels.name, Shape::new([]), Element::I64)
+            }
             ImageStream::Labels(labels) => {
                 StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
             }
@@ -253,12 +276,16 @@ impl ImageOptions {
 
 /// The type that the stream of images asks for.
 fn image_element(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Option<Element>, ConfigError> {
-    let Some(given) = inputs.iter().find(|input| input.element.is_some()) else { return Ok(None) };
-    if !given.has_transforms {
-        let refusal = ImageRefusal::TypeOfLabels { stream: given.name.clone() };
-        return Err(ConfigError::refused(options.path(&format!("input.{}.dtype", given.name)), &refusal));
+    for input in inputs {
+        let stream = input.name.clone();
+        let refusal = match input.element {
+            Some(Element::U8) if !input.has_transforms => ImageRefusal::TypeOfLabels { stream },
+            Some(Element::I64) if input.has_transforms => ImageRefusal::TypeOfImages { stream },
+            _ => continue,
+        };
+        return Err(ConfigError::refused(options.path(&format!("input.{}.dtype", input.name)), &refusal));
     }
-    Ok(given.element)
+    Ok(inputs.iter().filter(|input| input.has_transforms).find_map(|input| input.element))
 }
 
 /// True if the stream of images asks for shapes of their own.
@@ -289,7 +316,10 @@ fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
 fn streams(options: &Options<'_>, inputs: &[ImageSection]) -> Result<Vec<ImageStream>, ConfigError> {
     let stream = |input: &ImageSection| match (input.has_transforms, input.label_dim) {
         (true, None) => Ok(ImageStream::Images(input.name.clone())),
-        (false, Some(dim)) => Ok(ImageStream::Labels(LabelStream { name: input.name.clone(), dim })),
+        (false, Some(dim)) => {
+            let as_numbers = input.element == Some(Element::I64);
+            Ok(ImageStream::Labels(LabelStream { name: input.name.clone(), dim, as_numbers }))
+        }
         _ => {
             let refusal = ImageRefusal::ImageOrLabel { stream: input.name.clone() };
             Err(ConfigError::refused(options.path("input"), &refusal))
@@ -330,10 +360,14 @@ const LABEL_DIM: OptionName = OptionName::new("labelDim");
 tesson_core::error_kinds! {
     /// Why options of a deserializer of images are refused.
     pub enum ImageRefusal {
-        /// A stream of labels asks for a type of its values.
+        /// A stream of labels asks for the type of images.
         TypeOfLabels { stream: String = "labels".into() }
-            = "picture.type-of-labels": "stream `{stream}` has no images; labels are of the reader's type"
-            => in manual "Leave the option out.",
+            = "picture.type-of-labels": "stream `{stream}` has no images; labels are of the reader's type or `int64`"
+            => in manual "Leave the option out, or choose `int64` for the numbers of classes.",
+        /// A stream of images asks for the type of labels.
+        TypeOfImages { stream: String = "features".into() }
+            = "picture.type-of-pictures": "stream `{stream}` has images, which are of the reader's type or `uint8`"
+            => in manual "Leave the option out, or choose `uint8`.",
         /// A stream of labels asks for shapes of its samples.
         RaggedLabels { stream: String = "labels".into() }
             = "picture.ragged-labels": "stream `{stream}` has no images; classes have no shape of their own"

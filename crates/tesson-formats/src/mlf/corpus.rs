@@ -21,6 +21,7 @@ struct LabelCorpus {
     /// The resource of each file.
     files: Vec<ResourceId>,
     phone_boundaries: bool,
+    as_numbers: bool,
     facts: CorpusFacts,
 }
 
@@ -29,13 +30,15 @@ pub(super) struct CorpusParts {
     pub(super) rules: LabelRules,
     pub(super) files: Vec<ResourceId>,
     pub(super) phone_boundaries: bool,
+    /// True if samples are the numbers of classes.
+    pub(super) as_numbers: bool,
 }
 
 /// Joins an index and its chunks, which take so many bytes of memory.
 pub(super) fn indexed(parts: CorpusParts, index: Index, chunks: Vec<LabelChunk>, memory: usize) -> Indexed {
-    let CorpusParts { rules, files, phone_boundaries } = parts;
+    let CorpusParts { rules, files, phone_boundaries, as_numbers } = parts;
     let facts = CorpusFacts::new(memory);
-    let corpus = LabelCorpus { rules, chunks, files, phone_boundaries, facts };
+    let corpus = LabelCorpus { rules, chunks, files, phone_boundaries, as_numbers, facts };
     Indexed { index: Arc::new(index), corpus: Arc::new(corpus) }
 }
 
@@ -43,8 +46,9 @@ pub(super) fn indexed(parts: CorpusParts, index: Index, chunks: Vec<LabelChunk>,
 const ONE: u8 = 1;
 const BOUNDARY: u8 = 2;
 
-/// Bytes that a frame takes when it is decoded.
-const FRAME_BYTES: u64 = 4;
+/// Bytes that a frame takes when it is decoded, as a column of a sparse sample and as a number.
+const COLUMN_BYTES: u64 = 4;
+const NUMBER_BYTES: u64 = 8;
 
 impl Corpus for LabelCorpus {
     fn facts(&self) -> &CorpusFacts {
@@ -73,7 +77,7 @@ impl Corpus for LabelCorpus {
                 let entry = chunk.entry(number);
                 let next =
                     sequences[i as usize..].iter().map(|&next| end_of(chunk.entry(chunk.find(next).0)));
-                problem = match beyond_memory(entry, fetch) {
+                problem = match beyond_memory(entry, self.as_numbers, fetch) {
                     Some(kind) => Some(EntryProblem { kind, offset: 0, line: 0, fatal: true }),
                     None => {
                         let text = bytes.get(entry.offset..end_of(entry), next, fetch)?;
@@ -105,7 +109,7 @@ impl Corpus for LabelCorpus {
         *out = Chunk::new(
             Keys::gathered(std::slice::from_ref(&chunk.keys), sequences.iter().map(|&i| (0, i))),
             lengths,
-            vec![frames.finish()],
+            vec![frames.finish(self.as_numbers)],
         );
         out.faults = faults;
         out.left_out = left_out;
@@ -145,8 +149,9 @@ impl From<Problem> for EntryProblem {
 }
 
 /// The fault of an entry that takes more memory than a sequence may.
-fn beyond_memory(entry: Entry, fetch: &dyn Fetch) -> Option<DataErrorKind> {
-    let found = (u64::from(entry.frames) * FRAME_BYTES).max(entry.size.into());
+fn beyond_memory(entry: Entry, as_numbers: bool, fetch: &dyn Fetch) -> Option<DataErrorKind> {
+    let frame = if as_numbers { NUMBER_BYTES } else { COLUMN_BYTES };
+    let found = (u64::from(entry.frames) * frame).max(entry.size.into());
     let limit = fetch.largest();
     (found > limit).then_some(DataErrorKind::SequenceBeyondMemory { found, limit })
 }
@@ -208,7 +213,11 @@ impl FrameColumns {
         self.ends.push(self.classes.len() as u32);
     }
 
-    fn finish(self) -> StreamColumn {
+    fn finish(self, as_numbers: bool) -> StreamColumn {
+        if as_numbers {
+            let values = Values::Bits64(self.classes.into_iter().map(u64::from).collect());
+            return StreamColumn { samples: Offsets::At(self.ends), data: Data::Dense { values } };
+        }
         let values = if self.values.is_empty() {
             Values::Ones(self.classes.len())
         } else {

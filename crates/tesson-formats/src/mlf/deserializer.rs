@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Format, Indexed,
-    ListedAt, Location, OptionName, Parallelism, RepeatedKeys, ResourceId, StreamInfo, StreamMismatch,
-    StreamingDecoder,
+    DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format,
+    Indexed, ListedAt, Location, OptionName, Parallelism, RepeatedKeys, ResourceId, Shape, StreamInfo,
+    StreamMismatch, StreamingDecoder,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -51,14 +51,16 @@ impl Labels {
             LabelFiles::InFile(list) => vec![list.clone()],
         };
         resources.extend(options.stream.states.clone());
-        let stream = StreamInfo::sparse(
-            &options.stream.source.name,
-            options.stream.source.dim as usize,
-            options.element,
-        );
+        let source = &options.stream.source;
+        let stream = if source.as_numbers {
+            StreamInfo::dense(&source.name, Shape::new([]), Element::I64)
+        } else {
+            StreamInfo::sparse(&source.name, source.dim as usize, options.element)
+        };
         let mut facts = DeserializerFacts::new(format.name, resources, vec![stream], options.identity());
         facts.defines_size = options.defines_size;
-        facts.needs_another_first = true;
+        // CNTK has no other way; as numbers labels are data like any others.
+        facts.needs_another_first = !source.as_numbers;
         facts.length_tolerance = options.stream.frames.tolerance;
         facts.needs_frame_period = options.stream.period_of_features;
         facts.looks_at_named = matches!(options.stream.source.files, LabelFiles::InFile(_));
@@ -185,6 +187,7 @@ impl Deserializer for Labels {
             },
             files: self.files.iter().map(|(_, resource)| *resource).collect(),
             phone_boundaries: options.stream.frames.phone_boundaries,
+            as_numbers: options.stream.source.as_numbers,
         };
         Ok(corpus::indexed(parts, index, chunks, memory))
     }

@@ -44,6 +44,13 @@ const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
     "Size of a chunk, in bytes of a label file.",
 );
 
+const NUMBERS: OptionSpec = OptionSpec::optional(
+    "dtype",
+    OptionKind::OneOf(&["int64"]),
+    "`int64` delivers the number of the class of each frame, and needs no number of classes; by default samples are sparse, with a 1 \
+     in the column of the class.",
+);
+
 options! {
     /// Label files, and the number of their classes.
     #[derive(Clone, Debug)]
@@ -66,6 +73,11 @@ options! {
             => "Number of classes, at most 65535."
             [read dim(options)?]
             [describe as |labels| Value::Whole(labels.dim.into())];
+        /// True if samples are the numbers of classes, false if they are sparse with a 1 in the column of the class.
+        pub(super) as_numbers: bool = NUMBERS
+            [read as_numbers(options)?]
+            [describe if given]
+            [identity with |labels, identity| identity.flag("numbers", labels.as_numbers)];
     }
 }
 
@@ -151,10 +163,11 @@ options! {
             => "The archive of alignments, binary or text; a pattern or a list names several, in this order."
             [read LabelFiles::Listed(named_files(options, "arkFile")?)]
             [describe as |labels| labels.files.described()];
-        dim: u32 = "dim": OptionKind::Whole, required
+        dim: u32 = "dim": OptionKind::Whole, optional
             => "Number of classes, at most 65535."
             [read dim(options)?]
             [describe as |labels| Value::Whole(labels.dim.into())];
+        as_numbers: bool = NUMBERS [read as_numbers(options)?] [describe if given];
         defines_size: bool = DEFINES_SIZE;
         tolerance: Option<u32> = LENGTH_TOLERANCE
             [read tolerance(options)?]
@@ -277,7 +290,7 @@ impl BinaryLabels {
 
 impl AlignmentLabels {
     pub(crate) fn resolved(self, reader: &ReaderDefaults) -> LabelOptions {
-        let AlignmentStream { name, files, dim, defines_size, tolerance } = self.stream.0;
+        let AlignmentStream { name, files, dim, as_numbers, defines_size, tolerance } = self.stream.0;
         let frames = LabelFrames {
             phone_boundaries: false,
             ignores_size: false,
@@ -286,7 +299,7 @@ impl AlignmentLabels {
             numeric_keys: reader.numeric_keys,
         };
         let stream = TextStream {
-            source: LabelSource { name, files, dim },
+            source: LabelSource { name, files, dim, as_numbers },
             states: None,
             frames,
             times: NO_TIMES,
@@ -357,6 +370,17 @@ fn times(stream: &Options<'_>) -> Result<Times, ConfigError> {
     }
 }
 
+/// True if samples are the numbers of classes.
+fn as_numbers(stream: &Options<'_>) -> Result<bool, ConfigError> {
+    if stream.text_if_given("dtype")?.is_none() {
+        return Ok(false);
+    }
+    if stream.table().find("phoneBoundaries").is_some() && stream.bool("phoneBoundaries")? {
+        return Err(ConfigError::refused(stream.path("phoneBoundaries"), &MlfRefusal::BoundariesOfNumbers));
+    }
+    Ok(true)
+}
+
 fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
     let label_dim = match stream.table().find("labelDim") {
         Some(_) => stream.whole_if_given("labelDim")?,
@@ -365,6 +389,7 @@ fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
     let (name, dim) = match (label_dim, stream.whole_if_given("dim")?) {
         (Some(dim), _) => ("labelDim", dim),
         (None, Some(dim)) => ("dim", dim),
+        (None, None) if as_numbers(stream)? => return Ok(MAX_DIM as u32),
         (None, None) => return Err(stream.missing("dim")),
     };
     match dim {
@@ -404,6 +429,7 @@ fn files(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
 
 const FRAME_MODE: OptionName = OptionName::new("frameMode");
 const PHONE_BOUNDARIES: OptionName = OptionName::new("phoneBoundaries");
+const DTYPE: OptionName = OptionName::new("dtype");
 
 tesson_core::error_kinds! {
     /// Why options of label files are refused.
@@ -412,5 +438,9 @@ tesson_core::error_kinds! {
         BoundariesOfFrames
             = "mlf.boundaries-of-frames": "frames have no boundaries"; "leave out either this or {FRAME_MODE}"
             => "Leave out {PHONE_BOUNDARIES} or {FRAME_MODE}.",
+        /// Boundaries of phones are asked for, and samples are the numbers of classes.
+        BoundariesOfNumbers
+            = "mlf.boundaries-of-numbers": "numbers of classes mark no boundaries"; "leave out either this or {DTYPE}"
+            => "Leave out {PHONE_BOUNDARIES} or {DTYPE}.",
     }
 }

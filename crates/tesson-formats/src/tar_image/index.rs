@@ -168,8 +168,8 @@ fn add(
                 let member = member.name.clone();
                 return Err(Stop::Fault(sample.begin, TarImageFault::BadLabel { member, found }));
             };
-            if label >= labels.dim {
-                let fault = TarImageFault::LabelOutOfRange { label, dim: labels.dim };
+            if label >= labels.limit() {
+                let fault = TarImageFault::LabelOutOfRange { label, dim: labels.limit() };
                 return Err(Stop::Fault(member.begin, fault));
             }
             label as u32

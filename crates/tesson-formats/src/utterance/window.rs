@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::Range;
 
 use tesson_core::identity::Identity;
-use tesson_core::{Output, OutputValues, SampleType, Scratch, UserError};
+use tesson_core::{
+    ConfigError, Options, Output, OutputValues, SampleType, Scratch, Section, UserError, Value,
+};
 
 /// The option `contextWindow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,20 @@ impl GivenWindow {
             _ => None,
         }
     }
+}
+
+/// The values of a frame as the option `dim` says; 0 for `auto`.
+pub(crate) fn dim(stream: &Options<'_>) -> Result<u64, ConfigError> {
+    if matches!(stream.given("dim"), Some(Value::Text(text)) if text.eq_ignore_ascii_case("auto")) {
+        return Ok(0);
+    }
+    stream.whole_within("dim", 1..=i32::MAX as u64)
+}
+
+/// Adds the values of a frame to a description.
+pub(crate) fn describe_dim(dim: u64, section: &mut Section) -> Result<(), ConfigError> {
+    section.push("dim", if dim == 0 { Value::Text("auto".into()) } else { Value::Whole(dim.into()) });
+    Ok(())
 }
 
 impl Window {

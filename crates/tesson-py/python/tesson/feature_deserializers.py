@@ -27,7 +27,7 @@ class HTKFeatureDeserializer(Deserializer):
     ----------
     streams : mapping of str to StreamDef
         The streams by name, each with its script file (``scp``, or a list of them) and its ``shape``: the values of one frame,
-        or those of all frames of its window. ``context`` is the frames before and after each frame; ``broadcast`` repeats
+        or those of all frames of its window, by default those of the first file. ``context`` is the frames before and after each frame; ``broadcast`` repeats
         utterances of one frame for each sample of the first deserializer; ``defines_mb_size`` makes the stream the one
         that is counted; ``max_sequence_length`` leaves longer utterances out, where it is not 65535, the default.
     root : str or os.PathLike, optional
@@ -83,7 +83,7 @@ class HTKFeatureDeserializer(Deserializer):
         self._prefix = prefix_path_in_scp
         self._streams.update(StreamDefs(streams))
         for name, stream in self._streams.items():
-            _check(name, stream, "scp", "shape")
+            _check(name, stream, "scp")
 
     @property
     def config(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class HTKFeatureDeserializer(Deserializer):
         return parts
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
-        section: dict[str, Any] = {"dim": stream.dim}
+        section: dict[str, Any] = {"dim": "auto" if stream.dim is None else stream.dim}
         if stream.scp is not None:
             section["scpFile"] = files_of(stream.scp)
         if stream.context is not None:
@@ -133,7 +133,8 @@ class KaldiFeatureDeserializer(Deserializer):
     Parameters
     ----------
     streams : mapping of str to StreamDef
-        The stream: its ``shape`` is the values in a frame, its ``scp`` the script file or a list of them; ``context`` is the
+        The stream: its ``shape`` is the values in a frame, by default those of the first matrix, its ``scp`` the script file or
+        a list of them; ``context`` is the
         frames before and after each frame; ``defines_mb_size`` makes the stream the one that is counted;
         ``max_sequence_length`` leaves longer utterances out, where it is not 65535, the default.
     ark : str or os.PathLike, or a list of them, optional
@@ -173,10 +174,10 @@ class KaldiFeatureDeserializer(Deserializer):
         if len(self._streams) != 1:
             raise ConfigError(f"streams: found {len(self._streams)} streams, expected one of features", path="streams")
         for name, stream in self._streams.items():
-            _check(name, stream, *(["shape"] if ark is not None else ["scp", "shape"]))
+            _check(name, stream, *([] if ark is not None else ["scp"]))
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
-        section: dict[str, Any] = {"dim": stream.dim}
+        section: dict[str, Any] = {"dim": "auto" if stream.dim is None else stream.dim}
         if stream.context is not None:
             section["contextWindow"] = list(stream.context)
         if stream.scp is not None:

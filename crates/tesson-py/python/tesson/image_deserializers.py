@@ -108,8 +108,8 @@ class _Images(Deserializer):
         if other := [n for n, s in self._streams.items() if s.field == field and n != name]:
             what = f"found `{other[0]}` and `{name}` of the field `{field}`, expected one stream"
             raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
-        if field == "label" and stream.dtype is not None:
-            what = f"found {stream.dtype}, but classes are of the source's type; leave it out"
+        if field == "label" and stream.dtype not in (None, "int64"):
+            what = f"found {stream.dtype}, expected `int64`, the numbers of classes; without it they are sparse and of the source's type"
             raise ConfigError(f"{path}.dtype: {what}", path=f"{path}.dtype")
         self._streams[name] = StreamDef(
             field, stream.shape, transforms=stream.transforms, dtype=stream.dtype, ragged=stream.ragged
@@ -125,9 +125,11 @@ class _Images(Deserializer):
         return True
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
+        section: dict[str, Any]
         if stream.field == "label":
-            return {"labelDim": "auto" if stream.dim is None else stream.dim}
-        section: dict[str, Any] = {"transforms": self._laid_out(stream)}
+            section = {"labelDim": "auto" if stream.dim is None else stream.dim}
+            return section if stream.dtype is None else section | {"dtype": stream.dtype}
+        section = {"transforms": self._laid_out(stream)}
         if stream.dtype is not None:
             section["dtype"] = stream.dtype
         if stream.ragged:
@@ -443,8 +445,8 @@ def _name(node: str | StreamInformation) -> str:
 
 def _shown(stream: StreamDef) -> str:
     """A stream, with its transforms, as Python."""
-    if stream.field == "label":
-        return f"StreamDef('label', {stream.dim})"
     dtype = "" if stream.dtype is None else f", dtype={stream.dtype!r}"
+    if stream.field == "label":
+        return f"StreamDef('label', {stream.dim}{dtype})"
     ragged = ", ragged=True" if stream.ragged else ""
     return f"StreamDef('image', transforms={list(stream.transforms)!r}{dtype}{ragged})"

@@ -37,11 +37,19 @@ class _Labels(Deserializer):
             raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
         if stream.mlf is None and "arkFile" not in self._own:
             raise ConfigError(f"{path}.mlf: the label file is missing, expected its name or a list of names", path=f"{path}.mlf")
-        if stream.shape is None or len(stream.shape) != 1:
+        if stream.dtype not in (None, "int64"):
+            what = f"found {stream.dtype}, expected `int64`, the numbers of classes; without it they are sparse and of the source's type"
+            raise ConfigError(f"{path}.dtype: {what}", path=f"{path}.dtype")
+        is_counted = stream.dtype is not None and stream.shape is None
+        if not is_counted and (stream.shape is None or len(stream.shape) != 1):
             raise ConfigError(f"{path}.shape: found {stream.shape}, expected the number of classes", path=f"{path}.shape")
 
+    def _has_type(self, stream: StreamDef) -> bool:
+        return True
+
     def _section(self, stream: StreamDef) -> dict[str, Any]:
-        section: dict[str, Any] = {"dim": stream.dim} | self._own
+        given = {"dim": stream.dim, "dtype": stream.dtype}
+        section: dict[str, Any] = {name: value for name, value in given.items() if value is not None} | self._own
         if isinstance(stream.mlf, Sequence) and not isinstance(stream.mlf, (str, bytes)):
             section["mlfFileList"] = [text_of(path) for path in stream.mlf]
         elif stream.mlf is not None:
@@ -89,6 +97,9 @@ class HTKMLFDeserializer(_Labels):
         frame or more.
     verbosity : int, optional
         Accepted; has no effect.
+    dtype : {"int64"}, optional
+        ``int64`` delivers the number of the class of each frame, and needs no number of classes; by default samples are
+        sparse, with a 1 in the column of the class.
 
     Examples
     --------
@@ -110,6 +121,7 @@ class HTKMLFDeserializer(_Labels):
         frame_period: int | Literal["auto"] | None = None,
         time_unit: Literal["auto", "100ns", "frames"] | None = None,
         verbosity: int | None = None,
+        dtype: Literal["int64"] | None = None,
     ) -> None:
         super().__init__(streams, {
             "label_mapping_file": optional_text_of(label_mapping_file),
@@ -119,6 +131,7 @@ class HTKMLFDeserializer(_Labels):
             "time_unit": time_unit,
             "chunk_size_in_bytes": chunk_size_in_bytes,
             "verbosity": verbosity,
+            "dtype": dtype,
         })
 
 
@@ -141,6 +154,9 @@ class HTKMLFBinaryDeserializer(_Labels):
         Size of a chunk, in bytes of a label file. Default 67108864.
     verbosity : int, optional
         Accepted; has no effect.
+    dtype : {"int64"}, optional
+        ``int64`` delivers the number of the class of each frame, and needs no number of classes; by default samples are
+        sparse, with a 1 in the column of the class.
 
     Examples
     --------
@@ -158,12 +174,14 @@ class HTKMLFBinaryDeserializer(_Labels):
         length_tolerance: int | None = None,
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
+        dtype: Literal["int64"] | None = None,
     ) -> None:
         super().__init__(streams, {
             "phoneBoundaries": phoneBoundaries,
             "length_tolerance": length_tolerance,
             "chunk_size_in_bytes": chunk_size_in_bytes,
             "verbosity": verbosity,
+            "dtype": dtype,
         })
 
 
@@ -186,6 +204,9 @@ class KaldiAlignmentDeserializer(_Labels):
         Bytes of an archive in a chunk. Default 67108864.
     verbosity : int, optional
         Accepted; has no effect.
+    dtype : {"int64"}, optional
+        ``int64`` delivers the number of the class of each frame, and needs no number of classes; by default samples are
+        sparse, with a 1 in the column of the class.
 
     Examples
     --------
@@ -203,10 +224,12 @@ class KaldiAlignmentDeserializer(_Labels):
         length_tolerance: int | None = None,
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
+        dtype: Literal["int64"] | None = None,
     ) -> None:
         super().__init__(streams, {
             "ark_file": files_of(filename),
             "length_tolerance": length_tolerance,
             "chunk_size_in_bytes": chunk_size_in_bytes,
             "verbosity": verbosity,
+            "dtype": dtype,
         })

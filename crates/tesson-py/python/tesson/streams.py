@@ -51,8 +51,8 @@ class StreamDef:
     max_sequence_length : int
         Longer utterances are left out; 65535, the default, leaves none out.
     dtype : dtype, optional
-        For images only: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the
-        type of the source.
+        For images ``uint8``, which delivers them in 8 bits, if no transform makes floats of them; for the classes of images and
+        of frames ``int64``, which delivers their numbers in place of sparse samples. By default the type of the source.
     ragged : bool
         For images only. ``True``: images may have different shapes and are delivered in
         :attr:`~tesson.MinibatchData.sample_list`; ``False``: an image of another shape than the first is an error.

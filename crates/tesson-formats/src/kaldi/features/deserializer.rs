@@ -29,6 +29,7 @@ pub(super) struct Features {
     listed: Utterances,
     /// The faults of script files.
     defects: Vec<DataError>,
+    is_listed: bool,
 }
 
 /// Utterances that are looked at by one job.
@@ -44,13 +45,39 @@ impl Features {
             StreamInfo::dense(&options.stream, shape, options.element).stored_as(Storage::Recordings);
         let mut facts =
             DeserializerFacts::new(FORMAT.name, options.files.clone(), vec![stream], options.identity());
+        facts.looks_at_named = options.are_lists && options.window.values == 0;
         facts.defines_size = options.defines_size;
         facts.smaller_chunks = Some(|| format!("lower {CHUNK_SIZE_IN_FRAMES}"));
         facts.decoders = Decoders(vec![(0, Arc::new(Rows(options.window)))]);
         if options.frame_mode {
             facts.repeated_keys = RepeatedKeys::InTurn;
         }
-        Features { options, facts, listed: Utterances::default(), defects: Vec::new() }
+        Features { options, facts, listed: Utterances::default(), defects: Vec::new(), is_listed: false }
+    }
+
+    /// Takes the values of a frame from the first matrix. One that cannot be read is reported when all are looked at.
+    fn take_dim(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let columns = match self.first_columns(fetch) {
+            Ok(columns) => columns,
+            Err(ArchiveError::Store(Error::Cancelled)) => return Err(Error::Cancelled),
+            Err(_) => return Ok(()),
+        };
+        self.options.window.values = columns;
+        self.facts.streams[0].shape = Shape::new([self.options.window.sample_len() as usize]);
+        self.facts.decoders = Decoders(vec![(0, Arc::new(Rows(self.options.window)))]);
+        Ok(())
+    }
+
+    /// The columns of the first matrix that are read; 0 where there is none.
+    fn first_columns(&self, fetch: &dyn Fetch) -> Result<u32, ArchiveError> {
+        if let Some(first) = self.listed.all.first() {
+            return Ok(first.columns_of(look_at(first, fetch, &mut None)?));
+        }
+        if self.options.are_lists {
+            return Ok(0);
+        }
+        let mut archive = Archive::new(ResourceId(0), fetch)?.reading(BEGINNING);
+        Ok(if archive.key()?.is_some() { look(&mut archive)?.columns } else { 0 })
     }
 
     /// The matrices that script files list, each with what is found of it.
@@ -203,10 +230,11 @@ impl Deserializer for Features {
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
-        if self.options.are_lists {
+        let are_known = std::mem::replace(&mut self.is_listed, true) || !self.options.are_lists;
+        if !are_known {
             (self.listed, self.defects) = read_lists(&mut self.facts, &self.options, fetch)?;
         }
-        Ok(())
+        if are_known && self.options.window.values == 0 { self.take_dim(fetch) } else { Ok(()) }
     }
 
     fn index(

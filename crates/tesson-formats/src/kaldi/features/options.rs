@@ -11,7 +11,7 @@ use tesson_core::{
 use crate::kaldi::named_files;
 use crate::options::{DEFINES_SIZE, VERBOSITY, describe_files};
 use crate::utterance::chunks::Most;
-use crate::utterance::window::{Window, WindowRefusal};
+use crate::utterance::window::{self, Window, WindowRefusal};
 
 options! {
     /// The options of a stream of features.
@@ -31,7 +31,9 @@ options! {
             => "In place of `scpFile`: the archive, binary or text; a pattern or a list names several, in this order."
             [describe never];
         _ = "dim": OptionKind::Whole, required
-            => "Number of values in a frame: the columns of the matrices.";
+            => "Number of values in a frame: the columns of the matrices; `auto` takes those of the first one."
+            [describe with |features, _, section| window::describe_dim(features.window.values.into(), section)];
+        /// Without values for a `dim` of `auto`, until a matrix has been found.
         pub(super) window: Window = "contextWindow": OptionKind::Numbers, "0:0"
             => "Number of frames before and after each frame that are part of its sample."
             [read window(options)?]
@@ -106,7 +108,7 @@ fn files(stream: &Options<'_>) -> Result<Vec<PathBuf>, ConfigError> {
 
 /// The values of a frame, with the frames before and after it.
 fn window(stream: &Options<'_>) -> Result<Window, ConfigError> {
-    let values = stream.whole_within("dim", 1..=i32::MAX as u64)? as u32;
+    let values = window::dim(stream)? as u32;
     let (left, right) = context_window(stream)?;
     let window = Window { left, right, values };
     if window.sample_len() > i32::MAX as u64 {

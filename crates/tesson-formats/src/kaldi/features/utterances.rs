@@ -72,13 +72,18 @@ impl Utterance {
             let last = first_column + (columns - 1);
             return Err(KaldiFault::RangeBeyondMatrix { last, has: found.columns });
         }
-        let columns = if columns > 0 { columns } else { found.columns };
+        let columns = self.columns_of(found);
         if columns != dim {
             return Err(KaldiFault::OtherDim { found: columns, expected: dim });
         }
         self.part.rows = last_row - self.part.first_row;
         (self.columns, self.size) = (columns, found.size);
         Ok(())
+    }
+
+    /// The number of columns that are read of a matrix.
+    pub(super) fn columns_of(&self, found: Found) -> u32 {
+        if self.columns > 0 { self.columns } else { found.columns }
     }
 
     /// An error of it: at a byte of the file that its matrix lies in; without an offset in the line that lists it, or at the
