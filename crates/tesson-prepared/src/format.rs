@@ -29,6 +29,8 @@ pub static FORMAT: Format = format_of::<SplitOptions>(
 /// True for sparse samples: a feature that is the number of a class becomes one.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
 
+static ORDERS: Words<bool, 2> = Words::new([("stored", false), ("tfds", true)]);
+
 static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
 
 options! {
@@ -84,6 +86,13 @@ options! {
             => "If examples differ in length, keep the counted lengths beside the data, or in the folder that `TESSON_INDEX_DIR` \
              names; by default as the reader's `cacheIndex`."
             [otherwise reader.cache_index];
+        keep_types: bool = "keepTypes", "false"
+            => "Deliver features in their types and shapes, such as `int64` and `uint8`; by default all values have the reader's type."
+            [describe if given];
+        in_tfds_order: bool = "order" in ORDERS, "stored"
+            => "The order without shuffling: `stored`, file after file, or `tfds`, that of TensorFlow Datasets, which reads 16 files in \
+             turns, 16 examples at a time."
+            [describe if given];
     }
 }
 
@@ -133,6 +142,8 @@ impl Unread {
                 keep: read.keep,
                 index_folder: index_folder(),
                 cache_index: read.cache_index,
+                keep_types: read.keep_types,
+                in_tfds_order: read.in_tfds_order,
             },
             section: options.path("").trim_end_matches('.').to_owned(),
             dataset: None,

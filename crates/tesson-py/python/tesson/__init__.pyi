@@ -10,10 +10,12 @@ from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSD
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
+from .images import read_images, read_webdataset
 from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
 from .loader import EpochReport, Loader, Window
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
+from .datasets import read_cbf, read_tfds
 from .source import (
     DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
     FULL_DATA_SWEEP,
@@ -22,6 +24,7 @@ from .source import (
     MinibatchSourceFromData,
     merge_states,
 )
+from .speech import read_audio, read_htk, read_kaldi, read_kaldi_alignments, read_mlf
 from .steps import KeyDelivery, PlannedSequence, PlannedStep
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
 from .text_format import sequence_to_cntk_text_format
@@ -80,7 +83,16 @@ __all__ = [
     "from_arrays",
     "merge_states",
     "ragged",
+    "read_audio",
+    "read_cbf",
     "read_ctf",
+    "read_htk",
+    "read_images",
+    "read_kaldi",
+    "read_kaldi_alignments",
+    "read_mlf",
+    "read_tfds",
+    "read_webdataset",
     "register_deserializer",
     "resolve_config",
     "sequence_to_cntk_text_format",

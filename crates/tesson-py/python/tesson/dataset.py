@@ -161,8 +161,16 @@ class Dataset:
     Made by :func:`tesson.from_arrays`, :func:`tesson.read_ctf` and the like.
     """
 
-    def __init__(self, parts: tuple[Deserializer | UserDeserializer, ...], shown: str, is_ragged: frozenset[str]) -> None:
+    def __init__(
+        self,
+        parts: tuple[Deserializer | UserDeserializer, ...],
+        shown: str,
+        is_ragged: frozenset[str],
+        classes: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self._parts = parts
+        #: The names of classes of streams whose own information has none, by their names in the parts.
+        self._classes = dict(classes or {})
         #: What it reads, in a few words.
         self._shown = shown
         #: Streams of any number of samples, by their names in the parts.
@@ -187,7 +195,7 @@ class Dataset:
         fields = {
             name: Field(
                 name, streams[stored].stream_id, streams[stored].dtype, streams[stored].shape, streams[stored].is_sparse,
-                stored in self._is_ragged,
+                stored in self._is_ragged, streams[stored].classes or self._classes.get(stored, ()),
             )
             for name, stored in names.items()
         }
@@ -252,6 +260,7 @@ class Dataset:
             _parts=(*self._parts, *other._parts),
             _shown=f"{self._shown} and {other._shown}",
             _is_ragged=self._is_ragged | other._is_ragged,
+            _classes={**self._classes, **other._classes},
             _names=names,
             _transforms={**self._transforms, **other._transforms},
         )

@@ -337,6 +337,11 @@ class TFDSDeserializer(Deserializer):
         `max_errors` forgives.
     keep_data_in_memory : bool, optional
         Keep decoded data for the next sweep. Default False.
+    keep_types : bool, optional
+        Deliver features in their types and shapes, such as int64 and uint8; by default all values have the source's type.
+    order : {"stored", "tfds"}, optional
+        The order without shuffling: file after file, or that of TensorFlow Datasets, which reads 16 files in turns, 16 examples at a
+        time. Default ``"stored"``.
     cache_index : bool, optional
         Where examples differ in length, keep what was counted beside the data, or in the folder that ``TESSON_INDEX_DIR`` names.
         Default: the source's.
@@ -361,6 +366,8 @@ class TFDSDeserializer(Deserializer):
         key: str | None = None,
         max_errors: int | None = None,
         keep_data_in_memory: bool | None = None,
+        keep_types: bool | None = None,
+        order: Literal["stored", "tfds"] | None = None,
         cache_index: bool | None = None,
     ) -> None:
         super().__init__({
@@ -371,6 +378,8 @@ class TFDSDeserializer(Deserializer):
             "key": key,
             "max_errors": max_errors,
             "keep_data_in_memory": keep_data_in_memory,
+            "keep_types": keep_types,
+            "order": order,
             "cache_index": cache_index,
         })
         self._streams.update(StreamDefs(streams or {}))

@@ -29,6 +29,8 @@ class Field:
     is_sparse: bool = False
     #: True if examples may have any number of samples, in batches a :class:`~tesson.batch.Ragged`.
     is_ragged: bool = False
+    #: The names of the classes that its values number, if the data have names.
+    classes: tuple[str, ...] = ()
 
     @property
     def type(self) -> str:

@@ -25,6 +25,8 @@ pub(super) struct Stream {
     /// The shape of its samples.
     pub(super) shape: Vec<usize>,
     one_hot: bool,
+    /// The type of its values.
+    pub(super) element: Element,
     /// Its samples are files of images.
     encoded: bool,
     samples: Samples,
@@ -47,8 +49,9 @@ struct Form {
     shape: Vec<usize>,
 }
 
-/// A feature as a stream, if it can be one; otherwise the reason.
-fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, StreamRefusal> {
+/// A feature as a stream, if it can be one; otherwise the reason. `keeps_shapes`: a sequence of a fixed length is one sample, not as
+/// many as it is long.
+fn form(plan: &Plan, wanted: Option<&[u64]>, keeps_shapes: bool) -> Result<Form, StreamRefusal> {
     let (path, leaf) = (&plan.path, &plan.leaf);
     let whole = || shape_text(&[&plan.levels[..], &leaf.shape].concat());
     if !is_number(leaf.dtype) {
@@ -58,7 +61,13 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, StreamRefusal> {
     let samples = match plan.levels[..] {
         [] => Samples::Every(1),
         [None] => Samples::Items,
-        [Some(n)] if n > 0 && u32::try_from(n).is_ok() => Samples::Every(n as u32),
+        [Some(n)] if n > 0 && u32::try_from(n).is_ok() => {
+            let of_items: Option<Vec<usize>> = leaf.shape.iter().copied().collect();
+            if let Some(of_items) = of_items.filter(|_| keeps_shapes && wanted.is_none()) {
+                return Ok(Form { samples: Samples::Every(1), shape: [&[n], &of_items[..]].concat() });
+            }
+            Samples::Every(n as u32)
+        }
         [Some(_)] => return Err(StreamRefusal::ItemCount { feature: path.clone() }),
         _ => {
             let levels = plan.levels.len();
@@ -94,6 +103,14 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, StreamRefusal> {
     }
 }
 
+/// The type of a stream that keeps that of its feature. Streams have no bfloat16, which is a float32 with fewer bits.
+fn element_of(dtype: DType) -> Element {
+    match dtype {
+        DType::BFloat16 => Element::F32,
+        dtype => Element::of_name(dtype.name()).unwrap_or(Element::F32),
+    }
+}
+
 /// Values of a shape, if they can be counted.
 fn values(dims: &[u64]) -> Option<u64> {
     dims.iter().try_fold(1_u64, |n, d| n.checked_mul(*d))
@@ -101,11 +118,12 @@ fn values(dims: &[u64]) -> Option<u64> {
 
 /// True if a feature can be a stream without further options.
 pub(super) fn can_be_one(plan: &Plan) -> bool {
-    form(plan, None).is_ok()
+    form(plan, None, false).is_ok()
 }
 
 impl Stream {
-    pub(super) fn new(of: &StreamOf, schema: &Schema) -> Result<Stream, ConfigError> {
+    /// A stream with values of this type; `None`: those and the shape of its feature.
+    pub(super) fn new(of: &StreamOf, schema: &Schema, typed: Option<Element>) -> Result<Stream, ConfigError> {
         let error = |refusal: StreamRefusal| ConfigError::refused(format!("input.{}", of.name), &refusal);
         let feature = || of.feature.clone();
         let column = schema.column(&of.feature);
@@ -122,11 +140,12 @@ impl Stream {
                 dtype,
                 shape: Vec::new(),
                 one_hot: false,
+                element: Element::U8,
                 encoded: true,
                 samples,
             });
         }
-        let Form { samples, mut shape } = form(plan, of.shape.as_deref()).map_err(error)?;
+        let Form { samples, mut shape } = form(plan, of.shape.as_deref(), typed.is_none()).map_err(error)?;
         let dims: Vec<u64> = shape.iter().map(|d| *d as u64).collect();
         if !values(&dims).is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)) {
             return Err(error(StreamRefusal::SampleSize { feature: feature(), shape: list(&shape) }));
@@ -139,12 +158,17 @@ impl Stream {
             let classes = of.dim.or(plan.leaf.classes).filter(|n| (1..=u64::from(u32::MAX)).contains(n));
             let unknown = || error(StreamRefusal::ClassCount { feature: feature() });
             shape = vec![classes.ok_or_else(unknown)? as usize];
-        } else if shape.is_empty() {
+        } else if shape.is_empty() && typed.is_some() {
             // A scalar is a sample of one value.
             shape = vec![1];
         }
         let (path, dtype) = (of.feature.clone(), plan.leaf.dtype);
-        Ok(Stream { column, path, dtype, shape, one_hot: of.one_hot, encoded: false, samples })
+        let element = match typed {
+            Some(element) => element,
+            None if of.one_hot => Element::F32,
+            None => element_of(dtype),
+        };
+        Ok(Stream { column, path, dtype, shape, one_hot: of.one_hot, element, encoded: false, samples })
     }
 
     /// True if the stream's feature is this column of the schema.
@@ -184,7 +208,7 @@ impl Stream {
     }
 
     /// The stream of a chunk without sequences.
-    pub(super) fn empty(&self, element: Element) -> StreamColumn {
+    pub(super) fn empty(&self) -> StreamColumn {
         let samples = match self.samples {
             Samples::Every(n) => Offsets::Every(n),
             Samples::Items | Samples::Rows => Offsets::At(vec![0]),
@@ -194,10 +218,11 @@ impl Stream {
         } else if self.one_hot {
             Data::Sparse { rows: Offsets::At(vec![0]), columns: Vec::new(), values: Values::Ones(0) }
         } else {
-            let values = match (self.dtype, element) {
+            let values = match (self.dtype, self.element) {
                 (DType::UInt8 | DType::Bool, _) => Values::Bytes(Vec::new()),
                 (_, Element::F64) => Values::F64(Vec::new()),
-                _ => Values::F32(Vec::new()),
+                (_, Element::F32) => Values::F32(Vec::new()),
+                (_, element) => Values::empty(element),
             };
             Data::Dense { values }
         };
@@ -280,6 +305,15 @@ impl Stream {
             Data::Dense { values: Values::Bytes(to) } => to.extend_from_slice(bytes),
             Data::Dense { values: Values::F32(to) } => each(self.dtype, bytes, |x| to.push(x as f32)),
             Data::Dense { values: Values::F64(to) } => each(self.dtype, bytes, |x| to.push(x)),
+            Data::Dense { values: Values::Bits16(to) } => {
+                to.extend(bytes.as_chunks().0.iter().map(|value| u16::from_le_bytes(*value)));
+            }
+            Data::Dense { values: Values::Bits32(to) } => {
+                to.extend(bytes.as_chunks().0.iter().map(|value| u32::from_le_bytes(*value)));
+            }
+            Data::Dense { values: Values::Bits64(to) } => {
+                to.extend(bytes.as_chunks().0.iter().map(|value| u64::from_le_bytes(*value)));
+            }
             Data::Sparse { rows, columns, values } => {
                 let Offsets::At(ends) = rows else { return };
                 each(self.dtype, bytes, |class| {
@@ -306,6 +340,9 @@ impl Stream {
             Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::F32(v) } => v.resize(v.len() + values, 0.0),
             Data::Dense { values: Values::F64(v) } => v.resize(v.len() + values, 0.0),
+            Data::Dense { values: Values::Bits16(v) } => v.resize(v.len() + values, 0),
+            Data::Dense { values: Values::Bits32(v) } => v.resize(v.len() + values, 0),
+            Data::Dense { values: Values::Bits64(v) } => v.resize(v.len() + values, 0),
             Data::Sparse { rows: Offsets::At(ends), columns, .. } => {
                 ends.extend(std::iter::repeat_n(columns.len() as u32, samples));
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{
-    Chunk, ChunkId, Corpus, CorpusFacts, DataError, Element, Error, Fault, Fetch, Index, Keys, Location,
-    ResourceId, Scattered, Scratch, SequenceId, SequenceSelection,
+    Chunk, ChunkId, Corpus, CorpusFacts, DataError, Error, Fault, Fetch, Index, Keys, Location, ResourceId,
+    Scattered, Scratch, SequenceId, SequenceSelection,
 };
 use tesson_formats::record::{self, End, RecordFile, Want};
 
@@ -62,7 +62,6 @@ pub(super) struct Records {
     pub(super) slices: Vec<Slice>,
     pub(super) schema: Arc<Schema>,
     pub(super) streams: Vec<Stream>,
-    pub(super) element: Element,
     /// The format of the files.
     pub(super) format: FileFormat,
 }
@@ -158,7 +157,7 @@ impl Corpus for Loading {
         let slice = records.slices[chunk.index()];
         let rows = wanted.to_vec();
         *out = Chunk::empty();
-        out.streams = records.streams.iter().map(|stream| stream.empty(records.element)).collect();
+        out.streams = records.streams.iter().map(|stream| stream.empty()).collect();
         let lengths = self.index.lengths(chunk);
         out.lengths = rows.iter().map(|row| lengths.get(*row as usize)).collect();
         let mut keys = KeyColumn::new(records.numeric_keys);

@@ -19,6 +19,7 @@ mod key;
 mod lengths;
 mod numbers;
 
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use tesson_core::{
     CompactLengths, ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Index,
     IndexCache, Indexed, Parallelism, ResourceId, Shape, StreamInfo, StreamMismatch, StreamingDecoder,
 };
+use tesson_plan::{Span, Stream, StreamSpec};
 
 use crate::features::{Coding, DType, Feature, Leaf, Schema, Selection, shape_text};
 use crate::ids::Ids;
@@ -106,6 +108,10 @@ pub struct TfdsOptions {
     pub index_folder: Option<PathBuf>,
     /// Counted lengths are kept there, and taken from there the next time.
     pub cache_index: bool,
+    /// True if streams have the types and shapes of their features, false if all values are floats.
+    pub keep_types: bool,
+    /// True if the sequences are in the order in which TFDS reads them, with files in turns; false if they are as stored.
+    pub in_tfds_order: bool,
 }
 
 /// The name in configurations.
@@ -143,14 +149,15 @@ impl TfdsDeserializer {
         let raw = streams.iter().filter(|stream| stream.encoded).map(|stream| stream.feature.clone());
         let selection = Selection { features: Some(wanted), raw: raw.collect() };
         let schema = Arc::new(Schema::new(features, &selection)?);
-        let columns = streams.iter().map(|stream| column::Stream::new(stream, &schema));
+        let typed = if options.keep_types { None } else { Some(options.element) };
+        let columns = streams.iter().map(|stream| column::Stream::new(stream, &schema, typed));
         let columns: Vec<column::Stream> = columns.collect::<Result<_, _>>()?;
         let info = |(stream, column): (&StreamOf, &column::Stream)| {
             if stream.encoded {
                 return StreamInfo::encoded(&stream.name, stream.element.unwrap_or(options.element));
             }
             let shape = Shape::new(column.shape.clone());
-            StreamInfo::dense(&stream.name, shape, options.element).with_sparse(stream.one_hot)
+            StreamInfo::dense(&stream.name, shape, column.element).with_sparse(stream.one_hot)
         };
         let infos = streams.iter().zip(&columns).map(info).collect();
         let numeric = options.numeric_keys;
@@ -159,7 +166,7 @@ impl TfdsDeserializer {
             None if numeric => KeyOf::Number,
             None => KeyOf::Id,
         };
-        let Layout { paths, slices, identity: of_files } = lay_out(dataset, plan);
+        let Layout { paths, slices, identity: of_files } = lay_out(dataset, plan, options.in_tfds_order);
         let files = (0..paths.len()).map(|i| records::open(dataset.file_format, ResourceId(i as u32)));
         let lengths = Lengths::new(&columns, features)?;
         let records = Records {
@@ -171,13 +178,14 @@ impl TfdsDeserializer {
             slices,
             schema,
             streams: columns,
-            element: options.element,
             format: dataset.file_format,
         };
         let identity = streams.iter().fold(Identity::of("TFDSDeserializer"), |text, s| s.write(text));
         let identity = identity
             .field("key", Maybe(options.key.as_deref().map(Quoted)))
             .field("numeric", numeric)
+            .flag("typed", options.keep_types)
+            .flag("tfds-order", options.in_tfds_order)
             .word(of_files.text());
         let mut facts = DeserializerFacts::new(NAME, paths, infos, identity.text());
         facts.max_errors = options.max_errors;
@@ -226,7 +234,7 @@ struct Layout {
     identity: Identity,
 }
 
-fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
+fn lay_out(dataset: &Dataset, plan: &[FileInstruction], in_tfds_order: bool) -> Layout {
     let info = &dataset.info;
     let mut layout = Layout {
         paths: Vec::new(),
@@ -236,6 +244,8 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
             .word(Maybe(info.config.as_deref().map(Quoted))),
     };
     let mut known: Vec<(u64, u32)> = Vec::new();
+    // The slices of each file, in its order.
+    let mut resources = Vec::with_capacity(plan.len());
     for file in plan {
         let shard = file.shard(dataset);
         let resource = match known.binary_search_by_key(&shard.first, |(first, _)| *first) {
@@ -248,18 +258,55 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
             }
         };
         layout.identity = layout.identity.line().word(&shard.file).word(file.skip).word(file.take);
-        let split = dataset.splits[file.split].first();
-        let mut first = file.skip;
-        let end = file.skip + file.take;
+        resources.push(resource);
+    }
+    let mut push = |file: usize, skip: u64, take: u64| {
+        let (instruction, resource) = (&plan[file], resources[file]);
+        let (shard, split) = (instruction.shard(dataset), dataset.splits[instruction.split].first());
+        let (mut first, end) = (instruction.skip + skip, instruction.skip + skip + take);
         while first < end {
             let n = (end - first).min(CHUNK_RECORDS) as u32;
             let record = shard.first + first;
-            let of = file.examples_in_shard;
+            let of = instruction.examples_in_shard;
             layout.slices.push(Slice { resource, first, n, of, record, number: record - split });
             first += u64::from(n);
         }
+    };
+    if in_tfds_order && plan.len() > 1 && !info.disable_shuffling {
+        in_turns(plan, push);
+    } else {
+        (0..plan.len()).for_each(|file| push(file, 0, plan[file].take));
     }
     layout
+}
+
+/// The records of a plan in the order of TFDS' default: 16 files in turns, 16 records at a time. `push` takes the number of a file,
+/// and how many of its records are skipped and follow.
+fn in_turns(plan: &[FileInstruction], mut push: impl FnMut(usize, u64, u64)) {
+    const SIXTEEN: NonZeroU64 = NonZeroU64::new(16).expect("it is not 0");
+    // Records are numbered within the plan: it may have a file twice.
+    let mut firsts = Vec::with_capacity(plan.len());
+    let mut files = Vec::with_capacity(plan.len());
+    let mut first = 0;
+    for file in plan {
+        firsts.push(first);
+        files.push(Span { first, len: file.take });
+        first += file.take;
+    }
+    let spec = StreamSpec {
+        files,
+        shuffle_files: None,
+        repeat_files: false,
+        cycle: SIXTEEN,
+        block: SIXTEEN,
+        expected: None,
+        ops: Vec::new(),
+    };
+    let mut order = Stream::new(spec).expect("a plan of several files is not empty");
+    while let Ok(Some(run)) = order.next_run(u64::MAX) {
+        let file = firsts.partition_point(|first| *first <= run.first) - 1;
+        push(file, run.first - firsts[file], run.len);
+    }
 }
 
 impl Deserializer for TfdsDeserializer {
