@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, Damage, Data, DataError, Element, Error, Fault, Fetch,
-    Index, Keys, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn,
+    Index, Keys, Origin, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn, Values,
 };
 
 use crate::columns::Columns;
@@ -221,6 +221,8 @@ impl TableCorpus {
         let mut faults = read.faults;
         faults.iter_mut().for_each(|fault| fault.field = fault.field.map(|field| self.fields[field]));
         let offset = |row: usize| unit.extent(rows.get(row)..rows.get(row) + 1).start;
+        let resource = ResourceId(part.file);
+        let origin = |row: usize| Origin { resource, offset: offset(row), line: None, embedded: true };
         if let Some(key) = self.key {
             into.push_keys(&read.columns[key], self.key_element(key), n, &row_number, &mut faults);
         }
@@ -232,11 +234,11 @@ impl TableCorpus {
             let values = if is_last { left[place].take() } else { left[place].clone() };
             let values = values.expect("taken by the last stream that has it");
             let before = faults.len();
-            made.push(column.make(values, n, &row_number, &mut faults));
+            made.push(column.make(values, n, &row_number, &origin, &mut faults));
             faults[before..].iter_mut().for_each(|fault| fault.offset = offset(fault.row as usize));
         }
         faults.sort_by_key(|fault| fault.row);
-        into.append(made, n, faults, &read.skipped, ResourceId(part.file));
+        into.append(made, n, faults, &read.skipped, resource);
         Ok(())
     }
 }
@@ -301,6 +303,9 @@ impl Filling<'_> {
         faults: &mut Vec<RowFault>,
     ) {
         match &column.data {
+            Data::Dense { values: Values::Strings(texts) } => {
+                (0..n).for_each(|row| self.push_text(texts.get(row)));
+            }
             Data::Dense { values } => {
                 for row in 0..n {
                     let key = match number(values, element, row) {
@@ -321,13 +326,15 @@ impl Filling<'_> {
                 }
             }
             Data::Encoded(texts) => {
-                for row in 0..n {
-                    self.texts.0.extend_from_slice(texts.get(row));
-                    self.texts.1.push(self.texts.0.len() as u32);
-                }
+                (0..n).for_each(|row| self.push_text(texts.get(row)));
             }
             _ => unreachable!("tables have no other data"),
         }
+    }
+
+    fn push_text(&mut self, key: &[u8]) {
+        self.texts.0.extend_from_slice(key);
+        self.texts.1.push(self.texts.0.len() as u32);
     }
 }
 

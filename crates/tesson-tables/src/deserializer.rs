@@ -303,20 +303,26 @@ fn key_field(name: &str, fields: &[Field], numeric: bool) -> Result<usize, Table
     let number = field_of(name, fields)?;
     let column = name.to_owned();
     match &fields[number].kind {
+        FieldKind::Flat(Element::Text, shape) if shape.len() == 1 => text_key(number, column, numeric),
         FieldKind::Flat(element, shape)
             if shape.len() == 1
                 && !element.is_float()
-                && !matches!(element, Element::F16 | Element::Bool) =>
+                && !matches!(element, Element::F16 | Element::Bool | Element::Bytes) =>
         {
             if numeric {
                 return Ok(number);
             }
             Err(TableFault::KeyKind { column, found: "numbers", expected: "true" })
         }
-        FieldKind::Bytes { text: true } if numeric => {
-            Err(TableFault::KeyKind { column, found: "texts", expected: "false" })
-        }
-        FieldKind::Bytes { text: true } => Ok(number),
+        FieldKind::Bytes { text: true } => text_key(number, column, numeric),
         other => Err(TableFault::KeyType { column, found: other.name() }),
     }
+}
+
+/// A field of texts as keys.
+fn text_key(number: usize, column: String, numeric: bool) -> Result<usize, TableFault> {
+    if numeric {
+        return Err(TableFault::KeyKind { column, found: "texts", expected: "false" });
+    }
+    Ok(number)
 }

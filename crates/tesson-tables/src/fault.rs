@@ -71,6 +71,14 @@ tesson_core::error_kinds! {
         DoesNotFit { row: u64 = 7, value: String = "300".into(), dtype: &'static str = "uint8" }
             = "table.does-not-fit": "row {row} has the value {value}, which is no {dtype}"
             => "Choose a {DTYPE} that holds all values, or leave it out.",
+        /// Texts are no numbers, and numbers no texts.
+        StringType { column: String = "name".into(), found: String = "texts".into(), dtype: &'static str = "int64" }
+            = "table.string-type": "column `{column}` has {found}, which cannot become {dtype}"
+            => "Leave {DTYPE} out, or convert the column.",
+        /// Bytes that are to be a text are no UTF-8.
+        NoText { row: u64 = 7, byte: u64 = 3 }
+            = "table.no-text": "row {row} has bytes that are no UTF-8 from byte {byte} of the value on"
+            => "Convert the column to UTF-8, or read it as bytes by {DTYPE}.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "x".into() }
             = "table.repeated-stream": "the column name `{name}` occurs twice"

@@ -20,7 +20,7 @@ const FILE: OptionSpec = OptionSpec::required(
 /// The formats by name. `auto` finds out.
 static FORMATS: Words<Option<&'static str>, 2> = Words::new([("auto", None), ("npy", Some("npy"))]);
 
-static ELEMENTS: Words<Element, 12> = Words::new([
+static ELEMENTS: Words<Element, 14> = Words::new([
     ("bool", Element::Bool),
     ("int8", Element::I8),
     ("int16", Element::I16),
@@ -33,6 +33,8 @@ static ELEMENTS: Words<Element, 12> = Words::new([
     ("float16", Element::F16),
     ("float32", Element::F32),
     ("float64", Element::F64),
+    ("str", Element::Text),
+    ("bytes", Element::Bytes),
 ]);
 
 options! {

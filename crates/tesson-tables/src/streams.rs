@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tesson_core::{
-    Data, DataErrorKind, Element, EncodedColumn, Offsets, Shape, StreamColumn, StreamInfo, nearest,
+    Data, DataErrorKind, Element, EncodedColumn, Offsets, Origin, Shape, StreamColumn, StreamInfo, Strings,
+    Values, nearest,
 };
 
 use crate::fault::TableFault;
@@ -56,21 +57,48 @@ impl TableColumn {
                 let (shape, samples) = ragged(stream, field, shape)?;
                 (*element, shape, samples)
             }
-            FieldKind::Bytes { .. } if stream.has_transforms => {
-                (Element::F32, Shape::new([]), Samples::Encoded)
+            FieldKind::Bytes { text } => {
+                let element = if *text { Element::Text } else { Element::Bytes };
+                let (shape, samples) = flat(stream, field, &Shape::new([]))?;
+                (element, shape, samples)
             }
-            FieldKind::Bytes { .. } | FieldKind::Other(_) => return Err(wrong_type(field)),
+            FieldKind::Other(_) => return Err(wrong_type(field)),
         };
+        // Bytes may be files, which transforms that are named elsewhere decode.
+        let is_file = from == Element::Bytes
+            && shape.dims().is_empty()
+            && matches!(samples, Samples::Kept)
+            && !matches!(field.kind, FieldKind::Ragged(..))
+            && stream.element.is_none_or(|element| element == Element::Bytes);
+        if is_file || from.is_string() && stream.has_transforms {
+            return TableColumn::encoded(stream, field, number, from);
+        }
         if shape.is_empty() {
             return Err(wrong_type(field));
         }
         let element = stream.element.unwrap_or(from);
-        let mut info = match samples {
-            Samples::Encoded => StreamInfo::encoded(&stream.name, element),
-            _ => StreamInfo::dense(&stream.name, shape, element),
-        };
+        if element.is_string() != from.is_string() {
+            let (column, found) = (field.name.clone(), field.kind.name());
+            return Err(TableFault::StringType { column, found, dtype: element.name() });
+        }
+        let mut info = StreamInfo::dense(&stream.name, shape, element);
         info.classes = Arc::clone(&field.classes);
         Ok(TableColumn { info, field: number, from, samples })
+    }
+
+    /// A stream of files that its transforms decode; without any they are delivered as they are.
+    fn encoded(
+        stream: &TableStream,
+        field: &Field,
+        number: usize,
+        from: Element,
+    ) -> Result<TableColumn, TableFault> {
+        if matches!(&field.kind, FieldKind::Ragged(..)) {
+            return Err(wrong_type(field));
+        }
+        let decoded = if stream.has_transforms { Element::F32 } else { Element::Bytes };
+        let info = StreamInfo::encoded(&stream.name, stream.element.unwrap_or(decoded));
+        Ok(TableColumn { info, field: number, from, samples: Samples::Encoded })
     }
 
     /// True if the number of samples differs from row to row.
@@ -109,10 +137,23 @@ impl TableColumn {
         column: StreamColumn,
         n: usize,
         row_number: &dyn Fn(usize) -> u64,
+        origin: &dyn Fn(usize) -> Origin,
         faults: &mut Vec<RowFault>,
     ) -> StreamColumn {
         let StreamColumn { samples, data } = column;
-        let Data::Dense { values } = data else { return StreamColumn { samples, data } };
+        let is_encoded = matches!(self.samples, Samples::Encoded);
+        let values = match data {
+            Data::Dense { values: Values::Strings(files) } if is_encoded => {
+                let mut encoded = EncodedColumn::default();
+                (0..files.len()).for_each(|row| encoded.push(files.get(row), origin(row)));
+                return StreamColumn { samples, data: Data::Encoded(encoded) };
+            }
+            Data::Dense { values } => values,
+            Data::Encoded(files) if !is_encoded => {
+                Values::Strings((0..files.len()).map(|file| files.get(file)).collect())
+            }
+            data => return StreamColumn { samples, data },
+        };
         let fault = |row: usize, kind: TableFault| RowFault {
             row: row as u32,
             field: Some(self.field),
@@ -125,16 +166,18 @@ impl TableColumn {
         let (values, wrong) = match self.info.element {
             to if to == self.from => (values, Vec::new()),
             to => {
-                let (new, wrong) = converted(&values, self.from, to);
                 let row_of = |at: usize| {
                     let sample = at / per_sample.max(1);
                     (0..n).find(|&row| samples.start(row + 1) > sample).unwrap_or(0)
                 };
-                let wrong = wrong.into_iter().map(|at| {
-                    let (row, value) = (row_of(at), number(&values, self.from, at).text());
-                    fault(row, TableFault::DoesNotFit { row: row_number(row), value, dtype: to.name() })
-                });
-                (new, wrong.collect())
+                match values {
+                    Values::Strings(strings) => texts(strings, to, &row_of, &|row, byte| {
+                        fault(row, TableFault::NoText { row: row_number(row), byte })
+                    }),
+                    values => self.numbers(values, to, &row_of, &|row, value| {
+                        fault(row, TableFault::DoesNotFit { row: row_number(row), value, dtype: to.name() })
+                    }),
+                }
             }
         };
         let mut bad_rows: Vec<RowFault> = wrong;
@@ -171,6 +214,19 @@ impl TableColumn {
         column
     }
 
+    /// Numbers converted to another type, and a fault for each that is none.
+    fn numbers(
+        &self,
+        values: Values,
+        to: Element,
+        row_of: &dyn Fn(usize) -> usize,
+        fault: &dyn Fn(usize, String) -> RowFault,
+    ) -> (Values, Vec<RowFault>) {
+        let (new, wrong) = converted(&values, self.from, to);
+        let wrong = wrong.into_iter();
+        (new, wrong.map(|at| fault(row_of(at), number(&values, self.from, at).text())).collect())
+    }
+
     /// The number of values in a sample of the field.
     fn values_per_sample(&self, values: usize, samples: usize) -> usize {
         match &self.samples {
@@ -182,11 +238,34 @@ impl TableColumn {
     }
 }
 
+/// Byte strings as texts, with empty ones and a fault in place of those that are no UTF-8; or texts as byte strings.
+fn texts(
+    strings: Strings,
+    to: Element,
+    row_of: &dyn Fn(usize) -> usize,
+    fault: &dyn Fn(usize, u64) -> RowFault,
+) -> (Values, Vec<RowFault>) {
+    if to == Element::Bytes || strings.first_invalid_utf8().is_none() {
+        return (Values::Strings(strings), Vec::new());
+    }
+    let (mut kept, mut wrong) = (Strings::default(), Vec::new());
+    for (i, string) in (0..strings.len()).map(|i| strings.get(i)).enumerate() {
+        match std::str::from_utf8(string) {
+            Ok(_) => kept.push(string),
+            Err(error) => {
+                wrong.push(fault(row_of(i), error.valid_up_to() as u64));
+                kept.append_empty(1);
+            }
+        }
+    }
+    (Values::Strings(kept), wrong)
+}
+
 /// Samples of `size` values out of runs of samples of `per_sample`: one in each row, or any number. Rows with another number of
 /// values have no sample and are listed with that number.
 fn regrouped(
     samples: &Offsets,
-    values: tesson_core::Values,
+    values: Values,
     n: usize,
     per_sample: usize,
     size: usize,
@@ -221,8 +300,7 @@ fn regrouped(
 }
 
 /// Removes all values.
-fn clear(values: &mut tesson_core::Values) {
-    use tesson_core::Values;
+fn clear(values: &mut Values) {
     match values {
         Values::Ones(n) => *n = 0,
         Values::Bytes(v) => v.clear(),
@@ -231,6 +309,7 @@ fn clear(values: &mut tesson_core::Values) {
         Values::Bits64(v) => v.clear(),
         Values::F32(v) => v.clear(),
         Values::F64(v) => v.clear(),
+        Values::Strings(v) => v.clear(),
         _ => unreachable!("all forms of values are listed"),
     }
 }

@@ -1,7 +1,7 @@
 //! Values out of the bytes of files, and conversions from one type to another.
 
 use half::f16;
-use tesson_core::{Element, Values};
+use tesson_core::{Element, Strings, Values};
 
 /// The order of the bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub(crate) fn no_values(element: Element, capacity: usize) -> Values {
     match element {
         Element::F32 => Values::F32(Vec::with_capacity(capacity)),
         Element::F64 => Values::F64(Vec::with_capacity(capacity)),
+        Element::Bytes | Element::Text => Values::Strings(Strings::default()),
         _ => match element.size() {
             1 => Values::Bytes(Vec::with_capacity(capacity)),
             2 => Values::Bits16(Vec::with_capacity(capacity)),

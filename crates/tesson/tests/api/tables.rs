@@ -1,7 +1,7 @@
 //! Tables: from the bytes of files to minibatches, and what is refused.
 
 use tesson::store::MemoryStore;
-use tesson::{Element, Error, Number, Samples, Source};
+use tesson::{Element, Error, SampleValue, Samples, Source};
 
 use crate::kit::{self, dense, keys, read_all, refusal, sequences, store_of, whole};
 
@@ -38,8 +38,8 @@ fn whole_numbers(source: &mut Source, stream: &str) -> Vec<i128> {
     let Samples::Dense { values } = kit::stream_of(&minibatch, stream).samples() else {
         panic!("`{stream}` is dense")
     };
-    let number = |i| match values.number(i) {
-        Number::Whole(n) => n,
+    let number = |i| match values.value(i) {
+        SampleValue::Whole(n) => n,
         other => panic!("{other:?} is no whole number"),
     };
     (0..values.len()).map(number).collect()
