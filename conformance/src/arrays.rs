@@ -11,7 +11,7 @@ fn records(first: usize, n: usize) -> Vec<u8> {
     let row = |row: usize| {
         let floats = (0..8).flat_map(move |i| (row as f32 + i as f32 / 8.0).to_le_bytes());
         let (large, id) = ((1_i64 << 60) + row as i64, 3 * row as u32);
-        floats.chain(large.to_be_bytes()).chain(id.to_le_bytes()).chain([(row % 3 == 0).into()])
+        floats.chain(large.to_be_bytes()).chain(id.to_le_bytes()).chain([row.is_multiple_of(3).into()])
     };
     npy(descr, &format!("({n},)"), &rows.flat_map(row).collect::<Vec<u8>>())
 }

@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use tesson::store::{MemoryStore, Store};
-use tesson::{Layout, Minibatch, SampleValue, Samples, Source, SourceConfig};
+use tesson::{Minibatch, SampleValue, Samples, Source, SourceConfig};
+use tesson_engine::Layout;
 use tesson_engine::store::{FakeStore, InjectedFault};
 
 use crate::{arrays, binary, images, marked, prepared, speech, user};

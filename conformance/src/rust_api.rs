@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use tesson::{
-    Demand, Layout, Minibatch, ResumeState, SampleValues, Samples, Source, SourceConfig, StreamBatch,
-};
+use tesson::{Demand, Minibatch, ResumeState, SampleValues, Samples, Source, SourceConfig, StreamBatch};
+use tesson_engine::Layout;
 
 use crate::reader::{error, one_by_one};
 use crate::user;

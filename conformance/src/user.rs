@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
+use tesson::{ConfigError, Element, Error, Shape, StreamInfo};
+use tesson_core::Registry;
 use tesson_core::{
     Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
     Fetch, Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
-use tesson::config::{Choices, load};
+use tesson::config::load;
 use tesson_case_lookup::{CaseFolder, cases};
+use tesson_config::Choices;
 
 fn main() {
     let arguments = Arguments::from_args();

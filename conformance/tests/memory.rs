@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use counting::{alone, peak};
-use tesson::config::Transforms;
 use tesson::store::{MemoryStore, Stores};
 use tesson::{OpenOptions, Shape, Source};
+use tesson_config::Transforms;
 use tesson_conformance::prepared;
 use tesson_convert::{Corpus, Form};
 use tesson_core::{Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform};

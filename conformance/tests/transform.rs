@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesson::config::Transforms;
 use tesson::{Error, OpenOptions, Shape, Source, SourceConfig};
+use tesson_config::Transforms;
 use tesson_conformance::corpus::{self, Delivered, TRUNCATED, dawdling, rest};
 use tesson_conformance::marked::Marked;
 use tesson_conformance::ways::WAYS;

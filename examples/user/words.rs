@@ -23,7 +23,7 @@ use tesson_formats::user::{ChunkSource, UserDeserializer, UserError};
 /// Lines in a chunk, the unit of shuffling and of sharing among workers.
 const LINES: usize = 16;
 
-/// Makes the type known to configurations, with [`tesson::Registry::with`].
+/// Makes the type known to configurations, with [`tesson_core::Registry::with`].
 static FORMAT: Format = Format::new(
     "Words",
     "Lines of words, as counts of the letters a to z in each word.",

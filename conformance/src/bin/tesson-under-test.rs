@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use tesson::{ConfigError, Registry};
+use tesson::ConfigError;
 use tesson_cli::Extensions;
+use tesson_core::Registry;
 use tesson_core::Section;
 
 struct Cases;

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use tesson::config::{Limit, Randomize};
-use tesson::data::Tfds;
+use tesson::Samples;
 use tesson::store::{MemoryStore, Stores};
-use tesson::{OpenOptions, Samples};
 use tesson_prepared::{ExampleBatch, OnDamage, Reader};
 use tesson_tfds::features::{Schema, Selection, node};
 use tesson_tfds::reading::{Plan, Reading};
@@ -44,24 +42,25 @@ pub fn check_deserializer(folder: &Path, is_in_memory: bool) -> Result<usize, St
         Err(tesson::Error::Data(_)) => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };
-    let (name, options) = if is_in_memory {
+    let of =
+        |folder: &Path| tesson::read_tfds(&*folder.to_string_lossy()).split("train").loader().batch_size(3);
+    let loader = if is_in_memory {
         let memory = copied(folder, MemoryStore::new()).map_err(|e| e.to_string())?;
-        let stores = Stores::local().with("memory", Arc::new(memory));
-        (in_memory(folder), OpenOptions::in_store(&stores))
+        of(&in_memory(folder)).store(&Stores::local().with("memory", Arc::new(memory)))
     } else {
-        (folder.to_path_buf(), OpenOptions::default())
+        of(folder)
     };
-    let data = Tfds::new(name.to_string_lossy()).split("train");
-    let mut config = tesson::config::of(data).map_err(|e| e.to_string())?;
-    (config.order.randomize, config.minibatches.limit) = (Randomize::Off, Limit::Sweeps(1));
-    let mut source = match options.open(&config) {
-        Ok(source) => source,
+    let mut loader = match loader.open() {
+        Ok(loader) => loader,
         Err(error) if error.to_string().contains("no feature of the dataset has numbers") => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };
     let (mut first, mut compared) = (0, 0);
-    while let Some(minibatch) = source.next_minibatch(3).map_err(|e| e.to_string())? {
-        for (stream, info) in minibatch.streams().iter().zip(source.streams()) {
+    for batch in loader.epoch() {
+        let batch = batch.map_err(|e| e.to_string())?;
+        let minibatch = batch.minibatch();
+        for stream in minibatch.streams() {
+            let info = stream.info();
             let Samples::Dense { values } = stream.samples() else { continue };
             let mut at = 0;
             for (i, length) in stream.lengths().iter().enumerate() {

@@ -1,7 +1,8 @@
 //! `tesson check`: every byte looked at, every fault listed.
 
 use tesson::config::Randomize;
-use tesson::{Checked, Error, OpenOptions, Purpose, Severity, SourceConfig};
+use tesson::{Error, OpenOptions, Purpose, SourceConfig};
+use tesson_engine::{Checked, Severity};
 
 use crate::args::CheckArgs;
 use crate::extensions::Extensions;

@@ -1,6 +1,6 @@
 //! `tesson config`: the resolved configuration.
 
-use tesson::config::Loaded;
+use tesson_config::Loaded;
 use tesson_config::{json, toml};
 
 use crate::args::{ConfigArgs, Form};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tesson::{ConfigError, Registry};
+use tesson::ConfigError;
+use tesson_core::Registry;
 use tesson_core::Section;
 
 /// The additions of a program to the command that it embeds.

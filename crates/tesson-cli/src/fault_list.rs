@@ -1,6 +1,7 @@
 //! Faults listed as they are found, up to a number.
 
-use tesson::{DataError, Severity};
+use tesson::DataError;
+use tesson_engine::Severity;
 use tesson_engine::fault_facts;
 
 use crate::output::{Output, count};

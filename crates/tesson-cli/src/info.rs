@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tesson::config::Randomize;
-use tesson::{Demand, JoinReport, Key, Layout, PartReport, Source, SourceConfig, StreamInfo};
+use tesson::{Demand, Key, Source, SourceConfig, StreamInfo};
 use tesson_core::{Index, LeftOut};
+use tesson_engine::Layout;
 use tesson_plan::{Bucketing, Limit, PlanSpec};
+use tesson_plan::{JoinReport, PartReport};
 
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;

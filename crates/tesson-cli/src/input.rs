@@ -3,10 +3,12 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use tesson::config::{Choices, Loaded, load as load_config};
-use tesson::{ConfigError, Error, OpenOptions, Purpose, Registry, Source};
+use tesson::config::load as load_config;
+use tesson::{ConfigError, Error, OpenOptions, Purpose, Source};
 use tesson_config::reader::{Reader, check_before_modules};
+use tesson_config::{Choices, Loaded};
 use tesson_config::{SourceConfig, assignment, bytes, lower, set_value};
+use tesson_core::Registry;
 use tesson_core::{ConfigSpan, FoundStream, Name, Section, Value, nearest};
 use tesson_engine::DEFAULT_MEMORY_LIMIT;
 use tesson_plan::Limit;

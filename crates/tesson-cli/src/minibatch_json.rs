@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
-use tesson::{Layout, Minibatch, SampleValue, SampleValues, Samples, StreamBatch};
+use tesson::{Minibatch, SampleValue, SampleValues, Samples, StreamBatch};
+use tesson_engine::Layout;
 
 /// The line that ends the data.
 pub(crate) fn end() -> serde_json::Value {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tesson::{DataError, Error, Severity};
+use tesson::{DataError, Error};
+use tesson_engine::Severity;
 
 use tesson_convert::records::{
     ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,

@@ -1,7 +1,8 @@
 //! `tesson show`: sequences by their key.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tesson::{Shown, Source};
+use tesson::Source;
+use tesson_engine::Shown;
 
 use crate::args::ShowArgs;
 use crate::extensions::Extensions;

@@ -1,7 +1,10 @@
 //! `tesson plan --step` and `--key`: the sequences of a minibatch, and the minibatches that deliver a key.
 
-use tesson::{KeyDelivery, RunCalls, Source, SourceConfig, StepSequence, StepSizes};
+use tesson::{Source, SourceConfig};
 use tesson_core::SequenceId;
+use tesson_engine::RunCalls;
+use tesson_engine::{KeyDelivery, StepSequence};
+use tesson_plan::StepSizes;
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;

@@ -213,6 +213,23 @@ tesson_core::error_kinds! {
             = "engine.nothing-left": "rank {rank} of {workers} has no sequence left in any sweep: all of its share are invalid or \
                 excluded"
             => "Take fewer workers, or leave fewer keys out with {EXCLUDE_KEYS}.",
+        /// A stream is asked for that a batch does not have.
+        UnknownStream { stream: String = "feature".into(), known: String = "features, labels".into(), hint: String = ", did you mean `features`?".into() }
+            = "engine.unknown-stream": "no stream `{stream}`, there are {known}{hint}"
+            => "Name one of the streams.",
+        /// A stream is asked for as values of a type that it does not have.
+        OtherStreamType {
+            stream: String = "features".into(),
+            is: String = "dense float32 [64]".into(),
+            asked: String = "dense float64".into(),
+        }
+            = "engine.other-stream-type": "stream `{stream}` is {is}, asked for as {asked}"
+            => "Ask for the stream as it is.",
+        /// A stream is asked for as one sample an example, and an example has another number.
+        SeveralSamples { stream: String = "features".into(), key: String = "7".into(), n: u32 = 3 }
+            = "engine.several-samples": "stream `{stream}` has {n} samples in the example with the key {key}, expected 1"; "ask for a \
+                ragged stream"
+            => "Ask for the stream as a ragged one.",
         /// A rank has nothing to repeat in a step that other ranks have examples for.
         NothingToRepeat { rank: u64 = 3, workers: u64 = 4, epoch: u64 = 0 }
             = "engine.nothing-to-repeat": "all examples of rank {rank} of {workers} in epoch {epoch} are invalid or excluded, and the \

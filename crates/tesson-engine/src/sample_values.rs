@@ -130,6 +130,11 @@ impl ExactValues {
         self.element
     }
 
+    /// The bits of the values.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
     /// The bits of the values, to be taken over.
     pub fn into_bits(self) -> Bits {
         self.bits

@@ -6,7 +6,8 @@ use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PySlice, PyString, PyTuple};
-use tesson::{Bits, Buffer, Element, SampleValues, Samples, StringValues};
+use tesson::{Element, SampleValues, Samples};
+use tesson_engine::{Bits, Buffer, StringValues};
 
 /// The memory of arrays, which returns to the pool when the last view dies.
 #[pyclass(frozen, module = "tesson._tesson")]

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use pyo3::prelude::*;
+use tesson::ConfigError;
 use tesson::config::{Section, Value};
-use tesson::{ConfigError, Registry};
 use tesson_cli::Extensions;
 use tesson_config::json::section_to_json;
+use tesson_core::Registry;
 
 use crate::calls::Raised;
 use crate::config;

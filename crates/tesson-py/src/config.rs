@@ -3,8 +3,10 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use tesson::config::{Choices, Section, Value};
-use tesson::{ConfigError, Registry};
+use tesson::ConfigError;
+use tesson::config::{Section, Value};
+use tesson_config::Choices;
+use tesson_core::Registry;
 use tesson_core::{OptionDefault, OptionKind, OptionTable};
 
 use crate::calls::Owner;

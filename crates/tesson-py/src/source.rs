@@ -11,10 +11,12 @@ use std::thread::Builder;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::{
-    Canceller, ConfigError, Demand, Error, Key, OpenOptions, RunCalls, Share, SourceConfig, StatsReader,
-    StepSequence, StepSizes, StreamInfo, UsageError,
+    Canceller, ConfigError, Demand, Error, Key, OpenOptions, Share, SourceConfig, StreamInfo, UsageError,
 };
+use tesson_engine::RunCalls;
 use tesson_engine::{ProcessGuard, no_thread};
+use tesson_engine::{StatsReader, StepSequence};
+use tesson_plan::StepSizes;
 use tracing::Span;
 
 use crate::batch::{Batch, SampleShape};

@@ -10,7 +10,8 @@ use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyString, PyTuple};
-use tesson::{BatchKeys, Element, Layout, RowSegment, Samples, Shape, StreamBatch, StreamInfo};
+use tesson::{BatchKeys, Element, Samples, Shape, StreamBatch, StreamInfo};
+use tesson_engine::{Layout, RowSegment};
 
 use crate::arrays::{self, RaggedArrays, SampleArrays, SparseArrays, StringArrays};
 use crate::batch::{Batch, SampleShape};

@@ -9,9 +9,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson::data::Ctf;
 use tesson::store::{Resource, Store, Stores};
-use tesson::{OpenOptions, config};
 
 /// Files of servers that answer requests for ranges.
 pub struct HttpStore;
@@ -84,15 +82,15 @@ impl Resource for HttpFile {
     }
 }
 
-/// Prints how many sequences the minibatches of a text file on a server have.
+/// Prints how many examples the batches of a text file on a server have.
 #[allow(dead_code, clippy::print_stdout)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url =
         std::env::args().nth(1).ok_or("give the URL of a file in CNTK's text format, with a stream |x")?;
     let stores = Stores::local().with("http", Arc::new(HttpStore));
-    let mut source = OpenOptions::in_store(&stores).open(&config::of(Ctf::new(url).dense("x", 1))?)?;
-    while let Some(minibatch) = source.next_minibatch(256)? {
-        println!("{} sequences", minibatch.n_sequences());
+    let mut loader = tesson::read_ctf(url).dense("x", 1).loader().batch_size(256).store(&stores).open()?;
+    for batch in loader.epoch() {
+        println!("{} examples", batch?.len());
     }
     Ok(())
 }

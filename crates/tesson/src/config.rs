@@ -2,29 +2,15 @@
 
 use std::path::Path;
 
-pub use tesson_config::{
-    Choices, DeserializerConfig, DeserializerDefaults, ExcludedKeys, Loaded, MinibatchConfig, OrderConfig,
-    Randomize, Schedule, StoreKind, Transforms,
-};
+pub use tesson_config::{ExcludedKeys, MinibatchConfig, OrderConfig, Randomize, Schedule};
 pub use tesson_core::{Augmentation, FaultRules, RuntimeSpec, Section, Value};
-pub use tesson_plan::{
-    Ending, EqualSteps, JoinRules, LastSequence, Limit, MissingKeys, Sharing, Truncation, Window,
-};
+pub use tesson_plan::{EqualSteps, Limit, Sharing, Window};
 
-use tesson_config::ConfigAccess;
+use tesson_config::{Choices, ConfigAccess, Loaded};
 use tesson_core::StoreError;
 use tesson_engine::store::{Store as _, Stores, read_text};
 
 use crate::{Error, SourceConfig, registry};
-
-/// A source of data that a type names, with the default of everything else. Further deserializers are pushed to its list, and
-/// joined by key.
-///
-/// # Errors
-/// Options that decide for the source, such as a precision that is none.
-pub fn of(data: impl Into<DeserializerConfig>) -> Result<SourceConfig, Error> {
-    Ok(SourceConfig::new(vec![data.into()], &registry())?)
-}
 
 /// The meaning of a JSON configuration, with the built-in formats.
 ///

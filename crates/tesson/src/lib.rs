@@ -2,28 +2,27 @@
 //! resumes after any minibatch from a state of a few integers, on any machine and with any number of threads.
 //!
 //! ```
-//! use tesson::config::{self, Limit, Randomize};
-//! use tesson::data::Ctf;
+//! use tesson::Shuffle;
 //!
 //! # fn main() -> Result<(), tesson::Error> {
 //! # let dir = std::env::temp_dir().join(format!("tesson-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&dir).expect("a temporary folder");
 //! # let file = dir.join("train.ctf");
-//! # std::fs::write(&file, "|x 1 2 |y 0:1\n|x 3 4 |y 1:1\n|x 5 6 |y 0:1\n").expect("a file");
-//! let file = file.to_str().expect("UTF-8");
-//! let mut config = config::of(Ctf::new(file).dense("x", 2).sparse("y", 10))?;
-//! config.order.randomize = Randomize::Off;
-//! config.minibatches.limit = Limit::Sweeps(1);
-//! let mut source = tesson::open(&config)?;
-//! let first = source.next_minibatch(2)?.expect("there are three sequences");
-//! assert_eq!(first.n_sequences(), 2);
+//! # std::fs::write(&file, "|features 1 2 |labels 0:1\n|features 3 4 |labels 1:1\n|features 5 6 |labels 0:1\n").expect("a file");
+//! # let file = file.to_str().expect("UTF-8");
+//! let data = tesson::read_ctf(file).dense("features", 2).sparse("labels", 10);
+//! let mut loader = data.clone().loader().batch_size(2).shuffle(Shuffle::Whole).seed(1).open()?;
+//! for batch in loader.epoch() {
+//!     let features = batch?.dense::<f32>("features")?;
+//!     println!("{} examples of {} values", features.rows().len(), features.shape()[0]);
+//! }
 //!
-//! // Another source resumes exactly where this one stands.
-//! let state = source.state().clone();
-//! let mut other = tesson::open(&config)?;
+//! // Another loader resumes exactly where this one stands.
+//! let state = loader.state().clone();
+//! let mut other = data.loader().batch_size(2).shuffle(Shuffle::Whole).seed(1).open()?;
 //! other.restore(&state)?;
-//! assert_eq!(other.next_minibatch(2)?.expect("one is left").n_sequences(), 1);
-//! # drop((source, other));
+//! assert_eq!(other.epoch_number(), 1);
+//! # drop((loader, other));
 //! # std::fs::remove_dir_all(&dir).expect("the folder is ours");
 //! # Ok(())
 //! # }
@@ -36,25 +35,31 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 pub mod config;
 pub mod convert;
-pub mod data;
+mod dataset;
 pub mod errors;
+mod loader;
 mod open;
 pub mod tfds;
 
+pub use batch::{Batch, Dense, Ragged, Scalar, Sparse};
+pub use dataset::{
+    Dataset, formats, read_cbf, read_ctf, read_format, read_htk, read_images, read_mlf, read_tfds, step,
+};
+pub use loader::{Epoch, Loader, LoaderBuilder, Shuffle, from_path, from_str};
 pub use open::{OpenOptions, open};
 pub use tesson_config::SourceConfig;
 pub use tesson_core::{
-    ConfigError, DataError, Element, Error, Format, Key, Location, Registry, ResumeError, Shape, Storage,
-    StoreError, StoreErrorKind, StreamInfo, UsageError,
+    ConfigError, DataError, Element, Error, Format, Key, Location, ResumeError, Shape, StoreError,
+    StoreErrorKind, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Bits, Buffer, Canceller, Checked, ExactValues, KeyDelivery, Layout, Minibatch, PlannedStep,
-    Purpose, RowSegment, RunCalls, SampleValue, SampleValues, Samples, Severity, Shown, ShownKey, Source,
-    Stats, StatsReader, StepSequence, StreamBatch, StringValues, TextKeys,
+    BatchKeys, Canceller, EpochReport, Minibatch, Purpose, SampleValue, SampleValues, Samples, Source, Stats,
+    StreamBatch,
 };
-pub use tesson_plan::{Cursor, Demand, JoinReport, PartReport, ResumeState, Share, StepSizes, merge_states};
+pub use tesson_plan::{Cursor, Demand, ResumeState, Share, merge_states};
 
 /// Where bytes come from: stores, chosen by the scheme of a name, and what a custom store implements.
 pub mod store {
@@ -65,13 +70,13 @@ pub mod store {
 }
 
 /// The built-in formats and transforms.
-pub fn registry() -> Registry {
+pub fn registry() -> tesson_core::Registry {
     let formats: Vec<&'static Format> = tesson_formats::FORMATS
         .iter()
         .copied()
         .chain([&tesson_audio::FORMAT, &tesson_tables::FORMAT, &tesson_prepared::FORMAT])
         .collect();
-    Registry::new(&formats).with_transforms(tesson_image::TRANSFORMS)
+    tesson_core::Registry::new(&formats).with_transforms(tesson_image::TRANSFORMS)
 }
 
 /// The example of the crate's page is tested.

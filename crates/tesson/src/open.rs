@@ -15,16 +15,15 @@ use tesson_engine::{Canceller, Purpose, Source, SourceSpec, StreamTransforms, ke
 /// # fn main() -> Result<(), tesson::Error> {
 /// # let file = std::env::temp_dir().join(format!("tesson-doc-source-{}.ctf", std::process::id()));
 /// # std::fs::write(&file, "|x 1 2\n|x 3 4\n|x 5 6\n").expect("a temporary file");
-/// use tesson::config::Limit;
-/// use tesson::{Samples, SampleValues, data::Ctf};
-///
-/// let mut config = tesson::config::of(Ctf::new(file.to_str().expect("UTF-8")).dense("x", 2))?;
-/// config.minibatches.limit = Limit::Sweeps(1);
+/// let mut config = tesson::config::from_json(&format!(
+///     r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{}", "input":
+///         {{"x": {{"dim": 2, "format": "dense"}}}}}}], "maxSweeps": 1}}"#,
+///     file.display(),
+/// ))?;
 /// let mut source = tesson::open(&config)?;
 /// while let Some(minibatch) = source.next_minibatch(2)? {
 ///     let x = minibatch.stream("x").expect("the configuration names it");
-///     let Samples::Dense { values: SampleValues::F32(values) } = x.samples() else { unreachable!() };
-///     println!("{} samples: {values:?}", x.n_samples());
+///     println!("{} samples: {:?}", x.n_samples(), x.samples());
 /// }
 /// # std::fs::remove_file(&file).expect("the file is ours");
 /// # Ok(())

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use tesson::config::{self, Limit, Randomize};
-use tesson::data::{Ctf, Data, Tfds};
 use tesson::store::Stores;
-use tesson::{OpenOptions, Samples, Source, SourceConfig};
+use tesson::{Error, Loader, LoaderBuilder, Samples, Shuffle};
 use tesson_formats::example::Value;
 use tesson_prepared::{DatasetWriter, NewDataset, NewSplit};
 use tesson_tfds::info::Version;
@@ -74,17 +72,17 @@ fn files_in(folder: &Path) -> Vec<(String, Vec<u8>)> {
     entries.map(|entry| file(entry.expect("it is listed").path())).collect()
 }
 
-/// A sweep of the data, shuffled.
-fn sweep(data: Data) -> SourceConfig {
-    let mut config = config::of(data).expect("the options are right");
-    (config.minibatches.limit, config.order.randomize) = (Limit::Sweeps(1), Randomize::Global);
-    config
+/// The data, shuffled.
+fn shuffled(data: LoaderBuilder) -> Result<Loader, Error> {
+    data.batch_size(7).shuffle(Shuffle::Whole).open()
 }
 
-/// Everything that a source delivers.
-fn everything(mut source: Source) -> Vec<String> {
+/// Everything in an epoch.
+fn everything(mut loader: Loader) -> Vec<String> {
     let mut all = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(7).expect("the data are right") {
+    for batch in loader.epoch() {
+        let batch = batch.expect("the data are right");
+        let minibatch = batch.minibatch();
         let streams = minibatch.streams().iter().map(|stream| match stream.samples() {
             Samples::Dense { values } => {
                 format!("{:?}", (0..values.len()).map(|i| values.get(i)).collect::<Vec<_>>())
@@ -97,12 +95,11 @@ fn everything(mut source: Source) -> Vec<String> {
     all
 }
 
-/// The sweep of data over HTTP, compared with that of the same data in files.
-fn check(of: impl Fn(&str) -> Data, local: &Path, url: &str) {
+/// The epoch of data over HTTP, compared with that of the same data in files.
+fn check(of: impl Fn(&str) -> LoaderBuilder, local: &Path, url: &str) {
     let stores = Stores::local().with("http", Arc::new(HttpStore));
-    let expected =
-        everything(tesson::open(&sweep(of(local.to_str().expect("UTF-8")))).expect("the files are right"));
-    let found = OpenOptions::in_store(&stores).open(&sweep(of(url))).expect("the server has the same");
+    let expected = everything(shuffled(of(local.to_str().expect("UTF-8"))).expect("the files are right"));
+    let found = shuffled(of(url).store(&stores)).expect("the server has the same");
     assert!(expected.len() > 2);
     assert_eq!(everything(found), expected);
 }
@@ -113,11 +110,11 @@ fn a_text_file_is_read_over_http() {
     let file = folder("http-ctf").join("train.ctf");
     std::fs::write(&file, &rows).expect("the folder is ours");
     let url = serve(Files::from([("/data/train.ctf".to_owned(), rows.into_bytes())]));
-    let of = |name: &str| Data::from(Ctf::new(name).dense("x", 2).sparse("y", 10));
+    let of = |name: &str| tesson::read_ctf(name).dense("x", 2).sparse("y", 10).loader();
     check(of, &file, &format!("{url}/data/train.ctf"));
     let stores = Stores::local().with("http", Arc::new(HttpStore));
-    let missing = OpenOptions::in_store(&stores).open(&sweep(of(&format!("{url}/data/test.ctf"))));
-    let missing = missing.err().expect("there is none").to_string();
+    let missing = shuffled(of(&format!("{url}/data/test.ctf")).store(&stores));
+    let missing = missing.expect_err("there is none").to_string();
     assert!(
         missing.contains("/data/test.ctf") && missing.contains("the server has no such file"),
         "{missing}"
@@ -140,6 +137,6 @@ fn a_split_of_a_prepared_dataset_is_read_over_http() {
     let directory = writer.finish().expect("the folder is ours");
     let name = |(name, bytes)| (format!("/squares/1.0.0/{name}"), bytes);
     let url = serve(files_in(&directory).into_iter().map(name).collect());
-    let of = |name: &str| Data::from(Tfds::new(name).split("train[:50]").dense("square"));
+    let of = |name: &str| tesson::read_tfds(name).split("train[:50]").dense("square").loader();
     check(of, &directory, &format!("{url}/squares/1.0.0"));
 }

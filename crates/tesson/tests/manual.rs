@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tesson::Registry;
 use tesson_config::READER_OPTIONS;
+use tesson_core::Registry;
 use tesson_core::{OptionKind, OptionSpec, OptionTable};
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tesson::Severity;
 use tesson_convert::records::{CheckedRecords, RecordKind, RecordsFile};
+use tesson_engine::Severity;
 use tesson_tfds::info::{Dataset, Shard};
 
 use crate::args::{CheckArgs, InputArgs};

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tesson::config::{Choices, Loaded, load};
+use tesson::config::load;
 use tesson::store::MemoryStore;
 use tesson::{Error, OpenOptions, Source, SourceConfig, StreamInfo, registry};
 use tesson_config::reader::ReaderType;
+use tesson_config::{Choices, Loaded};
 use tesson_config::{json, lower, toml};
 use tesson_core::Value;
 use tesson_plan::SegmentLength;
@@ -333,7 +334,7 @@ fn refused_include(test: &str, place: impl Fn(&std::path::Path)) -> String {
     let file = folder.join("main.cntk");
     std::fs::write(&file, format!("include={}\n", folder.join("included").display())).expect("a folder");
     let path = file.to_str().expect("the folder's name is text");
-    tesson::config::load(path, &tesson::config::Choices::default()).expect_err("it is refused").to_string()
+    tesson::config::load(path, &tesson_config::Choices::default()).expect_err("it is refused").to_string()
 }
 
 #[cfg(unix)]

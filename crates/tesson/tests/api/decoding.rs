@@ -1,7 +1,8 @@
 //! How pictures are decoded, and what a check says of it.
 
 use tesson::store::MemoryStore;
-use tesson::{Error, Severity, Source};
+use tesson::{Error, Source};
+use tesson_engine::Severity;
 
 use crate::kit::{self, checked, dense, refusal, store_of, stream_of};
 

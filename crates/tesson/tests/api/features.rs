@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{Error, RunCalls, Source, StepSizes};
+use tesson::{Error, Source};
+use tesson_engine::RunCalls;
+use tesson_plan::StepSizes;
 
 use crate::kit::{self, checked, read_all, refusal, sequences, store_of};
 

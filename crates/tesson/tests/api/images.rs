@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson::config::from_json;
 use tesson::store::{MemoryStore, Store};
-use tesson::{Demand, Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
+use tesson::{Demand, Error, Key, Minibatch, SampleValues, Samples, Source};
+use tesson_engine::Severity;
 use tesson_engine::store::{FakeStore, InjectedFault};
 
 use crate::kit::{self, checked, dense, folder, ppm, read_all, refusal, store_of, stream_of, whole};

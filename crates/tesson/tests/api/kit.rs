@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use tesson::config::from_json;
 use tesson::store::{MemoryStore, Store};
 use tesson::{
-    Checked, DataError, Error, Minibatch, OpenOptions, Purpose, ResumeState, SampleValues, Samples, Severity,
-    Source, SourceConfig, StreamBatch,
+    DataError, Error, Minibatch, OpenOptions, Purpose, ResumeState, SampleValues, Samples, Source,
+    SourceConfig, StreamBatch,
 };
+use tesson_engine::{Checked, Severity};
 
 /// A store of these files.
 pub(crate) fn store_of<N: AsRef<str>, B: AsRef<[u8]>>(

@@ -20,6 +20,7 @@ mod join;
 mod kaldi_features;
 mod kit;
 mod label_files;
+mod loader;
 mod named_resources;
 mod named_transforms;
 mod prepared_deserializer;

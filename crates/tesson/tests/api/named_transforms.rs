@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson::config::{Choices, load};
-use tesson::{ConfigError, Element, Error, OpenOptions, Registry, Source, SourceConfig};
+use tesson::config::load;
+use tesson::{ConfigError, Element, Error, OpenOptions, Source, SourceConfig};
+use tesson_config::Choices;
 use tesson_config::{json, lower, reader_of};
 use tesson_convert::{Corpus, Form};
+use tesson_core::Registry;
 use tesson_core::{
     Draw, Input, InputValues, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, Output,
     OutputValues, ReadFile, SampleType, Scratch, Section, Transform, TransformFormat,

@@ -1,8 +1,9 @@
 //! Recordings: a list of WAV and FLAC files, from the bytes to minibatches.
 
 use tesson::store::MemoryStore;
-use tesson::{Error, Key, Severity, Source};
+use tesson::{Error, Key, Source};
 use tesson_audio::AudioFault;
+use tesson_engine::Severity;
 
 use crate::kit::{self, checked, keys, read_all, refusal, store_of, whole};
 

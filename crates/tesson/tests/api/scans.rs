@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson::{ConfigError, Element, Error, Shape, Storage, StreamInfo};
+use tesson::{ConfigError, Element, Error, Shape, StreamInfo};
+use tesson_core::Storage;
 use tesson_core::{
     Chunk, ChunkId, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts,
     EncodedColumn, Fetch, Format, Frame, FrameColumn, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec,

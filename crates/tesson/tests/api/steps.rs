@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kit::{rows, source};
-use tesson::{ConfigError, Demand, Element, RunCalls, Source, SourceConfig, StepSizes, StreamInfo};
+use tesson::{ConfigError, Demand, Element, Source, SourceConfig, StreamInfo};
 use tesson_config::{json, lower};
 use tesson_core::{Data, Format, Offsets, OptionTable, StreamColumn, Values};
+use tesson_engine::RunCalls;
 use tesson_formats::user::{ChunkSource, UserDeserializer, UserError};
+use tesson_plan::StepSizes;
 
 const ORDERS: [(&str, &str); 6] = [
     ("as-stored", r#", "randomize": false"#),

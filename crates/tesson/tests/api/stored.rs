@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesson::config::Transforms;
-use tesson::{
-    BatchKeys, Demand, Error, Minibatch, OpenOptions, SampleValues, Samples, Severity, Source, SourceConfig,
-};
+use tesson::{BatchKeys, Demand, Error, Minibatch, OpenOptions, SampleValues, Samples, Source, SourceConfig};
+use tesson_config::Transforms;
 use tesson_config::{json, lower};
 use tesson_core::{
     Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, ValueType,
 };
+use tesson_engine::Severity;
 use tesson_formats::user::UserError;
 
 use crate::kit::{per_sequence, store_of, stream_of};

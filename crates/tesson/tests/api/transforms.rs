@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tesson::config::{Transforms, from_json};
+use tesson::config::from_json;
 use tesson::{Error, OpenOptions, SampleValues, Samples, Shape, Source};
+use tesson_config::Transforms;
 use tesson_core::{
     Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, SparseInput, SparseOutput, Transform,
 };

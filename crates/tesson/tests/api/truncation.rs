@@ -1,7 +1,8 @@
 //! Truncated reading: pieces of equal length out of rows of sequences.
 
 use tesson::config::Schedule;
-use tesson::{BatchKeys, Demand, Error, Layout, OpenOptions, ResumeState, Samples, Source};
+use tesson::{BatchKeys, Demand, Error, OpenOptions, ResumeState, Samples, Source};
+use tesson_engine::Layout;
 
 use crate::kit::{self, store_of};
 

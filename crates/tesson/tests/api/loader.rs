@@ -1,0 +1,138 @@
+//! Loaders: epochs, types, ranks, resume.
+
+use tesson::formats::Ctf;
+use tesson::store::MemoryStore;
+use tesson::{Dataset, Error, LoaderBuilder, Shuffle};
+
+use crate::kit::{refusal, store_of};
+
+/// A text file with one value an example; `None` is invalid.
+fn store(values: impl IntoIterator<Item = Option<u32>>) -> MemoryStore {
+    let line = |value: Option<u32>| match value {
+        Some(value) => format!("|x {value} |y {}:1\n", value % 3),
+        None => "|x bad |y 0:1\n".to_owned(),
+    };
+    store_of([("a.ctf", values.into_iter().map(line).collect::<String>())])
+}
+
+fn data() -> Dataset<Ctf> {
+    tesson::read_ctf("a.ctf").dense("x", 1).sparse("y", 3)
+}
+
+fn loader(n: u32) -> LoaderBuilder {
+    data().loader().store(&store((0..n).map(Some)))
+}
+
+/// The values of each batch of the rest of an epoch.
+fn epoch(loader: &mut tesson::Loader) -> Result<Vec<Vec<f32>>, Error> {
+    loader.epoch().map(|batch| Ok(batch?.dense::<f32>("x")?.to_vec())).collect()
+}
+
+#[test]
+fn an_epoch_is_each_example_once_and_the_next_one_is_shuffled_anew() {
+    let mut loader =
+        loader(10).batch_size(4).shuffle(Shuffle::Whole).seed(1).open().expect("the file is right");
+    let epochs: Vec<Vec<Vec<f32>>> = (0..2).map(|_| epoch(&mut loader).expect("data")).collect();
+    for (number, batches) in epochs.iter().enumerate() {
+        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4, 2], "{number}");
+        let mut all: Vec<f32> = batches.concat();
+        all.sort_by(f32::total_cmp);
+        assert_eq!(all, (0..10u8).map(f32::from).collect::<Vec<_>>());
+    }
+    assert_ne!(epochs[0], epochs[1]);
+    assert_eq!((loader.epoch_number(), loader.step().expect("it is indexed")), (2, 6));
+    assert_eq!((loader.num_examples().expect("as many"), loader.num_batches().expect("as many")), (10, 3));
+}
+
+#[test]
+fn a_loader_resumes_after_any_batch_on_any_number_of_ranks() {
+    let open = |rank, ranks| {
+        let loader = loader(11).batch_size(4).shuffle(Shuffle::Whole).rank(rank, ranks).epochs(2);
+        loader.open().expect("the file is right")
+    };
+    let whole: Vec<Vec<f32>> = [0, 1].map(|_| epoch(&mut open(0, 1)).expect("data")).concat();
+    assert_eq!(whole.len(), 6);
+    let mut one = open(0, 1);
+    for batch in &whole[..2] {
+        let read = one.epoch().next().expect("there are more").expect("the file is right");
+        assert_eq!(&*read.dense::<f32>("x").expect("dense"), &batch[..]);
+        assert_eq!((read.state(), read.is_epoch_end()), (one.state(), false));
+    }
+    let mut ranks = [0, 1].map(|rank| open(rank, 2));
+    for rank in &mut ranks {
+        rank.restore(one.state()).expect("a state of the same data");
+    }
+    let [a, b] = ranks.each_mut().map(|rank| epoch(rank).expect("data"));
+    assert_eq!(
+        [[a[0][0], b[0][0]], [a[0][1], b[0].get(1).copied().unwrap_or(whole[2][2])]].concat()[..3],
+        whole[2]
+    );
+    let mut skipped = open(0, 1);
+    skipped.skip_to(2).expect("there are so many");
+    assert_eq!(epoch(&mut skipped).expect("data"), whole[2..3]);
+}
+
+#[test]
+fn epochs_that_are_all_read_do_not_end_in_silence() {
+    let mut loader = loader(3).batch_size(2).epochs(1).open().expect("the file is right");
+    assert_eq!(epoch(&mut loader).expect("data"), [vec![0.0, 1.0], vec![2.0]]);
+    let mut over = loader.epoch();
+    assert!(refusal(over.next().expect("an error")).starts_with("all 1 epochs have been read"));
+    assert!(over.next().is_none());
+}
+
+#[test]
+fn invalid_examples_are_left_out_and_reported() {
+    let values = [Some(0), None, Some(2), Some(3), None, None];
+    let open = |errors| {
+        let loader = data().loader().store(&store(values)).batch_size(2).max_errors(errors);
+        loader.open().expect("nothing is read yet")
+    };
+    let mut loader = open(3);
+    let ends: Vec<bool> = loader.epoch().map(|batch| batch.expect("forgiven").is_epoch_end()).collect();
+    assert_eq!(ends, [false, true]);
+    let report = loader.report().expect("it is indexed");
+    assert_eq!((report.batches, report.examples, report.left_out, report.is_over), (2, 3, 3, true));
+    assert!(matches!(epoch(&mut open(2)), Err(Error::Data(_))));
+}
+
+#[test]
+fn a_stream_is_read_as_what_it_is() {
+    let text = "0 |x 1 2 |y 1:1\n1 |x 3 4 |y 0:1\n1 |x 5 6\n";
+    let store = store_of([("a.ctf", text)]);
+    let data = tesson::read_ctf("a.ctf").dense("x", 2).sparse("label", 3).field("label", "y");
+    let mut loader = data.loader().store(&store).batch_size(2).open().expect("the file is right");
+    let batch = loader.epoch().next().expect("examples").expect("the file is right");
+    let y = batch.sparse::<f32>("label").expect("sparse");
+    assert_eq!((y.indptr, y.indices, y.values, y.columns), (&[0, 1, 2][..], &[1, 0][..], &[1.0, 1.0][..], 3));
+    let x = batch.ragged::<f32>("x").expect("dense");
+    assert_eq!(x.offsets(), [0, 1, 3]);
+    assert_eq!(x.iter().collect::<Vec<_>>(), [&[1.0, 2.0][..], &[3.0, 4.0, 5.0, 6.0]]);
+    let several =
+        "stream `x` has 2 samples in the example with the key 1, expected 1; ask for a ragged stream";
+    assert_eq!(refusal(batch.dense::<f32>("x")), several);
+    assert_eq!(
+        refusal(batch.dense::<f64>("x")),
+        "stream `x` is dense float32 [2], asked for as dense float64"
+    );
+    assert_eq!(
+        refusal(batch.sparse::<i64>("label")),
+        "stream `label` is sparse float32 [3], asked for as sparse int64"
+    );
+    assert_eq!(
+        refusal(batch.dense::<f32>("labels")),
+        "no stream `labels`, there are x, label, did you mean `label`?"
+    );
+}
+
+#[test]
+fn a_configuration_gives_the_same_builder() {
+    let text = r#"{"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "a.ctf", "input": {"x": {"dim": 1, "format": "dense"}}}], "randomize": false}"#;
+    let store = store((0..5).map(Some));
+    let open = || tesson::from_str(text).expect("a configuration").store(&store);
+    let mut loader = open().batch_size(2).open().expect("the file is right");
+    assert_eq!(epoch(&mut loader).expect("data"), [vec![0.0, 1.0], vec![2.0, 3.0], vec![4.0]]);
+    assert!(refusal(open().open()).contains("batch_size"));
+    let missing = std::env::temp_dir().join("tesson-no-such.cntk");
+    assert!(refusal(tesson::from_path(&missing)).contains("tesson-no-such.cntk"));
+}
