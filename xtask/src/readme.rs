@@ -1,6 +1,7 @@
-//! Checks of the commands in README.md: jobs exist, commands run, Python runs, the demo runs.
+//! Checks of the commands in README.md and the manual: jobs exist, commands run, Python runs, the demo runs.
 
 use std::fs;
+use std::iter;
 use std::path::Path;
 
 use crate::run::{built_tesson, program, root, target, tee};
@@ -18,11 +19,22 @@ struct Block {
 
 /// Checks every command and every block of Python, and runs the demo.
 pub(crate) fn check() -> Tally {
-    let blocks = blocks_of_readme();
     // The command that the tests have built: the demo's own would be built once more.
     let demo = Tally::one(demo::run(&[]));
-    let commands: Tally = commands(&blocks).map(|(_, command)| run_command(&command)).sum();
-    demo + jobs_exist() + commands + run_python(&blocks)
+    let pages: Tally = iter::once(blocks_of_readme()).chain(manual()).map(|page| run_page(&page)).sum();
+    demo + jobs_exist() + pages
+}
+
+/// Runs the commands of a page, and its Python as one script.
+fn run_page(blocks: &[Block]) -> Tally {
+    let commands: Tally = commands(blocks).map(|(_, command)| run_command(&command)).sum();
+    commands + run_python(blocks)
+}
+
+/// The blocks of the manual's pages.
+fn manual() -> impl Iterator<Item = Vec<Block>> {
+    let pages = files().into_iter().filter(|f| f.path.starts_with("docs/manual/") && f.path.ends_with(".md"));
+    pages.map(|page| blocks(&page.text))
 }
 
 /// Runs every block of Python with an interpreter that has the package.

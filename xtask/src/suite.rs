@@ -38,7 +38,7 @@ const STEPS: &[Step] = &[
     ),
     step("ray", 30, python::ray, "tesson.ray, if Ray is installed in .venv; `--ray` runs all of it"),
     step("stubs", 60, python::stubs, "stubs agree with the module; mypy agrees with the package"),
-    step("readme", 30, readme::check, "what README.md tells to type works"),
+    step("readme", 40, readme::check, "what README.md and the manual tell to type works"),
     step("licences", 10, licences::check, "dependencies have licences that deny.toml allows"),
 ];
 
