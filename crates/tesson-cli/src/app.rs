@@ -61,9 +61,10 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
         Command::Convert(args) => args.from.clone(),
         _ => None,
     };
+    let is_conversion = matches!(command, Command::Convert(_));
     let common = command.common();
     let (worker, path) = (common.worker, common.input.input.clone());
-    let kind = InputKind::of(&path, common.dataset.data_dir.is_some(), from.as_deref());
+    let kind = InputKind::of(&path, common.dataset.data_dir.is_some(), from.as_deref(), !is_conversion);
     common.input.kind = kind;
     // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
     let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');

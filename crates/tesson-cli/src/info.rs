@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tesson::config::Randomize;
-use tesson::{Demand, Key, Source, SourceConfig, StreamInfo};
+use tesson::{Demand, Key, Shape, Source, SourceConfig, StreamInfo};
 use tesson_core::{Index, LeftOut};
 use tesson_engine::Layout;
 use tesson_plan::{Bucketing, Limit, PlanSpec};
@@ -13,13 +13,21 @@ use tesson_plan::{JoinReport, PartReport};
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::input;
+use crate::input_kind::InputKind;
 use crate::label_counts::LabelCounts;
 use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
+use crate::{calls, input, stream_proposal};
 
 pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let (config, mut source) = input::open_adjusted(&args.common, extensions, |config| {
+    let mut common = args.common.clone();
+    let asked = &common.input;
+    if asked.kind == InputKind::Text && asked.streams.is_empty() {
+        // Reading wants them declared; to see what there is their first rows do.
+        common.input.streams =
+            input::files(asked)?.first().map(|file| stream_proposal::streams(file)).unwrap_or_default();
+    }
+    let (config, mut source) = input::open_adjusted(&common, extensions, |config| {
         input::size_buckets(config, &args.common.order, args.minibatch_size);
         config.minibatches.limit = Limit::Sweeps(1);
     })?;
@@ -34,8 +42,24 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     let join = source.join_report()?.cloned();
     let left_out = source.left_out()?;
     let labels = LabelCounts::of(&config)?;
-    let info = Info { index: &index, memory, left_out, join, labels, lengths, padding };
+    let input = &common.input;
+    let streams = source.streams().iter().map(|stream| &**stream);
+    let how = How {
+        what: calls::what(input.kind, &input.input),
+        python: calls::in_python(input.kind, &input.input, streams, lengths.max),
+        command: calls::by_command(input.kind, &input.input, &input.streams),
+    };
+    let info = Info { index: &index, memory, left_out, join, labels, lengths, padding, how };
     Ok(out.answer(&info.json(&source), &info.pairs(&source))?)
+}
+
+/// The kind of the input, and the calls that read it.
+struct How {
+    what: &'static str,
+    /// The call of Python that describes it.
+    python: String,
+    /// The command that prints its batches.
+    command: String,
 }
 
 struct Info<'a> {
@@ -49,12 +73,14 @@ struct Info<'a> {
     labels: Option<LabelCounts>,
     lengths: Lengths,
     padding: Paddings,
+    how: How,
 }
 
 impl Info<'_> {
     fn pairs(&self, source: &Source) -> Vec<(&'static str, String)> {
         let mut pairs: Vec<(&str, String)> = source.streams().iter().map(|s| ("", describe(s))).collect();
         pairs[0].0 = "streams";
+        pairs.insert(0, ("input", self.how.what.to_owned()));
         let named = source.streams().iter().filter(|s| !s.classes.is_empty());
         pairs.extend(named.map(|s| ("classes", format!("of {}: {}", s.name, class_names(&s.classes)))));
         let speech = self.speech(source);
@@ -124,6 +150,8 @@ impl Info<'_> {
             let saves = if self.padding.is_on { "saves" } else { "would save" };
             pairs.push(("in buckets", format!("{}; `bucketing` {saves} {saved:.1} %", shares(padding))));
         }
+        pairs.push(("in Python", self.how.python.clone()));
+        pairs.push(("command", self.how.command.clone()));
         pairs
     }
 
@@ -161,6 +189,8 @@ impl Info<'_> {
             "bytes": bytes(self.index),
             "indexBytes": self.memory,
             "padding": self.padding.json(),
+            "python": self.how.python,
+            "command": self.how.command,
         });
         if let Some(labels) = &self.labels {
             info["labels"] = labels.json();
@@ -208,9 +238,16 @@ fn class_names(names: &[String]) -> String {
     listed.join(", ")
 }
 
+/// A shape as `28x28x3`: a scalar has none, and samples of any size have `?`.
+fn dims(shape: &Shape) -> String {
+    let dim = |&n: &usize| if n == 0 { "?".to_owned() } else { n.to_string() };
+    let dims: Vec<String> = shape.dims().iter().map(dim).collect();
+    if dims.is_empty() { "1".to_owned() } else { dims.join("x") }
+}
+
 fn describe(stream: &StreamInfo) -> String {
     let form = if stream.sparse { "sparse" } else { "dense" };
-    format!("{} {form} {} {}", stream.name, stream.shape, stream.element.name())
+    format!("{} {form} {} {}", stream.name, dims(&stream.shape), stream.element.name())
 }
 
 /// The size of the data in storage, if it is known.

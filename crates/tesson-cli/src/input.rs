@@ -17,6 +17,7 @@ use crate::args::{Common, InputArgs, OrderArgs};
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input_kind::{InputKind, is_configuration};
+use crate::lists::Listed;
 use crate::progress::{Progress, note};
 use crate::{data, log, stream_proposal};
 
@@ -28,6 +29,7 @@ pub(crate) fn config(common: &Common, extensions: &dyn Extensions) -> Result<Sou
     let (mut tree, base_dir) = match input.kind {
         InputKind::BrainScript | InputKind::Dictionary => from_config(input)?,
         InputKind::Binary => (from_binary(input)?, None),
+        InputKind::Listed => (from_listed(path)?, None),
         _ => (from_streams(input)?, None),
     };
     let registry = extensions.registry();
@@ -247,6 +249,13 @@ fn from_binary(input: &InputArgs) -> Result<Section, Failure> {
     reader("CNTKBinaryFormatDeserializer", path, streams)
 }
 
+/// A reader of what is known by its content.
+fn from_listed(path: &Path) -> Result<Section, Failure> {
+    let gone = || Failure::file(path, ErrorKind::NotFound.into());
+    let reader = Listed::of(path).ok_or_else(gone)?.reader(utf8(path)?);
+    Ok(tesson_config::json::parse(&reader.to_string())?)
+}
+
 /// A reader of one file.
 fn reader(deserializer: &str, file: &Path, streams: Section) -> Result<Section, Failure> {
     let deserializer = section([
@@ -386,9 +395,37 @@ pub(crate) fn configured(Common { input, order, .. }: &Common) -> [Configured; 1
     ]
 }
 
+/// Sets the options of a loader: batches of examples that end with their sweep.
+fn put_batches(tree: &mut Section, common: &Common) -> Result<(), Failure> {
+    let Common { input, order, worker, .. } = common;
+    if order.drop_last {
+        put(tree, "drop-last", "dropLast", Some(Value::Bool(true)))?;
+    }
+    let Some(examples) = order.batch_size else { return Ok(()) };
+    put(tree, "batch-size", "minibatchSizeInSequences", Some(whole(examples)))?;
+    put(tree, "batch-size", "crossSweepEnds", Some(Value::Bool(false)))?;
+    put(tree, "batch-size", "sharing", Some(text("position")))?;
+    if worker.workers > 1 && !order.drop_last {
+        put(tree, "batch-size", "equalSteps", Some(text("repeat")))?;
+    }
+    let is_config = matches!(input.kind, InputKind::BrainScript | InputKind::Dictionary);
+    put(tree, "batch-size", "randomize", (!is_config).then_some(Value::Bool(false)))
+}
+
+/// Sets the order that `--shuffle` asks for.
+fn put_shuffle(tree: &mut Section, window: &str) -> Result<(), Failure> {
+    let order = if window == "whole" { text("global") } else { Value::Bool(true) };
+    put(tree, "shuffle", "randomize", Some(order))?;
+    if window == "whole" { Ok(()) } else { put_window(tree, "shuffle", window) }
+}
+
 fn put_options(tree: &mut Section, common: &Common, registry: &Registry) -> Result<(), Failure> {
+    put_batches(tree, common)?;
+    if let Some(window) = &common.order.shuffle {
+        put_shuffle(tree, window)?;
+    }
     if let Some(window) = &common.order.window {
-        put_window(tree, window)?;
+        put_window(tree, "window", window)?;
     }
     if common.order.sweeps.is_some() || common.order.samples.is_some() {
         // Another end takes the place of the configured one.
@@ -423,19 +460,19 @@ fn put(tree: &mut Section, option: &str, path: &str, value: Option<Value>) -> Re
     Ok(())
 }
 
-fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
+fn put_window(tree: &mut Section, option: &str, window: &str) -> Result<(), Failure> {
     let (size, in_samples) = match window.strip_suffix("samples") {
         Some(size) => (size.trim(), true),
         None => (window.strip_suffix("chunks").unwrap_or(window).trim(), false),
     };
     let size: u64 = size.parse().map_err(|_| {
         Failure::Usage(format!(
-            "--window {window}: found `{size}`, expected a number of chunks, or of samples as in `50000samples`"
+            "--{option} {window}: found `{size}`, expected a number of chunks, or of samples as in `50000samples`"
         ))
     })?;
     remove(tree, &["randomizationWindowInChunks", "randomizationWindowInSamples"]);
-    put(tree, "window", "randomizationWindow", Some(whole(size)))?;
-    put(tree, "window", "sampleBasedRandomizationWindow", Some(Value::Bool(in_samples)))
+    put(tree, option, "randomizationWindow", Some(whole(size)))?;
+    put(tree, option, "sampleBasedRandomizationWindow", Some(Value::Bool(in_samples)))
 }
 
 fn section<const N: usize>(entries: [(&str, Value); N]) -> Section {
@@ -487,7 +524,7 @@ mod tests {
     fn a_window_counts_chunks_unless_it_says_samples() {
         let window = |text: &str| {
             let mut tree = json::parse(r#"{"randomizationWindowInChunks": 3}"#).unwrap();
-            put_window(&mut tree, text).map(|()| tree)
+            put_window(&mut tree, "window", text).map(|()| tree)
         };
         let chunks =
             json::parse(r#"{"randomizationWindow": 7, "sampleBasedRandomizationWindow": false}"#).unwrap();

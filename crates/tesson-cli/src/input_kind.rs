@@ -6,7 +6,7 @@ use tesson_convert::records::RecordKind;
 
 use crate::data;
 use crate::failure::Failure;
-use crate::lists;
+use crate::lists::{self, Listed};
 
 /// The kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +29,13 @@ pub(crate) enum InputKind {
     LibSvm,
     /// An object of JSON in each line.
     JsonLines,
+    /// Data that are [known by their content](Listed): lists of images, recordings and features, folders of classes, arrays.
+    Listed,
 }
 
 impl InputKind {
     #[cfg(test)]
-    pub(crate) const ALL: [InputKind; 9] = [
+    pub(crate) const ALL: [InputKind; 10] = [
         InputKind::BrainScript,
         InputKind::Dictionary,
         InputKind::Text,
@@ -43,13 +45,16 @@ impl InputKind {
         InputKind::Csv,
         InputKind::LibSvm,
         InputKind::JsonLines,
+        InputKind::Listed,
     ];
 
     /// The kind of an input. `data_dir`: whether it is the name of a dataset in a data directory; `from`: the format that
-    /// the command line declares.
-    pub(crate) fn of(path: &Path, data_dir: bool, from: Option<&str>) -> InputKind {
+    /// the command line declares; `lists`: whether it may be known by its content.
+    pub(crate) fn of(path: &Path, data_dir: bool, from: Option<&str>, lists: bool) -> InputKind {
+        let is_listed = || lists && !is_configuration(path) && Listed::of(path).is_some();
         if data_dir || data::is_folder(path) {
-            return InputKind::Dataset;
+            let is_prepared = data_dir || data::exists(&path.join("dataset_info.json"));
+            return if !is_prepared && is_listed() { InputKind::Listed } else { InputKind::Dataset };
         }
         if let Some(declared) = from.and_then(InputKind::named) {
             return declared;
@@ -64,6 +69,9 @@ impl InputKind {
         let extension = extension(path);
         if is_binary(path, &extension) {
             return InputKind::Binary;
+        }
+        if is_listed() && !has_inputs(path) {
+            return InputKind::Listed;
         }
         match InputKind::named(&extension) {
             // Text with inputs in it may have any name.
@@ -96,6 +104,7 @@ impl InputKind {
             InputKind::Csv => "a CSV file",
             InputKind::LibSvm => "a libsvm file",
             InputKind::JsonLines => "a file of JSON lines",
+            InputKind::Listed => "a list of data",
         }
     }
 
@@ -109,9 +118,6 @@ impl InputKind {
         let Some((what, remedy)) = foreign(&data::beginning(path, 8)).or_else(by_name) else {
             return refuse_one_of_a_list(path);
         };
-        // The rows of a list say more than its extension: recordings are listed in script files, too.
-        let by_rows = if extension == "scp" { lists::of_file(path) } else { None };
-        let (what, remedy) = by_rows.unwrap_or((what, remedy.to_owned()));
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
         Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
     }
@@ -137,15 +143,8 @@ fn refuse_one_of_a_list(path: &Path) -> Result<(), Failure> {
             "a recording",
             listed("recordings.txt", "a key, a blank and a path", "AudioDeserializer", "file"),
         ),
-        tar if tar.get(257..262) == Some(b"ustar") => (
-            "a tar archive, which may hold images",
-            format!("if so, {}", lists::by_configuration(path, "TarImageDeserializer", "file")),
-        ),
         features if is_htk(path, features) => {
             ("features of HTK", listed("features.scp", "a path", "HTKFeatureDeserializer", "scpFile"))
-        }
-        kaldi if holds_kaldi(kaldi) => {
-            ("an archive of Kaldi", lists::by_configuration(path, "KaldiFeatureDeserializer", "arkFile"))
         }
         _ => return Ok(()),
     };
@@ -163,12 +162,6 @@ fn is_htk(path: &Path, start: &[u8]) -> bool {
         && period > 0
         && bytes > 0
         && data::size(path).is_ok_and(|size| size == 12 + u64::from(samples) * bytes)
-}
-
-/// True if a key and a binary matrix are at the beginning.
-fn holds_kaldi(start: &[u8]) -> bool {
-    let Some(key) = start.iter().position(|&b| b == b' ').filter(|&at| at > 0) else { return false };
-    start[..key].iter().all(u8::is_ascii_graphic) && start[key + 1..].starts_with(b"\0B")
 }
 
 /// The extension of a name, in lower case; empty without one.
@@ -191,7 +184,6 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const ARRAYS: &str = "in Python read arrays as they are with `MinibatchSource.from_data`, or write them as text with `tesson.sequence_to_cntk_text_format`";
     const TABLE: &str = "export the table as CSV and convert that with `tesson convert`";
     match bytes {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(("a NumPy array (.npy)", ARRAYS)),
         [b'P', b'K', 3, 4, ..] => Some(("a zip archive, such as NumPy's .npz", ARRAYS)),
         [0x89, b'H', b'D', b'F', ..] => Some(("an HDF5 file", ARRAYS)),
         [0x80, 2..=5, ..] => Some(("a Python pickle", ARRAYS)),
@@ -250,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_kind_is_known_from_the_name() {
-        let kind = |name: &str| InputKind::of(Path::new(name), false, None);
+        let kind = |name: &str| InputKind::of(Path::new(name), false, None, true);
         assert_eq!(kind("a.cntk"), InputKind::BrainScript);
         assert_eq!(kind("a.JSON"), InputKind::Dictionary);
         assert_eq!(kind("a.tfrecord-00000-of-00001"), InputKind::Records);
@@ -258,15 +250,14 @@ mod tests {
         assert_eq!(kind("a.tsv"), InputKind::Csv);
         assert_eq!(kind("a.ctf"), InputKind::Text);
         assert_eq!(kind("a"), InputKind::Text);
-        assert_eq!(InputKind::of(Path::new("mnist"), true, None), InputKind::Dataset);
-        assert_eq!(InputKind::of(Path::new("a.txt"), false, Some("csv")), InputKind::Csv);
+        assert_eq!(InputKind::of(Path::new("mnist"), true, None, true), InputKind::Dataset);
+        assert_eq!(InputKind::of(Path::new("a.txt"), false, Some("csv"), true), InputKind::Csv);
     }
 
     #[test]
     fn files_of_other_programs_are_known_by_their_first_bytes() {
         for bytes in [
-            &b"\x93NUMPY\x01\0"[..],
-            b"PK\x03\x04....",
+            &b"PK\x03\x04...."[..],
             b"\x89HDF\r\n",
             b"\x80\x04\x95",
             b"PAR1",

@@ -5,6 +5,7 @@
 mod app;
 mod args;
 mod bench;
+mod calls;
 mod check;
 mod config;
 mod convert;

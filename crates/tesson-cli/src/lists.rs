@@ -1,5 +1,5 @@
-//! Lists of images and of recordings, which a command cannot take by themselves: known by their first rows, with the
-//! configuration that reads them.
+//! Data that are known by their content: folders and lists of images, lists of recordings and of features of speech, arrays; and
+//! the reader of each.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -16,38 +16,113 @@ const ROWS: usize = 20;
 const IMAGES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
 const RECORDINGS: &[&str] = &["wav", "flac"];
 
-/// Recognises a text file that lists data, and proposes how to read it; `None` for any other file.
-pub(crate) fn of_file(path: &Path) -> Option<(&'static str, String)> {
-    let rows = first_rows(path);
-    let (_, after_header) = rows.split_first()?;
-    // Tables have a header.
-    let entries = if after_header.is_empty() { &rows[..] } else { after_header };
-    let all = |is_entry: fn(&str) -> bool| entries.iter().all(|row| is_entry(row));
-    let (what, kind, option) = if all(is_range_of_archive) || all(|row| names(row, &["mfc", "htk", "fea"])) {
-        ("a script file of speech", "HTKFeatureDeserializer", "scpFile")
-    } else if all(is_offset_in_archive) {
-        ("a script file of Kaldi", "KaldiFeatureDeserializer", "scpFile")
-    } else if all(|row| names(row, RECORDINGS)) {
-        ("a list of recordings", "AudioDeserializer", "file")
-    } else if 2 * entries.iter().filter(|row| holds_base64(row)).count() > entries.len() {
-        // A row may be damaged.
-        ("a file of images in Base64", "Base64ImageDeserializer", "file")
-    } else if all(|row| names(row, IMAGES)) {
-        ("a map of images", "ImageDeserializer", "file")
-    } else {
-        return None;
-    };
-    Some((what, by_configuration(path, kind, option)))
+/// Data that are known by their content and read by one deserializer, without options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// The data in words, with their article.
+    pub(crate) what: &'static str,
+    deserializer: &'static str,
+    /// The option that names them.
+    option: &'static str,
+    /// The function of Python that reads them.
+    pub(crate) function: &'static str,
 }
 
-/// Recognises a folder that holds a folder of images for each class, and proposes how to read it.
-pub(crate) fn of_folder(path: &Path) -> Option<(&'static str, String)> {
+const fn listed(
+    what: &'static str,
+    deserializer: &'static str,
+    option: &'static str,
+    function: &'static str,
+) -> Listed {
+    Listed { what, deserializer, option, function }
+}
+
+const HTK: Listed = listed("a script file of speech", "HTKFeatureDeserializer", "scpFile", "read_htk");
+const KALDI: Listed = listed("a script file of Kaldi", "KaldiFeatureDeserializer", "scpFile", "read_kaldi");
+const ARK: Listed = listed("an archive of Kaldi", "KaldiFeatureDeserializer", "arkFile", "read_kaldi");
+const AUDIO: Listed = listed("a list of recordings", "AudioDeserializer", "file", "read_audio");
+const BASE64: Listed = listed("a file of images in Base64", "Base64ImageDeserializer", "file", "read_images");
+const MAP: Listed = listed("a map of images", "ImageDeserializer", "file", "read_images");
+const FOLDER: Listed =
+    listed("a folder of images for each class", "ImageDeserializer", "file", "read_images");
+const TAR: Listed = listed("a tar archive of images", "TarImageDeserializer", "file", "read_images");
+const NPY: Listed = listed("a NumPy array", "TableDeserializer", "file", "read_numpy");
+
+impl Listed {
+    /// Recognises a file or a folder; `None` for any other.
+    pub(crate) fn of(path: &Path) -> Option<Listed> {
+        if data::is_folder(path) {
+            return is_folder_of_classes(path).then_some(FOLDER);
+        }
+        let start = data::beginning(path, 512);
+        match &start[..] {
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(NPY),
+            tar if tar.get(257..262) == Some(b"ustar") => Some(TAR),
+            kaldi if holds_kaldi(kaldi) => Some(ARK),
+            _ if start.contains(&0) => None,
+            _ => Listed::of_rows(&first_rows(path)),
+        }
+    }
+
+    /// Recognises a text file by its first rows.
+    fn of_rows(rows: &[String]) -> Option<Listed> {
+        let (_, after_header) = rows.split_first()?;
+        // Tables have a header.
+        let entries = if after_header.is_empty() { rows } else { after_header };
+        let all = |is_entry: fn(&str) -> bool| entries.iter().all(|row| is_entry(row));
+        // A row of images may be damaged.
+        let in_base64 = || 2 * entries.iter().filter(|row| holds_base64(row)).count() > entries.len();
+        if all(is_range_of_archive) || all(|row| names(row, &["mfc", "htk", "fea"])) {
+            Some(HTK)
+        } else if all(is_offset_in_archive) {
+            Some(KALDI)
+        } else if all(|row| names(row, RECORDINGS)) {
+            Some(AUDIO)
+        } else if in_base64() {
+            Some(BASE64)
+        } else if all(|row| names(row, IMAGES)) {
+            Some(MAP)
+        } else {
+            None
+        }
+    }
+
+    /// The reader of the data.
+    pub(crate) fn reader(self, path: &str) -> Value {
+        let mut deserializer = json!({"type": self.deserializer, self.option: path});
+        deserializer["input"] = match self.function {
+            "read_images" => {
+                let mut streams = json!({"image": {"transforms": [], "dtype": "uint8", "ragged": true}});
+                if self.has_labels(Path::new(path)) {
+                    streams["label"] = json!({"labelDim": "auto", "dtype": "int64"});
+                }
+                deserializer["channelOrder"] = "rgb".into();
+                deserializer["exifOrientation"] = "apply".into();
+                streams
+            }
+            "read_htk" | "read_kaldi" => json!({"features": {"dim": "auto"}}),
+            "read_audio" => json!({"features": {"filters": 80}}),
+            _ => return json!({"deserializers": [deserializer]}),
+        };
+        json!({"deserializers": [deserializer]})
+    }
+
+    /// True if images have classes.
+    fn has_labels(self, path: &Path) -> bool {
+        match self {
+            FOLDER | BASE64 => true,
+            MAP => first_rows(path).first().is_some_and(|row| row.contains('\t') || row.contains("label")),
+            _ => false,
+        }
+    }
+}
+
+/// True if a folder holds a folder of images for each class.
+fn is_folder_of_classes(path: &Path) -> bool {
     let is_image = |path: &Path| names(&path.to_string_lossy(), IMAGES);
     let is_class =
         |folder: &Path| data::is_folder(folder) && data::inside(folder, ROWS).any(|file| is_image(&file));
-    let is_list = data::inside(path, ROWS).any(|folder| is_class(&folder));
-    is_list
-        .then(|| ("a folder of images for each class", by_configuration(path, "ImageDeserializer", "file")))
+    data::inside(path, ROWS).any(|folder| is_class(&folder))
 }
 
 /// The configuration that reads a list.
@@ -99,6 +174,12 @@ fn first_rows(path: &Path) -> Vec<String> {
     rows
 }
 
+/// True if a key and a binary matrix are at the beginning.
+fn holds_kaldi(start: &[u8]) -> bool {
+    let Some(key) = start.iter().position(|&b| b == b' ').filter(|&at| at > 0) else { return false };
+    start[..key].iter().all(u8::is_ascii_graphic) && start[key + 1..].starts_with(b"\0B")
+}
+
 /// True if a row names a file with one of these extensions.
 fn names(row: &str, extensions: &[&str]) -> bool {
     let words = row.split(['\t', ',', '"', ' ']);
@@ -128,4 +209,27 @@ fn is_offset_in_archive(row: &str) -> bool {
 /// True if a row holds a JPEG or a PNG in Base64, by its first bytes.
 fn holds_base64(row: &str) -> bool {
     row.split('\t').any(|field| field.starts_with("/9j/") || field.starts_with("iVBORw0KGgo"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_known_by_their_rows() {
+        for (text, listed) in [
+            ("a/1.jpg\t0\nb/2.PNG\t1\n", MAP),
+            ("path,label\na 1.jpg,0\n", MAP),
+            ("{\"path\": \"a.jpg\", \"label\": 0}\n", MAP),
+            ("0\t1\tiVBORw0KGgo=\n", BASE64),
+            ("u1=u1.mfc[0,99]\nu2=u2.mfc[0,9]\n", HTK),
+            ("u1 feats.ark:17\nu2 feats.ark:1700\n", KALDI),
+            ("u1 u1.wav\nu2 u2.flac\n", AUDIO),
+        ] {
+            let rows: Vec<String> = text.lines().map(str::to_owned).collect();
+            assert_eq!(Listed::of_rows(&rows), Some(listed), "{text}");
+        }
+        assert_eq!(Listed::of_rows(&["a,b".to_owned(), "1,2".to_owned()]), None);
+        assert_eq!(Listed::of_rows(&[]), None);
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
-use tesson::{Minibatch, SampleValue, SampleValues, Samples, StreamBatch};
+use tesson::{BatchKeys, Minibatch, SampleValue, SampleValues, Samples, StreamBatch};
 use tesson_engine::Layout;
 
 /// The line that ends the data.
@@ -12,7 +12,7 @@ pub(crate) fn end() -> serde_json::Value {
     json!({"end": true})
 }
 
-/// A line about a minibatch: if a sweep ends, and its streams; with `layout` also the slots of their sequences.
+/// A line about a minibatch: if a sweep ends, the keys of its sequences, and its streams; with `layout` also the slots of their sequences.
 pub(crate) struct Line<'a> {
     pub(crate) minibatch: &'a Minibatch,
     pub(crate) layout: bool,
@@ -20,10 +20,23 @@ pub(crate) struct Line<'a> {
 
 impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(Some(2))?;
+        let mut map = to.serialize_map(Some(3))?;
         map.serialize_entry("sweepEnd", &self.minibatch.sweep_end())?;
+        map.serialize_entry("keys", &Keys(self.minibatch.keys()))?;
         map.serialize_entry("streams", &Streams { minibatch: self.minibatch, layout: self.layout })?;
         map.end()
+    }
+}
+
+/// The keys of the sequences: numbers, or texts.
+struct Keys<'a>(&'a BatchKeys);
+
+impl Serialize for Keys<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            BatchKeys::Numbers(numbers) => numbers.serialize(to),
+            BatchKeys::Texts(texts) => to.collect_seq(texts.iter()),
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use crate::args::Cli;
 use crate::data;
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
-use crate::lists;
 
 /// A set of kinds of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +62,10 @@ const SCRIPT: Kinds = Kinds::of(&[InputKind::BrainScript]);
 const CONFIGURATION: Kinds = Kinds::of(&[InputKind::BrainScript, InputKind::Dictionary]);
 const TEXT: Kinds = Kinds::of(&[InputKind::Text]);
 const BINARY: Kinds = Kinds::of(&[InputKind::Binary]);
+const LISTED: Kinds = Kinds::of(&[InputKind::Listed]);
 const DATA: Kinds = TEXT.and(BINARY);
 /// The inputs that become a source of minibatches.
-const CORPUS: Kinds = CONFIGURATION.and(DATA);
+const CORPUS: Kinds = CONFIGURATION.and(DATA).and(LISTED);
 const RECORDS: Kinds = Kinds::of(&[InputKind::Records]);
 const DATASET: Kinds = Kinds::of(&[InputKind::Dataset]);
 const CSV: Kinds = Kinds::of(&[InputKind::Csv]);
@@ -78,9 +78,10 @@ const ALL: Kinds = CORPUS.and(RECORDS).and(DATASET).and(TABLE);
 const GROUPS: &[(Kinds, &str)] = &[
     (CONFIGURATION, "configurations"),
     (SCRIPT, "BrainScript"),
-    (DATA, "data files"),
+    (DATA.and(LISTED), "data files"),
     (TEXT, "text files"),
     (BINARY, "binary files"),
+    (LISTED, "lists"),
     (TABLE, "tables"),
     (CSV, "CSV"),
     (LIBSVM, "libsvm"),
@@ -134,7 +135,12 @@ const RULES: &[Rule] = &[
     (&["memory_limit"], OPENING, CORPUS.and(RECORDS)),
     (&["memory_limit"], &["read", "check", "index"], DATASET),
     // Order and workers.
-    (&["randomize", "seed", "window", "bucketing", "minibatch_size_in_sequences"], ORDERED, CORPUS),
+    (
+        &["randomize", "shuffle", "seed", "window", "bucketing", "minibatch_size_in_sequences", "batch_size"],
+        ORDERED,
+        CORPUS,
+    ),
+    (&["drop_last"], BATCHED, CORPUS),
     (&["sweeps", "samples", "equal_steps", "sharing", "take", "workers", "rank"], BATCHED, CORPUS),
     (&["sweeps", "take"], &["read", "plan"], DATASET),
     (&["workers", "rank"], &["read"], DATASET),
@@ -184,6 +190,8 @@ const INSTEAD: &[(&str, Kinds, &str)] = &[
     ("extended_variables", Kinds::of(&[InputKind::Dictionary]), "JSON and TOML have no variables"),
     ("base_dir", DATA, "give the path of the file itself"),
     ("randomize", DATASET, "shuffle with `--shuffle-files` and `--op shuffle=BUFFER`"),
+    ("shuffle", DATASET, "shuffle with `--shuffle-files` and `--op shuffle=BUFFER`"),
+    ("batch_size", DATASET, "examples are read one by one; end with `--take N`"),
     (
         "seed",
         DATASET,
@@ -271,7 +279,6 @@ pub(crate) fn check(
     let found = format!("{} is {}", path.display(), kind.describe());
     let takes = COMMANDS.iter().find(|(name, _)| *name == command).map_or(ALL, |(_, kinds)| *kinds);
     if !takes.has(kind) {
-        refuse_lists(path, kind)?;
         if kind == InputKind::Dataset && !data::exists(&path.join("dataset_info.json")) {
             return Err(Failure::file(path, ErrorKind::IsADirectory.into()));
         }
@@ -279,9 +286,6 @@ pub(crate) fn check(
         return Err(Failure::Usage(format!("{found}; {expected}; {}", way_to(command, kind, path))));
     }
     kind.refuse_foreign(path)?;
-    if command != "convert" {
-        refuse_lists(path, kind)?;
-    }
     for argument in declared.find_subcommand(command).into_iter().flat_map(Command::get_arguments) {
         let id = argument.get_id().as_str();
         let n_given = given.get_raw(id).map_or(0, Iterator::count);
@@ -308,19 +312,6 @@ pub(crate) fn check(
         return Err(Failure::Usage(format!("{name}: {found}, {expected}; {remedy}")));
     }
     Ok(())
-}
-
-/// Refuses a table and a folder that are a list of images or recordings, with the configuration that reads it.
-fn refuse_lists(path: &Path, kind: InputKind) -> Result<(), Failure> {
-    let list = match kind {
-        InputKind::Csv | InputKind::JsonLines => lists::of_file(path),
-        InputKind::Dataset if !data::exists(&path.join("dataset_info.json")) => lists::of_folder(path),
-        _ => None,
-    };
-    match list {
-        Some((what, remedy)) => Err(Failure::Usage(format!("{}: found {what}; {remedy}", path.display()))),
-        None => Ok(()),
-    }
 }
 
 /// The remedy for an input that a command does not take.

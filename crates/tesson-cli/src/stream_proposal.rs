@@ -4,7 +4,6 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use crate::data;
-use crate::lists;
 use crate::output::{count, counted};
 
 /// The number of bytes of the file that are read; the first row, and the row in which they end, may have as many
@@ -45,9 +44,6 @@ pub(crate) fn missing_streams(path: &Path) -> String {
         );
     }
     if rows.is_text && rows.inputs.is_empty() {
-        if let Some((what, remedy)) = lists::of_file(path) {
-            return format!("{path_shown}: found {what}, expected CNTK's text format; {remedy}");
-        }
         return rows.after_blank(path).unwrap_or_else(|| {
             format!(
                 "{path_shown}: found no input (`|name values`) in the first rows, expected CNTK's text format; convert a table with `tesson convert {path_shown} OUT.ctf --from csv`, where `tab` or a blank separates fields with `--delimiter`"
@@ -64,6 +60,13 @@ pub(crate) fn missing_streams(path: &Path) -> String {
     };
     let source = if rows.is_text { rows.describe() } else { "such as".to_owned() };
     format!("{path_shown}: the streams of the file are missing; give them, {source}: {options}{doubt}")
+}
+
+/// The streams of a text file by its first rows, as `--stream` takes them; none of what is no such file.
+pub(crate) fn streams(path: &Path) -> Vec<String> {
+    let rows = first_rows(path);
+    let of = |seen: &Seen| option(seen).replacen("--stream ", "", 1);
+    if rows.is_text { rows.inputs.iter().map(of).collect() } else { Vec::new() }
 }
 
 /// The message that names do not follow their `|` at once, if that is why a file has no inputs.

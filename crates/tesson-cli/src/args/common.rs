@@ -107,9 +107,22 @@ pub(crate) struct OrderArgs {
     #[arg(long, value_name = "ORDER", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) randomize: Option<String>,
 
+    /// Shuffles the whole of the data, or within a window of N chunks, or of samples as in `50000samples`
+    #[arg(long, value_name = "WINDOW", num_args = 0..=1, default_missing_value = "whole", conflicts_with_all = ["randomize", "window"])]
+    pub(crate) shuffle: Option<String>,
+
     /// Seed of the order
-    #[arg(long, value_name = "N", value_parser = whole)]
+    #[arg(long, alias = "randomization-seed", value_name = "N", value_parser = whole)]
     pub(crate) seed: Option<u64>,
+
+    /// Examples in a batch, over all workers, as of a loader: batches end with their sweep, workers make equal steps, and the order is
+    /// that of the data unless it is shuffled
+    #[arg(long, value_name = "N", conflicts_with = "minibatch_size_in_sequences", value_parser = positive)]
+    pub(crate) batch_size: Option<u64>,
+
+    /// Leaves out the last batch of the data if it is not full
+    #[arg(long)]
+    pub(crate) drop_last: bool,
 
     /// The shuffling window, in chunks, or in samples as in `50000samples`
     #[arg(long, value_name = "N[samples]")]

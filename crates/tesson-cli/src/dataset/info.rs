@@ -4,8 +4,10 @@ use tesson_tfds::info::{Dataset, Split};
 
 use super::{find, open};
 use crate::args::Common;
+use crate::calls;
 use crate::data;
 use crate::failure::Failure;
+use crate::input_kind::InputKind;
 use crate::output::{Output, count, counted};
 
 pub(crate) fn run(common: &Common, out: &mut Output) -> Result<(), Failure> {
@@ -19,7 +21,13 @@ pub(crate) fn run(common: &Common, out: &mut Output) -> Result<(), Failure> {
         }
         return Ok(out.json(&described)?);
     }
-    text(&dataset, out)
+    text(&dataset, out)?;
+    let path = &common.input.input;
+    if common.dataset.data_dir.is_none() {
+        out.pair("in Python", &calls::in_python(InputKind::Dataset, path, std::iter::empty(), 1))?;
+        out.pair("command", &calls::by_command(InputKind::Dataset, path, &[]))?;
+    }
+    Ok(())
 }
 
 fn text(dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {

@@ -28,7 +28,12 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.state {
         let how = Restoring { force: args.force, interrupted: &mut || false };
         let saved = state_file::load(path, |json| {
-            if json["tfds"].is_null() { Err("`tfds` is missing".to_owned()) } else { Ok(json) }
+            let of_source = "it is the state of minibatches, not of a prepared dataset";
+            match (json["tfds"].is_null(), json["sweep"].is_null()) {
+                (false, _) => Ok(json),
+                (true, false) => Err(of_source.to_owned()),
+                (true, true) => Err("`tfds` is missing".to_owned()),
+            }
         })?;
         reader.restore_json_with(&saved, how).map_err(|e| Failure::of_state(path, e.into()))?;
     }

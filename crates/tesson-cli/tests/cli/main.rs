@@ -34,11 +34,11 @@ fn minibatches_are_lines_in_the_form_of_the_conformance_cases() {
     assert_eq!(
         found,
         [
-            json!({"sweepEnd": false, "streams": {
+            json!({"sweepEnd": false, "keys": [1], "streams": {
                 "a": {"numberOfSequences": 1, "numberOfSamples": 2, "sequences": [[[1, 2], [3, 4]]]},
                 "b": {"numberOfSequences": 1, "numberOfSamples": 2,
                       "sequences": [[[[1, -1], [3, 0.5]], [[0, 2]]]]}}}),
-            json!({"sweepEnd": true, "streams": {
+            json!({"sweepEnd": true, "keys": [2], "streams": {
                 "a": {"numberOfSequences": 1, "numberOfSamples": 1, "sequences": [[[5, 6.25]]]},
                 "b": {"numberOfSequences": 1, "numberOfSamples": 1, "sequences": [[[]]]}}}),
             json!({"end": true}),
@@ -705,8 +705,10 @@ fn a_binary_file_needs_no_further_words() {
     let stream =
         |sequences: Value| json!({"numberOfSequences": 2, "numberOfSamples": 3, "sequences": sequences});
     let sequences = json!([[[1, 2]], [[3, 4], [5, 6]]]);
-    let expected =
-        [json!({"sweepEnd": true, "streams": {"a": stream(sequences.clone())}}), json!({"end": true})];
+    let expected = [
+        json!({"sweepEnd": true, "keys": [0, 1], "streams": {"a": stream(sequences.clone())}}),
+        json!({"end": true}),
+    ];
     assert_eq!(answers(&folder, "read two.cbf --randomize false --json"), expected);
     let renamed = answers(&folder, "read two.cbf --alias x=a --randomize false --json");
     assert_eq!(renamed[0]["streams"]["x"], stream(sequences));
@@ -755,13 +757,21 @@ fn converted(folder: &Path, args: &str, output: &str, read: &str) -> Vec<Value> 
         .unwrap()
         .find(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".tmp"));
     assert!(leftover.is_none(), "{leftover:?}");
-    answers(folder, &format!("read {output} {read} --randomize false --json"))
+    without_keys(answers(folder, &format!("read {output} {read} --randomize false --json")))
+}
+
+/// Minibatches without the keys of their sequences, which the binary format does not hold.
+fn without_keys(mut minibatches: Vec<Value>) -> Vec<Value> {
+    for object in minibatches.iter_mut().filter_map(Value::as_object_mut) {
+        object.remove("keys");
+    }
+    minibatches
 }
 
 #[test]
 fn text_becomes_binary_and_text_again() {
     let folder = two("convert");
-    let expected = answers(&folder, &format!("read two.ctf {STREAMS} --json"));
+    let expected = without_keys(answers(&folder, &format!("read two.ctf {STREAMS} --json")));
     assert_eq!(
         converted(&folder, "two.ctf two.cbf --stream a:2 --stream b:4:sparse", "two.cbf", ""),
         expected
@@ -1140,4 +1150,53 @@ fn examples_are_written_as_they_are_read() {
     assert_eq!(&first, b"{\"examples\":[{},{},{}");
     // The pipe is closed now, which ends the command.
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn batches_are_those_of_a_loader() {
+    let folder = folder("batches");
+    let rows: String = (0..7).map(|i| format!("{i} |x {i}\n")).collect();
+    fs::write(folder.join("t.ctf"), rows).unwrap();
+    let keys = |args: &str| -> Vec<Vec<u64>> {
+        let minibatches = answers(&folder, &format!("read t.ctf --stream x:1 {args} --json"));
+        let keys = |minibatch: &Value| serde_json::from_value(minibatch["keys"].clone()).ok();
+        minibatches.iter().filter_map(keys).collect()
+    };
+    assert_eq!(keys("--batch-size 3"), [vec![0, 1, 2], vec![3, 4, 5], vec![6]]);
+    assert_eq!(keys("--batch-size 3 --drop-last"), [vec![0, 1, 2], vec![3, 4, 5]]);
+    assert_eq!(keys("--batch-size 3 --sweeps 2").len(), 6, "batches end with their sweep");
+    let shuffled = keys("--batch-size 3 --shuffle --seed 1");
+    assert_eq!(shuffled, keys("--batch-size 3 --shuffle --randomization-seed 1"));
+    assert_ne!(shuffled, keys("--batch-size 3 --shuffle --seed 2"));
+    let ranks = [0, 1].map(|rank| keys(&format!("--batch-size 3 --workers 2 --rank {rank}")));
+    assert_eq!(ranks, [[vec![0, 2], vec![3, 5], vec![6]], [vec![1], vec![4], vec![6]]]);
+    let window = keys("--batch-size 3 --shuffle 4samples");
+    assert_eq!(window.iter().map(Vec::len).sum::<usize>(), 7);
+    let e = refused(&folder, "read t.ctf --stream x:1 --shuffle four", 2);
+    assert!(e.contains("--shuffle four: found `four`, expected a number of chunks"), "{e}");
+}
+
+#[test]
+fn what_is_known_by_its_content_is_described_and_read() {
+    let folder = folder("listed");
+    let npy = |shape: &str, bytes: &[u8]| {
+        let header = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}, }}");
+        let header = format!("{header:<117}\n");
+        [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), bytes].concat()
+    };
+    let values: Vec<u8> = [1i64, 1 << 60, -3].iter().flat_map(|x| x.to_le_bytes()).collect();
+    fs::write(folder.join("a.npy"), npy("(3,)", &values)).unwrap();
+    let info = &answers(&folder, "info a.npy --json")[0];
+    assert_eq!(
+        (&info["python"], &info["command"], &info["sequences"]),
+        (&json!("tesson.read_numpy(\"a.npy\")"), &json!("tesson read a.npy --batch-size 32"), &json!(3))
+    );
+    let command = info["command"].as_str().unwrap().strip_prefix("tesson ").unwrap();
+    let read = answers(&folder, &format!("{command} --json"));
+    assert_eq!(read[0]["streams"]["data"]["sequences"], json!([[[1]], [[1u64 << 60]], [[-3]]]));
+    assert_eq!(answers(&folder, "check a.npy --json")[0]["faults"], 0);
+    fs::write(folder.join("t.ctf"), "|x 1 2 |y-1 3:1\n").unwrap();
+    let info = &answers(&folder, "info t.ctf --json")[0];
+    assert_eq!(info["python"], "tesson.read_ctf(\"t.ctf\", x=2, **{\"y-1\": tesson.sparse(4)})");
+    assert_eq!(info["command"], "tesson read t.ctf --stream x:2 --stream y-1:4:sparse --batch-size 32");
 }

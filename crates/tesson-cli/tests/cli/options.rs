@@ -183,7 +183,6 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
             "t.csv is a CSV file; `tesson read` takes configurations, data files and prepared datasets; convert it first, `tesson convert t.csv OUT.ctf`",
         ),
         ("t.npz", "t.npz: found a zip archive, such as NumPy's .npz"),
-        ("t.npy", "`MinibatchSource.from_data`"),
         ("t.parquet", "found a Parquet file"),
         ("a.tfrecord", "the folder of the prepared dataset"),
     ] {
