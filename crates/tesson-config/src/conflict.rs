@@ -59,7 +59,7 @@ tesson_core::error_kinds! {
         LastStepDropped
             = "config.last-step-dropped": "with {EQUAL_STEPS} a last minibatch counts as a step for all workers"; "\
                 leave it out"
-            => "Leave {DROP_LAST} or {EQUAL_STEPS} out.",
+            => "Leave {DROP_LAST} or {EQUAL_STEPS} out, or let minibatches end with their sweep and workers share by position.",
         /// Minibatches are to cross the ends of sweeps, and steps are equal.
         StepsAcrossSweeps
             = "config.steps-across-sweeps": "equal steps end with their sweep"; "leave it out, or set \

@@ -269,9 +269,11 @@ impl SourceConfig {
     fn check_equal_steps(&self) -> Result<(), ConfigError> {
         let Some(mode) = self.order.equal_steps else { return Ok(()) };
         let by_chunk = self.order.resolved_sharing() == Sharing::Chunk;
+        // The last minibatch of a sweep is that of all workers there.
+        let of_sweeps = !by_chunk && !self.minibatches.cross_sweep_ends && !self.truncation.is_on;
         let (option, conflict) = if self.truncation.is_on && !by_chunk && mode == EqualSteps::Repeat {
             ("equalSteps", ConfigConflict::RepeatedRows)
-        } else if self.minibatches.drop_last {
+        } else if self.minibatches.drop_last && !of_sweeps {
             ("dropLast", ConfigConflict::LastStepDropped)
         } else if by_chunk && self.minibatches.cross_sweep_ends {
             ("crossSweepEnds", ConfigConflict::StepsAcrossSweeps)

@@ -209,24 +209,27 @@ impl Planner {
         }
         let local = self.spec.local_timeline || self.info.is_local;
         let room = Room::of(demand, self.spec.most_sequences(), local);
-        self.advance(index, demand, Part { share: demand.share(), room }, out)
+        let fill = self.advance(index, demand, Part { share: demand.share(), room }, out)?;
+        Ok(fill.map_or(Progress::NeedIndex, |_| Progress::Planned))
     }
 
     /// Plans the next minibatch as for a single worker and deals it out (spec/engine.md §6.4), so that minibatches do
     /// not depend on the number of workers.
     ///
-    /// A minibatch that is dropped by [`EqualSteps::Drop`] is followed by the next one within the same call. If a
-    /// whole sweep passes in this way, the call is refused instead of searching without end.
+    /// A minibatch that is dropped, by [`EqualSteps::Drop`] or as the last one of a sweep, is followed by the next one within the
+    /// same call. If a whole sweep passes in this way, the call is refused instead of searching without end.
     fn next_dealt(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
         let (Cursor { sweep: first, sequence, .. }, mut sweep_end) = (self.cursor, false);
-        let nothing =
+        let mut nothing =
             PlanRefusal::NoSequenceForEachWorker { samples: demand.samples, workers: demand.workers };
         loop {
-            if self.advance(index, demand, Part { share: Share::ALL, room }, out)? == Progress::NeedIndex {
+            let Some(fill) = self.advance(index, demand, Part { share: Share::ALL, room }, out)? else {
                 return Ok(Progress::NeedIndex);
-            }
-            if self.deal(demand, out) {
+            };
+            if self.spec.drops_last_of_sweeps() && out.sweep_end && fill == Fill::HasRoom {
+                nothing = PlanRefusal::NoFullMinibatch { sequences: index.n_sequences() };
+            } else if self.deal(demand, out) {
                 break;
             }
             if out.data_end {
@@ -258,23 +261,22 @@ impl Planner {
         true
     }
 
-    /// Cuts a minibatch at the planner's cursor and moves the cursor past it.
+    /// Cuts a minibatch at the planner's cursor and moves the cursor past it. `None`: more of the index is needed.
     fn advance(
         &mut self,
         index: &Index,
         demand: Demand,
         part: Part,
         out: &mut BatchPlan,
-    ) -> Result<Progress> {
+    ) -> Result<Option<Fill>> {
         let mut at = self.cursor;
-        let Some(fill) = self.cut(index, demand, part, &mut at, out)? else {
-            return Ok(Progress::NeedIndex);
-        };
+        let Some(fill) = self.cut(index, demand, part, &mut at, out)? else { return Ok(None) };
         self.cursor = at;
-        if self.spec.ending.drop_last && out.data_end && fill == Fill::HasRoom {
+        let drops = self.spec.ending.drop_last && !self.spec.drops_last_of_sweeps();
+        if drops && out.data_end && fill == Fill::HasRoom {
             out.drop_all();
         }
-        Ok(Progress::Planned)
+        Ok(Some(fill))
     }
 
     /// Cuts a minibatch from a cursor, which is moved past it. `None`: more of the index is needed, and nothing has moved.

@@ -9,6 +9,7 @@ use crate::spec::ENDLESS;
 pub(crate) type Result<T, E = PlanRefusal> = std::result::Result<T, E>;
 
 const BUCKETING: OptionName = OptionName::new("bucketing");
+const DROP_LAST: OptionName = OptionName::new("dropLast");
 const EPOCH_SIZE: OptionName = OptionName::new("epochSize");
 const LIMIT_IN_SAMPLES: OptionName = OptionName::new("maxSamples");
 const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
@@ -91,6 +92,10 @@ tesson_core::error_kinds! {
             = "plan.no-sequence-for-each-worker": "no minibatch of {samples} samples of a whole sweep has a \
                 sequence for each of {workers} workers"; "choose a larger size"
             => "Choose larger minibatches.",
+        /// A sweep has fewer sequences than fill a minibatch, and minibatches that are not full are dropped.
+        NoFullMinibatch { sequences: u64 = 100 }
+            = "plan.no-full-minibatch": "a whole sweep of {sequences} sequences fills no minibatch, and the last one is dropped"; "choose a smaller size, or leave out {DROP_LAST}"
+            => "Choose smaller minibatches, or leave out {DROP_LAST}.",
         /// A position alone does not determine where each rank is in an order with a timeline of its own.
         PositionAlone { position: u64 = 120 }
             = "plan.position-alone": "position {position} does not determine where ranks with timelines of their own are, a whole \

@@ -35,7 +35,8 @@ pub enum LastSequence {
 pub struct Ending {
     /// The treatment of the sequence in which the limit lies.
     pub last_sequence: LastSequence,
-    /// `true`: a last minibatch with room left is dropped; `false`: it is delivered.
+    /// `true`: a last minibatch with room left is dropped, that of the data, or of each sweep where minibatches end with their
+    /// sweep and ranks share by position; `false`: it is delivered.
     pub drop_last: bool,
 }
 
@@ -88,6 +89,11 @@ pub struct PlanSpec {
 pub(crate) const ENDLESS: u64 = (1 << 63) - 1;
 
 impl PlanSpec {
+    /// True if the last minibatch of each sweep is dropped where it has room left, and not only that of the data.
+    pub fn drops_last_of_sweeps(&self) -> bool {
+        self.ending.drop_last && !self.cross_sweep_ends && self.sharing == Sharing::Position
+    }
+
     /// The position at which the data end. `None` while the index grows and the end, beyond the index so far, is not
     /// known.
     ///

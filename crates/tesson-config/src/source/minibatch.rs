@@ -66,7 +66,8 @@ options! {
             [listed after "augmentation"];
         /// True: a last minibatch with room left is left out.
         pub drop_last: bool = "dropLast", "false"
-            => "Leave out the last minibatch of the data if it is not full."
+            => "Leave out the last minibatch of the data if it is not full; where minibatches end with their sweep \
+             (`crossSweepEnds = false`) and ranks share by position, that of each sweep."
             [listed after "maxSamplesEnd"];
     }
 }

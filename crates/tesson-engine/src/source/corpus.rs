@@ -37,6 +37,11 @@ impl Source {
         Ok(all)
     }
 
+    /// True once the corpus is indexed, so that its numbers are known.
+    pub fn is_indexed(&self) -> bool {
+        self.corpus.joint.is_some()
+    }
+
     /// Number of sequences in the corpus.
     ///
     /// # Errors

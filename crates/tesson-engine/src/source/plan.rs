@@ -13,6 +13,13 @@ impl Source {
     /// As [`Source::indexed`], and a demand that can never be met.
     pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
         let index = self.indexed()?.index.clone();
+        let every = PlanSpec { limit: Limit::Endless, ..self.plan.clone() };
+        if !every.cross_sweep_ends
+            && !self.is_truncated()
+            && let Some(steps) = Planner::new(every).steps_of_every_sweep(&index, demand)
+        {
+            return Ok(steps);
+        }
         let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
         let mut steps = 0;
         let mut count = || {

@@ -9,7 +9,7 @@ use tesson_core::Index;
 
 use super::Planner;
 use crate::order::only_length;
-use crate::{BatchPlan, Cursor, Demand, Limit, Result, Share, Sharing};
+use crate::{BatchPlan, Cursor, Demand, EqualSteps, Limit, Result, Share, Sharing};
 
 /// The minibatch sizes that the calls of a run ask for: one, or one for each position (sizes that change from epoch
 /// to epoch).
@@ -86,7 +86,7 @@ impl Planner {
                 let step = if self.spec.cross_sweep_ends {
                     sweep.saturating_mul(n) / every
                 } else {
-                    sweep.saturating_mul(n.div_ceil(every))
+                    sweep.saturating_mul(self.steps_of_sweep(n, every))
                 };
                 self.jump(index, step, demand)
             }
@@ -105,10 +105,19 @@ impl Planner {
         else {
             return Ok(0);
         };
-        let steps_of_sweep = n.div_ceil(every);
+        let steps_of_sweep = self.steps_of_sweep(n, every);
+        if steps_of_sweep == 0 {
+            return Ok(0);
+        }
         let number_of = |step: u64| {
             if self.spec.cross_sweep_ends {
                 step.checked_mul(every)
+            } else if self.spec.drops_last_of_sweeps() {
+                // What is dropped is passed by the call after it.
+                let Some(before) = step.checked_sub(1) else { return Some(0) };
+                (before / steps_of_sweep)
+                    .checked_mul(n)?
+                    .checked_add((before % steps_of_sweep + 1).checked_mul(every)?)
             } else {
                 (step / steps_of_sweep)
                     .checked_mul(n)?
@@ -139,7 +148,12 @@ impl Planner {
         let n = index.n_sequences();
         let is_regular =
             self.spec.limit == Limit::Endless && (!self.spec.cross_sweep_ends || n.is_multiple_of(every));
-        is_regular.then(|| n.div_ceil(every))
+        is_regular.then(|| self.steps_of_sweep(n, every)).filter(|&steps| steps > 0)
+    }
+
+    /// Minibatches of `every` sequences in a sweep of `n`.
+    fn steps_of_sweep(&self, n: u64, every: u64) -> u64 {
+        if self.spec.drops_last_of_sweeps() { n / every } else { n.div_ceil(every) }
     }
 
     /// The number of sequences, of all ranks together, in every minibatch but the last ones of a sweep or of the
@@ -147,13 +161,18 @@ impl Planner {
     fn sequences_of_each(&self, index: &Index, demand: Demand) -> Option<u64> {
         let spec = &self.spec;
         let shares_minibatches = demand.workers == 1 || spec.sharing == Sharing::Position;
+        // Dealt out, all minibatches are those of a single worker, unless some are dropped.
+        let gives_shares = spec.sharing == Sharing::Position && spec.equal_steps != Some(EqualSteps::Drop);
         let is_regular = shares_minibatches
             && !self.info.is_local
             && spec.bucketing.is_none()
-            && spec.equal_steps.is_none()
+            && (spec.equal_steps.is_none() || gives_shares)
             && spec.epoch_size.is_none()
             && spec.limit != Limit::Sweeps(0);
         let length = only_length(index).filter(|_| is_regular)?;
-        Some((demand.samples / length).max(1).min(spec.most_sequences()))
+        let every = (demand.samples / length).max(1).min(spec.most_sequences());
+        // Where minibatches are never quite full, the last one of a sweep may be dropped and no shorter than others.
+        let is_full = every == spec.most_sequences() || every.saturating_mul(length) >= demand.samples;
+        (is_full || !spec.drops_last_of_sweeps()).then_some(every)
     }
 }

@@ -59,6 +59,28 @@ proptest! {
     }
 
     #[test]
+    fn the_last_minibatch_of_each_sweep_is_dropped_where_they_end_with_sweeps(
+        chunks in any_chunks(), order in any_order(), sweeps in 1u64..4, samples in 1u64..40, most in prop_oneof![Just(None), (1u64..9).prop_map(Some)],
+    ) {
+        let index = index_of(&chunks);
+        let read = |drop_last, sweeps| {
+            let ending = Ending { drop_last, ..Ending::default() };
+            let (limit, sharing, most_sequences) = (Limit::Sweeps(sweeps), Sharing::Position, most);
+            PlanSpec { limit, ending, sharing, cross_sweep_ends: false, most_sequences, ..spec(order) }
+        };
+        let sweeps_of = |to: u64| lengths_of(&read(false, to), &index, demand(samples, 1, 0));
+        let is_full = |lengths: &[u64]| lengths.iter().sum::<u64>() >= samples || most == Some(lengths.len() as u64);
+        let mut expected = Vec::new();
+        for sweep in 0..sweeps {
+            let mut of_sweep = sweeps_of(sweep + 1).split_off(if sweep == 0 { 0 } else { sweeps_of(sweep).len() });
+            of_sweep.pop_if(|last| !is_full(last));
+            prop_assume!(!of_sweep.is_empty());
+            expected.append(&mut of_sweep);
+        }
+        prop_assert_eq!(lengths_of(&read(true, sweeps), &index, demand(samples, 1, 0)), expected);
+    }
+
+    #[test]
     fn a_last_minibatch_with_room_is_dropped_and_no_other(
         chunks in any_chunks(), order in any_order_at_all(), sharing in any_sharing(), sweeps in 1u64..3, samples in 1u64..40,
     ) {

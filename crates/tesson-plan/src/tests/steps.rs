@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, ExcludedSequences, Share, StepSizes};
+use crate::{BatchPlan, BatchSlot, Bucketing, Cursor, EqualSteps, ExcludedSequences, Share, StepSizes};
 
 /// Corpora of sequences with one length, for which steps are computed, and others.
 fn any_lengths() -> impl Strategy<Value = Vec<Vec<u32>>> {
@@ -24,32 +24,46 @@ fn any_further_order() -> impl Strategy<Value = OrderSpec> {
     ]
 }
 
-/// The slots of each of the first minibatches, and the cursor after each.
+/// Whether the last minibatch is dropped, and what equal steps do.
+fn any_steps() -> impl Strategy<Value = (bool, Option<EqualSteps>)> {
+    let equal =
+        prop_oneof![2 => Just(None), 1 => Just(Some(EqualSteps::Repeat)), 1 => Just(Some(EqualSteps::Drop))];
+    (any::<bool>(), equal)
+}
+
+fn take_steps(spec: &mut PlanSpec, (drop_last, equal_steps): (bool, Option<EqualSteps>)) {
+    spec.ending.drop_last = drop_last;
+    spec.equal_steps = equal_steps.filter(|_| spec.sharing == Sharing::Position);
+}
+
+/// The slots of each of the first minibatches, and the cursor after each; `None` where a sweep has none.
 fn batches(
     spec: &PlanSpec,
     index: &Index,
     at: &mut Planner,
     demand: Demand,
-) -> Vec<(Vec<BatchSlot>, Cursor)> {
+) -> Option<Vec<(Vec<BatchSlot>, Cursor)>> {
     let (mut plan, mut all) = (BatchPlan::default(), Vec::new());
     let most = if spec.limit == Limit::Endless { 40 } else { usize::MAX };
     while all.len() < most && !plan.data_end {
-        at.next_batch(index, demand, &mut plan).unwrap();
+        at.next_batch(index, demand, &mut plan).ok()?;
         if plan.is_end() {
             break;
         }
         all.push((plan.own_slots().collect(), plan.after));
     }
-    all
+    Some(all)
 }
 
 proptest! {
     #[test]
     fn a_step_is_found_where_planning_comes_to_it(
         chunks in any_lengths(), order in any_further_order(), mut spec in any_spec(), demand in any_demand(), bucketed in any::<bool>(),
+        steps in any_steps(),
     ) {
         let index = index_of(&chunks);
         spec.order = order;
+        take_steps(&mut spec, steps);
         if bucketed && order.is_shuffled() && !order.is_local() {
             spec.bucketing = Some(Bucketing { samples: demand.samples, sequences: u64::MAX });
         }
@@ -58,7 +72,7 @@ proptest! {
         if from_the_start.start(&index, demand).is_err() {
             return Ok(());
         }
-        let all = batches(&spec, &index, &mut from_the_start, demand);
+        let Some(all) = batches(&spec, &index, &mut from_the_start, demand) else { return Ok(()) };
         let (sizes, share) = (StepSizes::Constant(demand.samples), demand.share());
         for step in 0..=all.len() {
             let mut planner = Planner::new(spec.clone());
@@ -66,7 +80,7 @@ proptest! {
             if let Some((_, after)) = step.checked_sub(1).map(|before| &all[before]) {
                 prop_assert_eq!(planner.cursor(), *after);
             }
-            let following = batches(&spec, &index, &mut planner, demand);
+            let following = batches(&spec, &index, &mut planner, demand).unwrap();
             let both = all.len() - step;
             prop_assert_eq!(&following[..both.min(following.len())], &all[step..]);
         }
@@ -78,10 +92,11 @@ proptest! {
 
     #[test]
     fn every_sweep_has_the_steps_that_are_computed(
-        chunks in any_lengths(), order in any_further_order(), mut spec in any_spec(), demand in any_demand(),
+        chunks in any_lengths(), order in any_further_order(), mut spec in any_spec(), demand in any_demand(), steps in any_steps(),
     ) {
         let index = index_of(&chunks);
         (spec.order, spec.limit) = (order, Limit::Endless);
+        take_steps(&mut spec, steps);
         let mut planner = Planner::new(spec);
         if planner.start(&index, demand).is_err() {
             return Ok(());
@@ -90,7 +105,9 @@ proptest! {
             let mut plan = BatchPlan::default();
             for step in 1..=3 * steps {
                 planner.next_batch(&index, demand, &mut plan).unwrap();
-                prop_assert_eq!(plan.sweep_end, step % steps == 0);
+                // Of a dropped minibatch the next one says that the sweep has ended.
+                let sweep = plan.own_slots().map(|slot| slot.sweep).max();
+                prop_assert!(sweep.is_none_or(|sweep| sweep == (step - 1) / steps));
             }
         }
     }
@@ -122,13 +139,13 @@ proptest! {
         }
         let out: Vec<_> = every_sequence(&index, 1).into_iter().step_by(every)
             .map(|(_, chunk, sequence)| SequenceId { chunk: ChunkId(chunk), sequence }).collect();
-        let expected: Vec<_> = batches(&whole, &index, &mut planner, demand).into_iter()
+        let expected: Vec<_> = batches(&whole, &index, &mut planner, demand).unwrap().into_iter()
             .map(|(slots, after)| (slots.into_iter().filter(|slot| !out.contains(&slot.planned)).collect::<Vec<_>>(), after))
             .collect();
         let spec = PlanSpec { excluded: Some(Arc::new(ExcludedSequences::new(out))), ..whole };
         let mut planner = Planner::new(spec.clone());
         planner.start(&index, demand).unwrap();
-        let found = batches(&spec, &index, &mut planner, demand);
+        let found = batches(&spec, &index, &mut planner, demand).unwrap();
         prop_assert_eq!(found, expected);
     }
 }
