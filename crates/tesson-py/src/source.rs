@@ -431,6 +431,11 @@ impl Source {
         self.with(py, |source, interrupted| source.restore_interruptible(&state, interrupted))
     }
 
+    /// True once the corpus is indexed.
+    fn is_indexed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.look(py, |source| Ok(source.is_indexed()))
+    }
+
     /// Number of sequences in the corpus.
     fn num_sequences(&self, py: Python<'_>) -> PyResult<u64> {
         self.with_index(py, |source| source.num_sequences())

@@ -12,6 +12,7 @@ from . import _tesson
 from ._tesson import StreamData
 from .arrow import batch_columns
 from .errors import UsageError
+from .keywords import suggests_in_methods
 from .schema import Field, Schema
 
 __all__ = ["Batch", "Padded", "Ragged", "Sparse"]
@@ -26,6 +27,7 @@ class Padded(NamedTuple):
     mask: NDArray[np.bool_]
 
 
+@suggests_in_methods
 class Sparse:
     """Examples as compressed sparse rows (CSR).
 
@@ -78,6 +80,7 @@ class Sparse:
         return f"<Sparse {self.dtype} [{rows}, {columns}], {len(self.values)} entries>"
 
 
+@suggests_in_methods
 class Ragged:
     """Examples with several samples each, one after the other.
 
@@ -122,23 +125,35 @@ class Ragged:
         dense = self._dense()
         return [dense[begin:end] for begin, end in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def pad(self, value: Any = None, to: int | None = None) -> Padded:
-        """The examples in one array, filled up with `value`, by default 0 or an empty string, to the length `to`, by default the longest.
+    def pad(self, value: Any = None, to: int | None = None, multiple: int = 1) -> Padded:
+        """The examples in one array, filled up with `value`, by default 0 or an empty string.
+
+        They are as long as `to` says, or as the longest one, whose length is rounded up to a `multiple`, so that there are fewer shapes.
 
         Raises
         ------
         UsageError
-            An example has more than `to` samples.
+            An example has more than `to` samples; or the type of the stream cannot hold `value`.
+
+        Examples
+        --------
+        >>> ragged = tesson.from_arrays(x=[[1, 2, 3], [4]]).head(2)["x"]
+        >>> ragged.pad(value=-1, multiple=2).values
+        array([[ 1,  2,  3, -1],
+               [ 4, -1, -1, -1]])
         """
         lengths = self.lengths
         longest = int(lengths.max(initial=0))
-        length = longest if to is None else to
+        if multiple < 1:
+            raise UsageError(f"found multiple={multiple}, expected a whole number from 1")
+        length = -(-longest // multiple) * multiple if to is None else to
         if length < longest:
             raise UsageError(f"found to={to}, the longest example has {longest} samples; give at least that, or cut examples before")
         dense = self._dense()
         if value is None:
             is_bytes = dense.dtype == object and dense.size > 0 and isinstance(dense.reshape(-1)[0], bytes)
             value = 0 if dense.dtype != object else b"" if is_bytes else ""
+        check_fill(value, dense.dtype)
         mask = np.arange(length) < lengths[:, None]
         padded = np.full((len(self), length, *dense.shape[1:]), value, dense.dtype)
         padded[mask] = dense
@@ -152,6 +167,22 @@ class Ragged:
         return f"<Ragged {len(self)} examples, {self.offsets[-1]} samples, {inner}>"
 
 
+def check_fill(value: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse a padding value that a type cannot hold."""
+    if dtype == object:
+        return
+    with np.errstate(all="ignore"):
+        try:
+            held = np.asarray(value).astype(dtype)[()]
+        except (TypeError, ValueError, OverflowError):
+            held = None
+    # Floats are rounded, as everywhere; NaN is equal to nothing.
+    is_float = dtype.kind == "f" and held is not None and np.asarray(value).dtype.kind in "iufb"
+    if not is_float and (held is None or held != value):
+        raise UsageError(f"found the padding value {value!r}, which is no {dtype}; choose another one, or convert the values before")
+
+
+@suggests_in_methods
 class Batch:
     """The examples of one step: ``batch["x"]`` is an array, a :class:`Ragged` or a :class:`Sparse`, as the schema says.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from .batch import Batch
 from .deserializers import CTFDeserializer, Deserializer
 from .errors import ConfigError
+from .keywords import nearest_keyword, suggests_arguments, suggests_in_methods
 from .loader import Loader
 from .memory import MemoryDeserializer
 from .paths import AnyPath
@@ -35,16 +37,19 @@ class Stream:
     is_ragged: bool = False
 
 
+@suggests_arguments
 def dense(*shape: int, field: str | None = None) -> Stream:
     """A stream of one sample an example, with values for all cells of this shape; `field` is its name in the file."""
     return Stream(shape, field)
 
 
+@suggests_arguments
 def sparse(columns: int, *, field: str | None = None) -> Stream:
     """A stream of one sample an example, with pairs of column and value; `field` is its name in the file."""
     return Stream((columns,), field, is_sparse=True)
 
 
+@suggests_arguments
 def ragged(stream: Stream | int | tuple[int, ...], *, field: str | None = None) -> Stream:
     """A stream of any number of samples an example, each as `stream` says or of this shape."""
     inner = stream if isinstance(stream, Stream) else _stream(stream)
@@ -113,8 +118,23 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
         remedy = "give arrays by name, as in from_arrays(x=data)"
         raise ConfigError(f"data: found {type(data).__name__}, expected a mapping from streams to arrays; {remedy}", path="data")
     arrays = {**(data or {}), **streams}
+    for name, value in arrays.items():
+        _check_array(name, value)
     deserializer = ArrayDeserializer(arrays)
     return Dataset((deserializer,), "in memory", frozenset(name for name in arrays if deserializer.is_ragged(name)))
+
+
+def _check_array(name: str, value: Any) -> None:
+    """Refuse a value that is no data, or whose data are not all of it."""
+    if value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
+        options = list(inspect.signature(Loader).parameters)[1:]
+        option = name if name in options else nearest_keyword(name, options)
+        hint = f"; did you mean `{option}` of the loader, as in from_arrays(…).loader({option}={value!r})?" if option else ""
+        raise ConfigError(f"{name}: found {value!r}, expected an array or a list with a value for each example{hint}", path=name)
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        remedy = f"give its values and its mask, as in {name}={name}.filled(0), {name}_mask=~{name}.mask"
+        raise ConfigError(f"{name}: found a masked array, whose mask would be lost; {remedy}", path=name)
 
 
 class ArrayDeserializer(MemoryDeserializer):
@@ -155,6 +175,7 @@ class _EpochSource(MinibatchSource):
         super()._open({**config, "crossSweepEnds": False}, *others)
 
 
+@suggests_in_methods
 class Dataset:
     """A description of data, from which loaders read. Nothing is opened before it has to be, and it pickles.
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from . import _tesson
 
-__all__ = ["camel_case", "nearest_keyword", "suggests_arguments", "suggests_keywords"]
+__all__ = ["camel_case", "nearest_keyword", "suggests_arguments", "suggests_in_methods", "suggests_keywords"]
 
 #: Words of other libraries, and keywords for the same.
 _ELSEWHERE = {
@@ -39,8 +39,20 @@ def suggests_arguments(function: Callable[P, T]) -> Callable[P, T]:
     return _checked(function, function.__name__, list(inspect.signature(function).parameters))
 
 
+def suggests_in_methods(maker: type[T]) -> type[T]:
+    """Decorate a class in the same way, with all of its public methods."""
+    for name, method in list(vars(maker).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(maker, name, _checked(method, f"{maker.__name__}.{name}", list(inspect.signature(method).parameters)))
+    return maker
+
+
 def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Callable[P, T]:
     """A function that refuses other keywords than these."""
+
+    # One that takes any keyword has names of its own for them.
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(function).parameters.values()):
+        return function
 
     @functools.wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> T:

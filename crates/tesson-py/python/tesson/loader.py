@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,9 +14,10 @@ from numpy.typing import DTypeLike
 from . import _tesson
 from .batch import Batch
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import suggests_keywords
+from .keywords import suggests_in_methods, suggests_keywords
 from .schema import Schema
 from .source import MinibatchSource
+from .steps import KeyDelivery, PlannedStep
 from .world import World, resolve_world
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class EpochReport(NamedTuple):
     is_over: bool
 
 
+@suggests_in_methods
 @suggests_keywords
 class Loader:
     """Batches of a dataset: iterating gives an epoch, and iterating again the next one.
@@ -78,6 +80,8 @@ class Loader:
         The seed of the shuffle: equal seeds give equal orders.
     epochs : int, optional
         The number of epochs; by default there is no end.
+    drop_last : bool
+        Leave out the last batch of each epoch if it is short.
     bucket_by_length : bool
         Group examples of similar length to reduce padding.
     world : "auto", None, (int, int), World or device mesh
@@ -87,6 +91,8 @@ class Loader:
         Rank and number of ranks, in place of `world`.
     max_errors : int
         Examples with invalid data that may be left out before reading fails.
+    on_error : {"raise", "skip"}
+        ``"skip"`` leaves out any number of them. Each is logged, and :meth:`epoch_report` counts them.
     memory_limit : int or str, optional
         Bytes that the loader may hold, also as ``"2GiB"``; 4 GiB by default.
     threads : int, optional
@@ -117,11 +123,13 @@ class Loader:
         shuffle: bool | Window = False,
         seed: int = 0,
         epochs: int | None = None,
+        drop_last: bool = False,
         bucket_by_length: bool = False,
         world: Any = "auto",
         rank: int | None = None,
         world_size: int | None = None,
         max_errors: int = 0,
+        on_error: Literal["raise", "skip"] = "raise",
         memory_limit: int | str | None = None,
         threads: int | None = None,
         dtype: DTypeLike | None = None,
@@ -134,6 +142,10 @@ class Loader:
             raise ConfigError(f"found {shuffle!r}, expected True, False or a tesson.Window", path="shuffle")
         _check_whole(1, batch_size=batch_size, batch_samples=batch_samples, epochs=epochs)
         _check_whole(0, seed=seed, max_errors=max_errors)
+        if on_error not in ("raise", "skip"):
+            raise ConfigError(f"on_error: found {on_error!r}, expected 'raise' or 'skip'", path="on_error")
+        if on_error == "skip" and max_errors:
+            raise ConfigError("on_error: 'skip' leaves out any number of examples, max_errors a limited one; leave one of the two out", path="on_error")
         #: The options that differ from the defaults, in order.
         given = {name: value for name, value in locals().items() if name not in ("self", "dataset")}
         defaults = inspect.signature(type(self)).parameters
@@ -147,7 +159,8 @@ class Loader:
             "randomization_seed": seed,
             "max_sweeps": epochs,
             "bucketing": bucket_by_length or None,
-            "max_errors": max_errors,
+            "drop_last": drop_last or None,
+            "max_errors": _ANY_NUMBER if on_error == "skip" else max_errors,
             "memory_limit": memory_limit,
             "threads": threads,
             "dtype": dtype,
@@ -201,6 +214,75 @@ class Loader:
         schema = self._schema
         self._pass = self._epochs.begin(lambda batch: Batch(batch, schema))
         return self._pass
+
+    def steps(self, n: int) -> Iterator[Batch]:
+        """The next `n` batches, of as many epochs as they take.
+
+        Examples
+        --------
+        >>> loader = tesson.from_arrays(x=np.arange(5)).loader(batch_size=3)
+        >>> [batch["x"].tolist() for batch in loader.steps(3)]
+        [[0, 1, 2], [3, 4], [0, 1, 2]]
+        """
+        _check_whole(0, n=n)
+        return self._steps(n)
+
+    def _steps(self, n: int) -> Iterator[Batch]:
+        left, was_whole = n, False
+        while left > 0:
+            before = left
+            for batch in self:
+                left -= 1
+                yield batch
+                if left == 0:
+                    return
+            if left == before and was_whole:
+                raise UsageError("an epoch has no batch, as none of its examples is valid; repair the data")
+            was_whole = True
+
+    def skip_to(self, step: int) -> None:
+        """Go to the beginning of a batch, forwards or back: the next one is number `step`, counted from 0 at the start of the data.
+
+        What lies between is neither read nor counted.
+
+        Examples
+        --------
+        >>> loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=4, shuffle=True)
+        >>> loader.skip_to(4)
+        >>> loader.epoch, loader.step
+        (1, 4)
+        """
+        _check_whole(0, step=step)
+        self._source.skip_to(step, self._size(), num_data_partitions=self._world.size, partition_index=self._world.rank)
+        self._pass, self._yielded = None, None
+        self._epochs.moved()
+
+    def which(self, step: int) -> PlannedStep:
+        """The examples of a past or future batch of all ranks, with their keys and places in files; `step` is counted from 0 at the start.
+
+        Reads no data, and does not move the loader.
+
+        Examples
+        --------
+        >>> loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=4, shuffle=True)
+        >>> loader.which(1).keys == [batch.keys for batch in loader][1]
+        True
+        """
+        _check_whole(0, step=step)
+        return self._source.which(step, self._size(), num_data_partitions=self._world.size)
+
+    def where(self, key: int | str, epoch: int | None = None) -> list[KeyDelivery]:
+        """The batches of an epoch, by default the present one, in which the examples with a key come.
+
+        Examples
+        --------
+        >>> loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=4)
+        >>> [(found.step, found.rank) for found in loader.where(9)]
+        [(2, 0)]
+        """
+        if epoch is not None:
+            _check_whole(0, epoch=epoch)
+        return self._source.where(key, self.epoch if epoch is None else epoch, self._size(), num_data_partitions=self._world.size)
 
     def _epochs_of_source(self) -> _tesson.Epochs:
         return _tesson.Epochs(self._source._source, self._size(), self._world.size, self._world.rank)
@@ -284,7 +366,17 @@ class Loader:
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
         ranks = f", rank {self._world.rank} of {self._world.size}" if self._world.size > 1 else ""
-        return f"<Loader {options} of {self._dataset!r}{ranks}>"
+        counts = "examples not counted yet"
+        if self._source._source.is_indexed():
+            n = self._source.num_sequences
+            counts = f"{n} examples" + (f", {len(self)} batches an epoch" if n <= _COUNTED_AT_ONCE else "")
+        return f"<Loader {options}: {counts}{ranks}, of {self._dataset!r}>"
+
+
+#: Examples whose batches are counted for a repr: planning them takes no time.
+_COUNTED_AT_ONCE = 10**6
+#: Errors that are all left out.
+_ANY_NUMBER = 2**64 - 1
 
 
 def _check_whole(least: int, **options: Any) -> None:

@@ -203,7 +203,7 @@ def test_a_dataset_pickles_and_says_what_it_is() -> None:
     again = pickle.loads(pickle.dumps(data))
     assert repr(again) == "<Dataset in memory: x uint16 [4]>"
     loader = again.loader(batch_size=2, shuffle=True)
-    assert repr(loader) == "<Loader batch_size=2, shuffle=True of <Dataset in memory: x uint16 [4]>>"
+    assert repr(loader) == "<Loader batch_size=2, shuffle=True: 3 examples, 2 batches an epoch, of <Dataset in memory: x uint16 [4]>>"
     with pytest.raises(TypeError, match="iterate over its loader"):
         iter(data)
 
@@ -368,3 +368,121 @@ def test_wrong_options_are_named_as_the_caller_gave_them(options: dict[str, Any]
     with pytest.raises(tesson.ConfigError) as error:
         tesson.from_arrays(x=np.zeros(3)).loader(**options)
     assert error.value.path == path
+
+
+@pytest.mark.parametrize("shuffle", [False, True, tesson.Window(chunks=3)])
+@pytest.mark.parametrize("world", [1, 2, 3])
+def test_the_last_batch_of_each_epoch_is_dropped_where_it_is_short(shuffle: Any, world: int) -> None:
+    data = tesson.from_arrays(x=np.arange(61))
+    loaders = [data.loader(batch_size=16, shuffle=shuffle, drop_last=True, rank=rank, world_size=world) for rank in range(world)]
+    for epoch in range(3):
+        found = [[(batch.keys, batch.is_epoch_end) for batch in loader] for loader in loaders]
+        of_all = [sum((rank[step][0] for rank in found), []) for step in range(3)]
+        assert [len(step) for step in of_all] == [16] * 3
+        assert len(set(sum(of_all, []))) == 48, "each example once"
+        assert [ends for _, ends in found[0]] == [False, False, True]
+        report = loaders[0].epoch_report()
+        assert (report.epoch, report.batches, report.dropped, report.is_over) == (epoch, 3, 13, True)
+        assert loaders[0].epoch == epoch + 1
+    assert len(loaders[0]) == 3
+
+
+@pytest.mark.parametrize("stop", range(8))
+def test_dropping_resumes_after_any_batch(stop: int) -> None:
+    data = tesson.from_arrays(x=np.arange(11))
+    def steps(loader: Loader, n: int) -> list[Any]:
+        return [batch.keys for batch in loader.steps(n)]
+
+    whole = steps(data.loader(batch_size=4, shuffle=True, drop_last=True), 8)
+    first = data.loader(batch_size=4, shuffle=True, drop_last=True)
+    before = steps(first, stop)
+    second = data.loader(batch_size=4, shuffle=True, drop_last=True)
+    second.load_state_dict(first.state_dict())
+    assert before + steps(second, 8 - stop) == whole
+    third = data.loader(batch_size=4, shuffle=True, drop_last=True)
+    third.skip_to(stop)
+    assert steps(third, 8 - stop) == whole[stop:]
+
+
+def test_an_epoch_of_less_than_a_batch_is_not_dropped_in_silence() -> None:
+    loader = tesson.from_arrays(x=np.arange(3)).loader(batch_size=4, drop_last=True)
+    with pytest.raises(tesson.UsageError, match="3 sequences fills no minibatch"):
+        next(iter(loader))
+
+
+def test_an_epoch_that_batches_fill_loses_nothing() -> None:
+    loader = tesson.from_arrays(x=np.arange(12)).loader(batch_size=4, drop_last=True, epochs=2)
+    assert [len(keys(loader)) for _ in range(2)] == [3, 3]
+
+
+def test_steps_run_on_from_epoch_to_epoch() -> None:
+    loader = tesson.from_arrays(x=np.arange(5)).loader(batch_size=3, shuffle=True, seed=4)
+    again = tesson.from_arrays(x=np.arange(5)).loader(batch_size=3, shuffle=True, seed=4)
+    found = [batch.keys for batch in loader.steps(5)]
+    assert found == [list(batch.keys) for _ in range(3) for batch in again][:5]
+    assert [batch.keys for batch in loader] == [list(batch.keys) for batch in again][1:] or loader.step == 6
+
+
+def test_steps_end_where_the_epochs_end() -> None:
+    loader = tesson.from_arrays(x=np.arange(5)).loader(batch_size=3, epochs=2)
+    with pytest.raises(tesson.UsageError, match="all 2 epochs have been read"):
+        list(loader.steps(5))
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_plans_say_what_comes(world: int) -> None:
+    data = tesson.from_arrays(x=np.arange(10))
+    loaders = [data.loader(batch_size=4, shuffle=True, rank=rank, world_size=world) for rank in range(world)]
+    read = [[batch.keys for batch in loader.steps(6)] for loader in loaders]
+    planned = [loaders[0].which(step) for step in range(6)]
+    assert [sorted(plan.keys) for plan in planned] == [sorted(sum((rank[step] for rank in read), [])) for step in range(6)]
+    found = loaders[0].where(7, epoch=1)
+    assert [7 in read[place.rank][place.step] for place in found] == [True]
+
+
+def test_errors_are_skipped_and_counted(tmp_path: Any) -> None:
+    (tmp_path / "a.ctf").write_text("".join(f"|x {i if i % 2 else 'bad'}\n" for i in range(6)))
+    loader = tesson.read_ctf(tmp_path / "a.ctf", x=1).loader(batch_size=2, on_error="skip")
+    assert [batch["x"].ravel().tolist() for batch in loader] == [[1], [3], [5]]
+    assert loader.epoch_report().left_out == 3
+    with pytest.raises(tesson.ConfigError, match="max_errors a limited one"):
+        tesson.read_ctf(tmp_path / "a.ctf", x=1).loader(batch_size=2, on_error="skip", max_errors=3)
+
+
+def test_a_loader_says_how_much_it_has() -> None:
+    loader = tesson.from_arrays(x=np.arange(10)).loader(batch_size=4, rank=1, world_size=2)
+    _ = len(loader)
+    assert repr(loader) == "<Loader batch_size=4, rank=1, world_size=2: 10 examples, 3 batches an epoch, rank 1 of 2, of <Dataset in memory: x int64 []>>"
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda loader: loader.torch(pin_memroy=True), "pin_memory"),
+        (lambda loader: loader.where(key=1, epohc=2), "epoch"),
+        (lambda loader: next(iter(loader))["y"].pad(valeu=1), "value"),
+        (lambda loader: tesson.ragged(3, feild="x"), "field"),
+    ],
+)
+def test_a_wrong_name_in_any_call_leads_to_the_one_meant(call: Any, meant: str) -> None:
+    loader = tesson.from_arrays(y=[[1], [2, 3]]).loader(batch_size=2)
+    with pytest.raises(TypeError, match=f"did you mean `{meant}`"):
+        call(loader)
+
+
+def test_padding_keeps_the_type() -> None:
+    ragged = tesson.from_arrays(x=[[1, 2, 3], [4]]).head(2)["x"]
+    assert ragged.pad(value=7, multiple=4).values.tolist() == [[1, 2, 3, 7], [4, 7, 7, 7]]
+    for value in (0.5, 2**70, "x", None if False else np.nan):
+        with pytest.raises(tesson.UsageError, match="no int64"):
+            ragged.pad(value)
+    floats = tesson.from_arrays(x=[[1.0], [2.0, 3.0]]).head(2)["x"]
+    assert np.isnan(floats.pad(np.nan).values[0, 1])
+    assert floats.pad(0.1).values[0, 1] == 0.1
+
+
+def test_masked_arrays_and_options_are_no_data() -> None:
+    with pytest.raises(tesson.ConfigError, match=r"masked array.*filled\(0\)"):
+        tesson.from_arrays(x=np.ma.masked_array([1, 2], [False, True]))
+    with pytest.raises(tesson.ConfigError, match=r"`shuffle` of the loader"):
+        tesson.from_arrays(x=np.arange(3), shuffle=True)
