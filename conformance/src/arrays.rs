@@ -1,4 +1,18 @@
-//! Tables as a corpus: NumPy's arrays of records.
+//! Tables as a corpus: NumPy's arrays of records; columns in Parquet and in Arrow's formats.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Float32Builder, ListBuilder};
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, RecordBatch, StringArray,
+    StructArray, UInt32Array,
+};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 
 /// Rows of the first file; the second one has all others.
 const IN_FIRST: usize = 150;
@@ -17,7 +31,7 @@ fn records(first: usize, n: usize) -> Vec<u8> {
 }
 
 /// A file in NumPy's format.
-pub fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
+fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     let mut bytes = [b"\x93NUMPY\x01\x00", &(length as u16).to_le_bytes()[..]].concat();
@@ -26,8 +40,89 @@ pub fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The files of the corpora of tables, with `n` rows in all.
-pub fn files(n: usize) -> Vec<(String, Vec<u8>)> {
+/// Columns of some rows: lists of floats of these lengths, of which the first row of 64 is empty; the keys that the sequences have in
+/// other files; and a struct of a matrix and a large number.
+fn columns(rows: std::ops::Range<usize>, lengths: &[u32]) -> RecordBatch {
+    let mut lists = ListBuilder::new(Float32Builder::new());
+    for row in rows.clone() {
+        let n = if row % 64 == 0 { 0 } else { lengths[row] };
+        (0..n).for_each(|i| lists.values().append_value(row as f32 + i as f32 / 64.0));
+        lists.append(true);
+    }
+    let ids: UInt32Array = rows.clone().map(|row| Some(3 * row as u32)).collect();
+    let item = Arc::new(Field::new("item", DataType::Float32, true));
+    let cells: Float32Array =
+        rows.clone().flat_map(|row| (0..6).map(move |i| Some((6 * row + i) as f32))).collect();
+    let matrix: ArrayRef = Arc::new(FixedSizeListArray::new(item, 6, Arc::new(cells), None));
+    let large: ArrayRef =
+        Arc::new(rows.clone().map(|row| Some((1 << 60) + row as i64)).collect::<Int64Array>());
+    let name: StringArray = rows.clone().map(|row| Some("é".repeat(row % 5))).collect();
+    let flag: ArrayRef = Arc::new(rows.map(|row| Some(row % 3 == 0)).collect::<BooleanArray>());
+    let field = |name: &str, array: &ArrayRef| Arc::new(Field::new(name, array.data_type().clone(), true));
+    let nested = StructArray::from(vec![(field("matrix", &matrix), matrix), (field("large", &large), large)]);
+    let columns: [(&str, ArrayRef); 5] = [
+        ("x", Arc::new(lists.finish())),
+        ("id", Arc::new(ids)),
+        ("nested", Arc::new(nested)),
+        ("flag", flag),
+        ("name", Arc::new(name)),
+    ];
+    RecordBatch::try_from_iter(columns).expect("all have as many rows")
+}
+
+/// Rows of a record batch.
+const IN_BATCH: usize = 23;
+
+fn batches(rows: std::ops::Range<usize>, lengths: &[u32]) -> impl Iterator<Item = RecordBatch> {
+    let end = rows.end;
+    rows.step_by(IN_BATCH).map(move |first| columns(first..end.min(first + IN_BATCH), lengths))
+}
+
+/// A Parquet file of small row groups and smaller pages, with or without an index of pages.
+fn parquet(rows: std::ops::Range<usize>, lengths: &[u32], has_index: bool) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(61))
+        .set_data_page_row_count_limit(10)
+        .set_write_batch_size(5)
+        .set_offset_index_disabled(!has_index)
+        .set_compression(if has_index { Compression::SNAPPY } else { Compression::UNCOMPRESSED });
+    let schema = columns(0..0, lengths).schema();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties.build()))
+        .expect("the schema is one of Parquet");
+    batches(rows, lengths).for_each(|batch| writer.write(&batch).expect("memory takes all"));
+    writer.into_inner().expect("memory takes all")
+}
+
+/// A file of Arrow's, its buffers compressed.
+fn arrow_file(rows: std::ops::Range<usize>, lengths: &[u32]) -> Vec<u8> {
+    let schema = columns(0..0, lengths).schema();
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME));
+    let options = options.expect("it is built in");
+    let mut writer =
+        FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("memory takes all");
+    batches(rows, lengths).for_each(|batch| writer.write(&batch).expect("memory takes all"));
+    writer.finish().expect("memory takes all");
+    writer.into_inner().expect("memory takes all")
+}
+
+fn arrow_stream(rows: std::ops::Range<usize>, lengths: &[u32]) -> Vec<u8> {
+    let schema = columns(0..0, lengths).schema();
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema).expect("memory takes all");
+    batches(rows, lengths).for_each(|batch| writer.write(&batch).expect("memory takes all"));
+    writer.finish().expect("memory takes all");
+    writer.into_inner().expect("memory takes all")
+}
+
+/// The files of the corpora of tables, with a row of each of these lengths.
+pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
+    let n = lengths.len();
     let first = IN_FIRST.min(n);
-    vec![("table-0.npy".into(), records(0, first)), ("table-1.npy".into(), records(first, n - first))]
+    vec![
+        ("table-0.npy".into(), records(0, first)),
+        ("table-1.npy".into(), records(first, n - first)),
+        ("table-0.parquet".into(), parquet(0..first, lengths, true)),
+        ("table-1.parquet".into(), parquet(first..n, lengths, false)),
+        ("table-0.arrow".into(), arrow_file(0..first, lengths)),
+        ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
+    ]
 }

@@ -220,6 +220,16 @@ pub const ARRAYS_JOINED: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": ["table-1.npy", "table-0.npy"], "keyColumn": "id", "chunkSizeInBytes": 700,
         "input": {"flag": {}, "half": {"column": "x", "shape": 4, "ragged": true, "dtype": "float64"}}}]"#;
 
+/// An option to be added to others: two Parquet files of lists and structs, as one corpus.
+pub const PARQUET: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": ["table-0.parquet", "table-1.parquet"], "keyColumn": "id", "chunkSizeInBytes": 2048,
+        "input": {"x": {}, "name": {}, "m": {"column": "nested.matrix", "shape": "2:3"}, "n": {"column": "nested.large"}}}]"#;
+
+/// [`PARQUET`] in Arrow's formats: a file, and a stream.
+pub const ARROW: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": ["table-0.arrow", "table-1.arrow"], "keyColumn": "id", "chunkSizeInBytes": 2048,
+        "columns": ["x", "flag", "nested.large", "name"]}]"#;
+
 /// An option to be added to others: recordings, sequences as long as those of the text.
 pub const RECORDINGS: &str = r#""deserializers": [{"type": "AudioDeserializer", "file": "recordings.scp",
     "chunkSizeInFrames": 60, "input": {"x": {"sampleRate": 8000, "filters": 5}}}]"#;
@@ -336,7 +346,7 @@ pub fn store(text: &str) -> Arc<dyn Store> {
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
     let datasets = prepared::descriptions().into_iter().chain(prepared::shards(text));
     let others = datasets.chain(images::files()).chain(speech::files(&lengths()));
-    let others = others.chain(arrays::files(lengths().len()));
+    let others = others.chain(arrays::files(&lengths()));
     Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 

@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arrays;
+mod arrays;
 pub mod binary;
 mod case;
 mod cli;

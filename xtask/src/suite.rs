@@ -148,6 +148,7 @@ const HAVE_FEATURES: &[&str] = &[
     "tesson-audio",
     "tesson-image",
     "tesson-formats",
+    "tesson-tables",
     "tesson-tfds",
     "tesson-prepared",
     "tesson",

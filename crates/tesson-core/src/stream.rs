@@ -197,6 +197,9 @@ pub struct StreamInfo {
     pub storage: Storage,
     /// The names of the classes that are its columns, if the data have names for them; otherwise empty.
     pub classes: Arc<[String]>,
+    /// True if the data declare that a sequence may have any number of samples, as columns of lists do. Formats whose data
+    /// declare nothing of the kind leave it false.
+    pub any_length: bool,
 }
 
 impl StreamInfo {
@@ -210,6 +213,7 @@ impl StreamInfo {
             ragged: false,
             storage: Storage::Values,
             classes: Arc::default(),
+            any_length: false,
         }
     }
 

@@ -81,6 +81,14 @@ pub(crate) struct TableCorpus {
     facts: CorpusFacts,
 }
 
+/// The fields of streams and keys, each once.
+pub(crate) fn read_fields(columns: &[TableColumn], key: Option<usize>) -> Vec<usize> {
+    let mut fields: Vec<usize> = columns.iter().map(|column| column.field).chain(key).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    fields
+}
+
 /// Rows of a part that are selected.
 struct Selected<'a> {
     part: &'a Part,
@@ -92,6 +100,7 @@ impl TableCorpus {
         files: Vec<TableFile>,
         cut: Cut,
         columns: Arc<[TableColumn]>,
+        key: Option<usize>,
         index: Arc<Index>,
     ) -> TableCorpus {
         let of_file = |file: &TableFile| file.table.memory() + file.units.capacity() * size_of::<Unit>();
@@ -100,25 +109,16 @@ impl TableCorpus {
             + cut.chunks.capacity() * size_of::<u32>();
         let access = files.iter().map(|file| file.table.access()).max().unwrap_or(ChunkAccess::Parts);
         let facts = CorpusFacts::new(memory).with_access(access);
-        let mut fields: Vec<usize> = columns.iter().map(|column| column.field).collect();
-        fields.sort_unstable();
-        fields.dedup();
-        let place = |column: &TableColumn| fields.partition_point(|&field| field < column.field);
-        let places = columns.iter().map(place).collect();
-        TableCorpus { files, cut, columns, fields, places, key: None, numeric_keys: true, index, facts }
+        let fields = read_fields(&columns, key);
+        let place = |wanted: usize| fields.iter().position(|&field| field == wanted);
+        let places = columns.iter().filter_map(|column| place(column.field)).collect();
+        let key = key.and_then(place);
+        TableCorpus { files, cut, columns, fields, places, key, numeric_keys: true, index, facts }
     }
 
-    /// Sets the field of keys, and whether they are numbers.
-    pub(crate) fn with_keys(mut self, field: Option<usize>, numeric_keys: bool) -> TableCorpus {
-        self.numeric_keys = numeric_keys;
-        if let Some(field) = field {
-            let place = self.fields.iter().position(|other| *other == field);
-            self.key = Some(place.unwrap_or(self.fields.len()));
-            if place.is_none() {
-                self.fields.push(field);
-            }
-        }
-        self
+    /// Makes keys texts.
+    pub(crate) fn with_text_keys(self) -> TableCorpus {
+        TableCorpus { numeric_keys: false, ..self }
     }
 
     fn parts_of(&self, chunk: ChunkId) -> &[Part] {
@@ -324,9 +324,6 @@ impl Filling<'_> {
                         u64::MAX - row_number(row)
                     }));
                 }
-            }
-            Data::Encoded(texts) => {
-                (0..n).for_each(|row| self.push_text(texts.get(row)));
             }
             _ => unreachable!("tables have no other data"),
         }

@@ -10,7 +10,7 @@ use tesson_core::{
     Scratch, StreamMismatch, StreamingDecoder, format_of,
 };
 
-use crate::corpus::{Cut, Part, TableCorpus, TableFile};
+use crate::corpus::{Cut, Part, TableCorpus, TableFile, read_fields};
 use crate::fault::TableFault;
 use crate::options::TableOptions;
 use crate::streams::{TableColumn, columns_of, field_of};
@@ -72,13 +72,14 @@ impl TableDeserializer {
         let format = self.known.format.expect("prepared before it is indexed");
         let mut table = (format.open)(file, &self.options)?;
         self.check_fields(table.fields(), file)?;
-        let units = table.index(file, parallelism, defects)?;
+        let units =
+            table.index(&read_fields(&self.known.columns, self.known.key), file, parallelism, defects)?;
         Ok(TableFile { table, units, path: Arc::clone(&self.paths[number]) })
     }
 
     /// Checks that a file has the fields of the first one.
     fn check_fields(&self, fields: &[Field], file: FileBytes<'_>) -> Result<(), Error> {
-        let used: Vec<usize> = self.used_fields().collect();
+        let used = read_fields(&self.known.columns, self.known.key);
         // The numbers of fields are those in the first file.
         let first = &self.known.fields;
         if used.iter().all(|&i| fields.get(i) == Some(&first[i])) {
@@ -92,10 +93,6 @@ impl TableDeserializer {
         let (found, expected) = (listed(fields), listed(first));
         let other = self.paths[0].display().to_string();
         Err(file.error(TableFault::OtherColumns { file: other, found, expected }, 0))
-    }
-
-    fn used_fields(&self) -> impl Iterator<Item = usize> {
-        self.known.columns.iter().map(|column| column.field).chain(self.known.key)
     }
 
     /// Opens all files: one after the other on all cores, or, where there are many, each on one core.
@@ -277,8 +274,8 @@ impl Deserializer for TableDeserializer {
         index.seal();
         let index = Arc::new(index);
         let columns = Arc::clone(&self.known.columns);
-        let corpus = TableCorpus::new(files, cut, columns, Arc::clone(&index))
-            .with_keys(self.known.key, self.options.numeric_keys);
+        let corpus = TableCorpus::new(files, cut, columns, self.known.key, Arc::clone(&index));
+        let corpus = if self.options.numeric_keys { corpus } else { corpus.with_text_keys() };
         Ok(Indexed { index, corpus: Arc::new(corpus) })
     }
 
@@ -314,7 +311,6 @@ fn key_field(name: &str, fields: &[Field], numeric: bool) -> Result<usize, Table
             }
             Err(TableFault::KeyKind { column, found: "numbers", expected: "true" })
         }
-        FieldKind::Bytes { text: true } => text_key(number, column, numeric),
         other => Err(TableFault::KeyType { column, found: other.name() }),
     }
 }

@@ -8,6 +8,7 @@ const FRAME_MODE_FALSE: OptionSetting = OptionName::set_to("frameMode", "false")
 const FORMAT: OptionName = OptionName::new("format");
 const KEY_COLUMN: OptionName = OptionName::new("keyColumn");
 const MAX_ERRORS: OptionName = OptionName::new("maxErrors");
+const NULLS: OptionName = OptionName::new("nulls");
 const RAGGED: OptionName = OptionName::new("ragged");
 const SHAPE: OptionName = OptionName::new("shape");
 const USE_NUMERIC_SEQUENCE_KEYS: OptionName = OptionName::new("useNumericSequenceKeys");
@@ -87,6 +88,18 @@ tesson_core::error_kinds! {
         OtherColumns { file: String = "part-0.npy".into(), found: String = "`x` float64".into(), expected: String = "`x` float32".into() }
             = "table.other-columns": "found the columns {found}, {file} has {expected}; files that are one corpus have the same"
             => "Give files of equal columns, or read them by {COLUMNS}.",
+        /// A value is missing.
+        Null { column: String = "score".into(), row: u64 = 7 }
+            = "table.null": "column `{column}` has no value in row {row}"
+            => "Set {NULLS} to `skip`, `nan` or a value, or fill the column in.",
+        /// Rows that are stored together cannot be decoded.
+        Damaged { unit: String = "row group 3".into(), column: String = "x".into(), what: String = "EOF: unexpected end".into() }
+            = "table.damaged": "column `{column}` of {unit} cannot be decoded: {what}"
+            => "Copy or write the file again.",
+        /// Rows that are stored together cannot be decoded.
+        DamagedUnit { unit: String = "record batch 3".into(), what: String = "buffers do not match".into() }
+            = "table.damaged-unit": "{unit} cannot be decoded: {what}"
+            => "Copy or write the file again.",
         /// A value of true or false is neither.
         NotBool { row: u64 = 3, found: u8 = 7 }
             = "table.not-bool": "row {row} has the byte {found}, expected 0 or 1 for false and true"

@@ -10,16 +10,25 @@
 //! | `columns` | columns of several runs of rows put together |
 //! | `values` | values out of little-endian and big-endian bytes |
 //! | `fault` | the kinds of faults and refusals |
+//! | `nulls` | missing values |
 //! | `npy` | NumPy's `.npy` files |
+//! | `arrow` | Arrow's files and streams, and its columns |
+//! | `parquet` | Parquet files |
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod columns;
 mod corpus;
 mod deserializer;
 mod fault;
 mod npy;
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow lack values"))]
+mod nulls;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod streams;
 mod table;
 mod values;

@@ -9,6 +9,7 @@ use tesson_core::{
 };
 
 use crate::fault::TableRefusal;
+use crate::nulls::NullRule;
 
 const FILE: OptionSpec = OptionSpec::required(
     "file",
@@ -18,7 +19,12 @@ const FILE: OptionSpec = OptionSpec::required(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 2> = Words::new([("auto", None), ("npy", Some("npy"))]);
+static FORMATS: Words<Option<&'static str>, 4> = Words::new([
+    ("auto", None),
+    ("arrow", Some("arrow")),
+    ("npy", Some("npy")),
+    ("parquet", Some("parquet")),
+]);
 
 static ELEMENTS: Words<Element, 14> = Words::new([
     ("bool", Element::Bool),
@@ -139,6 +145,12 @@ options! {
         pub(crate) key: Option<String> = "keyColumn", optional
             => "The column of the keys that join rows with other deserializers; by default a row's number in the corpus."
             [identity with |table, text| text.field("key", Maybe(table.key.as_deref().map(Quoted)))];
+        pub(crate) nulls: NullRule = "nulls": OptionKind::Text, "refuse"
+            => "What a missing value is: a fault (`refuse`), `nan`, this number, or a reason to leave its row out (`skip`). With `nan` or \
+             a number, missing lists are empty."
+            [read NullRule::read(options, "nulls")?]
+            [describe as |table| Value::Text(table.nulls.name())]
+            [identity with |table, text| text.field("nulls", table.nulls.name())];
         pub(crate) chunk_bytes: u64 = "chunkSizeInBytes", "33554432"
             => "Largest size of a chunk, the unit of randomization, in bytes of memory."
             [read options.whole_within("chunkSizeInBytes", 1..=1 << 40)?]

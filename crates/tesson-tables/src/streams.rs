@@ -57,11 +57,6 @@ impl TableColumn {
                 let (shape, samples) = ragged(stream, field, shape)?;
                 (*element, shape, samples)
             }
-            FieldKind::Bytes { text } => {
-                let element = if *text { Element::Text } else { Element::Bytes };
-                let (shape, samples) = flat(stream, field, &Shape::new([]))?;
-                (element, shape, samples)
-            }
             FieldKind::Other(_) => return Err(wrong_type(field)),
         };
         // Bytes may be files, which transforms that are named elsewhere decode.
@@ -83,7 +78,9 @@ impl TableColumn {
         }
         let mut info = StreamInfo::dense(&stream.name, shape, element);
         info.classes = Arc::clone(&field.classes);
-        Ok(TableColumn { info, field: number, from, samples })
+        let mut column = TableColumn { info, field: number, from, samples };
+        column.info.any_length = column.varies(fields) || stream.ragged == Some(true);
+        Ok(column)
     }
 
     /// A stream of files that its transforms decode; without any they are delivered as they are.
@@ -149,9 +146,6 @@ impl TableColumn {
                 return StreamColumn { samples, data: Data::Encoded(encoded) };
             }
             Data::Dense { values } => values,
-            Data::Encoded(files) if !is_encoded => {
-                Values::Strings((0..files.len()).map(|file| files.get(file)).collect())
-            }
             data => return StreamColumn { samples, data },
         };
         let fault = |row: usize, kind: TableFault| RowFault {

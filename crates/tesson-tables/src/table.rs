@@ -9,9 +9,13 @@ use tesson_core::{
     Scratch, Shape, StreamColumn,
 };
 
+#[cfg(feature = "arrow")]
+use crate::arrow;
 use crate::fault::TableFault;
 use crate::npy;
 use crate::options::TableOptions;
+#[cfg(feature = "parquet")]
+use crate::parquet;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,17 +37,12 @@ impl Field {
 
 /// The values that a field has in each row.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(dead_code, reason = "the formats that come next have lists and texts")]
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow have lists"))]
 pub(crate) enum FieldKind {
     /// One sample of this shape, in [`Data::Dense`](tesson_core::Data::Dense).
     Flat(Element, Shape),
     /// Any number of samples of this shape, in [`Data::Dense`](tesson_core::Data::Dense).
     Ragged(Element, Shape),
-    /// One run of bytes, in [`Data::Encoded`](tesson_core::Data::Encoded): a text in UTF-8 (true), or any bytes (false).
-    Bytes {
-        /// True for a text.
-        text: bool,
-    },
     /// Values that no stream can have; the format's name of their type.
     Other(String),
 }
@@ -58,8 +57,6 @@ impl FieldKind {
                 format!("lists of {}", element.name())
             }
             FieldKind::Ragged(element, shape) => format!("lists of {} [{shape}]", element.name()),
-            FieldKind::Bytes { text: true } => "texts".into(),
-            FieldKind::Bytes { text: false } => "bytes".into(),
             FieldKind::Other(name) => name.clone(),
         }
     }
@@ -72,7 +69,7 @@ pub(crate) struct Unit {
     pub(crate) rows: u64,
     /// The extent in the file, about evenly divided among the rows.
     pub(crate) bytes: Range<u64>,
-    /// Bytes of all fields of its rows in memory, estimated: large units become several chunks.
+    /// Bytes of these fields of its rows in memory, estimated: large units become several chunks.
     pub(crate) decoded: u64,
 }
 
@@ -159,6 +156,15 @@ pub(crate) struct ReadRows {
     pub(crate) skipped: Vec<u32>,
 }
 
+impl ReadRows {
+    /// Puts faults of several fields in order.
+    pub(crate) fn sort(&mut self) {
+        self.faults.sort_by_key(|fault| fault.row);
+        self.skipped.sort_unstable();
+        self.skipped.dedup();
+    }
+}
+
 /// A file as its format sees it: bytes at offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct FileBytes<'a> {
@@ -220,13 +226,14 @@ pub(crate) trait Table: Send + Sync {
     /// The columns.
     fn fields(&self) -> &[Field];
 
-    /// Finds the units, in the order of their rows. Called once, before rows are read. The result does not depend on the number
-    /// of cores.
+    /// Finds the units, in the order of their rows. Called once, before rows are read, with the fields that will be. The result
+    /// does not depend on the number of cores.
     ///
     /// # Errors
     /// Data that allow no index, unreadable storage, and defects unless they are collected.
     fn index(
         &mut self,
+        fields: &[usize],
         file: FileBytes<'_>,
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
@@ -285,7 +292,13 @@ pub(crate) struct TableFormat {
 pub(crate) type OpenTable = fn(FileBytes<'_>, &TableOptions) -> Result<Box<dyn Table>, Error>;
 
 /// All formats.
-pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[&npy::NPY];
+pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
+    &npy::NPY,
+    #[cfg(feature = "arrow")]
+    &arrow::ARROW,
+    #[cfg(feature = "parquet")]
+    &parquet::PARQUET,
+];
 
 /// Bytes of a file that tell its format, at most.
 const BEGINNING: u64 = 512;

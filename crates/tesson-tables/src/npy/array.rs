@@ -84,6 +84,7 @@ impl Table for Array {
 
     fn index(
         &mut self,
+        _: &[usize],
         _: FileBytes<'_>,
         _: &dyn Parallelism,
         _: &mut Defects<'_>,
@@ -119,7 +120,7 @@ impl Table for Array {
             let data = Data::Dense { values };
             read.columns.push(StreamColumn { samples: Offsets::Every(1), data });
         }
-        read.faults.sort_by_key(|fault| fault.row);
+        read.sort();
         Ok(read)
     }
 }

@@ -1,0 +1,145 @@
+//! Fields of a schema, those within structs as `a.b`.
+
+use arrow_schema::{DataType, Schema};
+use tesson_core::{Element, Shape};
+
+use crate::table::{Field, FieldKind};
+
+/// The place of a field in the columns of a record batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// The number of the top-level column.
+    pub(crate) root: usize,
+    /// The numbers of the children, from one struct to the next.
+    pub(crate) path: Vec<usize>,
+}
+
+/// Structs within each other that have fields of their own, at most.
+const DEEPEST: usize = 16;
+
+/// The fields of a schema and their places.
+pub(crate) fn leaves(schema: &Schema) -> (Vec<Field>, Vec<Leaf>) {
+    let (mut fields, mut leaves) = (Vec::new(), Vec::new());
+    for (root, field) in schema.fields().iter().enumerate() {
+        let leaf = Leaf { root, path: Vec::new() };
+        push(field.name().clone(), field.data_type(), leaf, &mut fields, &mut leaves);
+    }
+    (fields, leaves)
+}
+
+fn push(name: String, data_type: &DataType, leaf: Leaf, fields: &mut Vec<Field>, leaves: &mut Vec<Leaf>) {
+    match data_type {
+        DataType::Struct(children) if leaf.path.len() < DEEPEST && !children.is_empty() => {
+            for (number, child) in children.iter().enumerate() {
+                let path = [&leaf.path[..], &[number]].concat();
+                let name = format!("{name}.{}", child.name());
+                push(name, child.data_type(), Leaf { root: leaf.root, path }, fields, leaves);
+            }
+        }
+        _ => {
+            fields.push(Field::new(name, kind(data_type)));
+            leaves.push(leaf);
+        }
+    }
+}
+
+/// The values of a type in each row.
+fn kind(data_type: &DataType) -> FieldKind {
+    if let Some((element, shape)) = flat(data_type) {
+        return FieldKind::Flat(element, Shape::new(shape));
+    }
+    match data_type {
+        DataType::List(inner) | DataType::LargeList(inner) => match flat(inner.data_type()) {
+            Some((element, shape)) => FieldKind::Ragged(element, Shape::new(shape)),
+            None => FieldKind::Other(format!("lists of {}", inner.data_type())),
+        },
+        other => FieldKind::Other(other.to_string()),
+    }
+}
+
+/// The type and shape of values whose number is the same in every row.
+fn flat(data_type: &DataType) -> Option<(Element, Vec<usize>)> {
+    match data_type {
+        DataType::FixedSizeList(inner, n) => {
+            let (element, shape) = flat(inner.data_type())?;
+            let n = usize::try_from(*n).ok()?;
+            Some((element, [&[n], &shape[..]].concat()))
+        }
+        DataType::Dictionary(_, values) => {
+            let (element, shape) = flat(values)?;
+            shape.is_empty().then_some((element, shape))
+        }
+        other => Some((element(other)?, Vec::new())),
+    }
+}
+
+/// Digits of the largest decimal number whose digits are a 64-bit one.
+const DECIMAL_DIGITS: u8 = 18;
+
+/// The type of single values. Times are whole numbers of their unit, decimals of their last digit.
+pub(super) fn element(data_type: &DataType) -> Option<Element> {
+    Some(match data_type {
+        DataType::Boolean => Element::Bool,
+        DataType::Int8 => Element::I8,
+        DataType::Int16 => Element::I16,
+        DataType::Int32 | DataType::Date32 | DataType::Time32(_) | DataType::Decimal32(..) => Element::I32,
+        DataType::Int64
+        | DataType::Date64
+        | DataType::Time64(_)
+        | DataType::Timestamp(..)
+        | DataType::Duration(_)
+        | DataType::Decimal64(..) => Element::I64,
+        DataType::Decimal128(digits, _) if *digits <= DECIMAL_DIGITS => Element::I64,
+        DataType::UInt8 => Element::U8,
+        DataType::UInt16 => Element::U16,
+        DataType::UInt32 => Element::U32,
+        DataType::UInt64 => Element::U64,
+        DataType::Float16 => Element::F16,
+        DataType::Float32 => Element::F32,
+        DataType::Float64 => Element::F64,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Element::Text,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            Element::Bytes
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::Field as ArrowField;
+
+    use super::*;
+
+    #[test]
+    fn structs_become_fields_with_dots_and_types_keep_their_width() {
+        let field = |name: &str, data_type| ArrowField::new(name, data_type, true);
+        let item = |data_type| Arc::new(field("item", data_type));
+        let matrix = DataType::FixedSizeList(item(DataType::FixedSizeList(item(DataType::Float16), 3)), 2);
+        let schema = Schema::new(vec![
+            field("id", DataType::UInt64),
+            field("box", DataType::Struct(vec![field("x", DataType::Float32), field("m", matrix)].into())),
+            field("tokens", DataType::LargeList(item(DataType::UInt16))),
+            field("price", DataType::Decimal128(18, 2)),
+            field("wide", DataType::Decimal128(19, 2)),
+            field("name", DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8View))),
+            field("deep", DataType::List(item(DataType::List(item(DataType::Int8))))),
+        ]);
+        let (fields, leaves) = leaves(&schema);
+        let found: Vec<String> = fields.iter().map(|f| format!("{} {}", f.name, f.kind.name())).collect();
+        let expected = [
+            "id uint64",
+            "box.x float32",
+            "box.m float16 [2x3]",
+            "tokens lists of uint16",
+            "price int64",
+            "wide Decimal128(19, 2)",
+            "name str",
+            "deep lists of List(Int8)",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(leaves[2], Leaf { root: 1, path: vec![1] });
+    }
+}
