@@ -41,8 +41,9 @@ fn check_shapes(
     Ok(())
 }
 
-/// Name, shape of a sample, NumPy's name of the type, whether it is sparse, and names of classes.
-type StreamParts<'a> = (&'a str, Vec<i64>, &'static str, bool, &'a [String]);
+/// Name, shape of a sample, NumPy's name of the type, whether it is sparse, names of classes, and whether the data declare that
+/// examples may have any number of samples.
+type StreamParts<'a> = (&'a str, Vec<i64>, &'static str, bool, &'a [String], bool);
 
 /// Minibatches of one size.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -387,7 +388,9 @@ impl Source {
         self.streams
             .iter()
             .zip(&self.shapes)
-            .map(|(s, shape)| (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse, &*s.classes))
+            .map(|(s, shape)| {
+                (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse, &*s.classes, s.any_length)
+            })
             .collect()
     }
 

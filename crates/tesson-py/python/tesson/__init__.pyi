@@ -27,6 +27,7 @@ from .source import (
 from .speech import read_audio, read_htk, read_kaldi, read_kaldi_alignments, read_mlf
 from .steps import KeyDelivery, PlannedSequence, PlannedStep
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
+from .tables import Column, column, from_table, image_column, read_arrow, read_numpy, read_parquet
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
 from .user import UserDeserializer
@@ -38,6 +39,7 @@ __all__ = [
     "Batch",
     "CBFDeserializer",
     "CTFDeserializer",
+    "Column",
     "ConfigError",
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
     "DataError",
@@ -79,10 +81,14 @@ __all__ = [
     "UserTransform",
     "Window",
     "__version__",
+    "column",
     "dense",
     "from_arrays",
+    "from_table",
+    "image_column",
     "merge_states",
     "ragged",
+    "read_arrow",
     "read_audio",
     "read_cbf",
     "read_ctf",
@@ -91,6 +97,8 @@ __all__ = [
     "read_kaldi",
     "read_kaldi_alignments",
     "read_mlf",
+    "read_numpy",
+    "read_parquet",
     "read_tfds",
     "read_webdataset",
     "register_deserializer",

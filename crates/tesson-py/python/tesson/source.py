@@ -272,8 +272,10 @@ class MinibatchSource(Source):
         self._share = (None, None)
         self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir, by_keywords)
         streams = {
-            name: StreamInformation(name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims), False, classes)
-            for number, (name, dims, dtype, sparse, classes) in enumerate(self._source.streams())
+            name: StreamInformation(
+                name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims), False, classes, any_length
+            )
+            for number, (name, dims, dtype, sparse, classes, any_length) in enumerate(self._source.streams())
         }
         self._streams = Streams(streams)
         self._names = tuple(streams)

@@ -267,6 +267,8 @@ class StreamInformation:
         For a stream of a custom deserializer: true if only its samples count for the size of minibatches.
     classes : sequence of str
         For a stream of classes: their names in the order of their numbers, if the data have names.
+    any_length : bool
+        True if the data declare that a sequence may have any number of samples, as columns of lists do.
 
     Examples
     --------
@@ -281,6 +283,7 @@ class StreamInformation:
     shape: tuple[int, ...]
     defines_mb_size: bool
     classes: tuple[str, ...] = dataclasses.field(repr=False)
+    any_length: bool = dataclasses.field(repr=False)
 
     def __init__(
         self,
@@ -291,6 +294,7 @@ class StreamInformation:
         shape: SupportsIndex | Sequence[SupportsIndex] = (),
         defines_mb_size: bool = False,
         classes: Sequence[str] = (),
+        any_length: bool = False,
     ) -> None:
         if storage_format not in ("dense", "sparse"):
             raise ConfigError(f"found the storage format {storage_format!r}, expected `dense` or `sparse`")
@@ -303,6 +307,7 @@ class StreamInformation:
             ("shape", _dims(shape, or_open=True, of=f" of `{name}`")),
             ("defines_mb_size", defines_mb_size),
             ("classes", tuple(classes)),
+            ("any_length", any_length),
         ):
             object.__setattr__(self, attribute, value)
 

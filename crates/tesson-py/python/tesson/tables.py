@@ -1,0 +1,328 @@
+"""Datasets of tables: files whose rows are examples, and tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .dataset import Dataset, from_arrays
+from .deserializers import Deserializer
+from .errors import ConfigError
+from .images import Size, decoding
+from .keywords import suggests_arguments
+from .paths import AnyPath, files_of
+from .transforms import AnyTransform
+
+__all__ = ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet"]
+
+Source = AnyPath | Sequence[AnyPath]
+Nulls = Literal["refuse", "skip", "nan"] | float
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table as a stream: see :func:`column` and :func:`image_column`."""
+
+    #: Its name in the table; None: that of the stream.
+    name: str | None
+    #: The options of the stream, as configurations spell them.
+    options: Mapping[str, Any]
+
+    def _section(self) -> dict[str, Any]:
+        named = {} if self.name is None else {"column": self.name}
+        return {**named, **self.options}
+
+
+@suggests_arguments
+def column(
+    name: str | None = None,
+    /,
+    *,
+    dtype: DTypeLike | None = None,
+    shape: int | Sequence[int] | None = None,
+    ragged: bool | None = None,
+) -> Column:
+    """A column that is to have another name, type or shape as a stream.
+
+    Parameters
+    ----------
+    name : str, optional
+        Its name in the table, by default that of the stream. A field of a struct is ``"box.x"``.
+    dtype : dtype, optional
+        The type of the values, by default that of the column. A value that is no such number is an error; floats are rounded.
+    shape : int or sequence of int, optional
+        The shape of a sample. A column of lists of this many values has one sample in each row then.
+    ragged : bool, optional
+        True if rows have any number of samples, by default for columns of lists without a `shape`.
+    """
+    options: dict[str, Any] = {}
+    if dtype is not None:
+        options["dtype"] = "str" if dtype is str else "bytes" if dtype is bytes else np.dtype(dtype).name
+    if shape is not None:
+        options["shape"] = [shape] if isinstance(shape, int) else list(shape)
+    if ragged is not None:
+        options["ragged"] = ragged
+    return Column(name, options)
+
+
+@suggests_arguments
+def image_column(
+    name: str | None = None,
+    /,
+    *,
+    size: Size | None = None,
+    transforms: AnyTransform | Sequence[AnyTransform] = (),
+    dtype: Literal["uint8", "float32"] | None = None,
+    grayscale: bool = False,
+    ragged: bool = False,
+) -> Column:
+    """A column of files of images, decoded as :func:`read_images` does.
+
+    Parameters
+    ----------
+    name : str, optional
+        Its name in the table, by default that of the stream. Tables of Hugging Face have images as ``"image.bytes"``.
+    size, transforms, dtype, grayscale, ragged
+        As for :func:`read_images`.
+    """
+    stream = decoding(size, transforms, dtype, grayscale, ragged)
+    decoder = {"type": "DecodeImage", "channels": 1 if grayscale else 3}
+    options: dict[str, Any] = {"transforms": [decoder, *stream.transforms]}
+    if stream.dtype is not None:
+        options["dtype"] = stream.dtype
+    return Column(name, options)
+
+
+class _Table(Deserializer):
+    """Files of a table as a part of a configuration."""
+
+    type = "TableDeserializer"
+
+    def __init__(self, files: Source, streams: Mapping[str, Column], options: Mapping[str, Any]) -> None:
+        super().__init__({"file": files_of(files), **options})
+        self._columns = dict(streams)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        config = {"type": self.type, **self._options}
+        if self._columns:
+            config["input"] = {name: stream._section() for name, stream in self._columns.items()}
+        return config
+
+    def __repr__(self) -> str:
+        return f"TableDeserializer({self.config})"
+
+
+def _table(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, options: Mapping[str, Any]) -> Dataset:
+    if isinstance(columns, str):
+        raise ConfigError(f"columns: found the text {columns!r}, expected a list of names, such as [{columns!r}]", path="columns")
+    named = None if columns is None else list(columns)
+    for name, stream in (streams or {}).items():
+        if not isinstance(stream, Column):
+            raise ConfigError(f"streams: found {stream!r} of {name!r}, expected tesson.column(…) or tesson.image_column(…)", path="streams")
+    given = {name: value for name, value in options.items() if value is not None}
+    if "nulls" in given:
+        given["nulls"] = str(given["nulls"])
+    if named is not None:
+        given["columns"] = named
+    files = files_of(path)
+    shown = files if isinstance(files, str) else f"{files[0]} and {len(files) - 1} others" if len(files) > 1 else ", ".join(files)
+    return Dataset((_Table(path, streams or {}, {"format": format, **given}),), shown, frozenset())
+
+
+@suggests_arguments
+def read_parquet(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key: str | None = None,
+    nulls: Nulls | None = None,
+) -> Dataset:
+    """Parquet files: each row is an example, each column a stream of its type.
+
+    Lists are ragged streams; a list whose length is the same in all rows has a shape (:func:`column`). Fields of structs are columns such
+    as ``"box.x"``. Dates, times and decimals are whole numbers of their unit.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"part-*.parquet"``; or a list of them.
+    columns : sequence of str, optional
+        The columns to read, by default all, or those of `streams`. Only what is read is fetched and decoded.
+    streams : mapping of str to Column, optional
+        Streams that differ from their columns, as :func:`column` and :func:`image_column` make them.
+    key : str, optional
+        The column of whole numbers that joins rows with those of other datasets, by default a row's number.
+    nulls : {"refuse", "skip", "nan"} or float, optional
+        What a missing value is: an error, the default; a reason to leave the row out; or this value, and missing lists are empty.
+    """
+    return _table(path, "parquet", columns, streams, {"keyColumn": key, "nulls": nulls})
+
+
+@suggests_arguments
+def read_arrow(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key: str | None = None,
+    nulls: Nulls | None = None,
+) -> Dataset:
+    """Files and streams of Arrow, and Feather files: each row is an example, each column a stream of its type.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"data-*.arrow"``; or a list of them.
+    columns, streams, key, nulls
+        As for :func:`read_parquet`.
+    """
+    return _table(path, "arrow", columns, streams, {"keyColumn": key, "nulls": nulls})
+
+
+def read_numpy(
+    path: Source | None = None,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key: str | None = None,
+    **arrays: Source,
+) -> Dataset:
+    """NumPy's ``.npy`` files: the first dimension of an array counts the examples.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them, optional
+        The file, a pattern such as ``"part-*.npy"``, or a list of them, which are one array. The stream is ``data``; of an array of
+        records each field is a stream.
+    columns, streams, key
+        As for :func:`read_parquet`.
+    **arrays
+        Instead of `path`: files that are streams of the same examples, by name.
+
+    Examples
+    --------
+    >>> np.save("x.npy", np.arange(6, dtype=np.float32).reshape(3, 2))
+    >>> np.save("y.npy", np.array([2**60, 2**60 + 1, 7]))
+    >>> tesson.read_numpy(x="x.npy", y="y.npy")
+    <Dataset x.npy and y.npy: x float32 [2], y int64 []>
+    >>> tesson.read_numpy(x="x.npy", y="y.npy").head(2)["y"].tolist()
+    [1152921504606846976, 1152921504606846977]
+    """
+    if path is not None:
+        if arrays:
+            name = next(iter(arrays))
+            raise ConfigError(f"found a path and {name}=…, expected one of the two", path=name)
+        return _table(path, "npy", columns, streams, {"keyColumn": key})
+    if not arrays:
+        raise ConfigError("found no file, expected a path, or files by name as in read_numpy(x=\"x.npy\")", path="path")
+    parts = tuple(_Table(files, {name: Column("data", {})}, {"format": "npy"}) for name, files in arrays.items())
+    return Dataset(parts, " and ".join(str(files) for files in arrays.values()), frozenset())
+
+
+def from_table(table: Any, /) -> Dataset:
+    """A table in memory: of pyarrow, pandas or polars, or any other that has Arrow's protocol. Each column is a stream of its type.
+
+    Columns of numbers are not copied where the table allows it.
+
+    Parameters
+    ----------
+    table : pyarrow.Table, pandas.DataFrame, polars.DataFrame
+        The table. Missing values are an error; fill them in, or drop their rows.
+    """
+    if hasattr(table, "__arrow_c_stream__"):
+        try:
+            import pyarrow
+        except ImportError:
+            pass
+        else:
+            return _of_arrow(pyarrow.table(table))
+    if hasattr(table, "columns") and hasattr(table, "__getitem__") and hasattr(table, "dtypes"):
+        return _shown(from_arrays({str(name): _of_series(table[name], str(name)) for name in table.columns}), table)
+    kind = type(table).__name__
+    raise ConfigError(f"table: found {kind}, expected a table of pyarrow, pandas or polars; arrays go into from_arrays", path="table")
+
+
+def _shown(data: Dataset, table: Any) -> Dataset:
+    return data._changed(_shown=f"{type(table).__module__.split('.')[0]} table in memory")
+
+
+def _of_series(series: Any, name: str) -> Any:
+    """The values of a column of pandas or polars."""
+    array = series.to_numpy()
+    if array.dtype != object:
+        return array
+    values = list(array)
+    missing = next((i for i, value in enumerate(values) if value is None or value is np.nan), None)
+    if missing is not None:
+        raise _missing(name, missing)
+    return values
+
+
+def _missing(name: str, row: int) -> ConfigError:
+    return ConfigError(f"table: column {name!r} has no value in row {row}; fill the column in, or drop the row", path=f"table.{name}")
+
+
+def _of_arrow(table: Any) -> Dataset:
+    """The columns of a table of pyarrow's."""
+    streams: dict[str, Any] = {}
+    for name in table.column_names:
+        _add_column(name, table.column(name).combine_chunks(), streams)
+    return _shown(from_arrays(streams), table)
+
+
+def _add_column(name: str, array: Any, streams: dict[str, Any]) -> None:
+    """Adds the stream of a column, or those of the fields of a struct."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if pa.types.is_struct(array.type):
+        for field, child in zip(array.type, array.flatten(), strict=True):
+            _add_column(f"{name}.{field.name}", child, streams)
+        return
+    if array.null_count:
+        raise _missing(name, array.is_null().to_pylist().index(True))
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_fixed_size_list(array.type):
+        streams[name] = _numbers(array.flatten(), name).reshape(len(array), array.type.list_size)
+    elif pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        values, ends = _values(array.flatten(), name), np.cumsum(array.value_lengths().to_numpy(zero_copy_only=False))
+        streams[name] = [values[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    else:
+        streams[name] = _values(array, name)
+
+
+def _values(array: Any, name: str) -> Any:
+    """The values of an array: of numbers as an array of NumPy's, of strings as a list."""
+    import pyarrow as pa
+
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    if any(is_kind(array.type) for is_kind in kinds) or "view" in str(array.type):
+        if array.null_count:
+            raise _missing(name, array.is_null().to_pylist().index(True))
+        return array.to_pylist()
+    return _numbers(array, name)
+
+
+def _numbers(array: Any, name: str) -> np.ndarray[Any, Any]:
+    import pyarrow as pa
+
+    if array.null_count:
+        raise _missing(name, array.is_null().to_pylist().index(True))
+    # Times are whole numbers of their unit, as when they are read from files.
+    if pa.types.is_temporal(array.type):
+        array = array.cast(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
+    if numbers.dtype == object:
+        raise ConfigError(f"table: column {name!r} has the type {array.type}, which cannot be a stream; drop it or convert it", path=f"table.{name}")
+    return numbers

@@ -1,0 +1,218 @@
+"""Tables: files and tables in memory, value by value as the libraries that write them read them."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import pickle
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tesson
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+#: Types of columns, with a function that makes a value of each.
+KINDS: dict[str, tuple[Any, Callable[[random.Random], Any]]] = {
+    "bool": (pa.bool_(), lambda draw: draw.random() < 0.5),
+    **{f"int{bits}": (getattr(pa, f"int{bits}")(), lambda draw, b=bits: draw.randrange(-(1 << b - 1), 1 << b - 1)) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (getattr(pa, f"uint{bits}")(), lambda draw, b=bits: draw.randrange(1 << b)) for bits in (8, 16, 32, 64)},
+    "float16": (pa.float16(), lambda draw: np.float16(draw.gauss(0, 9))),
+    "float32": (pa.float32(), lambda draw: float(np.float32(draw.gauss(0, 9)))),
+    "float64": (pa.float64(), lambda draw: draw.choice([draw.gauss(0, 1e9), float("nan"), float("inf"), -0.0])),
+    "text": (pa.string(), lambda draw: "".join(draw.choices("aé漢😀", k=draw.randrange(6)))),
+    "large text": (pa.large_string(), lambda draw: "x" * draw.randrange(40)),
+    "dictionary": (pa.dictionary(pa.int8(), pa.string()), lambda draw: draw.choice(["red", "green", "blue"])),
+    "binary": (pa.binary(), lambda draw: draw.randbytes(draw.randrange(9))),
+    "fixed binary": (pa.binary(5), lambda draw: draw.randbytes(5)),
+    "date": (pa.date32(), lambda draw: datetime.date(2000, 1, 1) + datetime.timedelta(draw.randrange(9999))),
+    "time": (pa.timestamp("us"), lambda draw: datetime.datetime(2020, 1, 1) + datetime.timedelta(microseconds=draw.randrange(10**12))),
+    "decimal": (pa.decimal128(12, 2), lambda draw: decimal.Decimal(draw.randrange(-(10**9), 10**9)) / 100),
+    "list": (pa.list_(pa.int16()), lambda draw: [draw.randrange(-999, 999) for _ in range(draw.randrange(5))]),
+    "large list": (pa.large_list(pa.float32()), lambda draw: [float(i) for i in range(draw.randrange(9))]),
+    "fixed list": (pa.list_(pa.uint8(), 3), lambda draw: list(draw.randbytes(3))),
+    "list of vectors": (pa.list_(pa.list_(pa.float32(), 2)), lambda draw: [[draw.random(), 1.0] for _ in range(draw.randrange(4))]),
+    "texts": (pa.list_(pa.string()), lambda draw: ["w" * draw.randrange(3) for _ in range(draw.randrange(4))]),
+}
+
+
+def random_table(draw: random.Random) -> Any:
+    n = draw.randrange(1, 200)
+    kinds = draw.sample(sorted(KINDS), draw.randrange(1, 8))
+    columns = {kind: pa.array([KINDS[kind][1](draw) for _ in range(n)], KINDS[kind][0]) for kind in kinds}
+    if draw.random() < 0.3:
+        inner = pa.StructArray.from_arrays([pa.array(range(n), pa.int64()), pa.array([[i, i] for i in range(n)], pa.list_(pa.int8(), 2))] if n < 120 else [pa.array(range(n), pa.int64())], names=["a", "b"][: 2 if n < 120 else 1])
+        columns["nested"] = inner
+    return pa.table(columns)
+
+
+def plain(value: Any) -> Any:
+    """A value of pyarrow's as tesson delivers it."""
+    if isinstance(value, datetime.datetime):
+        return (value - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    if isinstance(value, datetime.date):
+        return (value - datetime.date(1970, 1, 1)).days
+    if isinstance(value, decimal.Decimal):
+        return int(value.scaleb(2))
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def expected(table: Any) -> dict[str, list[Any]]:
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_struct(column.type):
+            for field in column.type:
+                columns[f"{name}.{field.name}"] = [plain(row[field.name]) for row in column.to_pylist()]
+        else:
+            columns[name] = [plain(value) for value in column.to_pylist()]
+    return columns
+
+
+def delivered(data: tesson.Dataset, n: int = 7, **options: Any) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {name: [] for name in data.schema}
+    with data.loader(batch_size=n, world=None, **options) as loader:
+        for batch in loader:
+            for name, rows in columns.items():
+                value = batch[name]
+                rows.extend([np.asarray(x).tolist() for x in value.to_list()] if isinstance(value, tesson.Ragged) else np.asarray(value).tolist())
+    return columns
+
+
+def is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one == other or (one != one and other != other)
+
+
+def write_parquet(table: Any, path: Path, draw: random.Random) -> None:
+    parquet.write_table(
+        table, path, row_group_size=draw.choice([7, 50, 1000]), compression=draw.choice(["none", "snappy", "zstd", "gzip", "brotli", "lz4"]),
+        write_page_index=draw.random() < 0.5, data_page_size=draw.choice([64, 1 << 20]), use_dictionary=draw.random() < 0.5,
+        data_page_version=draw.choice(["1.0", "2.0"]), store_schema=draw.random() < 0.7,
+    )
+
+
+def write_arrow(table: Any, path: Path, draw: random.Random) -> None:
+    kind = draw.choice(["file", "stream", "feather"])
+    if kind == "feather":
+        feather.write_feather(table, path, compression=draw.choice(["lz4", "zstd", "uncompressed"]), chunksize=draw.choice([10, 64000]))
+        return
+    writer = {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}[kind](path, table.schema)
+    with writer:
+        writer.write_table(table.unify_dictionaries(), max_chunksize=draw.choice([9, 1000]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_tables_have_the_values_that_pyarrow_reads(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    table = random_table(draw)
+    path = tmp_path / "table"
+    (write_parquet if seed % 2 else write_arrow)(table, path, draw)
+    data = (tesson.read_parquet if seed % 2 else tesson.read_arrow)(path)
+    wanted = expected((parquet.read_table(path) if seed % 2 else table))
+    found = delivered(data)
+    assert list(found) == list(wanted)
+    for name in wanted:
+        assert is_same(found[name], wanted[name]), name
+    # Any order has the same rows.
+    shuffled = delivered(data, shuffle=True, seed=seed)
+    order = delivered(data.select(next(iter(wanted))), shuffle=True, seed=seed)
+    assert is_same(order[next(iter(wanted))], shuffled[next(iter(wanted))])
+    assert sorted(map(repr, zip(*shuffled.values(), strict=True))) == sorted(map(repr, zip(*found.values(), strict=True)))
+
+
+def test_the_schema_has_types_and_shapes_of_columns(tmp_path: Path) -> None:
+    table = pa.table({"id": pa.array([2**63], pa.uint64()), "m": pa.array([[1.5, 2.0]], pa.list_(pa.float32(), 2)), "t": [[1, 2]], "s": ["é"]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    data = tesson.read_parquet(tmp_path / "a.parquet")
+    assert str(data.schema) == "Schema(id: uint64 [], m: float32 [2], t: ragged int64 [], s: str [])"
+    assert pickle.loads(pickle.dumps(data)).head(1)["id"].tolist() == [2**63]
+
+
+def test_columns_are_chosen_renamed_and_reshaped(tmp_path: Path) -> None:
+    table = pa.table({"pixels": [[i, i + 1, i + 2, i + 3] for i in range(5)], "label": pa.array(range(5), pa.int64()), "other": ["x"] * 5})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    data = tesson.read_parquet(
+        tmp_path / "a.parquet", columns=["label"], streams={"x": tesson.column("pixels", shape=(2, 2), dtype=np.float32)},
+    )
+    assert str(data.schema) == "Schema(label: int64 [], x: float32 [2, 2])"
+    assert data.head(2)["x"].tolist() == [[[0, 1], [2, 3]], [[1, 2], [3, 4]]]
+    with pytest.raises(tesson.DataError, match="no column `lable` among `pixels`, `label`, `other`, did you mean `label`"):
+        tesson.read_parquet(tmp_path / "a.parquet", columns=["lable"]).head()
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_missing_values_are_refused_skipped_or_replaced(tmp_path: Path, form: str) -> None:
+    table = pa.table({"x": pa.array([1.5, None, 2.5], pa.float32()), "n": pa.array([1, 2, None]), "t": [[1], [2, None], None]})
+    path = tmp_path / "a"
+    parquet.write_table(table, path) if form == "parquet" else feather.write_feather(table, path)
+    read = tesson.read_parquet if form == "parquet" else tesson.read_arrow
+    with pytest.raises(tesson.DataError, match="column `x` has no value in row 1"):
+        delivered(read(path))
+    assert delivered(read(path, nulls="skip")) == {"x": [1.5], "n": [1], "t": [[1]]}
+    assert delivered(read(path, nulls=0)) == {"x": [1.5, 0.0, 2.5], "n": [1, 2, 0], "t": [[1], [2, 0], []]}
+    assert np.isnan(delivered(read(path, columns=["x"], nulls="nan"))["x"][1])
+    with pytest.raises(tesson.DataError, match="column `n` has no value in row 2"):
+        delivered(read(path, columns=["n"], nulls="nan"))
+
+
+def test_a_loader_of_a_table_resumes_in_another_process_and_on_other_ranks(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"id": range(100)}), tmp_path / "a.parquet", row_group_size=13)
+    data = tesson.read_parquet(tmp_path / "a.parquet")
+    loader = data.loader(batch_size=10, shuffle=True, seed=3, world=None)
+    epoch = iter(loader)
+    first = [next(epoch)["id"].tolist() for _ in range(4)]
+    state = loader.state_dict()
+    rest = [batch["id"].tolist() for batch in epoch]
+    assert sorted(sum(first + rest, [])) == list(range(100))
+    shares = []
+    for rank in range(2):
+        other = pickle.loads(pickle.dumps(data)).loader(batch_size=10, shuffle=True, seed=3, rank=rank, world_size=2)
+        other.load_state_dict(state)
+        shares.append([batch["id"].tolist() for batch in other])
+    assert [sorted(one + two) for one, two in zip(*shares, strict=True)] == [sorted(batch) for batch in rest]
+
+
+def test_damaged_files_are_errors_with_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": np.arange(1000)}), path, compression="snappy", write_page_checksum=True)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    with pytest.raises(tesson.DataError, match=r"a\.parquet \(byte \d+\): the header of the parquet file is invalid: the file does not end with `PAR1`"):
+        tesson.read_parquet(path).head()
+    path.write_bytes(whole[:100] + bytes(100) + whole[200:])
+    with pytest.raises(tesson.DataError, match=r"a\.parquet .*column `x` of row group 0 cannot be decoded"):
+        tesson.read_parquet(path).head()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_arrays_have_the_values_that_numpy_reads(tmp_path: Path, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    shape = tuple(draw.integers(1, 6, draw.integers(1, 4)))
+    kind = draw.choice(["<f4", ">f8", "<i8", ">i2", "|u1", "?", "<f2", ">u4"])
+    values = (draw.normal(size=shape) * 9).astype(kind)
+    np.save(tmp_path / "x.npy", values)
+    found = tesson.read_numpy(tmp_path / "x.npy").head(len(values))["data"]
+    assert found.dtype == values.dtype.newbyteorder("=") and np.array_equal(found, np.load(tmp_path / "x.npy"))
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
+def test_tables_in_memory_are_datasets(library: str) -> None:
+    columns = {"id": [2**60 + 1, 2, 3], "x": [0.5, 1.5, 2.5], "s": ["a", "", "é"]}
+    table = pa.table(columns) if library == "pyarrow" else pytest.importorskip(library).DataFrame(columns)
+    data = tesson.from_table(table)
+    assert str(data.schema) == "Schema(id: int64 [], x: float64 [], s: str [])"
+    assert delivered(data) == columns
+    lists = tesson.from_table(pa.table({"t": [[1, 2], [], [3]], "v": pa.array([[1, 2]] * 3, pa.list_(pa.int8(), 2))}))
+    assert delivered(lists) == {"t": [[1, 2], [], [3]], "v": [[1, 2]] * 3}
+    with pytest.raises(tesson.ConfigError, match="column 'x' has no value in row 1; fill the column in"):
+        tesson.from_table(pa.table({"x": [1, None]}))
+    with pytest.raises(tesson.ConfigError, match="found list, expected a table of pyarrow, pandas or polars"):
+        tesson.from_table([1, 2])
