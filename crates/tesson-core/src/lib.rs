@@ -101,5 +101,7 @@ pub use streaming::{ByteRun, StreamingDecoder};
 pub use strings::Strings;
 pub use suggest::{did_you_mean, nearest};
 pub use text_set::TextSet;
-pub use transform::{Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform};
+pub use transform::{
+    BitsBuffer, BitsSlice, Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform,
+};
 pub use wave::Wave;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Draw, SampleType, Scratch, UserError, ValueType};
+use crate::{Draw, Element, SampleType, Scratch, UserError, ValueType};
 
 /// Replaces each sample of a stream by another one. The number of samples stays the same.
 ///
@@ -137,6 +137,12 @@ pub trait Transform: Send + Sync {
         Vec::new()
     }
 
+    /// True if it takes values of types that are kept bit by bit ([`ValueType::Exact`]), and decides the type that its stream is
+    /// delivered in.
+    fn takes_exact(&self) -> bool {
+        false
+    }
+
     /// True if it can transform sparse samples without making them dense.
     fn takes_sparse(&self) -> bool {
         false
@@ -184,6 +190,7 @@ impl<'a> Input<'a> {
             InputValues::U8(v) => v.len() / sample_len(shape),
             InputValues::F32(v) => v.len() / sample_len(shape),
             InputValues::F64(v) => v.len() / sample_len(shape),
+            InputValues::Exact(_, v) => v.len() / sample_len(shape),
         };
         Input { values, shape, own: 0..n, copy: 0, embedded: false }
     }
@@ -228,6 +235,49 @@ pub enum InputValues<'a> {
     F32(&'a [f32]),
     /// 64-bit floats.
     F64(&'a [f64]),
+    /// Values of another type, bit by bit.
+    Exact(Element, BitsSlice<'a>),
+}
+
+/// The bits of values, by their width.
+#[derive(Clone, Copy, Debug)]
+pub enum BitsSlice<'a> {
+    /// 8 bits.
+    B8(&'a [u8]),
+    /// 16 bits.
+    B16(&'a [u16]),
+    /// 32 bits.
+    B32(&'a [u32]),
+    /// 64 bits.
+    B64(&'a [u64]),
+}
+
+impl<'a> BitsSlice<'a> {
+    /// Number of values.
+    pub fn len(self) -> usize {
+        match self {
+            BitsSlice::B8(v) => v.len(),
+            BitsSlice::B16(v) => v.len(),
+            BitsSlice::B32(v) => v.len(),
+            BitsSlice::B64(v) => v.len(),
+        }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Some of the values.
+    #[must_use]
+    pub fn part(self, range: Range<usize>) -> BitsSlice<'a> {
+        match self {
+            BitsSlice::B8(v) => BitsSlice::B8(&v[range]),
+            BitsSlice::B16(v) => BitsSlice::B16(&v[range]),
+            BitsSlice::B32(v) => BitsSlice::B32(&v[range]),
+            BitsSlice::B64(v) => BitsSlice::B64(&v[range]),
+        }
+    }
 }
 
 /// The output of a transform.
@@ -270,6 +320,21 @@ pub enum OutputValues<'a> {
     F32(&'a mut Vec<f32>),
     /// 64-bit floats.
     F64(&'a mut Vec<f64>),
+    /// Values of another type, bit by bit.
+    Exact(Element, BitsBuffer<'a>),
+}
+
+/// The buffer for the bits of values, by their width.
+#[derive(Debug)]
+pub enum BitsBuffer<'a> {
+    /// 8 bits.
+    B8(&'a mut Vec<u8>),
+    /// 16 bits.
+    B16(&'a mut Vec<u16>),
+    /// 32 bits.
+    B32(&'a mut Vec<u32>),
+    /// 64 bits.
+    B64(&'a mut Vec<u64>),
 }
 
 /// The samples of one sequence of a sparse stream that a transform is applied to.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Element, InputValues, ValueType, Values};
+use tesson_core::{BitsBuffer, BitsSlice, Element, InputValues, OutputValues, ValueType, Values};
 use tesson_memory::file_pages::EncodedBytes;
 use tesson_memory::packed::{Kernel, PackedStream};
 use tesson_memory::pool::Buffer;
@@ -408,15 +408,41 @@ impl SampleValues {
         self.element().into()
     }
 
-    /// Values for a transform, which takes none of the exact types.
+    /// Values for a transform, which takes no strings.
     pub(crate) fn slice(&self, range: Range<usize>) -> InputValues<'_> {
         match self {
             SampleValues::F32(v) => InputValues::F32(&v[range]),
             SampleValues::F64(v) => InputValues::F64(&v[range]),
             SampleValues::U8(v) => InputValues::U8(&v[range]),
-            SampleValues::Exact(_) | SampleValues::Strings(_) => {
-                unreachable!("transforms of such streams are refused")
-            }
+            SampleValues::Exact(ExactValues { element, bits }) => InputValues::Exact(
+                *element,
+                match bits {
+                    Bits::B8(v) => BitsSlice::B8(&v[range]),
+                    Bits::B16(v) => BitsSlice::B16(&v[range]),
+                    Bits::B32(v) => BitsSlice::B32(&v[range]),
+                    Bits::B64(v) => BitsSlice::B64(&v[range]),
+                },
+            ),
+            SampleValues::Strings(_) => unreachable!("transforms of strings are refused"),
+        }
+    }
+
+    /// The buffer that a transform appends to.
+    pub(crate) fn output(&mut self) -> OutputValues<'_> {
+        match self {
+            SampleValues::F32(v) => OutputValues::F32(v.items()),
+            SampleValues::F64(v) => OutputValues::F64(v.items()),
+            SampleValues::U8(v) => OutputValues::U8(v.items()),
+            SampleValues::Exact(ExactValues { element, bits }) => OutputValues::Exact(
+                *element,
+                match bits {
+                    Bits::B8(v) => BitsBuffer::B8(v.items()),
+                    Bits::B16(v) => BitsBuffer::B16(v.items()),
+                    Bits::B32(v) => BitsBuffer::B32(v.items()),
+                    Bits::B64(v) => BitsBuffer::B64(v.items()),
+                },
+            ),
+            SampleValues::Strings(_) => unreachable!("transforms of strings are refused"),
         }
     }
 

@@ -7,8 +7,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use tesson::Shape;
 use tesson_core::{
-    Draw, Input, InputValues, Object, Output, OutputValues, SampleType, Scratch, SparseInput, SparseOutput,
-    Transform, Value, ValueType,
+    BitsBuffer, BitsSlice, Draw, Element, Input, InputValues, Object, Output, OutputValues, SampleType,
+    Scratch, SparseInput, SparseOutput, Transform, Value, ValueType,
 };
 use tesson_formats::user::UserError;
 
@@ -29,6 +29,8 @@ struct PythonTransform {
     input_shape: Option<Vec<usize>>,
     /// The shape of what comes out; as it goes in, if nothing is said.
     shape: Option<Vec<usize>>,
+    /// The type of what comes out; as it goes in, if nothing is said.
+    element: Option<Element>,
     random: bool,
     seed: u64,
     /// The form in which it gets sparse streams.
@@ -44,8 +46,8 @@ enum Sparse {
     Rows,
 }
 
-/// The reason why a source never asks it for another type: streams of other types are refused when it is opened.
-const FLOATS: &str = "functions transform floats, of one type in and out";
+/// The reason why a source never asks for another type: streams of other types are refused when it is opened.
+const FLOATS: &str = "functions transform sparse rows of floats, of one type in and out";
 
 /// A user's transform as a value of a configuration.
 pub(crate) fn value(function: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
@@ -61,6 +63,7 @@ pub(crate) fn value(function: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value
         identity: get("identity")?.extract()?,
         input_shape: get("input_shape")?.extract()?,
         shape: get("shape")?.extract()?,
+        element: get("dtype")?.extract::<Option<String>>()?.as_deref().and_then(Element::of_name),
         random: get("random")?.extract()?,
         seed: get("seed")?.extract()?,
         sparse: match get("sparse")?.extract::<Option<String>>()?.as_deref() {
@@ -82,17 +85,26 @@ impl PythonTransform {
         self.shape.as_deref().unwrap_or(self.input_shape(input))
     }
 
-    /// Appends what comes out of a sequence, sample after sample.
-    fn append<'py, T: numpy::Element + Copy>(
+    /// Calls the function for each sample of a sequence. `samples` and the result are flat, of unsigned numbers where
+    /// the types of values are other ones of that width.
+    fn call<'py, T: numpy::Element + Copy>(
         &self,
-        py: Python<'py>,
-        samples: Bound<'py, PyArray1<T>>,
-        input: &[usize],
+        samples: &Bound<'py, PyAny>,
+        input: &Input<'_>,
         words: Option<Vec<u32>>,
         out: &mut Vec<T>,
+        to: Element,
     ) -> PyResult<()> {
-        let (from, to) = (self.input_shape(input), self.shape_of(input));
-        let arguments = (self.function.bind(py), samples, from, to, words);
+        let py = samples.py();
+        let from = match input.values {
+            InputValues::F32(_) => Element::F32,
+            InputValues::F64(_) => Element::F64,
+            InputValues::Exact(element, _) => element,
+            _ => Element::U8,
+        };
+        let types = (from.name(), to.name());
+        let (from, to) = (self.input_shape(input.shape), self.shape_of(input.shape));
+        let arguments = (self.function.bind(py), samples, types, from, to, words);
         let array = self.transformed.bind(py).call1(arguments)?.cast_into::<PyArray1<T>>()?;
         out.extend_from_slice(array.readonly().as_slice()?);
         Ok(())
@@ -134,14 +146,15 @@ impl Transform for PythonTransform {
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
-        let values = match input.values {
-            // Images, which become what is delivered.
-            ValueType::U8 => input.floats(),
-            values => values,
+        let values = match (self.element, input.values) {
+            (Some(element), _) => element.into(),
+            // Images become what is delivered.
+            (None, ValueType::U8) if input.delivered != Element::U8 => input.floats(),
+            (None, values) => values,
         };
-        let shape = input.shape().filter(|_| matches!(values, ValueType::F32 | ValueType::F64));
+        let shape = input.shape().filter(|_| input.values != ValueType::Encoded);
         let Some(shape) = shape else {
-            return Err(format!("found {input}, expected floats of a known shape"));
+            return Err(format!("found {input}, expected numbers of a known shape"));
         };
         let (given, found) = (self.input_shape(shape.dims()), shape.len());
         if given.iter().product::<usize>() != found {
@@ -151,8 +164,18 @@ impl Transform for PythonTransform {
             let what = "it transforms dense samples, this stream is sparse; choose `sparse=\"csr\"` or `sparse=\"dense\"`";
             return Err(what.into());
         }
+        if self.sparse == Some(Sparse::Rows)
+            && (!matches!(values, ValueType::F32 | ValueType::F64) || values != input.values)
+        {
+            let what = "rows of sparse samples are floats, of one type in and out; choose `sparse=\"dense\"`";
+            return Err(format!("found {input}, {what}"));
+        }
         let output = input.clone().with_values(values).with_shape(&Shape::new(self.shape_of(shape.dims())));
         Ok(if self.sparse == Some(Sparse::Rows) { output } else { output.densified() })
+    }
+
+    fn takes_exact(&self) -> bool {
+        true
     }
 
     fn takes_sparse(&self) -> bool {
@@ -196,25 +219,28 @@ impl Transform for PythonTransform {
     ) -> Result<(), UserError> {
         // As many bits as NumPy's generator has for a key.
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        calls::call(self.owner, &self.name, |py| match (input.values, output.values) {
-            (InputValues::F32(values), OutputValues::F32(out)) => {
-                self.append(py, PyArray1::from_slice(py, values), input.shape, words, out)
+        calls::call(self.owner, &self.name, |py| {
+            let samples = &match input.values {
+                InputValues::F32(v) => PyArray1::from_slice(py, v).into_any(),
+                InputValues::F64(v) => PyArray1::from_slice(py, v).into_any(),
+                InputValues::U8(v) | InputValues::Exact(_, BitsSlice::B8(v)) => {
+                    PyArray1::from_slice(py, v).into_any()
+                }
+                InputValues::Exact(_, BitsSlice::B16(v)) => PyArray1::from_slice(py, v).into_any(),
+                InputValues::Exact(_, BitsSlice::B32(v)) => PyArray1::from_slice(py, v).into_any(),
+                InputValues::Exact(_, BitsSlice::B64(v)) => PyArray1::from_slice(py, v).into_any(),
+                _ => return Err(PyTypeError::new_err("functions transform numbers")),
+            };
+            match output.values {
+                OutputValues::F32(out) => self.call(samples, &input, words, out, Element::F32),
+                OutputValues::F64(out) => self.call(samples, &input, words, out, Element::F64),
+                OutputValues::U8(out) => self.call(samples, &input, words, out, Element::U8),
+                OutputValues::Exact(to, BitsBuffer::B8(out)) => self.call(samples, &input, words, out, to),
+                OutputValues::Exact(to, BitsBuffer::B16(out)) => self.call(samples, &input, words, out, to),
+                OutputValues::Exact(to, BitsBuffer::B32(out)) => self.call(samples, &input, words, out, to),
+                OutputValues::Exact(to, BitsBuffer::B64(out)) => self.call(samples, &input, words, out, to),
+                _ => Err(PyTypeError::new_err("functions make numbers")),
             }
-            (InputValues::F64(values), OutputValues::F64(out)) => {
-                self.append(py, PyArray1::from_slice(py, values), input.shape, words, out)
-            }
-            (InputValues::U8(values), OutputValues::F32(out)) => {
-                self.append(py, of_bytes(py, values), input.shape, words, out)
-            }
-            (InputValues::U8(values), OutputValues::F64(out)) => {
-                self.append(py, of_bytes(py, values), input.shape, words, out)
-            }
-            _ => Err(PyTypeError::new_err(FLOATS)),
         })
     }
-}
-
-/// Values of 8 bits as an array of floats.
-fn of_bytes<'py, T: numpy::Element + From<u8>>(py: Python<'py>, values: &[u8]) -> Bound<'py, PyArray1<T>> {
-    PyArray1::from_iter(py, values.iter().map(|&value| T::from(value)))
 }

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError, ValueType,
+    BitsBuffer, BitsSlice, Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform,
+    UserError, ValueType,
 };
 use tesson_memory::file_pages::EncodedBytes;
 
@@ -197,7 +198,11 @@ impl ChainMemory {
 /// Samples between two transforms.
 #[derive(Default)]
 struct Between {
+    /// Values of 8 bits: images, or the bits of an exact type.
     u8s: Vec<u8>,
+    u16s: Vec<u16>,
+    u32s: Vec<u32>,
+    u64s: Vec<u64>,
     f32s: Vec<f32>,
     f64s: Vec<f64>,
     /// The dimensions of each sample, where they are open.
@@ -207,6 +212,9 @@ struct Between {
 impl Between {
     fn clear(&mut self) {
         self.u8s.clear();
+        self.u16s.clear();
+        self.u32s.clear();
+        self.u64s.clear();
         self.f32s.clear();
         self.f64s.clear();
         self.dims.clear();
@@ -216,7 +224,43 @@ impl Between {
         match of {
             ValueType::F32 => InputValues::F32(&self.f32s),
             ValueType::F64 => InputValues::F64(&self.f64s),
+            ValueType::Exact(element) => InputValues::Exact(
+                element,
+                match element.size() {
+                    1 => BitsSlice::B8(&self.u8s),
+                    2 => BitsSlice::B16(&self.u16s),
+                    4 => BitsSlice::B32(&self.u32s),
+                    _ => BitsSlice::B64(&self.u64s),
+                },
+            ),
             _ => InputValues::U8(&self.u8s),
+        }
+    }
+
+    fn output(&mut self, of: ValueType) -> OutputValues<'_> {
+        match of {
+            ValueType::F32 => OutputValues::F32(&mut self.f32s),
+            ValueType::F64 => OutputValues::F64(&mut self.f64s),
+            ValueType::Exact(element) => OutputValues::Exact(
+                element,
+                match element.size() {
+                    1 => BitsBuffer::B8(&mut self.u8s),
+                    2 => BitsBuffer::B16(&mut self.u16s),
+                    4 => BitsBuffer::B32(&mut self.u32s),
+                    _ => BitsBuffer::B64(&mut self.u64s),
+                },
+            ),
+            _ => OutputValues::U8(&mut self.u8s),
+        }
+    }
+
+    fn len(&self, of: ValueType) -> usize {
+        match self.values(of) {
+            InputValues::F32(v) => v.len(),
+            InputValues::F64(v) => v.len(),
+            InputValues::U8(v) => v.len(),
+            InputValues::Exact(_, v) => v.len(),
+            _ => unreachable!("transforms make no encoded samples"),
         }
     }
 }
@@ -230,17 +274,8 @@ enum Target<'a, 's> {
 impl Target<'_, '_> {
     fn values(&mut self, of: ValueType) -> OutputValues<'_> {
         match self {
-            Target::Sink(Sink { values: SampleValues::F32(out), .. }) => OutputValues::F32(out.items()),
-            Target::Sink(Sink { values: SampleValues::F64(out), .. }) => OutputValues::F64(out.items()),
-            Target::Sink(Sink { values: SampleValues::U8(out), .. }) => OutputValues::U8(out.items()),
-            Target::Sink(Sink { values: SampleValues::Exact(_) | SampleValues::Strings(_), .. }) => {
-                unreachable!("transforms of such streams are refused")
-            }
-            Target::Between(between) => match of {
-                ValueType::F32 => OutputValues::F32(&mut between.f32s),
-                ValueType::F64 => OutputValues::F64(&mut between.f64s),
-                _ => OutputValues::U8(&mut between.u8s),
-            },
+            Target::Sink(sink) => sink.values.output(),
+            Target::Between(between) => between.output(of),
         }
     }
 
@@ -265,11 +300,7 @@ impl Target<'_, '_> {
     fn len(&self, of: ValueType) -> usize {
         match self {
             Target::Sink(sink) => sink.values.len(),
-            Target::Between(between) => match of {
-                ValueType::F32 => between.f32s.len(),
-                ValueType::F64 => between.f64s.len(),
-                _ => between.u8s.len(),
-            },
+            Target::Between(between) => between.len(of),
         }
     }
 }
@@ -494,6 +525,7 @@ fn part<'a>(values: InputValues<'a>, range: &Range<usize>, len: usize) -> InputV
         InputValues::U8(v) => InputValues::U8(&v[range]),
         InputValues::F32(v) => InputValues::F32(&v[range]),
         InputValues::F64(v) => InputValues::F64(&v[range]),
+        InputValues::Exact(element, bits) => InputValues::Exact(element, bits.part(range)),
         other => other,
     }
 }

@@ -255,12 +255,6 @@ fn draws_version(identity: Identity) -> Identity {
 fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInfo) -> Result<Step, String> {
     let name = transform.name();
     let stored = SampleType::of(stream);
-    if let ValueType::Exact(element) = stored.values {
-        return Err(format!(
-            "`{name}` takes floating-point numbers or images, this stream has {} values",
-            element.name()
-        ));
-    }
     let step = next_step_of(before, transform, || stored)?;
     if transform.sees_context() && !before.is_empty() && stream.storage == Storage::Frames {
         return Err(format!("`{name}` looks at the frames around each one and has to come first"));
@@ -279,6 +273,12 @@ fn next_step_of(
 ) -> Result<Step, String> {
     let name = transform.name();
     let input = before.last().map_or_else(first, |step| step.output.clone());
+    if let ValueType::Exact(element) = input.values
+        && (!transform.takes_exact() || element.is_string())
+    {
+        let takes = if transform.takes_exact() { "numbers" } else { "floating-point numbers or images" };
+        return Err(format!("`{name}` takes {takes}, this stream has {} values", element.name()));
+    }
     let step = Step::new(transform, input, before)
         .map_err(|e| if e.starts_with(&format!("`{name}`")) { e } else { format!("`{name}`: {e}") })?;
     if step.output.sparse && !transform.takes_sparse() {
@@ -308,6 +308,7 @@ impl Chain {
         // Dimensions that are open to the end are those of each minibatch.
         let dims = last.output.dims.iter().map(|dim| dim.unwrap_or(0));
         let shape = Shape::new(dims.collect::<Vec<_>>());
+        let decides = last.transform.takes_exact();
         if last.output.sparse && last.output.values != ValueType::from(stored.element) {
             return Err(format!(
                 "sparse samples are {} at last, expected {}",
@@ -315,7 +316,7 @@ impl Chain {
                 stored.element.name()
             ));
         }
-        if stored.element == Element::U8 && last.output.values != ValueType::U8 {
+        if stored.element == Element::U8 && last.output.values != ValueType::U8 && !decides {
             return Err(format!(
                 "samples are {} at last, and `dtype` of the stream is uint8; leave out what makes floats, or `dtype`",
                 last.output
@@ -324,8 +325,12 @@ impl Chain {
         if stored.ragged && stored.storage != Storage::Encoded {
             return Err("samples are not encoded, and only such may each have a shape of their own".into());
         }
-        // Bytes that are decoded become what comes out.
+        // Bytes that are decoded become what comes out, and so do values of types that a transform decides.
         let element = match (stored.element, last.output.values) {
+            (_, ValueType::Exact(element)) => element,
+            (_, ValueType::U8) if decides => Element::U8,
+            (_, ValueType::F64) if decides => Element::F64,
+            (_, ValueType::F32) if decides => Element::F32,
             (Element::Bytes, ValueType::U8) => Element::U8,
             (Element::Bytes, ValueType::F64) => Element::F64,
             (Element::Bytes, _) => Element::F32,
@@ -402,7 +407,7 @@ impl Chain {
         let mut out =
             SampleValues::with_capacity(element, batch.n_samples * self.delivered.shape.len(), pools);
         // Of a sparse stream one sequence at a time is dense.
-        let mut dense = SampleValues::with_capacity(element, 0, pools);
+        let mut dense = SampleValues::with_capacity(self.stored.element, 0, pools);
         let mut shapes = SampleShapes::Same(None);
         let mut sample = 0;
         for (i, &n) in batch.lengths.iter().enumerate() {

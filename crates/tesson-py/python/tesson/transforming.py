@@ -8,9 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+
+from .errors import ConfigError
 
 __all__ = ["UserTransform"]
+
+#: The types that a function may make.
+_NUMBERS = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+)
 
 
 class UserTransform:
@@ -27,6 +34,9 @@ class UserTransform:
         all samples of a sequence.
     shape : int or tuple of int, optional
         The shape of the result, by default that of the input.
+    dtype : dtype, optional
+        The type of the result, by default that of the input; of images whose stream has no type of its own, floats. Whole numbers
+        may become floats; a result that the type cannot hold is an error.
     random : bool
         True if the function draws random numbers.
     seed : int
@@ -54,6 +64,7 @@ class UserTransform:
         function: Callable[..., Any],
         shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
         *,
+        dtype: DTypeLike | None = None,
         random: bool = False,
         seed: int = 0,
         name: str | None = None,
@@ -63,6 +74,8 @@ class UserTransform:
             raise ValueError(f"sparse is {sparse!r}, expected 'csr' or 'dense'")
         self.function = function
         self.shape = shape
+        #: NumPy's name of the result's type; None: that of the input.
+        self.dtype = None if dtype is None else _dtype_name(dtype)
         self.random = random
         self.seed = seed
         self.name: str = name or _name(function)
@@ -89,6 +102,13 @@ def as_transform(function: Callable[..., Any]) -> UserTransform:
     return function if isinstance(function, UserTransform) else UserTransform(function)
 
 
+def _dtype_name(dtype: DTypeLike) -> str:
+    name = np.dtype(dtype).newbyteorder("=").name
+    if name not in _NUMBERS:
+        raise ConfigError(f"dtype: found {name!r}, expected one of {', '.join(_NUMBERS)}", path="dtype")
+    return name
+
+
 def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
@@ -101,9 +121,12 @@ def described(function: Any) -> dict[str, Any]:
         shape = [operator.index(d) for d in shape] if isinstance(shape, Sequence) else [operator.index(shape)]
     return {
         "name": given.name,
-        "identity": ("" if shape is None else str(shape)) + (f" sparse={given.sparse}" if given.sparse else ""),
+        "identity": ("" if shape is None else str(shape))
+        + (f" sparse={given.sparse}" if given.sparse else "")
+        + (f" dtype={given.dtype}" if given.dtype else ""),
         "input_shape": given.input_shape,
         "shape": shape,
+        "dtype": given.dtype,
         "random": bool(given.random),
         "seed": operator.index(given.seed) % 2**64,
         "sparse": given.sparse,
@@ -120,21 +143,49 @@ def _generator(words: Sequence[int] | None) -> tuple[np.random.Generator, ...]:
 def transformed(
     function: Callable[..., Any],
     values: NDArray[Any],
+    types: tuple[str, str],
     input_shape: Sequence[int],
     shape: Sequence[int],
     words: Sequence[int] | None,
 ) -> NDArray[Any]:
-    """The samples of a sequence, each transformed; `words` are four random numbers of 32 bits where it draws some."""
+    """The samples of a sequence, each transformed; `words` are four random numbers of 32 bits where it draws some.
+
+    `values` and the result are flat, and unsigned numbers stand for the bits of other types than floats. `types` are those of the
+    stored samples and of the result.
+    """
+    stored, made = (np.dtype(name) for name in types)
+    # Images become floats before a function that makes floats sees them.
+    given = made if stored == np.uint8 and made.kind == "f" and not _has_dtype(function) else stored
     extra = _generator(words)
     size = int(np.prod(input_shape, dtype=np.int64))
-    samples = values.reshape(len(values) // size, *input_shape)
-    out = np.empty((len(samples), *shape), values.dtype)
+    flat = values if values.dtype == stored else values.view(stored)
+    samples = flat.astype(given, copy=False).reshape(len(values) // size, *input_shape)
+    out = np.empty((len(samples), *shape), made)
     for number, sample in enumerate(samples):
         result = np.asarray(function(sample, *extra))
         if result.shape != tuple(shape):
             raise ValueError(f"returned an array of shape {result.shape}, expected {tuple(shape)}")
+        _check_type(result, made)
         out[number] = result
-    return out.reshape(-1)
+    return out.reshape(-1) if made.kind == "f" and made.itemsize > 2 else out.reshape(-1).view(f"u{made.itemsize}")
+
+
+def _has_dtype(function: Callable[..., Any]) -> bool:
+    return isinstance(function, UserTransform) and function.dtype is not None
+
+
+def _check_type(result: NDArray[Any], made: np.dtype[Any]) -> None:
+    """Refuse results that the type cannot hold."""
+    if made.kind == "f" and result.dtype.kind in "fiub" or result.dtype == made:
+        return
+    if result.dtype.kind in "iub":
+        cast = result.astype(made)
+        if (cast == result).all() and (cast.astype(result.dtype) == result).all():
+            return
+        found = "values that it cannot hold"
+    else:
+        found = f"values of type {result.dtype}"
+    raise ValueError(f"returned {found}, expected {made}; say what it makes, as in UserTransform(function, dtype='float32')")
 
 
 def transformed_rows(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tesson
-from tesson import Loader, Ragged, Sparse
+from tesson import ConfigError, DataError, Loader, Ragged, Sparse, UserTransform
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 
@@ -486,3 +486,49 @@ def test_masked_arrays_and_options_are_no_data() -> None:
         tesson.from_arrays(x=np.ma.masked_array([1, 2], [False, True]))
     with pytest.raises(tesson.ConfigError, match=r"`shuffle` of the loader"):
         tesson.from_arrays(x=np.arange(3), shuffle=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_transform_values_of_every_type(dtype: str) -> None:
+    values = of_type(dtype, (20, 3))
+    seen = set()
+
+    def turned(sample: Any) -> Any:
+        seen.add(sample.dtype.name)
+        return sample[::-1]
+
+    data = tesson.from_arrays(x=values).transform(x=turned)
+    assert data.schema["x"].type == f"{dtype} [3]"
+    for batch in data.loader(batch_size=6, shuffle=True):
+        np.testing.assert_array_equal(batch["x"], values[batch.keys][:, ::-1])
+    assert seen == {dtype}
+
+
+def test_a_function_may_make_another_type() -> None:
+    numbers = np.array([2**60 + 1, 3])
+    data = tesson.from_arrays(x=numbers).transform(
+        x=[UserTransform(lambda x: x % 256, dtype="uint8"), UserTransform(lambda x: x / 2, dtype=np.float64), np.negative]
+    )
+    assert data.schema["x"].type == "float64 []"
+    assert data.head(2)["x"].tolist() == [-0.5, -1.5]
+    assert tesson.from_arrays(x=numbers).transform(x=lambda x: x * 2).head(2)["x"].tolist() == [2**61 + 2, 6]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x / 2, r"returned values of type float64, expected int64; say what it makes, as in UserTransform\(function, dtype="),
+        (UserTransform(lambda x: x * 100, dtype="int8"), "returned values that it cannot hold, expected int8"),
+        (UserTransform(lambda x: x - 100, dtype="uint64"), "returned values that it cannot hold, expected uint64"),
+    ],
+)
+def test_a_function_whose_result_would_lose_something_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        tesson.from_arrays(x=np.array([3, 4])).transform(x=function).head(2)
+
+
+def test_functions_of_strings_and_unknown_types_are_refused() -> None:
+    with pytest.raises(ConfigError, match="takes numbers, this stream has str values"):
+        tesson.from_arrays(x=["a", "b"]).transform(x=lambda x: x).head(1)
+    with pytest.raises(ConfigError, match="dtype: found 'complex128'"):
+        UserTransform(lambda x: x, dtype=complex)
