@@ -20,12 +20,13 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._tesson import BatchState
+from .dataset import Dataset as Described
 from .errors import DataError, ResumeError, UsageError
 from .keywords import suggests_arguments
 from .minibatch import Minibatch, MinibatchData
@@ -35,12 +36,15 @@ from .stream_names import check_storage, named_streams
 from .strings import is_string
 from .tfds.dataset import Dataset
 
+if TYPE_CHECKING:
+    from .jax_batches import JaxBatches
+
 __all__ = ["MinibatchIterator", "minibatches"]
 
 
 @suggests_arguments
 def minibatches(
-    source: Source,
+    source: Source | Dataset[Any] | Described,
     minibatch_size: int | None = None,
     *,
     sharding: Any = None,
@@ -48,8 +52,11 @@ def minibatches(
     padded: Collection[str] | None = None,
     pad_to: int | None = None,
     classes: Collection[str] = (),
-) -> MinibatchIterator:
-    """Iterate over a source's minibatches as dictionaries of :class:`jax.Array`.
+) -> MinibatchIterator | JaxBatches:
+    """Iterate over the minibatches of a source or a dataset as dictionaries of :class:`jax.Array`.
+
+    For a :class:`tesson.Dataset` and a dataset of :mod:`tesson.tfds` these are epochs, as of :meth:`tesson.Loader.jax`; `minibatch_size`
+    counts examples, and the arrays of nested features have paths as names.
 
     Parameters
     ----------
@@ -91,7 +98,20 @@ def minibatches(
         The source is a prepared dataset; a stream is sparse or ragged, or, of a source that truncates, not padded; an
         argument is invalid. When iterating: processes that share by position would have unequal rows of an array.
     """
-    return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to, classes)
+    if not isinstance(source, (Dataset, Described)):
+        return MinibatchIterator(source, minibatch_size, sharding, prefetch, padded, pad_to, classes)
+    from .jax_batches import JaxBatches, PreparedReader
+
+    if minibatch_size is None:
+        raise UsageError("minibatch_size: found None, expected the number of examples in a minibatch of a dataset")
+    part = (0, 1) if sharding is None or sharding.is_fully_addressable else _part_of(sharding)
+    if isinstance(source, Described):
+        loader = source.loader(batch_size=minibatch_size, world=part if part[1] > 1 else None)
+        made: JaxBatches = loader.jax(sharding=sharding, prefetch=prefetch, pad_to=pad_to, layouts=dict.fromkeys(classes, "classes"))
+        return made
+    if padded or classes:
+        raise UsageError("found `padded` or `classes`, which are for streams of a source; a prepared dataset has arrays")
+    return JaxBatches(PreparedReader(source, minibatch_size, part), sharding, prefetch)
 
 
 class MinibatchIterator(Iterator[dict[str, Any]]):
@@ -453,11 +473,7 @@ def _with_axes(sharding: Any, axes: int) -> Any:
 def _check_kind(source: Any) -> None:
     """Refuses objects without minibatches of a source."""
     if not isinstance(source, Source):
-        remedy = (
-            "read the split as a source, MinibatchSource(TFDSDeserializer(…)), or pass the arrays of its minibatches() to jax.device_put"
-            if isinstance(source, Dataset)
-            else "open a MinibatchSource, or derive from UserMinibatchSource"
-        )
+        remedy = "open a MinibatchSource, or derive from UserMinibatchSource"
         raise UsageError(f"found {type(source).__name__}, expected a source: {remedy}")
 
 

@@ -320,7 +320,16 @@ class Loader:
         self._epochs.moved()
         self._yielded = None
 
-    def torch(self, *, layouts: Mapping[str, str] | None = None, device: Any = None, pin_memory: bool = False) -> Any:
+    def torch(
+        self,
+        *,
+        layouts: Mapping[str, str] | None = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        keys: str | None = None,
+        pad_value: Any = None,
+        pad_multiple: int = 1,
+    ) -> Any:
         """The batches as dictionaries of PyTorch's tensors: an iterable with the loader's epochs, length and states.
 
         Parameters
@@ -331,7 +340,12 @@ class Loader:
         device : torch.device or str, optional
             The device that tensors are copied to.
         pin_memory : bool
-            True if batches are made one ahead in pinned memory, from which a GPU copies while the program continues.
+            True if batches are made one ahead in pinned memory, from which a GPU copies while the program continues. Without a GPU
+            there is a warning, and batches are made as usual.
+        keys : str, optional
+            The name under which batches have the list of their examples' keys.
+        pad_value, pad_multiple : optional
+            The value that padded streams are filled up with, by default 0, and what their length is a multiple of.
 
         Returns
         -------
@@ -339,7 +353,49 @@ class Loader:
         """
         from .torch.batches import TorchBatches
 
-        return TorchBatches(self, layouts, device, pin_memory)  # type: ignore[arg-type]
+        return TorchBatches(
+            self, layouts, device, pin_memory, keys=keys, pad_value=pad_value, pad_multiple=pad_multiple  # type: ignore[arg-type]
+        )
+
+    def jax(
+        self,
+        *,
+        sharding: Any = None,
+        prefetch: int = 2,
+        layouts: Mapping[str, str] | None = None,
+        pad_value: Any = None,
+        pad_to: int | None = None,
+        pad_multiple: int = 1,
+    ) -> Any:
+        """The batches as dictionaries of :class:`jax.Array`: an iterator with the loader's epochs, length and states.
+
+        A ragged stream ``name`` is padded, and has the lengths of its examples as ``name_lengths``. JAX narrows 64-bit types unless
+        ``jax_enable_x64`` is set: values that this would change are refused.
+
+        Parameters
+        ----------
+        sharding : jax.sharding.Sharding, optional
+            The distribution of arrays over devices: each becomes one global array, of which this process supplies its share. By
+            default arrays are on JAX's default device.
+        prefetch : int
+            The number of batches, from 0, that are copied to the devices ahead of the loop.
+        layouts : mapping, optional
+            For sparse streams ``"dense"``, or ``"classes"`` for the numbers of one-hot samples.
+        pad_value, pad_to, pad_multiple : optional
+            The value that ragged streams are filled up with, and their length, or what it is a multiple of, so that compiled
+            functions are compiled for fewer shapes. Processes that share arrays need `pad_to`.
+
+        Returns
+        -------
+        tesson.jax_batches.JaxBatches
+        """
+        from .jax_batches import JaxBatches, LoaderReader, share_of
+
+        reader = LoaderReader(self, layouts or {}, pad_to, pad_value, pad_multiple)  # type: ignore[arg-type]
+        reader.is_shared = share_of(sharding, self._world.rank, self._world.size, self._given.get("batch_size"))
+        if reader.is_shared and pad_to is None and any(field.is_ragged for field in self.schema.values()):
+            raise ConfigError("pad_to: found None, expected the length of ragged streams: processes that share an array need the same", path="pad_to")
+        return JaxBatches(reader, sharding, prefetch)
 
     def stats(self) -> Mapping[str, Any]:
         """Counters: bytes read, examples, time waited."""

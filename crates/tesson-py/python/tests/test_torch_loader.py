@@ -120,3 +120,23 @@ def test_stateful_data_loaders_resume_after_the_last_batch() -> None:
     second = loader()
     second.load_state_dict(first.state_dict())
     assert [values(second), values(second)] == [EPOCH[1:], EPOCH]
+
+
+def test_batches_have_keys_and_padding_as_asked() -> None:
+    data = tesson.from_arrays(t=[[1, 2, 3], [4]], x=np.arange(2))
+    batch = next(iter(data.loader(batch_size=2).torch(keys="id", pad_value=-1, pad_multiple=4)))
+    assert batch["id"] == [0, 1]
+    assert batch["t"].values.tolist() == [[1, 2, 3, -1], [4, -1, -1, -1]]
+    assert batch["t"].lengths.tolist() == [3, 1]
+    with pytest.raises(tesson.ConfigError, match="the data have a stream 'x'"):
+        data.loader(batch_size=2).torch(keys="x")
+    with pytest.raises(tesson.UsageError, match="no int64"):
+        next(iter(data.loader(batch_size=2).torch(pad_value=0.5)))
+
+
+def test_pinning_without_a_gpu_warns_and_goes_on() -> None:
+    if torch.accelerator.is_available():
+        pytest.skip("there is an accelerator here")
+    batches = numbers().loader(batch_size=4).torch(pin_memory=True)
+    with pytest.warns(UserWarning, match="found no accelerator"):
+        assert values(batches) == EPOCH

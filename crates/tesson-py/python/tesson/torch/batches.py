@@ -27,8 +27,14 @@ RaggedLayout = Literal["padded", "nested"]
 SparseLayout = Literal["csr", "coo", "classes"]
 
 
-def _padded(ragged: Ragged) -> Padded:
-    return Padded(torch.from_numpy(ragged.pad().values), torch.from_numpy(ragged.lengths))
+def _padding(value: Any, multiple: int) -> Callable[[Any], Padded]:
+    """The function that fills examples up with a value, to a multiple of a length."""
+
+    def padded(ragged: Ragged) -> Padded:
+        values = ragged.pad(value, multiple=multiple).values
+        return Padded(torch.from_numpy(values), torch.from_numpy(ragged.lengths))
+
+    return padded
 
 
 def _nested(ragged: Ragged) -> Any:
@@ -55,7 +61,7 @@ def _classes(sparse: Sparse) -> Any:
 
 
 # The first of each is the default.
-_RAGGED: dict[str, Callable[[Any], Any]] = {"padded": _padded, "nested": _nested}
+_RAGGED: dict[str, Callable[[Any], Any]] = {"padded": _padding(None, 1), "nested": _nested}
 _SPARSE: dict[str, Callable[[Any], Any]] = {"csr": _csr, "coo": _coo, "classes": _classes}
 
 
@@ -103,18 +109,36 @@ class TorchBatches(TorchIterableDataset[dict[str, Any]]):
     """
 
     def __init__(
-        self, loader: Loader, layouts: Mapping[str, RaggedLayout | SparseLayout] | None, device: Any, pin_memory: bool
+        self,
+        loader: Loader,
+        layouts: Mapping[str, RaggedLayout | SparseLayout] | None,
+        device: Any,
+        pin_memory: bool,
+        *,
+        keys: str | None = None,
+        pad_value: Any = None,
+        pad_multiple: int = 1,
     ) -> None:
+        if keys is not None and keys in loader.schema:
+            raise ConfigError(f"keys: the data have a stream {keys!r}; choose another name for the keys", path="keys")
+        if isinstance(pad_multiple, bool) or not isinstance(pad_multiple, int) or pad_multiple < 1:
+            raise ConfigError(f"pad_multiple: found {pad_multiple!r}, expected a whole number from 1", path="pad_multiple")
         for name in layouts or {}:
             if name not in loader.schema:
                 raise ConfigError(f"layouts: no stream {name!r}, there are {', '.join(loader.schema)}", path=f"layouts.{name}")
         self._loader = loader
         self._makers = {name: _maker(field, (layouts or {}).get(name)) for name, field in loader.schema.items()}
+        self._keys = keys
+        if pad_value is not None or pad_multiple != 1:
+            makers = self._makers.items()
+            padding = _padding(pad_value, pad_multiple)
+            self._makers = {name: padding if make is _RAGGED["padded"] else make for name, make in makers}
         self._device = None if device is None else torch.device(device)
         self._pin_memory = pin_memory
 
     def _tensors(self, batch: Any) -> dict[str, Any]:
-        return {name: make(batch[name]) for name, make in self._makers.items()}
+        tensors = {name: make(batch[name]) for name, make in self._makers.items()}
+        return tensors if self._keys is None else {**tensors, self._keys: batch.keys}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         if get_worker_info() is not None:
