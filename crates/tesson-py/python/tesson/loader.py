@@ -158,7 +158,7 @@ class Loader:
             "randomize": True if isinstance(shuffle, Window) else "global" if shuffle else False,
             "randomization_seed": seed,
             "max_sweeps": epochs,
-            "bucketing": bucket_by_length or None,
+            "bucketing": (batch_samples or True) if bucket_by_length else None,
             "drop_last": drop_last or None,
             "max_errors": _ANY_NUMBER if on_error == "skip" else max_errors,
             "memory_limit": memory_limit,

@@ -14,6 +14,7 @@ USES = sorted((EXAMPLES / "cntk").glob("*.py"))
 USERS = sorted((EXAMPLES / "user").glob("*.py"))
 IMAGES = [EXAMPLES / "images_and_masks.py"]
 PREPARED = [EXAMPLES / "tfds" / "determinism.py"]
+START = sorted((EXAMPLES / "start").glob("*.py"))
 TRAIN = EXAMPLES / "train_softmax.py"
 TRAIN_IMAGES = EXAMPLES / "train_images.py"
 TRAIN_FRAMES = EXAMPLES / "train_frames.py"
@@ -27,8 +28,11 @@ def output(script, *arguments):
     return run.stdout
 
 
-@pytest.mark.parametrize("script", USES + USERS + IMAGES + PREPARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", USES + USERS + IMAGES + PREPARED + START, ids=lambda path: path.stem)
 def test_an_example_prints_what_its_docstring_says(script):
+    for framework in ("torch", "jax"):
+        if script.stem.endswith(framework):
+            pytest.importorskip(framework)
     promised = ast.get_docstring(ast.parse(script.read_text())).split("Prints:\n\n")[1]
     assert output(script).strip() == promised.strip()
 
@@ -37,6 +41,11 @@ def test_every_use_of_the_format_is_in_the_list():
     listed = re.findall(r"\((\w+)\.py\)", (EXAMPLES / "cntk" / "README.md").read_text())
     assert sorted(listed) == [path.stem for path in USES]
     assert len(USES) >= 6
+
+
+@pytest.mark.parametrize("script", START, ids=lambda path: path.stem)
+def test_an_example_for_the_start_is_short(script):
+    assert len(script.read_text().splitlines()) <= 40
 
 
 def test_training_on_digits_beats_training_on_shuffled_labels():
