@@ -127,7 +127,7 @@ impl TableCorpus {
 
     fn bytes<'a>(&'a self, part: &Part, fetch: &'a dyn Fetch) -> FileBytes<'a> {
         let path = &self.files[part.file as usize].path;
-        FileBytes { fetch, resource: ResourceId(part.file), path }
+        FileBytes { fetch, resource: ResourceId(part.file), path, companion: None }
     }
 
     /// The part with a row of a chunk, and the row in its unit.

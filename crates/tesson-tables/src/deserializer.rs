@@ -1,9 +1,9 @@
 //! Files to tables, columns to streams, rows to chunks.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tesson_core::store::Store;
 use tesson_core::{
     CompactLengths, ConfigError, DataError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch,
     Format, Index, Indexed, OneCore, OptionName, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId,
@@ -12,6 +12,7 @@ use tesson_core::{
 
 use crate::corpus::{Cut, Part, TableCorpus, TableFile, read_fields};
 use crate::fault::TableFault;
+use crate::folder::TableFiles;
 use crate::options::TableOptions;
 use crate::streams::{TableColumn, columns_of, field_of};
 use crate::table::{self, Field, FieldKind, FileBytes, Unit};
@@ -32,16 +33,18 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     facts.keep_in_memory = options.keep;
     facts.defines_size = options.inputs.iter().any(|stream| stream.defines_size);
     facts.smaller_chunks = Some(|| format!("choose a smaller {CHUNK_SIZE_IN_BYTES}"));
-    let paths = options.files.iter().map(|path| Arc::from(path.as_path())).collect();
+    let files = TableFiles::named(&options.files);
     let known = Known { format: None, columns: Arc::default(), fields: Vec::new(), key: None };
-    Ok(Box::new(TableDeserializer { facts, options, paths, known }))
+    Ok(Box::new(TableDeserializer { facts, options, files, unlocated: None, known }))
 }
 
 /// Files whose rows are the examples of one corpus.
 struct TableDeserializer {
     facts: DeserializerFacts,
     options: TableOptions,
-    paths: Vec<Arc<Path>>,
+    files: TableFiles,
+    /// Why files could not be found.
+    unlocated: Option<Error>,
     known: Known,
 }
 
@@ -57,7 +60,9 @@ struct Known {
 
 impl TableDeserializer {
     fn file<'a>(&'a self, number: usize, fetch: &'a dyn Fetch) -> FileBytes<'a> {
-        FileBytes { fetch, resource: ResourceId(number as u32), path: &self.paths[number] }
+        let TableFiles { paths, companions, .. } = &self.files;
+        let companion = companions[number].map(|at| (ResourceId(at as u32), &paths[at]));
+        FileBytes { fetch, resource: ResourceId(number as u32), path: &paths[number], companion }
     }
 
     /// Opens a file and finds its units.
@@ -74,7 +79,7 @@ impl TableDeserializer {
         self.check_fields(table.fields(), file)?;
         let units =
             table.index(&read_fields(&self.known.columns, self.known.key), file, parallelism, defects)?;
-        Ok(TableFile { table, units, path: Arc::clone(&self.paths[number]) })
+        Ok(TableFile { table, units, path: Arc::clone(&self.files.paths[number]) })
     }
 
     /// Checks that a file has the fields of the first one.
@@ -91,18 +96,18 @@ impl TableDeserializer {
             used.iter().filter_map(one).collect::<Vec<_>>().join(", ")
         };
         let (found, expected) = (listed(fields), listed(first));
-        let other = self.paths[0].display().to_string();
+        let other = self.files.paths[0].display().to_string();
         Err(file.error(TableFault::OtherColumns { file: other, found, expected }, 0))
     }
 
     /// Opens all files: one after the other on all cores, or, where there are many, each on one core.
-    fn files(
+    fn tables(
         &self,
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
     ) -> Result<Vec<TableFile>, Error> {
-        let n = self.paths.len();
+        let n = self.files.n;
         if n < 2 * parallelism.width() {
             return (0..n).map(|file| self.indexed(file, fetch, parallelism, defects)).collect();
         }
@@ -216,11 +221,27 @@ fn cut(files: &[TableFile], chunk_bytes: u64) -> Cut {
 const MOST_ROWS: u64 = 1 << 24;
 
 impl Deserializer for TableDeserializer {
+    fn locate(&mut self, store: &dyn Store) {
+        match TableFiles::located(&self.options, store) {
+            Ok(files) => {
+                self.facts.resources = files.paths.iter().map(|path| path.to_path_buf()).collect();
+                self.files = files;
+            }
+            Err(error) => {
+                self.facts.resources.clear();
+                self.unlocated = Some(error);
+            }
+        }
+    }
+
     fn facts(&self) -> &DeserializerFacts {
         &self.facts
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        if let Some(error) = self.unlocated.take() {
+            return Err(error);
+        }
         let file = self.file(0, fetch);
         let format = table::format_of(file, self.options.format)?;
         let table = (format.open)(file, &self.options)?;
@@ -231,8 +252,7 @@ impl Deserializer for TableDeserializer {
         let key = key.map_err(|fault| file.error(fault, 0))?;
         self.facts.streams = columns.iter().map(|column| column.info.clone()).collect();
         let streams = self.facts.streams.iter();
-        let text =
-            self.options.identity().part().field("format", format.name).field("files", self.paths.len());
+        let text = self.options.identity().part().field("format", format.name).field("files", self.files.n);
         let text = streams.fold(text.part(), |text, stream| {
             text.word(&stream.name).word(stream.element.name()).word(format_args!("[{}]", stream.shape))
         });
@@ -247,10 +267,10 @@ impl Deserializer for TableDeserializer {
         parallelism: &dyn Parallelism,
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
-        let files = self.files(fetch, parallelism, defects)?;
+        let files = self.tables(fetch, parallelism, defects)?;
         let cut = cut(&files, self.options.chunk_bytes);
         if cut.parts.is_empty() {
-            let empty = TableFault::Empty { files: self.paths.len() as u64 };
+            let empty = TableFault::Empty { files: self.files.n as u64 };
             return Err(self.file(0, fetch).error(empty, 0));
         }
         let n_chunks = cut.n_chunks();

@@ -3,6 +3,9 @@
 use tesson_core::{FormatFaults, OptionName, OptionSetting};
 
 const COLUMNS: OptionName = OptionName::new("columns");
+const END_OF_TEXT: OptionName = OptionName::new("endOfText");
+const TOKEN_TYPE: OptionName = OptionName::new("tokenType");
+const LENGTH: OptionName = OptionName::new("length");
 const DTYPE: OptionName = OptionName::new("dtype");
 const FRAME_MODE_FALSE: OptionSetting = OptionName::set_to("frameMode", "false");
 const FORMAT: OptionName = OptionName::new("format");
@@ -88,6 +91,42 @@ tesson_core::error_kinds! {
         OtherColumns { file: String = "part-0.npy".into(), found: String = "`x` float64".into(), expected: String = "`x` float32".into() }
             = "table.other-columns": "found the columns {found}, {file} has {expected}; files that are one corpus have the same"
             => "Give files of equal columns, or read them by {COLUMNS}.",
+        /// A file of tokens is not of whole tokens.
+        TokenBytes { size: u64 = 5, dtype: &'static str = "uint16" }
+            = "table.token-bytes": "the file has {size} bytes, which are no whole number of tokens of type {dtype}"; "set {TOKEN_TYPE}"
+            => "Set {TOKEN_TYPE} to the type of the tokens, or copy the file again.",
+        /// An array is no row of tokens.
+        TokenArray { shape: String = "10x3".into() }
+            = "table.token-array": "the array of shape {shape} is no row of tokens, expected one dimension of whole numbers"
+            => "Save the tokens one after the other, as `array.ravel()`.",
+        /// Nothing tells where documents end.
+        NoDocuments
+            = "table.no-documents": "nothing tells where documents end"; "set {LENGTH} or {END_OF_TEXT}"
+            => "Set {LENGTH} for examples of equal length, or {END_OF_TEXT}; of Megatron's files, the index has to lie beside the tokens.",
+        /// A document has more tokens than an example can have.
+        LongDocument
+            = "table.long-document": "the document has more than 2^32 tokens"
+            => "Check {END_OF_TEXT} and {TOKEN_TYPE}.",
+        /// An array has more samples than an example can have.
+        LongSequence { items: u64 = 5_000_000_000 }
+            = "table.long-sequence": "the array has {items} items, an example can have 2^32 samples"
+            => "Cut the array into several files.",
+        /// A folder has no files of a table.
+        EmptyFolder { known: String = "npy, parquet".into() }
+            = "table.empty-folder": "the folder has no file of a known format ({known})"
+            => "Name the files by a pattern, and set {FORMAT}.",
+        /// A folder has files of several formats.
+        MixedFolder { one: String = "a.npy".into(), other: String = "b.parquet".into() }
+            = "table.mixed-folder": "the folder has files of several formats, such as {one} and {other}"; "set {FORMAT}"
+            => "Set {FORMAT}, or name the files by a pattern.",
+        /// A folder has several datasets.
+        Splits { names: String = "train, test".into() }
+            = "table.splits": "the folder has the datasets {names}, expected one"
+            => "Name the folder of one of them.",
+        /// A description of a folder cannot be read.
+        BadState { what: String = "it has no `_data_files`".into() }
+            = "table.bad-state": "state.json does not list files: {what}"
+            => "Save the dataset again.",
         /// A value is missing.
         Null { column: String = "score".into(), row: u64 = 7 }
             = "table.null": "column `{column}` has no value in row {row}"
@@ -124,6 +163,14 @@ tesson_core::error_kinds! {
         NoStreams
             = "table.no-streams": "the list of columns is empty, expected at least one"
             => in manual "Name a column, or leave the list out to read all of them.",
+        /// Examples are to be windows and documents.
+        WindowsAndDocuments
+            = "table.windows-and-documents": "examples are windows or documents"; "leave out {END_OF_TEXT} or {LENGTH}"
+            => "Leave out {END_OF_TEXT} or {LENGTH}.",
+        /// There are no windows that could have a stride.
+        StrideAlone
+            = "table.stride-alone": "there are no windows"; "set {LENGTH}, too"
+            => "Set {LENGTH}, too.",
         /// Rows are to be single frames.
         FrameMode
             = "table.frame-mode": "rows are sequences, which may have several samples"; "set {FRAME_MODE_FALSE}"

@@ -12,6 +12,8 @@
 //! | `fault` | the kinds of faults and refusals |
 //! | `nulls` | missing values |
 //! | `npy` | NumPy's `.npy` files |
+//! | `tokens` | files of token numbers |
+//! | `folder` | the files of a folder |
 //! | `arrow` | Arrow's files and streams, and its columns |
 //! | `parquet` | Parquet files |
 
@@ -23,6 +25,7 @@ mod columns;
 mod corpus;
 mod deserializer;
 mod fault;
+mod folder;
 mod npy;
 #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow lack values"))]
 mod nulls;
@@ -31,6 +34,7 @@ mod options;
 mod parquet;
 mod streams;
 mod table;
+mod tokens;
 mod values;
 
 pub use deserializer::FORMAT;

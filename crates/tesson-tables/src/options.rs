@@ -10,6 +10,7 @@ use tesson_core::{
 
 use crate::fault::TableRefusal;
 use crate::nulls::NullRule;
+use crate::tokens::TokenOptions;
 
 const FILE: OptionSpec = OptionSpec::required(
     "file",
@@ -19,11 +20,12 @@ const FILE: OptionSpec = OptionSpec::required(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 4> = Words::new([
+static FORMATS: Words<Option<&'static str>, 5> = Words::new([
     ("auto", None),
     ("arrow", Some("arrow")),
     ("npy", Some("npy")),
     ("parquet", Some("parquet")),
+    ("tokens", Some("tokens")),
 ]);
 
 static ELEMENTS: Words<Element, 14> = Words::new([
@@ -41,6 +43,23 @@ static ELEMENTS: Words<Element, 14> = Words::new([
     ("float64", Element::F64),
     ("str", Element::Text),
     ("bytes", Element::Bytes),
+]);
+
+/// The examples in a file of NumPy's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArrayLayout {
+    /// One for each item of the first dimension.
+    Rows,
+    /// One of one sample.
+    Example,
+    /// One with a sample for each item of the first dimension.
+    Sequence,
+}
+
+static ARRAYS: Words<ArrayLayout, 3> = Words::new([
+    ("rows", ArrayLayout::Rows),
+    ("example", ArrayLayout::Example),
+    ("sequence", ArrayLayout::Sequence),
 ]);
 
 options! {
@@ -159,6 +178,15 @@ options! {
             => "Number of faulty rows to tolerate before reading fails; by default the reader's `maxErrors`.";
         pub(crate) keep: bool = "keepDataInMemory", "false"
             => "Keep decoded chunks in memory after their last use in a sweep.";
+        pub(crate) arrays: ArrayLayout = "eachFile" in ARRAYS, "rows"
+            => "For `npy`: the examples of a file. They are the items of the first dimension (`rows`), or the file is one, as one sample \
+             (`example`) or with a sample for each item of the first dimension (`sequence`)."
+            [identity with |table, text| match table.arrays {
+                ArrayLayout::Rows => text,
+                ArrayLayout::Example => text.field("each", "example"),
+                ArrayLayout::Sequence => text.field("each", "sequence"),
+            }];
+        ..pub(crate) tokens: TokenOptions;
         pub(crate) let numeric_keys: bool = reader.numeric_keys => [identity flag "numbers"];
         let frame_mode: bool = reader.frame_mode;
         check check_frame_mode;

@@ -95,6 +95,7 @@ impl TableColumn {
         }
         let decoded = if stream.has_transforms { Element::F32 } else { Element::Bytes };
         let info = StreamInfo::encoded(&stream.name, stream.element.unwrap_or(decoded));
+        let info = info.with_ragged(stream.ragged == Some(true));
         Ok(TableColumn { info, field: number, from, samples: Samples::Encoded })
     }
 

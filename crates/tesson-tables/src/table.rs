@@ -16,6 +16,7 @@ use crate::npy;
 use crate::options::TableOptions;
 #[cfg(feature = "parquet")]
 use crate::parquet;
+use crate::tokens;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +38,6 @@ impl Field {
 
 /// The values that a field has in each row.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow have lists"))]
 pub(crate) enum FieldKind {
     /// One sample of this shape, in [`Data::Dense`](tesson_core::Data::Dense).
     Flat(Element, Shape),
@@ -174,12 +174,20 @@ pub(crate) struct FileBytes<'a> {
     pub(crate) resource: ResourceId,
     /// Its name, for errors.
     pub(crate) path: &'a Arc<Path>,
+    /// The file that tells where things are in it, if there is one beside it.
+    pub(crate) companion: Option<(ResourceId, &'a Arc<Path>)>,
 }
 
 /// Bytes that are read at once from a file that is not mapped.
 const READ_BYTES: u64 = 1 << 20;
 
-impl FileBytes<'_> {
+impl<'a> FileBytes<'a> {
+    /// The file that tells where things are in this one.
+    pub(crate) fn companion(&self) -> Option<FileBytes<'a>> {
+        let (resource, path) = self.companion?;
+        Some(FileBytes { resource, path, companion: None, ..*self })
+    }
+
     /// Size of the file.
     pub(crate) fn size(&self) -> Result<u64, Error> {
         self.fetch.size(self.resource)
@@ -288,12 +296,21 @@ pub(crate) struct TableFormat {
     pub(crate) open: OpenTable,
 }
 
+impl TableFormat {
+    /// True if a file of this name is of the format.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.extensions.iter().any(|end| name.strip_suffix(end).is_some_and(|stem| stem.ends_with('.')))
+    }
+}
+
 /// Opens a file; see [`TableFormat::open`].
 pub(crate) type OpenTable = fn(FileBytes<'_>, &TableOptions) -> Result<Box<dyn Table>, Error>;
 
 /// All formats.
 pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &npy::NPY,
+    &tokens::TOKENS,
     #[cfg(feature = "arrow")]
     &arrow::ARROW,
     #[cfg(feature = "parquet")]
@@ -308,11 +325,8 @@ pub(crate) fn format_of(file: FileBytes<'_>, given: Option<&str>) -> Result<&'st
     if let Some(format) = TABLE_FORMATS.iter().find(|format| Some(format.name) == given) {
         return Ok(format);
     }
-    let name = file.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().to_lowercase());
-    let by_name = |format: &&&TableFormat| {
-        format.extensions.iter().any(|end| name.strip_suffix(end).is_some_and(|stem| stem.ends_with('.')))
-    };
-    if let Some(format) = TABLE_FORMATS.iter().find(by_name) {
+    let name = file.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if let Some(format) = TABLE_FORMATS.iter().find(|format| format.has_name(&name)) {
         return Ok(format);
     }
     let mut beginning = Vec::new();

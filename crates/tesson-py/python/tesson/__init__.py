@@ -42,7 +42,7 @@ _NAMES = {
     ],
     "steps": ["KeyDelivery", "PlannedSequence", "PlannedStep"],
     "streams": ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"],
-    "tables": ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet"],
+    "tables": ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet", "read_tokens"],
     "text_format": ["sequence_to_cntk_text_format"],
     "transforming": ["UserTransform"],
     "user": ["UserDeserializer"],

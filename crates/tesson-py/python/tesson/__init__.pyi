@@ -27,7 +27,7 @@ from .source import (
 from .speech import read_audio, read_htk, read_kaldi, read_kaldi_alignments, read_mlf
 from .steps import KeyDelivery, PlannedSequence, PlannedStep
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
-from .tables import Column, column, from_table, image_column, read_arrow, read_numpy, read_parquet
+from .tables import Column, column, from_table, image_column, read_arrow, read_numpy, read_parquet, read_tokens
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
 from .user import UserDeserializer
@@ -100,6 +100,7 @@ __all__ = [
     "read_numpy",
     "read_parquet",
     "read_tfds",
+    "read_tokens",
     "read_webdataset",
     "register_deserializer",
     "resolve_config",

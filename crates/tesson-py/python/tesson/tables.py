@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,10 +16,10 @@ from .deserializers import Deserializer
 from .errors import ConfigError
 from .images import Size, decoding
 from .keywords import suggests_arguments
-from .paths import AnyPath, files_of
+from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
-__all__ = ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet"]
+__all__ = ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet", "read_tokens"]
 
 Source = AnyPath | Sequence[AnyPath]
 Nulls = Literal["refuse", "skip", "nan"] | float
@@ -90,10 +92,12 @@ def image_column(
         As for :func:`read_images`.
     """
     stream = decoding(size, transforms, dtype, grayscale, ragged)
-    decoder = {"type": "DecodeImage", "channels": 1 if grayscale else 3}
+    decoder = {"type": "Decode", "channelOrder": "rgb", "exifOrientation": "apply", "grayscale": grayscale}
     options: dict[str, Any] = {"transforms": [decoder, *stream.transforms]}
     if stream.dtype is not None:
         options["dtype"] = stream.dtype
+    if ragged:
+        options["ragged"] = True
     return Column(name, options)
 
 
@@ -141,7 +145,7 @@ def read_parquet(
     *,
     columns: Sequence[str] | None = None,
     streams: Mapping[str, Column] | None = None,
-    key: str | None = None,
+    key_column: str | None = None,
     nulls: Nulls | None = None,
 ) -> Dataset:
     """Parquet files: each row is an example, each column a stream of its type.
@@ -157,12 +161,12 @@ def read_parquet(
         The columns to read, by default all, or those of `streams`. Only what is read is fetched and decoded.
     streams : mapping of str to Column, optional
         Streams that differ from their columns, as :func:`column` and :func:`image_column` make them.
-    key : str, optional
+    key_column : str, optional
         The column of whole numbers that joins rows with those of other datasets, by default a row's number.
     nulls : {"refuse", "skip", "nan"} or float, optional
         What a missing value is: an error, the default; a reason to leave the row out; or this value, and missing lists are empty.
     """
-    return _table(path, "parquet", columns, streams, {"keyColumn": key, "nulls": nulls})
+    return _table(path, "parquet", columns, streams, {"keyColumn": key_column, "nulls": nulls})
 
 
 @suggests_arguments
@@ -172,19 +176,21 @@ def read_arrow(
     *,
     columns: Sequence[str] | None = None,
     streams: Mapping[str, Column] | None = None,
-    key: str | None = None,
+    key_column: str | None = None,
     nulls: Nulls | None = None,
 ) -> Dataset:
     """Files and streams of Arrow, and Feather files: each row is an example, each column a stream of its type.
 
+    Folders that Hugging Face's ``save_to_disk`` made are read as well, with the names of their classes in the schema.
+
     Parameters
     ----------
     path : str, os.PathLike or a list of them
-        The file; a pattern such as ``"data-*.arrow"``; or a list of them.
-    columns, streams, key, nulls
+        The file; a folder of files; a pattern such as ``"data-*.arrow"``; or a list of them.
+    columns, streams, key_column, nulls
         As for :func:`read_parquet`.
     """
-    return _table(path, "arrow", columns, streams, {"keyColumn": key, "nulls": nulls})
+    return _table(path, "arrow", columns, streams, {"keyColumn": key_column, "nulls": nulls})
 
 
 def read_numpy(
@@ -193,18 +199,21 @@ def read_numpy(
     *,
     columns: Sequence[str] | None = None,
     streams: Mapping[str, Column] | None = None,
-    key: str | None = None,
+    key_column: str | None = None,
+    each_file: Literal["rows", "example", "sequence"] = "rows",
     **arrays: Source,
 ) -> Dataset:
-    """NumPy's ``.npy`` files: the first dimension of an array counts the examples.
+    """NumPy's ``.npy`` files, whose first dimension counts the examples, and ``.npz`` archives of them.
 
     Parameters
     ----------
     path : str, os.PathLike or a list of them, optional
-        The file, a pattern such as ``"part-*.npy"``, or a list of them, which are one array. The stream is ``data``; of an array of
-        records each field is a stream.
-    columns, streams, key
+        The file, a folder, a pattern such as ``"part-*.npy"``, or a list of them, which are one array. The stream is ``data``; of an array
+        of records each field is a stream. The arrays of an ``.npz`` file are streams of the same examples.
+    columns, streams, key_column
         As for :func:`read_parquet`.
+    each_file : {"rows", "example", "sequence"}
+        The examples of a file: its rows; one, which is the array; or one, of a sample for each item of the first dimension.
     **arrays
         Instead of `path`: files that are streams of the same examples, by name.
 
@@ -217,15 +226,75 @@ def read_numpy(
     >>> tesson.read_numpy(x="x.npy", y="y.npy").head(2)["y"].tolist()
     [1152921504606846976, 1152921504606846977]
     """
+    shown = None
+    if isinstance(path, str | bytes | os.PathLike) and text_of(path).endswith(".npz"):
+        shown = text_of(path)
+        path, arrays = None, {**_members(shown, columns), **arrays}
     if path is not None:
         if arrays:
             name = next(iter(arrays))
             raise ConfigError(f"found a path and {name}=…, expected one of the two", path=name)
-        return _table(path, "npy", columns, streams, {"keyColumn": key})
+        return _table(path, "npy", columns, streams, {"keyColumn": key_column, "eachFile": each_file})
     if not arrays:
         raise ConfigError("found no file, expected a path, or files by name as in read_numpy(x=\"x.npy\")", path="path")
-    parts = tuple(_Table(files, {name: Column("data", {})}, {"format": "npy"}) for name, files in arrays.items())
-    return Dataset(parts, " and ".join(str(files) for files in arrays.values()), frozenset())
+    options = {"format": "npy", "eachFile": each_file}
+    parts = tuple(_Table(files, {name: Column("data", {})}, options) for name, files in arrays.items())
+    return Dataset(parts, shown or " and ".join(str(files) for files in arrays.values()), frozenset())
+
+
+def _members(path: str, columns: Sequence[str] | None) -> dict[str, Source]:
+    """The arrays of an archive, by name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    except (OSError, zipfile.BadZipFile) as e:
+        raise ConfigError(f"{path}: {e}, expected an archive that numpy.savez made", path="path") from e
+    for name in columns or []:
+        if name not in names:
+            raise ConfigError(f"{path}: found no array {name!r}, there are {', '.join(names)}", path="columns")
+    return {name: f"zip://{path}@/{name}.npy" for name in (names if columns is None else columns)}
+
+
+@suggests_arguments
+def read_tokens(
+    path: Source,
+    /,
+    *,
+    length: int | None = None,
+    stride: int | None = None,
+    end_of_text: int | None = None,
+    token_type: DTypeLike | None = None,
+) -> Dataset:
+    """Files of token numbers: flat ``.bin`` files, ``.npy`` files of one dimension, and Megatron's ``.bin`` with their ``.idx``.
+
+    With `length`, examples are windows: ``tokens`` has that many of them, and ``labels`` the ones after each, so that no shift is left to do.
+    What is left at the end of a file is too short and not read. Without it examples are documents, and ``tokens`` is ragged.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file, a pattern such as ``"train_*.bin"``, or a list of them. No window reaches from one file into the next.
+    length : int, optional
+        The number of tokens in a window.
+    stride : int, optional
+        Tokens from the beginning of a window to that of the next, by default `length`.
+    end_of_text : int, optional
+        The number that ends a document, and is its last token. Megatron's files do not need it.
+    token_type : dtype, optional
+        The type of the numbers in a flat file: uint16, the default, uint32, int32 or int64.
+
+    Examples
+    --------
+    >>> np.arange(10, dtype=np.uint16).tofile("train.bin")
+    >>> batch = tesson.read_tokens("train.bin", length=4).head(2)
+    >>> batch["tokens"].tolist(), batch["labels"].tolist()
+    ([[0, 1, 2, 3], [4, 5, 6, 7]], [[1, 2, 3, 4], [5, 6, 7, 8]])
+    """
+    options = {
+        "length": length, "stride": stride, "endOfText": end_of_text,
+        "tokenType": None if token_type is None else np.dtype(token_type).name,
+    }
+    return _table(path, "tokens", None, None, options)
 
 
 def from_table(table: Any, /) -> Dataset:

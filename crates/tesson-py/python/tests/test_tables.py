@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import pickle
 import random
 from collections.abc import Callable
@@ -216,3 +217,91 @@ def test_tables_in_memory_are_datasets(library: str) -> None:
         tesson.from_table(pa.table({"x": [1, None]}))
     with pytest.raises(tesson.ConfigError, match="found list, expected a table of pyarrow, pandas or polars"):
         tesson.from_table([1, 2])
+
+
+def test_archives_and_folders_of_arrays_are_datasets(tmp_path: Path) -> None:
+    arrays = {"x": np.arange(12, dtype=np.float32).reshape(4, 3), "y": np.array([5, 2**60, 7, 8])}
+    np.savez(tmp_path / "plain.npz", **arrays)
+    np.savez_compressed(tmp_path / "deflated.npz", **arrays)
+    for name in ("plain.npz", "deflated.npz"):
+        data = tesson.read_numpy(tmp_path / name)
+        assert str(data.schema) == "Schema(x: float32 [3], y: int64 [])"
+        shuffled = delivered(data, n=3, shuffle=True)
+        assert sorted(shuffled["y"]) == sorted(arrays["y"].tolist())
+        assert all(arrays["x"][arrays["y"].tolist().index(y)].tolist() == x for x, y in zip(shuffled["x"], shuffled["y"], strict=True))
+    with pytest.raises(tesson.ConfigError, match="found no array 'z', there are x, y"):
+        tesson.read_numpy(tmp_path / "plain.npz", columns=["z"])
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    clips = [np.full((n, 2), n, np.int16) for n in (3, 1, 4)]
+    for number, clip in enumerate(clips):
+        np.save(folder / f"{number}.npy", clip)
+    assert delivered(tesson.read_numpy(folder, each_file="sequence")) == {"data": [clip.tolist() for clip in clips]}
+    assert len(delivered(tesson.read_numpy(folder))["data"]) == 8
+    for number in range(3):
+        np.save(folder / f"{number}.npy", np.full((2, 2), number))
+    assert delivered(tesson.read_numpy(folder, each_file="example"))["data"] == [[[n, n], [n, n]] for n in range(3)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_windows_of_tokens_are_slices_of_the_file(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    kind = np.dtype(draw.choice(["uint16", "uint32", "int32"]))
+    tokens = np.array([draw.randrange(50000) for _ in range(draw.randrange(20, 300))], kind)
+    length, stride = draw.randrange(1, 12), draw.choice([None, 1, 5, 20])
+    if seed % 2:
+        tokens.tofile(tmp_path / "a.bin")
+        data = tesson.read_tokens(tmp_path / "a.bin", length=length, stride=stride, token_type=kind)
+    else:
+        np.save(tmp_path / "a.npy", tokens)
+        data = tesson.read_tokens(tmp_path / "a.npy", length=length, stride=stride)
+    starts = range(0, len(tokens) - length, stride or length)
+    assert str(data.schema) == f"Schema(tokens: {kind} [{length}], labels: {kind} [{length}])"
+    assert delivered(data) == {
+        "tokens": [tokens[i : i + length].tolist() for i in starts], "labels": [tokens[i + 1 : i + length + 1].tolist() for i in starts],
+    }
+
+
+def write_megatron(path: Path, documents: list[list[int]], kind: str) -> None:
+    """As Megatron-LM's IndexedDatasetBuilder writes it."""
+    code = {"uint8": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint16": 8}[kind]
+    np.array(sum(documents, []), kind).tofile(path.with_suffix(".bin"))
+    lengths = np.array([len(document) for document in documents], np.int32)
+    starts = (np.cumsum([0, *lengths[:-1]]) * np.dtype(kind).itemsize).astype(np.int64)
+    header = b"MMIDIDX\0\0" + np.uint64(1).tobytes() + bytes([code]) + np.uint64(len(lengths)).tobytes() + np.uint64(len(lengths) + 1).tobytes()
+    path.with_suffix(".idx").write_bytes(header + lengths.tobytes() + starts.tobytes() + np.arange(len(lengths) + 1, dtype=np.int64).tobytes())
+
+
+@pytest.mark.parametrize("kind", ["uint16", "int32"])
+def test_documents_end_where_the_index_or_a_token_says(tmp_path: Path, kind: str) -> None:
+    draw = random.Random(7)
+    documents = [[draw.randrange(1, 30000) for _ in range(draw.randrange(9))] + [0] for _ in range(50)]
+    write_megatron(tmp_path / "a", documents, kind)
+    assert delivered(tesson.read_tokens(tmp_path / "a.bin")) == {"tokens": documents}
+    assert delivered(tesson.read_tokens(tmp_path / "a.bin", end_of_text=0, token_type=kind)) == {"tokens": documents}
+    shuffled = delivered(tesson.read_tokens(tmp_path / "a.bin"), shuffle=True)["tokens"]
+    assert shuffled != documents and sorted(shuffled) == sorted(documents)
+    assert len(delivered(tesson.read_tokens(tmp_path / "a.bin", length=8))["labels"]) == (sum(map(len, documents)) - 1) // 8
+    (tmp_path / "a.idx").unlink()
+    with pytest.raises(tesson.DataError, match="nothing tells where documents end; set `length` or `end_of_text`"):
+        tesson.read_tokens(tmp_path / "a.bin", token_type=kind).head()
+
+
+def test_folders_of_hugging_face_have_classes_and_images(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    ppm = [b"P6 2 1 255\n" + bytes([value] * 6) for value in (10, 20, 30)]
+    features = {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}, "image": {"_type": "Image"}}
+    image = pa.StructArray.from_arrays([pa.array(ppm, pa.binary()), pa.array([None] * 3, pa.string())], names=["bytes", "path"])
+    table = pa.table({"label": pa.array([0, 1, 1]), "image": image}).replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    for number, part in enumerate((table[:2], table[2:])):
+        with pa.ipc.new_stream(folder / f"data-{number}.arrow", table.schema) as writer:
+            writer.write_table(part)
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": f"data-{n}.arrow"} for n in (1, 0)]}))
+    data = tesson.read_arrow(folder, columns=["label"], streams={"image": tesson.image_column("image.bytes")})
+    assert data.schema["label"].classes == ("cat", "dog")
+    batch = data.head(3)
+    assert batch["label"].tolist() == [1, 0, 1]
+    assert batch["image"].dtype == np.uint8 and batch["image"][:, 0, 0, 0].tolist() == [30, 10, 20]
+    (folder / "state.json").rename(tmp_path / "other.json")
+    assert tesson.read_arrow(folder, columns=["label"]).head(3)["label"].tolist() == [0, 1, 1]

@@ -1,6 +1,9 @@
 //! Fields of a schema, those within structs as `a.b`.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Schema};
+use serde_json::Value;
 use tesson_core::{Element, Shape};
 
 use crate::table::{Field, FieldKind};
@@ -24,7 +27,29 @@ pub(crate) fn leaves(schema: &Schema) -> (Vec<Field>, Vec<Leaf>) {
         let leaf = Leaf { root, path: Vec::new() };
         push(field.name().clone(), field.data_type(), leaf, &mut fields, &mut leaves);
     }
+    // The library `datasets` describes its features there.
+    let described = schema.metadata().get("huggingface").and_then(|text| serde_json::from_str(text).ok());
+    if let Some(described) = described {
+        fields.iter_mut().for_each(|field| field.classes = classes(&described, &field.name));
+    }
     (fields, leaves)
+}
+
+/// The names of the classes that a field's numbers stand for, in the description of the library `datasets`.
+fn classes(described: &Value, field: &str) -> Arc<[String]> {
+    let mut feature = &described["info"]["features"];
+    let features = feature.as_object();
+    // A name with dots, or the fields of structs.
+    match features.and_then(|features| features.get(field)) {
+        Some(found) => feature = found,
+        None => field.split('.').for_each(|name| feature = &feature[name]),
+    }
+    while feature["_type"] != "ClassLabel" && feature["feature"].is_object() {
+        feature = &feature["feature"];
+    }
+    let names = feature["names"].as_array().filter(|_| feature["_type"] == "ClassLabel");
+    let names = names.into_iter().flatten().map(|name| name.as_str().unwrap_or_default().to_owned());
+    names.collect()
 }
 
 fn push(name: String, data_type: &DataType, leaf: Leaf, fields: &mut Vec<Field>, leaves: &mut Vec<Leaf>) {
@@ -107,11 +132,21 @@ pub(super) fn element(data_type: &DataType) -> Option<Element> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_schema::Field as ArrowField;
 
     use super::*;
+
+    #[test]
+    fn classes_have_the_names_that_datasets_describes() {
+        let described = serde_json::json!({"info": {"features": {
+            "label": {"names": ["cat", "dog"], "_type": "ClassLabel"},
+            "objects": {"kind": {"feature": {"names": ["a"], "_type": "ClassLabel"}, "_type": "Sequence"}},
+            "x": {"dtype": "int64", "_type": "Value"},
+        }}});
+        assert_eq!(*classes(&described, "label"), ["cat".to_owned(), "dog".to_owned()]);
+        assert_eq!(*classes(&described, "objects.kind"), ["a".to_owned()]);
+        assert_eq!((classes(&described, "x").len(), classes(&described, "y.z").len()), (0, 0));
+    }
 
     #[test]
     fn structs_become_fields_with_dots_and_types_keep_their_width() {

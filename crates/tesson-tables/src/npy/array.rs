@@ -1,10 +1,12 @@
 //! The rows of an array.
 
+use std::ops::Range;
+
 use tesson_core::{ChunkAccess, Data, Defects, Error, Offsets, Parallelism, Scratch, StreamColumn, Values};
 
 use super::header::{Form, Header, MAGIC, Member};
 use crate::fault::TableFault;
-use crate::options::TableOptions;
+use crate::options::{ArrayLayout, TableOptions};
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
 use crate::values::{append_bytes, no_values};
 
@@ -15,8 +17,8 @@ pub(crate) static NPY: TableFormat =
 /// The column of an array that is no record.
 const COLUMN: &str = "data";
 
-fn open(file: FileBytes<'_>, _: &TableOptions) -> Result<Box<dyn Table>, Error> {
-    let header = Header::read(file)?;
+fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
+    let mut header = Header::read(file)?;
     let size = file.size()?;
     if size < header.file_bytes() {
         return Err(file.error(TableFault::Truncated { found: size, expected: header.file_bytes() }, size));
@@ -24,25 +26,35 @@ fn open(file: FileBytes<'_>, _: &TableOptions) -> Result<Box<dyn Table>, Error> 
     if header.shape.len() > 1 && header.fortran_order {
         return Err(file.error(TableFault::FortranOrder { shape: header.shape_text() }, 0));
     }
+    if options.arrays == ArrayLayout::Example {
+        header.shape.insert(0, 1);
+    }
     if header.rows().is_none() {
         return Err(file.error(TableFault::NoRows, 0));
     }
     let field = |member: &Member| {
         let name = if header.is_record { &member.name } else { COLUMN };
         let kind = match &member.form {
+            Form::Number(element, _) if options.arrays == ArrayLayout::Sequence => {
+                FieldKind::Ragged(*element, member.shape_in(header.row_shape()))
+            }
             Form::Number(element, _) => FieldKind::Flat(*element, member.shape_in(header.row_shape())),
             Form::Other(name) => FieldKind::Other(format!("values of type `{name}`")),
         };
         Field::new(name, kind)
     };
     let fields = header.members.iter().map(field).collect();
-    Ok(Box::new(Array { header, fields }))
+    // All items of the first dimension are then one row.
+    let items = if options.arrays == ArrayLayout::Sequence { header.rows() } else { None };
+    Ok(Box::new(Array { header, fields, items }))
 }
 
 /// An array whose first dimension counts rows.
 struct Array {
     header: Header,
     fields: Vec<Field>,
+    /// The number of samples in the one row, if there is only one.
+    items: Option<u64>,
 }
 
 impl Array {
@@ -90,8 +102,10 @@ impl Table for Array {
         _: &mut Defects<'_>,
     ) -> Result<Vec<Unit>, Error> {
         let (rows, size) = (self.header.rows().unwrap_or(0), self.header.row_bytes());
+        let decoded = rows * size.max(1);
+        let rows = if self.items.is_some() { 1 } else { rows };
         let bytes = self.header.data..self.header.file_bytes();
-        Ok(vec![Unit { rows, bytes, decoded: rows * size.max(1) }])
+        Ok(vec![Unit { rows, bytes, decoded }])
     }
 
     fn access(&self) -> ChunkAccess {
@@ -111,6 +125,12 @@ impl Table for Array {
         scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
         let mut read = ReadRows::default();
+        let all = self.items.map(|items| Rows::Range(0..items));
+        let samples = match self.items {
+            Some(items) => Offsets::At(vec![0, u32::try_from(items).map_err(|_| self.too_long(file))?]),
+            None => Offsets::Every(1),
+        };
+        let rows = all.as_ref().unwrap_or(rows);
         for (place, &field) in fields.iter().enumerate() {
             let member = &self.header.members[field];
             let values = self.column(member, rows, file, &mut scratch.bytes)?;
@@ -118,26 +138,43 @@ impl Table for Array {
                 self.check_bools(&values, place, rows, &mut read.faults);
             }
             let data = Data::Dense { values };
-            read.columns.push(StreamColumn { samples: Offsets::Every(1), data });
+            read.columns.push(StreamColumn { samples: samples.clone(), data });
         }
         read.sort();
         Ok(read)
     }
+
+    fn lengths(
+        &self,
+        _: usize,
+        rows: Range<u64>,
+        _: usize,
+        file: FileBytes<'_>,
+        _: &mut Scratch,
+    ) -> Result<Vec<u32>, Error> {
+        // Only the one row of a sequence has a length that differs from file to file.
+        let items = u32::try_from(self.items.unwrap_or(1)).map_err(|_| self.too_long(file))?;
+        Ok(rows.map(|_| items).collect())
+    }
 }
 
 impl Array {
+    fn too_long(&self, file: FileBytes<'_>) -> Error {
+        file.error(TableFault::LongSequence { items: self.items.unwrap_or(0) }, 0)
+    }
+
     /// Truth values are bytes that are 0 or 1.
     fn check_bools(&self, values: &Values, place: usize, rows: &Rows<'_>, faults: &mut Vec<RowFault>) {
         let Values::Bytes(bytes) = values else { return };
         if bytes.iter().all(|byte| *byte <= 1) {
             return;
         }
-        let per_row = bytes.len() / rows.len();
+        let per_row = bytes.len() / rows.len().max(1);
         for (i, row) in bytes.chunks_exact(per_row).enumerate() {
             let Some(found) = row.iter().copied().find(|byte| *byte > 1) else { continue };
             let number = rows.get(i);
             faults.push(RowFault {
-                row: i as u32,
+                row: if self.items.is_some() { 0 } else { i as u32 },
                 field: Some(place),
                 kind: TableFault::NotBool { row: number, found }.into(),
                 offset: self.header.data + number * self.header.row_bytes(),

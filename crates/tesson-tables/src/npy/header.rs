@@ -8,7 +8,7 @@ use crate::table::FileBytes;
 use crate::values::ByteOrder;
 
 /// The first bytes of every file.
-pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// Bytes of a header, at most: NumPy itself reads no longer ones unless it is told to.
 const LONGEST: u64 = 1 << 20;

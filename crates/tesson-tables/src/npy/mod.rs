@@ -11,3 +11,4 @@ mod header;
 mod literal;
 
 pub(crate) use array::NPY;
+pub(crate) use header::{Form, Header, MAGIC};
