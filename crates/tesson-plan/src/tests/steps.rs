@@ -24,7 +24,7 @@ fn any_further_order() -> impl Strategy<Value = OrderSpec> {
     ]
 }
 
-/// Whether the last minibatch is dropped, and what equal steps do.
+/// The treatment of the last minibatch, and of equal steps.
 fn any_steps() -> impl Strategy<Value = (bool, Option<EqualSteps>)> {
     let equal =
         prop_oneof![2 => Just(None), 1 => Just(Some(EqualSteps::Repeat)), 1 => Just(Some(EqualSteps::Drop))];
