@@ -113,6 +113,12 @@ fn arrow_stream(rows: std::ops::Range<usize>, lengths: &[u32]) -> Vec<u8> {
     writer.into_inner().expect("memory takes all")
 }
 
+/// Documents of these lengths as 16-bit numbers, each of which ends with 9.
+fn documents(lengths: &[u32]) -> Vec<u8> {
+    let document = |n: &u32| (1..*n).map(|i| 10 + (i * n) as u16 % 1000).chain([9]).collect::<Vec<_>>();
+    lengths.iter().flat_map(document).flat_map(u16::to_le_bytes).collect()
+}
+
 /// The files of the corpora of tables, with a row of each of these lengths.
 pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
     let n = lengths.len();
@@ -122,6 +128,7 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("table-1.npy".into(), records(first, n - first)),
         ("table-0.parquet".into(), parquet(0..first, lengths, true)),
         ("table-1.parquet".into(), parquet(first..n, lengths, false)),
+        ("tokens.bin".into(), documents(lengths)),
         ("table-0.arrow".into(), arrow_file(0..first, lengths)),
         ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
     ]

@@ -225,6 +225,10 @@ pub const PARQUET: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": ["table-0.parquet", "table-1.parquet"], "keyColumn": "id", "chunkSizeInBytes": 2048,
         "input": {"x": {}, "name": {}, "m": {"column": "nested.matrix", "shape": "2:3"}, "n": {"column": "nested.large"}}}]"#;
 
+/// An option to be added to others: a file of tokens, cut into documents.
+pub const TOKENS: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "tokens.bin", "format": "tokens", "endOfText": 9, "chunkSizeInBytes": 256}]"#;
+
 /// [`PARQUET`] in Arrow's formats: a file, and a stream.
 pub const ARROW: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": ["table-0.arrow", "table-1.arrow"], "keyColumn": "id", "chunkSizeInBytes": 2048,

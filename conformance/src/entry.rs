@@ -10,8 +10,8 @@ pub use crate::features::{example_decode, features_json, image_decode};
 pub use crate::image_files::{imdecode, opencv_storage};
 pub use crate::records::{array_record_read, tfrecord_read};
 pub use crate::sources::{
-    Input, base64_images, htk_features, htk_scp, image_map, image_transforms, kaldi_features, recordings,
-    speech_labels, tar_images, zip_members,
+    Input, base64_images, htk_features, htk_scp, image_map, image_transforms, kaldi_features, numpy_arrays,
+    recordings, speech_labels, tar_images, token_files, zip_members,
 };
 pub use crate::tables::table_convert;
 use tesson::store::MemoryStore;

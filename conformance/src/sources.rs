@@ -175,6 +175,34 @@ pub fn recordings(bytes: &[u8]) -> Option<Input> {
     Some(Input { reader: json!({"deserializers": [deserializer], "randomize": choice & 1 == 1}), files })
 }
 
+/// An array of NumPy's, the first byte choosing options.
+pub fn numpy_arrays(bytes: &[u8]) -> Option<Input> {
+    let (&choice, file) = bytes.split_first()?;
+    let each = ["rows", "example", "sequence"][usize::from(choice >> 2) % 3];
+    let table =
+        json!({"type": "TableDeserializer", "file": "a.npy", "eachFile": each, "chunkSizeInBytes": 20});
+    let reader = json!({"deserializers": [table], "randomize": choice & 1 == 1, "maxErrors": choice & 2});
+    Some(Input { reader, files: vec![("a.npy", file.to_vec())] })
+}
+
+/// A file of tokens, or Megatron's index of one, the first byte choosing which, and options.
+pub fn token_files(bytes: &[u8]) -> Option<Input> {
+    let (&choice, file) = bytes.split_first()?;
+    let mut table =
+        json!({"type": "TableDeserializer", "format": "tokens", "file": "a.bin", "chunkSizeInBytes": 20});
+    match choice >> 2 & 3 {
+        0 => table["length"] = (1 + choice / 64).into(),
+        1 => table["endOfText"] = 7.into(),
+        2 => (table["length"], table["stride"]) = (3.into(), (1 + choice / 64).into()),
+        _ => {}
+    }
+    let files = match choice >> 2 & 3 {
+        3 => vec![("a.bin", (0..60).collect()), ("a.idx", file.to_vec())],
+        _ => vec![("a.bin", file.to_vec())],
+    };
+    Some(Input { reader: json!({"deserializers": [table], "randomize": choice & 1 == 1}), files })
+}
+
 /// Features that `list.scp` lists.
 fn features(choice: u8) -> Value {
     let window = if choice >> 2 & 1 == 1 { [1, 2] } else { [0, 0] };

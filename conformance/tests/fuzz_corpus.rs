@@ -113,6 +113,12 @@ fn features_and_labels_of_speech_are_read_the_same_or_refused() {
     replay_input("recordings", entry::recordings);
 }
 
+#[test]
+fn arrays_and_tokens_are_read_the_same_or_refused() {
+    replay_input("numpy_arrays", entry::numpy_arrays);
+    replay_input("token_files", entry::token_files);
+}
+
 /// Without these all files could be refused for a reason of no interest.
 #[test]
 fn files_that_are_right_are_read() {
@@ -150,6 +156,12 @@ fn files_that_are_right_are_read() {
     for name in ["plain", "stereo", "24-bits-in-32", "a-law", "odd-chunk", "open-size", "flac-after-a-tag"] {
         assert_eq!(n_read("recordings", name, entry::recordings), Some(2), "{name}");
     }
+    for (name, n) in [("floats", 3), ("records", 2), ("big-endian", 4), ("one-example", 1), ("sequence", 1)] {
+        assert_eq!(n_read("numpy_arrays", name, entry::numpy_arrays), Some(n), "{name}");
+    }
+    for (name, n) in [("windows", 4), ("overlapping", 7), ("documents", 3), ("megatron", 3), ("array", 2)] {
+        assert_eq!(n_read("token_files", name, entry::token_files), Some(n), "{name}");
+    }
     assert_eq!(n_read("recordings", "adpcm", entry::recordings), None);
     assert_eq!(n_read("speech_labels", "kaldi", entry::speech_labels), Some(3));
     assert_eq!(n_read("speech_labels", "kaldi-text", entry::speech_labels), Some(3));
@@ -180,6 +192,7 @@ fn every_target_is_replayed() {
             "image_transforms",
             "imdecode",
             "kaldi_features",
+            "numpy_arrays",
             "opencv_storage",
             "recordings",
             "resume_state",
@@ -188,6 +201,7 @@ fn every_target_is_replayed() {
             "table_convert",
             "tar_images",
             "tfrecord_read",
+            "token_files",
             "zip_members"
         ]
     );
