@@ -107,6 +107,22 @@ impl Rows<'_> {
         }
     }
 
+    /// The first half of these rows, and the second one.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn halves(&self) -> (Rows<'_>, Rows<'_>) {
+        match self {
+            Rows::Range(range) => {
+                let middle = range.start + (range.end - range.start) / 2;
+                (Rows::Range(range.start..middle), Rows::Range(middle..range.end))
+            }
+            Rows::List { first, from, rows } => {
+                let (one, other) = rows.split_at(rows.len() / 2);
+                let list = |rows| Rows::List { first: *first, from: *from, rows };
+                (list(one), list(other))
+            }
+        }
+    }
+
     /// The number in its unit of a row that is counted among these.
     pub(crate) fn get(&self, i: usize) -> u64 {
         match self {

@@ -305,3 +305,19 @@ def test_folders_of_hugging_face_have_classes_and_images(tmp_path: Path) -> None
     assert batch["image"].dtype == np.uint8 and batch["image"][:, 0, 0, 0].tolist() == [30, 10, 20]
     (folder / "state.json").rename(tmp_path / "other.json")
     assert tesson.read_arrow(folder, columns=["label"]).head(3)["label"].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("write_page_index", [False, True])
+def test_row_groups_larger_than_memory_are_read_by_pages(tmp_path: Path, write_page_index: bool) -> None:
+    draw = random.Random(5)
+    files = [draw.randbytes(1 << 20) for _ in range(40)]
+    table = pa.table({"file": pa.array(files, pa.binary()), "id": range(40)})
+    # A page for each file.
+    options = {"use_dictionary": False, "compression": "none", "write_batch_size": 1}
+    parquet.write_table(table, tmp_path / "a.parquet", write_page_index=write_page_index, **options)
+    data = tesson.read_parquet(tmp_path / "a.parquet")
+    for shuffle in (False, True):
+        with data.loader(batch_size=1, shuffle=shuffle, memory_limit=64 << 20, world=None) as loader:
+            batches = [(batch["id"].tolist(), batch["file"].tolist()) for batch in loader]
+        assert sorted(ids[0] for ids, _ in batches) == list(range(40))
+        assert all(file == [files[ids[0]]] for ids, file in batches)

@@ -24,10 +24,13 @@ impl Parts {
     pub(super) fn read(file: FileBytes<'_>, mut ranges: Vec<Range<u64>>) -> Result<Parts, Error> {
         ranges.retain(|range| !range.is_empty());
         ranges.sort_by_key(|range| range.start);
+        let most = file.fetch.largest();
         let mut joined: Vec<Range<u64>> = Vec::new();
         for range in ranges {
             match joined.last_mut() {
-                Some(last) if range.start <= last.end + GAP => last.end = last.end.max(range.end),
+                Some(last) if range.start <= last.end + GAP && range.end - last.start <= most => {
+                    last.end = last.end.max(range.end);
+                }
                 _ => joined.push(range),
             }
         }

@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection};
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::page_index::PageIndexBuilder;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::schema::types::SchemaDescriptor;
 use tesson_core::{ChunkAccess, Defects, Error, Parallelism, Scratch};
 
 use super::bytes::Parts;
 use super::footer::{self, MAGIC, chunk_range};
+use super::walk;
 use crate::arrow::column::Collected;
 use crate::arrow::leaf::{Leaf, leaves};
 use crate::fault::TableFault;
@@ -34,8 +37,17 @@ fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, E
     let metadata = footer::read(file)?;
     let (fields, leaves) = leaves(metadata.schema());
     let columns = leaf_columns(metadata.parquet_schema(), metadata.schema(), &leaves);
-    let units = Vec::new();
-    Ok(Box::new(ParquetTable { metadata, fields, leaves, columns, nulls: options.nulls, units }))
+    let (used, units, walked) = (Vec::new(), Vec::new(), Vec::new());
+    Ok(Box::new(ParquetTable {
+        metadata,
+        fields,
+        leaves,
+        columns,
+        used,
+        nulls: options.nulls,
+        units,
+        walked,
+    }))
 }
 
 /// A file whose footer has been read.
@@ -45,10 +57,24 @@ struct ParquetTable {
     leaves: Vec<Leaf>,
     /// The columns of the file that each field is stored in.
     columns: Vec<Vec<usize>>,
+    /// The columns of the file that are read.
+    used: Vec<usize>,
     nulls: NullRule,
     /// The units, and the number of the first row of each in the file.
     units: Vec<(Unit, u64)>,
+    /// The metadata of each group alone, with the places of its pages; found when rows of it are first read, in files without an
+    /// index of pages.
+    walked: Vec<OnceLock<ArrowReaderMetadata>>,
 }
+
+/// The metadata of a file, and the number of a group in it.
+struct Group<'a> {
+    metadata: &'a ArrowReaderMetadata,
+    number: usize,
+}
+
+/// Bytes of a column of a group below which all of them are read, whichever rows are wanted.
+const WORTH_WALKING: u64 = 256 << 10;
 
 /// The columns of the file that each leaf is stored in: those below its place in the schema.
 fn leaf_columns(parquet: &SchemaDescriptor, schema: &SchemaRef, leaves: &[Leaf]) -> Vec<Vec<usize>> {
@@ -78,20 +104,45 @@ impl ParquetTable {
         field: usize,
         file: FileBytes<'_>,
     ) -> Result<Collected, Error> {
+        let mut collected = Collected::new(&self.fields[field], self.nulls, rows.len());
+        self.collect(unit, rows, field, file, &mut collected)?;
+        Ok(collected)
+    }
+
+    /// Appends one field of some rows of a group: half of them after the other, where memory has no room for the pages of all.
+    fn collect(
+        &self,
+        unit: usize,
+        rows: &Rows<'_>,
+        field: usize,
+        file: FileBytes<'_>,
+        collected: &mut Collected,
+    ) -> Result<(), Error> {
         let group = self.metadata.metadata().row_group(unit);
         let columns = &self.columns[field];
         let n_rows = group.num_rows() as usize;
         let runs = || rows.runs().map(|run| run.start as usize..run.end as usize);
         let is_whole = rows.len() == n_rows;
         let selection = (!is_whole).then(|| RowSelection::from_consecutive_ranges(runs(), n_rows));
-        let ranges = columns.iter().flat_map(|&column| self.pages(unit, column, selection.as_ref()));
-        let parts = Parts::read(file, ranges.collect())?;
+        let source = self.group(unit, is_whole, file)?;
+        let of_columns = columns.iter().flat_map(|&column| source.pages(column, selection.as_ref()));
+        let ranges: Vec<Range<u64>> = of_columns.collect();
+        let size = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+        let all = columns.iter().filter_map(|&column| chunk_range(group.column(column)));
+        // Where the places of pages are not known, fewer rows take as many bytes.
+        let fewer_take_less = is_whole || size(&ranges) < size(&all.collect::<Vec<_>>());
+        if size(&ranges) > file.fetch.largest() && rows.len() > 1 && fewer_take_less {
+            let (first, second) = rows.halves();
+            self.collect(unit, &first, field, file, collected)?;
+            return self.collect(unit, &second, field, file, collected);
+        }
+        let parts = Parts::read(file, ranges)?;
         let chunk = group.column(columns[0]);
         let offset = chunk_range(chunk).map_or(0, |range| range.start);
-        let mut collected = Collected::new(&self.fields[field], self.nulls, rows.len());
+        let before = collected.len();
         let mask = ProjectionMask::leaves(self.metadata.parquet_schema(), columns.iter().copied());
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(parts, self.metadata.clone())
-            .with_row_groups(vec![unit])
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(parts, source.metadata.clone())
+            .with_row_groups(vec![source.number])
             .with_projection(mask)
             .with_batch_size(AT_ONCE.min(rows.len().max(1)));
         let builder = match selection {
@@ -104,10 +155,11 @@ impl ParquetTable {
             for batch in builder.build().map_err(|e| e.to_string())? {
                 collected.append(batch.map_err(|e| e.to_string())?.column(0), &leaf)?;
             }
-            if collected.len() == rows.len() {
+            let found = collected.len() - before;
+            if found == rows.len() {
                 return Ok(());
             }
-            Err(format!("it has {} rows, {} are declared", collected.len(), rows.len()))
+            Err(format!("it has {found} rows, {} are declared", rows.len()))
         };
         // Damaged pages may break what the library takes for granted; they are still only damaged data.
         let decoded = catch_unwind(AssertUnwindSafe(decode));
@@ -115,27 +167,42 @@ impl ParquetTable {
         decoded.map_err(|what| {
             let column = self.fields[field].name.clone();
             file.error(TableFault::Damaged { unit: format!("row group {unit}"), column, what }, offset)
-        })?;
-        Ok(collected)
+        })
     }
 
-    /// The extents of the pages that some rows of a column are in: all of them where their places are not known.
-    fn pages(&self, unit: usize, column: usize, selection: Option<&RowSelection>) -> Vec<Range<u64>> {
+    /// The metadata by which some rows of a group are read, or all of them.
+    fn group(&self, unit: usize, is_whole: bool, file: FileBytes<'_>) -> Result<Group<'_>, Error> {
+        let all = Group { metadata: &self.metadata, number: unit };
         let metadata = self.metadata.metadata();
-        let Some(all) = chunk_range(metadata.row_group(unit).column(column)) else { return Vec::new() };
         let index = metadata.page_index_for_row_group(unit);
-        let (Some(selection), Some(pages)) = (selection, index.offset_index(column)) else {
-            return vec![all];
+        let group = metadata.row_group(unit);
+        let is_large = |&column: &usize| {
+            let size = group.column(column).compressed_size();
+            size >= WORTH_WALKING as i64 && index.offset_index(column).is_none()
         };
-        let pages = pages.page_locations();
-        let first = pages.first().and_then(|page| u64::try_from(page.offset).ok()).unwrap_or(all.end);
-        let inside = |range: &Range<u64>| range.start >= all.start && range.end <= all.end;
-        let wanted = selection.scan_ranges(pages);
-        if !wanted.iter().all(inside) || first > all.end {
-            return vec![all];
+        if is_whole || !self.used.iter().any(is_large) {
+            return Ok(all);
         }
-        // A dictionary is before the first page.
-        std::iter::once(all.start..first).chain(wanted).collect()
+        if let Some(found) = self.walked[unit].get() {
+            return Ok(Group { metadata: found, number: 0 });
+        }
+        let mut builder = PageIndexBuilder::new(1, group.num_columns());
+        for &column in &self.used {
+            let chunk = group.column(column);
+            let Some(range) = chunk_range(chunk) else { continue };
+            let known = index.offset_index(column).cloned();
+            let pages = match known {
+                Some(pages) => Some(pages),
+                None => walk::pages(chunk, range, group.num_rows() as usize, file)?,
+            };
+            if let Some(pages) = pages {
+                builder.put_offset_index(pages, 0, column);
+            }
+        }
+        let alone = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group.clone()]);
+        let alone = alone.into_builder().set_page_index(Some(Arc::new(builder.build()))).build();
+        let Ok(found) = footer::with_schema(Arc::new(alone)) else { return Ok(all) };
+        Ok(Group { metadata: self.walked[unit].get_or_init(|| found), number: 0 })
     }
 
     /// Bytes of a field's rows in memory, estimated.
@@ -157,6 +224,29 @@ impl ParquetTable {
     }
 }
 
+impl Group<'_> {
+    /// The extents of the pages that some rows of a column are in: all of them where their places are not known.
+    fn pages(&self, column: usize, selection: Option<&RowSelection>) -> Vec<Range<u64>> {
+        let metadata = self.metadata.metadata();
+        let Some(all) = chunk_range(metadata.row_group(self.number).column(column)) else {
+            return Vec::new();
+        };
+        let index = metadata.page_index_for_row_group(self.number);
+        let (Some(selection), Some(pages)) = (selection, index.offset_index(column)) else {
+            return vec![all];
+        };
+        let pages = pages.page_locations();
+        let first = pages.first().and_then(|page| u64::try_from(page.offset).ok()).unwrap_or(all.end);
+        let inside = |range: &Range<u64>| range.start >= all.start && range.end <= all.end;
+        let wanted = selection.scan_ranges(pages);
+        if !wanted.iter().all(inside) || first > all.end {
+            return vec![all];
+        }
+        // A dictionary is before the first page.
+        std::iter::once(all.start..first).chain(wanted).collect()
+    }
+}
+
 impl Table for ParquetTable {
     fn fields(&self) -> &[Field] {
         &self.fields
@@ -173,6 +263,8 @@ impl Table for ParquetTable {
         columns.sort_unstable();
         columns.dedup();
         self.metadata = footer::with_pages(&self.metadata, &columns, file)?;
+        self.used = columns;
+        self.walked = self.metadata.metadata().row_groups().iter().map(|_| OnceLock::new()).collect();
         let mut first = 0;
         for (number, group) in self.metadata.metadata().row_groups().iter().enumerate() {
             let rows = group.num_rows() as u64;

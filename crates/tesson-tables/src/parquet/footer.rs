@@ -50,7 +50,8 @@ pub(super) fn read(file: FileBytes<'_>) -> Result<ArrowReaderMetadata, Error> {
     with_schema(Arc::new(metadata)).map_err(|what| bad(file, what, start))
 }
 
-fn with_schema(metadata: Arc<ParquetMetaData>) -> Result<ArrowReaderMetadata, String> {
+/// Metadata with the schema that they declare.
+pub(super) fn with_schema(metadata: Arc<ParquetMetaData>) -> Result<ArrowReaderMetadata, String> {
     ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new()).map_err(|e| e.to_string())
 }
 
