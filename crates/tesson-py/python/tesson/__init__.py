@@ -17,21 +17,29 @@ from importlib import import_module as _import_module
 # Type checkers read `__init__.pyi`.
 _NAMES = {
     "_tesson": ["__version__"],
-    "audio_deserializers": ["AudioDeserializer"],
     "batch": ["Batch", "Ragged", "Sparse"],
-    "config": ["resolve_config"],
     "dataset": ["Dataset", "dense", "from_arrays", "ragged", "read_ctf", "sparse"],
-    "deserializers": ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"],
-    "errors": ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"],
-    "feature_deserializers": ["HTKFeatureDeserializer", "KaldiFeatureDeserializer"],
-    "images": ["read_images", "read_webdataset"],
     "datasets": ["read_cbf", "read_tfds"],
+    "errors": ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"],
+    "images": ["read_images", "read_webdataset"],
+    "loader": ["EpochReport", "Loader", "Window"],
+    "plugins": ["register_deserializer"],
     "speech": ["read_audio", "read_htk", "read_kaldi", "read_kaldi_alignments", "read_mlf"],
+    "steps": ["KeyDelivery", "PlannedSequence", "PlannedStep"],
+    "tables": ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet", "read_tokens"],
+    "transforming": ["UserTransform"],
+    "user": ["UserDeserializer"],
+}
+
+# The names of the older interface, which `tesson.io` lists: they resolve here for scripts that have them from here.
+_OLDER = {
+    "audio_deserializers": ["AudioDeserializer"],
+    "config": ["resolve_config"],
+    "deserializers": ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"],
+    "feature_deserializers": ["HTKFeatureDeserializer", "KaldiFeatureDeserializer"],
     "image_deserializers": ["Base64ImageDeserializer", "ImageDeserializer", "TarImageDeserializer"],
     "label_deserializers": ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDeserializer"],
-    "loader": ["EpochReport", "Loader", "Window"],
     "minibatch": ["Layout", "Minibatch", "MinibatchData"],
-    "plugins": ["register_deserializer"],
     "source": [
         "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
         "FULL_DATA_SWEEP",
@@ -40,12 +48,8 @@ _NAMES = {
         "MinibatchSourceFromData",
         "merge_states",
     ],
-    "steps": ["KeyDelivery", "PlannedSequence", "PlannedStep"],
     "streams": ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"],
-    "tables": ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet", "read_tokens"],
     "text_format": ["sequence_to_cntk_text_format"],
-    "transforming": ["UserTransform"],
-    "user": ["UserDeserializer"],
     "user_source": ["UserMinibatchSource"],
     # Modules alone.
     "keywords": [],
@@ -57,9 +61,9 @@ _NAMES = {
     "world": [],
 }
 
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = {name: module for modules in (_NAMES, _OLDER) for module, names in modules.items() for name in names}
 
-__all__ = sorted([*_MODULES, "transforms"])
+__all__ = sorted([*(name for names in _NAMES.values() for name in names), "transforms"])
 
 
 def __getattr__(name: str) -> object:
@@ -69,10 +73,10 @@ def __getattr__(name: str) -> object:
         # From now on it is found without this function.
         globals()[name] = value
         return value
-    if name in _NAMES:
+    if name in _NAMES or name in _OLDER:
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_NAMES})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

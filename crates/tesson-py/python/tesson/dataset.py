@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch
-from .deserializers import CTFDeserializer, Deserializer
+from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
 from .errors import ConfigError
+from .image_deserializers import TarImageDeserializer
 from .keywords import nearest_keyword, suggests_arguments, suggests_in_methods
 from .loader import Loader
 from .memory import MemoryDeserializer
@@ -24,7 +25,7 @@ from .strings import StringColumn
 from .transforms import AnyTransform
 from .user import UserDeserializer, check_dtype
 
-__all__ = ["Dataset", "Stream", "dense", "from_arrays", "ragged", "read_ctf", "sparse"]
+__all__ = ["Dataset", "DatasetInfo", "Stream", "dense", "from_arrays", "ragged", "read_ctf", "sparse"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,53 @@ class _EpochSource(MinibatchSource):
         super()._open({**config, "crossSweepEnds": False}, *others)
 
 
+def _one_after_the_other(parts: list[Deserializer | UserDeserializer]) -> Deserializer | UserDeserializer:
+    """A part that has the data of several."""
+    first = parts[0]
+    arrays = [part for part in parts if isinstance(part, ArrayDeserializer)]
+    if len(arrays) == len(parts):
+        return ArrayDeserializer({name: _joined(name, [part._data[name] for part in arrays]) for name in arrays[0]._data})
+    files = [part for part in parts if isinstance(part, (CBFDeserializer, CTFDeserializer, TarImageDeserializer)) and type(part) is type(first)]
+    described = [{**part.config, "file": None} for part in files]
+    if len(files) < len(parts) or any(config != described[0] for config in described):
+        what = f"found {', '.join(type(part).__name__ for part in parts)}, which are read in different ways or as one file each"
+        raise ConfigError(f"others: {what}; give all files to one read_… as a list or a pattern, where it takes several", path="others")
+    whole = copy.copy(files[0])
+    named: list[Any] = [part._options["file"] for part in files]
+    listed = [name for names in named for name in ([names] if isinstance(names, str) else names)]
+    whole._options = {**whole._options, "file": listed}
+    return whole
+
+
+def _joined(name: str, values: list[Any]) -> Any:
+    """The values of a stream of several datasets, one after the other."""
+    if all(isinstance(value, (list, tuple)) for value in values):
+        return [part for value in values for part in value]
+    if all(hasattr(value, "tocsr") for value in values):
+        from scipy.sparse import vstack  # type: ignore[import-untyped, unused-ignore]
+
+        return vstack(values, format="csr")
+    if all(isinstance(value, np.ndarray) for value in values):
+        return np.concatenate(values)
+    raise ConfigError(f"others: stream `{name}` is made of {', '.join(type(value).__name__ for value in values)}, expected one kind", path="others")
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """The outcome of :meth:`Dataset.info`."""
+
+    #: Where the data are.
+    path: str
+    #: The kind of each part that is joined.
+    formats: tuple[str, ...]
+    num_examples: int
+    schema: Schema
+
+    def __str__(self) -> str:
+        lines = [f"{self.path} ({', '.join(self.formats)})", f"{self.num_examples} examples", *map(str, self.schema.values())]
+        return "\n".join(lines)
+
+
 @suggests_in_methods
 class Dataset:
     """A description of data, from which loaders read. Nothing is opened before it has to be, and it pickles.
@@ -285,6 +333,48 @@ class Dataset:
             _names=names,
             _transforms={**self._transforms, **other._transforms},
         )
+
+    def concat(self, *others: Dataset) -> Dataset:
+        """The examples of this dataset and then those of others, which were read or made in the same way.
+
+        Files have to be of one format, read with the same options; arrays are copied, and have to be of one type.
+
+        Examples
+        --------
+        >>> both = tesson.from_arrays(x=np.arange(2)).concat(tesson.from_arrays(x=np.arange(5, 7)))
+        >>> both.head(4)["x"].tolist()
+        [0, 1, 5, 6]
+        """
+        if not others:
+            raise ConfigError("no datasets, expected at least one to follow this one", path="others")
+        for other in others:
+            if not isinstance(other, Dataset):
+                raise ConfigError(f"others: found {type(other).__name__}, expected a Dataset", path="others")
+            same = (self._names, self._is_ragged, self._transforms) == (other._names, other._is_ragged, other._transforms)
+            if not same or str(self.schema) != str(other.schema):
+                what = f"found {other.schema!r} after {self.schema!r}" if str(self.schema) != str(other.schema) else "other names or transforms"
+                raise ConfigError(f"others: {what}; concatenate datasets of the same streams, then select, rename and transform", path="others")
+        several = [self, *others]
+        parts = [dataset._parts for dataset in several]
+        if any(len(listed) != 1 for listed in parts):
+            raise ConfigError("others: found joined datasets; concatenate first, and join the results", path="others")
+        part = _one_after_the_other([first for first, in parts])
+        return self._changed(_parts=(part,), _shown=", ".join(dict.fromkeys(dataset._shown for dataset in several)))
+
+    def info(self) -> DatasetInfo:
+        """The kind of the data, their schema, and how many examples there are, which are counted.
+
+        Examples
+        --------
+        >>> print(tesson.read_ctf("train.ctf", x=4, y=tesson.sparse(3)).info())
+        train.ctf (CNTKTextFormatDeserializer)
+        6 examples
+        x: float32 [4]
+        y: sparse float32 [3]
+        """
+        with self._open(randomize=False) as source:
+            kinds = tuple(getattr(part, "type", type(part).__name__) for part in self._parts)
+            return DatasetInfo(self._shown, kinds, source.num_sequences, self._schema_of(source))
 
     def head(self, n: int = 5) -> Batch:
         """The first `n` examples, in the order of the data."""

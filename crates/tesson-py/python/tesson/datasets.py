@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -55,6 +54,8 @@ def read_tfds(
         listed = [path for path, leaf in leaves.items() if _can_be_stream(*leaf) or path in images]
         others = [path for path in leaves if path not in listed]
         if others:
+            import logging
+
             logging.getLogger("tesson").warning(
                 "%s: the features %s are no streams, as they are texts, nested, or of open shape, and are left out; `features` lists those "
                 "to read, and `size` gives images one", text_of(directory), ", ".join(others),

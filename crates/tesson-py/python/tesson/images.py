@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
-import tarfile
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 from . import transforms as of_images
@@ -275,7 +271,7 @@ def _form(path: Source) -> _Form:
 def _text_form(name: str, text: str) -> _Form:
     """The kind of a list."""
     line = next((line for line in text.splitlines() if line.strip()), "").strip()
-    suffix = Path(name).suffix.lower()
+    suffix = os.path.splitext(name)[1].lower()
     if suffix in (".jsonl", ".ndjson") or line.startswith("{"):
         return _Form("list", name, "jsonl", text)
     if suffix == ".csv" or ("\t" not in line and "," in line):
@@ -300,6 +296,8 @@ def _entries(folder: str) -> Iterable[str]:
 
 
 def _names(archive: str) -> list[str]:
+    import zipfile
+
     try:
         with zipfile.ZipFile(archive) as opened:
             return [name for name in opened.namelist() if not name.startswith("__MACOSX/")]
@@ -317,6 +315,8 @@ def _outermost(archive: str) -> str:
 
 def _local(path: Source) -> Iterator[str]:
     """The local files of a path or a pattern, in order."""
+    import glob
+
     listed = files_of(path)
     for given in [listed] if isinstance(listed, str) else listed:
         for name in _braces(given):
@@ -337,6 +337,8 @@ def _braces(name: str) -> Iterator[str]:
 
 def _extensions(archive: str) -> list[str]:
     """The extensions of the members of the first example, in order."""
+    import tarfile
+
     found: list[str] = []
     key = None
     try:

@@ -15,6 +15,7 @@ from . import _tesson
 from .batch import Batch
 from .errors import ConfigError, ResumeError, UsageError
 from .keywords import suggests_in_methods, suggests_keywords
+from .same_data import check_same_data
 from .schema import Schema
 from .source import MinibatchSource
 from .steps import KeyDelivery, PlannedStep
@@ -172,6 +173,7 @@ class Loader:
             options["randomization_window_in_samples"] = shuffle.samples or 0
         self._source = dataset._open(**{name: value for name, value in options.items() if value is not None})
         self._schema = dataset._schema_of(self._source)
+        check_same_data(self._world, f"{dataset._shown} ({self._schema})", lambda: self._source.num_sequences)
         self._epochs = self._epochs_of_source()
         self._pass: _tesson.Iteration | None = None
         #: While a pass makes batches ahead: the state after the last one that was yielded.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tesson
+import tesson.io
 from tesson import ConfigError, DataError, Loader, Ragged, Sparse, UserTransform
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
@@ -532,3 +533,42 @@ def test_functions_of_strings_and_unknown_types_are_refused() -> None:
         tesson.from_arrays(x=["a", "b"]).transform(x=lambda x: x).head(1)
     with pytest.raises(ConfigError, match="dtype: found 'complex128'"):
         UserTransform(lambda x: x, dtype=complex)
+
+
+def test_datasets_follow_each_other(tmp_path: Any) -> None:
+    from scipy.sparse import csr_matrix
+
+    def made(first: int) -> tesson.Dataset:
+        matrix = csr_matrix(np.arange(first, first + 4).reshape(2, 2))
+        return tesson.from_arrays(x=np.arange(first, first + 2), y=[[first], [first, first]], z=matrix)
+
+    both = made(1).concat(made(10), made(20)).head(6)
+    assert both["x"].tolist() == [1, 2, 10, 11, 20, 21]
+    assert [part.tolist() for part in both["y"]] == [[1], [1, 1], [10], [10, 10], [20], [20, 20]]
+    assert both["z"].to_dense()[:, 0].tolist() == [1, 3, 10, 12, 20, 22]
+    for name in "ab":
+        (tmp_path / f"{name}.ctf").write_text(f"|x {ord(name)}\n")
+    a, b = (tesson.read_ctf(tmp_path / f"{name}.ctf", x=1) for name in "ab")
+    assert a.concat(b).rename(x="y").head(2)["y"].tolist() == [[97], [98]]
+    with pytest.raises(tesson.ConfigError, match="float32.*after.*int64"):
+        tesson.from_arrays(x=np.arange(2)).concat(tesson.from_arrays(x=np.zeros(2, np.float32)))
+    with pytest.raises(tesson.ConfigError, match="found Schema.*concatenate datasets of the same streams"):
+        a.join(tesson.from_arrays(y=np.arange(1))).concat(a)
+    with pytest.raises(tesson.ConfigError, match="read in different ways"):
+        tesson.from_arrays(x=np.zeros((2, 1), np.float32)).concat(a)
+
+
+def test_a_dataset_says_what_it_has() -> None:
+    info = tesson.from_arrays(x=np.zeros((3, 2), np.int8), t=[[1], [], [2]]).info()
+    assert info.num_examples == 3
+    assert str(info).splitlines()[1:] == ["3 examples", "x: int8 [2]", "t: ragged int64 []"]
+
+
+def test_the_state_of_one_process_is_merged_as_it_is() -> None:
+    data = tesson.from_arrays(x=np.arange(9))
+    first = data.loader(batch_size=2, shuffle=True)
+    next(iter(first))
+    merged = tesson.io.merge_states([first.state_dict()])
+    second = data.loader(batch_size=2, shuffle=True)
+    second.load_state_dict(merged)
+    assert keys(first) == keys(second)

@@ -12,6 +12,7 @@ import pytest
 import typed_script
 
 import tesson
+import tesson.io
 
 PACKAGE = Path(tesson.__file__).parent
 
@@ -54,7 +55,7 @@ def test_the_import_loads_nothing_that_few_programs_need() -> None:
     # NumPy may load some of them itself, which is not up to this package.
     rare = {"hashlib", "jax", "logging", "pathlib", "scipy", "torch", "urllib"}
     loaded = loaded_by("from tesson import *")
-    assert "tesson.source" in loaded
+    assert "tesson.loader" in loaded
     assert not rare & loaded
 
 
@@ -65,7 +66,7 @@ def test_modules_are_loaded_when_they_are_asked_for() -> None:
     loaded = loaded_by("import tesson; tesson.errors")
     assert {name for name in loaded if "tesson" in name} == {"tesson", "tesson.errors"}
     assert "tesson.source" in loaded_by("import tesson; tesson.MinibatchSource")
-    assert "tesson.world" in loaded_by("import tesson; [getattr(tesson, name) for name in tesson._NAMES]")
+    assert "tesson.world" in loaded_by("import tesson; [getattr(tesson, name) for name in tesson._OLDER]")
 
 
 def test_the_stub_of_the_package_has_its_names() -> None:
@@ -77,13 +78,19 @@ def test_the_stub_of_the_package_has_its_names() -> None:
                 imported |= {alias.name: module or alias.name for alias in names}
             case ast.Assign(value=value):
                 exported = ast.literal_eval(value)
-    assert sorted(exported) == sorted(imported) == tesson.__all__
-    assert set(tesson.__all__) <= set(dir(tesson))
-    others = {name for name in dir(tesson) if not name.startswith("_")} - {*tesson.__all__, *tesson._NAMES}
-    assert {name for name in others if f"tesson.{name}" not in sys.modules} == set()
+    assert sorted(exported) == tesson.__all__
+    assert set(imported) == {*tesson.__all__, *tesson._MODULES}
+    assert [name for name in dir(tesson) if not name.startswith("_")] == [name for name in tesson.__all__ if not name.startswith("_")]
     for name, module in imported.items():
         of = importlib.import_module(f"tesson.{module}")
         assert getattr(tesson, name) is (of if module == name else getattr(of, name))
+
+
+def test_names_of_the_older_interface_resolve_and_are_listed_by_io() -> None:
+    older = {name for names in tesson._OLDER.values() for name in names}
+    assert not older & set(dir(tesson))
+    assert older <= set(tesson.io.__all__)
+    assert all(getattr(tesson.io, name) is getattr(tesson, name) for name in older)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from kills import free_port
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -140,3 +143,31 @@ def test_pinning_without_a_gpu_warns_and_goes_on() -> None:
     batches = numbers().loader(batch_size=4).torch(pin_memory=True)
     with pytest.warns(UserWarning, match="found no accelerator"):
         assert values(batches) == EPOCH
+
+
+RANKS = """
+import sys, datetime
+import numpy as np, torch.distributed as dist
+import tesson
+rank = int(sys.argv[1])
+store = dist.TCPStore("127.0.0.1", int(sys.argv[2]), 2, rank == 0, datetime.timedelta(seconds=60))
+dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+tesson.from_arrays(x=np.arange(9)).loader(batch_size=4)
+dist.barrier()
+try:
+    tesson.from_arrays(x=np.arange(10 + rank)).loader(batch_size=4)
+except tesson.DataError as e:
+    print(e)
+dist.barrier()
+"""
+
+
+def test_ranks_that_have_other_data_than_each_other_are_told() -> None:
+    port = str(free_port())
+    ranks = [
+        subprocess.Popen([sys.executable, "-c", RANKS, str(rank), port], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    said = [rank.communicate() for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], said
+    assert any("has 10 examples and rank 1 has 11" in out or "has 11 examples and rank 0 has 10" in out for out, _ in said), said
