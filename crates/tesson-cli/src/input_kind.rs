@@ -53,7 +53,9 @@ impl InputKind {
     pub(crate) fn of(path: &Path, data_dir: bool, from: Option<&str>, lists: bool) -> InputKind {
         let is_listed = || lists && !is_configuration(path) && Listed::of(path).is_some();
         if data_dir || data::is_folder(path) {
-            let is_prepared = data_dir || data::exists(&path.join("dataset_info.json"));
+            // Folders that Hugging Face's library has saved have both.
+            let is_saved = data::exists(&path.join("state.json"));
+            let is_prepared = data_dir || data::exists(&path.join("dataset_info.json")) && !is_saved;
             return if !is_prepared && is_listed() { InputKind::Listed } else { InputKind::Dataset };
         }
         if let Some(declared) = from.and_then(InputKind::named) {
@@ -181,12 +183,19 @@ fn is_binary(path: &Path, extension: &str) -> bool {
 
 /// The format of a file that Tesson does not read, recognized by its first bytes, and the remedy.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const ARRAYS: &str = "in Python read arrays as they are with `MinibatchSource.from_data`, or write them as text with `tesson.sequence_to_cntk_text_format`";
     const TABLE: &str = "export the table as CSV and convert that with `tesson convert`";
     match bytes {
-        [b'P', b'K', 3, 4, ..] => Some(("a zip archive, such as NumPy's .npz", ARRAYS)),
-        [0x89, b'H', b'D', b'F', ..] => Some(("an HDF5 file", ARRAYS)),
-        [0x80, 2..=5, ..] => Some(("a Python pickle", ARRAYS)),
+        [b'P', b'K', 3, 4, ..] => {
+            Some(("a zip archive, such as NumPy's .npz", "in Python `tesson.read_numpy` reads arrays in it"))
+        }
+        [0x89, b'H', b'D', b'F', ..] => Some((
+            "an HDF5 file",
+            "write it as Parquet or as .npy files with the package h5py; these are read as they are",
+        )),
+        [0x80, 2..=5, ..] => Some((
+            "a Python pickle",
+            "in Python give arrays to `tesson.from_arrays`, or save them as .npy files",
+        )),
         [0x1f, 0x8b, ..] => Some(("a file compressed by gzip", "decompress it with `gunzip --keep`")),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             Some(("a file compressed by zstd", "decompress it with `zstd --decompress`"))

@@ -47,16 +47,26 @@ const FOLDER: Listed =
     listed("a folder of images for each class", "ImageDeserializer", "file", "read_images");
 const TAR: Listed = listed("a tar archive of images", "TarImageDeserializer", "file", "read_images");
 const NPY: Listed = listed("a NumPy array", "TableDeserializer", "file", "read_numpy");
+const PARQUET: Listed = listed("a Parquet file", "TableDeserializer", "file", "read_parquet");
+const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "read_arrow");
 
 impl Listed {
     /// Recognises a file or a folder; `None` for any other.
     pub(crate) fn of(path: &Path) -> Option<Listed> {
         if data::is_folder(path) {
+            if data::exists(&path.join("state.json")) {
+                return Some(ARROW);
+            }
             return is_folder_of_classes(path).then_some(FOLDER);
         }
         let start = data::beginning(path, 512);
         match &start[..] {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(NPY),
+            [b'P', b'A', b'R', b'1', ..] => Some(PARQUET),
+            // A file, or the first message of a stream.
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => {
+                Some(ARROW)
+            }
             tar if tar.get(257..262) == Some(b"ustar") => Some(TAR),
             kaldi if holds_kaldi(kaldi) => Some(ARK),
             _ if start.contains(&0) => None,

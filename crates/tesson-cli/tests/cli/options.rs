@@ -175,7 +175,7 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
     fs::write(folder.join("t.csv"), "1,2\n").unwrap();
     fs::write(folder.join("t.npz"), b"PK\x03\x04rest").unwrap();
     fs::write(folder.join("t.npy"), b"\x93NUMPY\x01\0").unwrap();
-    fs::write(folder.join("t.parquet"), b"PAR1....PAR1").unwrap();
+    fs::write(folder.join("t.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
     tfrecord(&folder, "a.tfrecord", &["one"]);
     for (name, expected) in [
         (
@@ -183,7 +183,7 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
             "t.csv is a CSV file; `tesson read` takes configurations, data files and prepared datasets; convert it first, `tesson convert t.csv OUT.ctf`",
         ),
         ("t.npz", "t.npz: found a zip archive, such as NumPy's .npz"),
-        ("t.parquet", "found a Parquet file"),
+        ("t.h5", "found an HDF5 file"),
         ("a.tfrecord", "the folder of the prepared dataset"),
     ] {
         let e = refused(&folder, &format!("read {name} --stream x:1"), 2);

@@ -7,6 +7,8 @@ import decimal
 import json
 import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -321,3 +323,17 @@ def test_row_groups_larger_than_memory_are_read_by_pages(tmp_path: Path, write_p
             batches = [(batch["id"].tolist(), batch["file"].tolist()) for batch in loader]
         assert sorted(ids[0] for ids, _ in batches) == list(range(40))
         assert all(file == [files[ids[0]]] for ids, file in batches)
+
+
+def test_the_command_line_knows_tables_by_their_content(tmp_path: Path) -> None:
+    table = pa.table({"id": [2**60, 7], "t": [[1], [2, 3]]})
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    parquet.write_table(table, tmp_path / "a")
+    feather.write_feather(table, tmp_path / "b")
+    feather.write_feather(table, folder / "data.arrow")
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data.arrow"}]}))
+    (folder / "dataset_info.json").write_text("{}")
+    for path, function in [(tmp_path / "a", "read_parquet"), (tmp_path / "b", "read_arrow"), (folder, "read_arrow")]:
+        run = subprocess.run([sys.executable, "-m", "tesson", "info", str(path)], capture_output=True, text=True)
+        assert run.returncode == 0 and function in run.stdout and "int64" in run.stdout, run.stdout + run.stderr
