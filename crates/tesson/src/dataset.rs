@@ -38,13 +38,15 @@ pub mod formats {
     pub enum Mlf {}
     /// A dataset prepared by TensorFlow Datasets.
     pub enum Tfds {}
+    /// Files whose rows are examples.
+    pub enum Table {}
     /// A format of a program's own.
     pub enum Custom {}
     /// Several datasets, joined by key.
     pub enum Joined {}
 }
 
-use formats::{Cbf, Ctf, Custom, Htk, Images, Joined, Mlf, Tfds};
+use formats::{Cbf, Ctf, Custom, Htk, Images, Joined, Mlf, Table, Tfds};
 
 /// Files in CNTK's text format, such as `|features 0.5 1 |labels 3:1`.
 pub fn read_ctf(files: impl Into<Value>) -> Dataset<Ctf> {
@@ -74,6 +76,23 @@ pub fn read_mlf(files: impl Into<Value>) -> Dataset<Mlf> {
 /// A dataset prepared by TensorFlow Datasets: the folder of its version, such as `datasets/mnist/3.0.1`.
 pub fn read_tfds(folder: impl Into<Value>) -> Dataset<Tfds> {
     read_format(&tesson_prepared::FORMAT).set("directory", folder).of_format()
+}
+
+/// Files whose rows are examples and whose columns are streams of the types that they have: NumPy's arrays, and with the features
+/// `parquet` and `arrow` Parquet, Arrow's files and streams, and Feather.
+///
+/// ```
+/// let data = tesson::read_table("train-*.parquet").column("label").column_as("image", "pixels").shape("image", [28, 28]);
+/// let loader = data.loader().batch_size(32);
+/// ```
+pub fn read_table(files: impl Into<Value>) -> Dataset<Table> {
+    read_format(&tesson_tables::FORMAT).set("file", files).of_format()
+}
+
+/// Files of token numbers as windows of `length`: the stream `tokens`, and `labels`, which are the tokens after them. Other options are
+/// `stride` and `tokenType`.
+pub fn read_tokens(files: impl Into<Value>, length: u64) -> Dataset<Table> {
+    read_table(files).set("format", "tokens").set("length", length)
 }
 
 /// Data in a format of a program's own.
@@ -201,6 +220,29 @@ impl Dataset<Tfds> {
     /// Adds the stream of a feature that is the number of a class, as sparse samples.
     pub fn sparse(self, feature: &str) -> Dataset<Tfds> {
         self.stream(feature, [("format", "sparse".into())])
+    }
+}
+
+impl Dataset<Table> {
+    /// Adds a stream of the column of this name. Without any stream all columns are read.
+    pub fn column(self, name: &str) -> Dataset<Table> {
+        self.stream(name, [])
+    }
+
+    /// Adds a stream of a column with another name.
+    pub fn column_as(self, name: &str, column: &str) -> Dataset<Table> {
+        self.stream(name, [("column", column.into())])
+    }
+
+    /// Sets the shape of a stream's samples, also of a column of lists that all have as many values.
+    pub fn shape(self, name: &str, dims: impl IntoIterator<Item = u64>) -> Dataset<Table> {
+        let dims = dims.into_iter().map(Value::from).collect();
+        self.stream(name, [("shape", Value::List(dims))])
+    }
+
+    /// Sets the column of whole numbers that joins rows with those of other datasets; by default their numbers do.
+    pub fn key_column(self, name: &str) -> Dataset<Table> {
+        self.set("keyColumn", name)
     }
 }
 

@@ -188,3 +188,23 @@ fn columns_that_do_not_exist_or_fit_are_refused() {
     let both = open(&store, r#""file": ["x.npy", "y.npy"], "columns": ["label"]"#);
     assert_eq!(keys(&whole(&mut both.unwrap()).unwrap()), ["0", "1"]);
 }
+
+#[test]
+fn tables_and_tokens_are_datasets_of_loaders() {
+    let tokens: Vec<u8> = le(&(0..10).collect::<Vec<u16>>(), |x| x.to_le_bytes());
+    let rows: Vec<u8> = (0..3u8).flat_map(|i| [i, 10 * i, 10 * i + 1, 10 * i + 2, 10 * i + 3]).collect();
+    let store = store_of([
+        ("t.bin", tokens),
+        ("r.npy", npy("[('id', '|u1'), ('pixels', '|u1', (4,))]", "(3,)", &rows)),
+    ]);
+    let data = tesson::read_table("r.npy").column("id").column_as("x", "pixels").shape("x", [2, 2]);
+    let mut loader = data.key_column("id").loader().batch_size(2).store(&store).open().unwrap();
+    let batches: Vec<_> = loader.epoch().map(|batch| batch.unwrap()).collect();
+    let x = batches[1].dense::<u8>("x").unwrap();
+    assert_eq!((x.shape(), x.rows().next()), (&[2, 2][..], Some(&[20, 21, 22, 23][..])));
+    assert_eq!(batches.iter().map(tesson::Batch::len).collect::<Vec<_>>(), [2, 1]);
+    let mut windows = tesson::read_tokens("t.bin", 4).loader().batch_size(2).store(&store).open().unwrap();
+    let batch = windows.epoch().next().expect("there are two windows").unwrap();
+    let labels = batch.dense::<u16>("labels").unwrap();
+    assert_eq!(labels.rows().collect::<Vec<_>>(), [[1, 2, 3, 4], [5, 6, 7, 8]]);
+}
