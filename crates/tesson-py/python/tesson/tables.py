@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -244,6 +243,8 @@ def read_numpy(
 
 def _members(path: str, columns: Sequence[str] | None) -> dict[str, Source]:
     """The arrays of an archive, by name."""
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
