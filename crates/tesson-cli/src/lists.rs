@@ -2,11 +2,13 @@
 //! the reader of each.
 
 use std::io::{BufRead, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tesson_engine::file_patterns::{is_pattern, matching};
 
 use crate::data;
+use crate::input_kind::extension;
 
 /// Bytes that are looked at, and rows.
 const SAMPLE_BYTES: u64 = 64 << 10;
@@ -47,6 +49,8 @@ const FOLDER: Listed =
     listed("a folder of images for each class", "ImageDeserializer", "file", "read_images");
 const TAR: Listed = listed("a tar archive of images", "TarImageDeserializer", "file", "read_images");
 const NPY: Listed = listed("a NumPy array", "TableDeserializer", "file", "read_numpy");
+const NPZ: Listed = listed("an archive of NumPy arrays", "TableDeserializer", "file", "read_numpy");
+const TOKENS: Listed = listed("documents of tokens", "TableDeserializer", "file", "read_tokens");
 const PARQUET: Listed = listed("a Parquet file", "TableDeserializer", "file", "read_parquet");
 const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "read_arrow");
 
@@ -59,8 +63,12 @@ impl Listed {
             }
             return is_folder_of_classes(path).then_some(FOLDER);
         }
+        let first = first_of_pattern(path)?;
+        let path = &*first;
         let start = data::beginning(path, 512);
         match &start[..] {
+            zip if holds_arrays(zip) => Some(NPZ),
+            _ if extension(path) == "bin" && data::exists(&path.with_extension("idx")) => Some(TOKENS),
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(NPY),
             [b'P', b'A', b'R', b'1', ..] => Some(PARQUET),
             // A file, or the first message of a stream.
@@ -99,7 +107,13 @@ impl Listed {
 
     /// The reader of the data.
     pub(crate) fn reader(self, path: &str) -> Value {
+        if self == NPZ {
+            return json!({"deserializers": arrays_of(path)});
+        }
         let mut deserializer = json!({"type": self.deserializer, self.option: path});
+        if self == TOKENS {
+            deserializer["format"] = "tokens".into();
+        }
         deserializer["input"] = match self.function {
             "read_images" => {
                 let mut streams = json!({"image": {"transforms": [], "dtype": "uint8", "ragged": true}});
@@ -125,6 +139,35 @@ impl Listed {
             _ => false,
         }
     }
+}
+
+/// The first file that a pattern matches, or the file of this name.
+fn first_of_pattern(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str()?;
+    if !is_pattern(name) {
+        return Some(path.to_owned());
+    }
+    matching(&data::stores(), name, "file").ok()?.into_iter().next()
+}
+
+/// A deserializer for each array of an archive, which are joined by row.
+fn arrays_of(archive: &str) -> Vec<Value> {
+    let folder = PathBuf::from(format!("zip://{archive}@/"));
+    let array = |member: PathBuf| {
+        let name = member.file_stem()?.to_str()?.to_owned();
+        let file = format!("zip://{archive}@/{name}.npy");
+        (extension(&member) == "npy").then(
+            || json!({"type": "TableDeserializer", "format": "npy", "file": file, "input": {name: {"column": "data"}}}),
+        )
+    };
+    data::inside(&folder, usize::MAX).filter_map(array).collect()
+}
+
+/// True if a zip archive begins with a member that is a NumPy array.
+fn holds_arrays(start: &[u8]) -> bool {
+    let Some(header) = start.strip_prefix(b"PK\x03\x04") else { return false };
+    let length = header.get(22..24).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
+    header.get(26..26 + length).is_some_and(|name| name.ends_with(b".npy"))
 }
 
 /// True if a folder holds a folder of images for each class.
