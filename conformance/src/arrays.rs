@@ -1,4 +1,4 @@
-//! Tables as a corpus: NumPy's arrays of records; columns in Parquet and in Arrow's formats.
+//! Tables as corpora: NumPy's arrays of records; columns in Parquet and in Arrow's formats; text.
 
 use std::sync::Arc;
 
@@ -131,5 +131,26 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("tokens.bin".into(), documents(lengths)),
         ("table-0.arrow".into(), arrow_file(0..first, lengths)),
         ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
+        ("table.csv".into(), csv(n)),
+        ("table.jsonl".into(), json_lines(n)),
     ]
+}
+
+/// The rows as CSV: the key, a text that is quoted in some rows, a number.
+fn csv(n: usize) -> Vec<u8> {
+    let text = |row: usize| {
+        if row.is_multiple_of(9) { format!("\"{row},\n\"\"{row}\"") } else { format!("ä{row}") }
+    };
+    let rows = (0..n).map(|row| format!("{},{},{}\r\n", 3 * row, text(row), row as f64 / 7.0));
+    format!("id,text,x\r\n{}", rows.collect::<String>()).into_bytes()
+}
+
+/// The rows as JSON lines: the key, a text, any number of whole numbers.
+fn json_lines(n: usize) -> Vec<u8> {
+    let row = |row: usize| {
+        let list: Vec<usize> = (0..row % 5).map(|i| row + i).collect();
+        let blank = if row.is_multiple_of(11) { "\n" } else { "" };
+        format!("{{\"text\": \"\\u00e4{row}\", \"id\": {}, \"list\": {list:?}}}\n{blank}", 3 * row)
+    };
+    (0..n).map(row).collect::<String>().into_bytes()
 }

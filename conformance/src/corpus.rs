@@ -234,6 +234,15 @@ pub const ARROW: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": ["table-0.arrow", "table-1.arrow"], "keyColumn": "id", "chunkSizeInBytes": 2048,
         "columns": ["x", "flag", "nested.large", "name"]}]"#;
 
+/// An option to be added to others: text with fields between commas.
+pub const CSV: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "table.csv", "keyColumn": "id", "chunkSizeInBytes": 1024}]"#;
+
+/// A column of [`CSV`] joined with those of JSON lines, of which one has lists.
+pub const CSV_AND_JSON: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "table.csv", "keyColumn": "id", "columns": ["x"], "chunkSizeInBytes": 1024},
+    {"type": "TableDeserializer", "file": "table.jsonl", "keyColumn": "id", "columns": ["text", "list"], "chunkSizeInBytes": 700}]"#;
+
 /// An option to be added to others: recordings, sequences as long as those of the text.
 pub const RECORDINGS: &str = r#""deserializers": [{"type": "AudioDeserializer", "file": "recordings.scp",
     "chunkSizeInFrames": 60, "input": {"x": {"sampleRate": 8000, "filters": 5}}}]"#;

@@ -63,10 +63,10 @@ impl Strings {
         self.ends.resize(self.ends.len() + n, self.bytes.len());
     }
 
-    /// Removes all strings and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
+    /// Keeps the first `n` strings.
+    pub fn truncate(&mut self, n: usize) {
+        self.ends.truncate(n);
+        self.bytes.truncate(self.start(self.ends.len()));
     }
 
     /// The first string, by number, that is not valid UTF-8, and the position in it of the first invalid byte.
@@ -110,6 +110,8 @@ mod tests {
         to.append(&from, 0..0);
         assert_eq!(to, ["x", "", "cde", ""].into_iter().collect());
         assert_eq!((to.len(), to.get(2), to.start(4)), (4, &b"cde"[..], 4));
+        to.truncate(2);
+        assert_eq!(to, ["x", ""].into_iter().collect());
     }
 
     #[test]

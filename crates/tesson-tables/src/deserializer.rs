@@ -76,6 +76,7 @@ impl TableDeserializer {
         let file = self.file(number, fetch);
         let format = self.known.format.expect("prepared before it is indexed");
         let mut table = (format.open)(file, &self.options)?;
+        table.assume(&self.known.fields);
         self.check_fields(table.fields(), file)?;
         let units =
             table.index(&read_fields(&self.known.columns, self.known.key), file, parallelism, defects)?;

@@ -3,6 +3,7 @@
 use tesson_core::{FormatFaults, OptionName, OptionSetting};
 
 const COLUMNS: OptionName = OptionName::new("columns");
+const DELIMITER: OptionName = OptionName::new("delimiter");
 const END_OF_TEXT: OptionName = OptionName::new("endOfText");
 const TOKEN_TYPE: OptionName = OptionName::new("tokenType");
 const LENGTH: OptionName = OptionName::new("length");
@@ -83,6 +84,42 @@ tesson_core::error_kinds! {
         NoText { row: u64 = 7, byte: u64 = 3 }
             = "table.no-text": "row {row} has bytes that are no UTF-8 from byte {byte} of the value on"
             => "Convert the column to UTF-8, or read it as bytes by {DTYPE}.",
+        /// A row of text has another number of fields than there are columns.
+        FieldCount { found: usize = 3, expected: usize = 4 }
+            = "table.field-count": "found {found} fields, expected {expected}"
+            => "Correct the row, or its quotes; set {DELIMITER} if another character separates the fields.",
+        /// A field of text is no value of its column's type.
+        BadValue { column: String = "age".into(), found: String = "old".into(), dtype: String = "int64".into() }
+            = "table.bad-value": "column `{column}`: found `{found}`, expected {dtype}"
+            => "Correct the value, declare a {DTYPE} that holds all values of the column, or forgive the row by {MAX_ERRORS}.",
+        /// A row of text has no value in a column of numbers.
+        NoValue { column: String = "age".into() }
+            = "table.no-value": "column `{column}` has no value"
+            => "Fill the value in, read the column as texts by {DTYPE}, or forgive the row by {MAX_ERRORS}.",
+        /// A row of text is too long.
+        LongRow { most: u64 = 1 << 28 }
+            = "table.long-row": "a row has more than {most} bytes; is a quote never closed?"
+            => "Close the quote, or divide the row.",
+        /// The columns of a sample of a shard do not add up to its bytes.
+        BadSample { row: u64 = 7, bytes: u64 = 12 }
+            = "table.bad-sample": "sample {row} has {bytes} bytes, which its columns do not add up to"
+            => "Write the shard again, or forgive the row by {MAX_ERRORS}.",
+        /// A shard is compressed.
+        CompressedShard
+            = "table.compressed-shard": "the shard is compressed by Zstandard, expected it uncompressed"
+            => "Decompress the shards, `zstd -d shard.00000.mds.zstd`, or write them without compression.",
+        /// A text is compressed, or in another encoding than UTF-8.
+        OtherEncoding { found: &'static str = "UTF-16" }
+            = "table.other-encoding": "the file is {found}, expected text in UTF-8"
+            => "Convert or decompress the file.",
+        /// A text has no rows to take the columns from.
+        NoFirstRow
+            = "table.no-rows-of-text": "the file has no row, expected one at least"
+            => "Check the file.",
+        /// A line of JSON is invalid.
+        BadJson { what: String = "expected `,` or `}`".into(), column: usize = 17 }
+            = "table.bad-json": "column {column}: {what}"
+            => "Correct the line; each line has one object.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "x".into() }
             = "table.repeated-stream": "the column name `{name}` occurs twice"

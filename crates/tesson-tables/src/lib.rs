@@ -11,6 +11,10 @@
 //! | `values` | values out of little-endian and big-endian bytes |
 //! | `fault` | the kinds of faults and refusals |
 //! | `nulls` | missing values |
+//! | `text` | what the formats of text share: blocks of lines, columns from parsed values, guessed types |
+//! | `csv` | CSV, TSV and the like |
+//! | `json_lines` | an object of JSON in each line |
+//! | `mds` | shards of Mosaic's streaming datasets |
 //! | `npy` | NumPy's `.npy` files |
 //! | `tokens` | files of token numbers |
 //! | `folder` | the files of a folder |
@@ -23,9 +27,12 @@
 mod arrow;
 mod columns;
 mod corpus;
+mod csv;
 mod deserializer;
 mod fault;
 mod folder;
+mod json_lines;
+mod mds;
 mod npy;
 #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow lack values"))]
 mod nulls;
@@ -34,6 +41,7 @@ mod options;
 mod parquet;
 mod streams;
 mod table;
+mod text;
 mod tokens;
 mod values;
 

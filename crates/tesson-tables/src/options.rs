@@ -8,6 +8,7 @@ use tesson_core::{
     Value, Words, options,
 };
 
+use crate::csv::CsvOptions;
 use crate::fault::TableRefusal;
 use crate::nulls::NullRule;
 use crate::tokens::TokenOptions;
@@ -20,9 +21,12 @@ const FILE: OptionSpec = OptionSpec::required(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 5> = Words::new([
+static FORMATS: Words<Option<&'static str>, 8> = Words::new([
     ("auto", None),
     ("arrow", Some("arrow")),
+    ("csv", Some("csv")),
+    ("jsonl", Some("jsonl")),
+    ("mds", Some("mds")),
     ("npy", Some("npy")),
     ("parquet", Some("parquet")),
     ("tokens", Some("tokens")),
@@ -186,6 +190,7 @@ options! {
                 ArrayLayout::Example => text.field("each", "example"),
                 ArrayLayout::Sequence => text.field("each", "sequence"),
             }];
+        ..pub(crate) csv: CsvOptions;
         ..pub(crate) tokens: TokenOptions;
         pub(crate) let numeric_keys: bool = reader.numeric_keys => [identity flag "numbers"];
         let frame_mode: bool = reader.frame_mode;
@@ -198,6 +203,14 @@ impl TableOptions {
     /// Everything in the options that changes sequences, keys or values.
     pub(crate) fn identity(&self) -> Identity {
         self.identify(Identity::new("table", 1))
+    }
+
+    /// The type that all streams of a column ask for, if they do.
+    pub(crate) fn declared(&self, column: &str) -> Option<Element> {
+        let mut asked =
+            self.inputs.iter().filter(|stream| stream.column == column).map(|stream| stream.element);
+        let first = asked.next()??;
+        asked.all(|other| other == Some(first)).then_some(first)
     }
 
     /// The streams that are asked for; `None` for all columns.

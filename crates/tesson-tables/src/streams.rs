@@ -11,7 +11,7 @@ use tesson_core::{
 use crate::fault::TableFault;
 use crate::options::TableStream;
 use crate::table::{Field, FieldKind, RowFault};
-use crate::values::{converted, no_values, number};
+use crate::values::{converted, no_values, number, truncate};
 
 /// A stream, and how its samples come out of a field.
 #[derive(Clone, Debug)]
@@ -279,7 +279,7 @@ fn regrouped(
         return StreamColumn { samples, data: Data::Dense { values } };
     }
     let (mut ends, mut kept) = (vec![0_u32], values.clone());
-    clear(&mut kept);
+    truncate(&mut kept, 0);
     for row in 0..n {
         let found = found(row);
         let start = ends[row];
@@ -292,21 +292,6 @@ fn regrouped(
         }
     }
     StreamColumn { samples: Offsets::At(ends), data: Data::Dense { values: kept } }
-}
-
-/// Removes all values.
-fn clear(values: &mut Values) {
-    match values {
-        Values::Ones(n) => *n = 0,
-        Values::Bytes(v) => v.clear(),
-        Values::Bits16(v) => v.clear(),
-        Values::Bits32(v) => v.clear(),
-        Values::Bits64(v) => v.clear(),
-        Values::F32(v) => v.clear(),
-        Values::F64(v) => v.clear(),
-        Values::Strings(v) => v.clear(),
-        _ => unreachable!("all forms of values are listed"),
-    }
 }
 
 /// The samples of a field with one in each row.

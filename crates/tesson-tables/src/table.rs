@@ -11,7 +11,10 @@ use tesson_core::{
 
 #[cfg(feature = "arrow")]
 use crate::arrow;
+use crate::csv;
 use crate::fault::TableFault;
+use crate::json_lines;
+use crate::mds;
 use crate::npy;
 use crate::options::TableOptions;
 #[cfg(feature = "parquet")]
@@ -240,7 +243,12 @@ impl<'a> FileBytes<'a> {
 
     /// An error of the file.
     pub(crate) fn error(&self, fault: impl Into<DataErrorKind>, offset: u64) -> Error {
-        let at = Location { file: Arc::clone(self.path), offset, line: None };
+        self.error_at(fault, offset, None)
+    }
+
+    /// An error of the file, of text with its physical line from 0.
+    pub(crate) fn error_at(&self, fault: impl Into<DataErrorKind>, offset: u64, line: Option<u64>) -> Error {
+        let at = Location { file: Arc::clone(self.path), offset, line: line.map(|line| line + 1) };
         DataError::new(fault, at).into()
     }
 }
@@ -249,6 +257,9 @@ impl<'a> FileBytes<'a> {
 pub(crate) trait Table: Send + Sync {
     /// The columns.
     fn fields(&self) -> &[Field];
+
+    /// Takes over the types of the first file, where the files of the format do not declare any.
+    fn assume(&mut self, _first: &[Field]) {}
 
     /// Finds the units, in the order of their rows. Called once, before rows are read, with the fields that will be. The result
     /// does not depend on the number of cores.
@@ -326,6 +337,9 @@ pub(crate) type OpenTable = fn(FileBytes<'_>, &TableOptions) -> Result<Box<dyn T
 /// All formats.
 pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &npy::NPY,
+    &csv::CSV,
+    &json_lines::JSON_LINES,
+    &mds::MDS,
     &tokens::TOKENS,
     #[cfg(feature = "arrow")]
     &arrow::ARROW,

@@ -27,6 +27,21 @@ pub(crate) fn no_values(element: Element, capacity: usize) -> Values {
     }
 }
 
+/// Keeps the first `n` values.
+pub(crate) fn truncate(values: &mut Values, n: usize) {
+    match values {
+        Values::Ones(len) => *len = n.min(*len),
+        Values::Bytes(v) => v.truncate(n),
+        Values::Bits16(v) => v.truncate(n),
+        Values::Bits32(v) => v.truncate(n),
+        Values::Bits64(v) => v.truncate(n),
+        Values::F32(v) => v.truncate(n),
+        Values::F64(v) => v.truncate(n),
+        Values::Strings(v) => v.truncate(n),
+        _ => unreachable!("all forms of values are listed"),
+    }
+}
+
 macro_rules! extend {
     ($values:expr, $bytes:expr, $order:expr, $type:ty) => {{
         let parts = $bytes.as_chunks().0.iter();
@@ -148,7 +163,7 @@ fn to_f32(number: Number) -> f32 {
 }
 
 /// The bits of a whole number or truth value of a type, in the lowest ones.
-fn whole_bits(number: Number, to: Element) -> Option<u64> {
+pub(crate) fn whole_bits(number: Number, to: Element) -> Option<u64> {
     let n = number.whole()?;
     let bits = 8 * to.size() as u32;
     let limits = match to {

@@ -53,7 +53,7 @@ from .streams import (
     StreamInformation as StreamInformation,
     Streams as Streams,
 )
-from .tables import Column, column, from_table, image_column, read_arrow, read_numpy, read_parquet, read_tokens
+from .tables import Column, column, from_table, image_column, read_arrow, read_csv, read_json, read_mds, read_numpy, read_parquet, read_tokens
 from .text_format import sequence_to_cntk_text_format as sequence_to_cntk_text_format
 from .transforming import UserTransform
 from .user import UserDeserializer
@@ -89,11 +89,14 @@ __all__ = [
     "read_arrow",
     "read_audio",
     "read_cbf",
+    "read_csv",
     "read_ctf",
     "read_htk",
     "read_images",
+    "read_json",
     "read_kaldi",
     "read_kaldi_alignments",
+    "read_mds",
     "read_mlf",
     "read_numpy",
     "read_parquet",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from .keywords import suggests_arguments
 from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
-__all__ = ["Column", "column", "from_table", "image_column", "read_arrow", "read_numpy", "read_parquet", "read_tokens"]
+__all__ = [
+    "Column", "column", "from_table", "image_column", "read_arrow", "read_csv", "read_json", "read_mds", "read_numpy", "read_parquet", "read_tokens",
+]
 
 Source = AnyPath | Sequence[AnyPath]
 Nulls = Literal["refuse", "skip", "nan"] | float
@@ -190,6 +193,127 @@ def read_arrow(
         As for :func:`read_parquet`.
     """
     return _table(path, "arrow", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+
+
+@suggests_arguments
+def read_csv(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    names: Sequence[str] | None = None,
+    nulls: Nulls | None = None,
+) -> Dataset:
+    """CSV, TSV and the like: each row is an example, each column a stream of bool, int64, float64 or str.
+
+    Types are those of the first rows, and logged; a field that is no value of its column's type is an error with file, line and column.
+    Declare another type with :func:`column`. Fields may be quoted, and quotes may hold line feeds.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"part-*.csv"``; or a list of them.
+    columns, streams, key
+        As for :func:`read_parquet`.
+    delimiter : str, optional
+        The character between fields, by default found in the first rows: comma, tab, semicolon or bar.
+    header : bool, optional
+        True if the first row has the names of the columns, by default if none of its fields is a number.
+    names : sequence of str, optional
+        The names of all columns, in place of those in the file; without either they are ``column_1``, ``column_2``, ...
+    nulls
+        As for :func:`read_parquet`, for empty fields, ``NA`` and ``null`` in columns that are no texts.
+
+    Examples
+    --------
+    >>> _ = open("people.csv", "w").write('name,age,id\\nann,31,1152921504606846977\\n"böb, jr",7,2\\n')
+    >>> tesson.read_csv("people.csv", streams={"age": tesson.column(dtype=np.uint8)}, columns=["name", "age", "id"])
+    <Dataset people.csv: name str [], age uint8 [], id int64 []>
+    >>> tesson.read_csv("people.csv").head()["name"].tolist()
+    ['ann', 'böb, jr']
+    """
+    if isinstance(names, str):
+        raise ConfigError(f"names: found the text {names!r}, expected a list of names, such as [{names!r}]", path="names")
+    options = {"keyColumn": key, "delimiter": delimiter, "header": header, "names": None if names is None else list(names), "nulls": nulls}
+    return _table(path, "csv", columns, streams, options)
+
+
+@suggests_arguments
+def read_json(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key: str | None = None,
+    nulls: Nulls | None = None,
+) -> Dataset:
+    """JSON lines: each line is an object and an example, each member a stream of bool, int64, float64 or str.
+
+    Lists are ragged streams, lists of lists of one size have a shape, members of members are columns such as ``"box.x"``. Types are those
+    of the first lines, and logged; a value of another type is an error with file and line.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"part-*.jsonl"``; or a list of them.
+    columns, streams, key, nulls
+        As for :func:`read_parquet`; a member that is missing or null is a missing value.
+
+    Examples
+    --------
+    >>> _ = open("docs.jsonl", "w").write('{"text": "a b", "tokens": [1, 2]}\\n{"text": "c", "tokens": [3]}\\n')
+    >>> tesson.read_json("docs.jsonl")
+    <Dataset docs.jsonl: text str [], tokens ragged int64 []>
+    >>> tesson.read_json("docs.jsonl").head()["tokens"].to_list()
+    [array([1, 2]), array([3])]
+    """
+    return _table(path, "jsonl", columns, streams, {"keyColumn": key, "nulls": nulls})
+
+
+@suggests_arguments
+def read_mds(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key: str | None = None,
+) -> Dataset:
+    """Shards of Mosaic's streaming datasets (MDS), uncompressed: each sample is an example, each column a stream of its type.
+
+    Images and other bytes are byte strings unless :func:`image_column` decodes them; arrays need a type and a shape in their encoding.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The folder with ``index.json``; or a shard, a pattern such as ``"shard.*.mds"``, or a list of them.
+    columns, streams, key
+        As for :func:`read_parquet`.
+    """
+    return _table(_shards(path), "mds", columns, streams, {"keyColumn": key})
+
+
+def _shards(path: Source) -> Source:
+    """The shards that the index of a folder lists, in its order."""
+    files = files_of(path)
+    if not isinstance(files, str) or not os.path.isdir(files):
+        return files
+    index = os.path.join(files, "index.json")
+    try:
+        with open(index, encoding="utf-8") as file:
+            listed = json.load(file)["shards"]
+        shards = [[shard[data]["basename"] for data in ("raw_data", "zip_data") if shard.get(data)] for shard in listed]
+        names = [next((name for name in found if os.path.exists(os.path.join(files, name))), found[0]) for found in shards]
+    except OSError as error:
+        raise ConfigError(f"{index}: {error.strerror}; give the folder of a dataset, or its shards", path="path") from error
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise ConfigError(f"{index} is no index of shards ({error!r}); give the shards themselves", path="path") from error
+    return [os.path.join(files, name) for name in names]
 
 
 def read_numpy(

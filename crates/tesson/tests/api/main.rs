@@ -33,6 +33,7 @@ mod steps;
 mod stored;
 mod tables;
 mod tar_images;
+mod text_tables;
 mod transforms;
 mod truncated_steps;
 mod truncation;

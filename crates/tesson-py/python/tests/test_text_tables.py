@@ -1,0 +1,154 @@
+"""Tables of text, value by value as Python's own readers have them."""
+
+import csv
+import io
+import json
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tesson
+from tesson import ConfigError, DataError
+
+VALUES: dict[str, Any] = {
+    "bool": lambda draw: draw.random() < 0.5,
+    "int64": lambda draw: draw.randrange(-(2**63), 2**63),
+    "float64": lambda draw: draw.choice([draw.gauss(0, 1e9), draw.random() * 1e-300, 0.1, -1e22]),
+    "str": lambda draw: "x" + "".join(draw.choices('aé漢😀 ,;"\n\t|', k=draw.randrange(8))),
+}
+
+
+def of_all(data: tesson.Dataset, **options: Any) -> dict[str, list[Any]]:
+    """All values by stream, in the order of the data."""
+    columns: dict[str, list[Any]] = {name: [] for name in data.schema}
+    keys: list[Any] = []
+    with data.loader(**{"batch_size": 7, **options}) as loader:
+        for batch in loader:
+            keys += batch.keys
+            for name, values in columns.items():
+                part = batch[name]
+                values += [one.tolist() for one in part.to_list()] if isinstance(part, tesson.Ragged) else part.tolist()
+    order = np.argsort(keys, kind="stable")
+    return {name: [values[i] for i in order] for name, values in columns.items()}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_csv_is_read_as_python_reads_it(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    kinds = {f"{kind} {i}": kind for i, kind in enumerate(draw.choices(sorted(VALUES), k=draw.randrange(1, 6)))}
+    n = draw.randrange(1, 400)
+    rows = [[VALUES[kind](draw) for kind in kinds.values()] for _ in range(n)]
+    file = io.StringIO()
+    options = {"delimiter": draw.choice(",;\t|"), "lineterminator": draw.choice(["\n", "\r\n"])}
+    csv.writer(file, quoting=draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC]), **options).writerows([list(kinds), *rows])
+    path = tmp_path / "table.csv"
+    path.write_bytes(file.getvalue().encode())
+    data = tesson.read_csv(path, delimiter=options["delimiter"])
+    assert {name: field.dtype.name for name, field in data.schema.items()} == kinds
+    found = of_all(data, shuffle=draw.random() < 0.5)
+    assert found == {name: [row[i] for row in rows] for i, name in enumerate(kinds)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_json_lines_are_read_as_python_reads_them(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(100 + seed)
+    kinds = {f"{kind}.{i}": kind for i, kind in enumerate(draw.choices(sorted(VALUES), k=draw.randrange(1, 6)))}
+    n = draw.randrange(1, 300)
+    rows = [{name: VALUES[kind](draw) for name, kind in kinds.items()} for _ in range(n)]
+    for i, row in enumerate(rows):
+        row["list"] = [draw.randrange(-9, 9) for _ in range(draw.randrange(5) if i else 3)]
+        row["matrix"] = [[draw.random(), 1.5] for _ in range(3)]
+    items = [json.dumps(row, ensure_ascii=draw.random() < 0.5) for row in rows]
+    path = tmp_path / "table.jsonl"
+    path.write_text("\n".join(items) + draw.choice(["", "\n", "\n\n"]), encoding="utf-8")
+    data = tesson.read_json(path)
+    assert data.schema["list"].type == "ragged int64 []" and data.schema["matrix"].type == "float64 [3, 2]"
+    found = of_all(data, shuffle=draw.random() < 0.5)
+    assert found == {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def test_datasets_of_text_pickle_and_resume(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,name\n" + "".join(f"{i},n{i}\n" for i in range(50)))
+    data = pickle.loads(pickle.dumps(tesson.read_csv(path)))
+    loader = data.loader(batch_size=4, shuffle=True, seed=2)
+    batches = [batch["name"].tolist() for batch in loader]
+    again = data.loader(batch_size=4, shuffle=True, seed=2)
+    for _, batch in zip(range(5), again, strict=False):
+        assert batch["name"].tolist() in batches
+    other = data.loader(batch_size=4, shuffle=True, seed=2)
+    other.load_state_dict(again.state_dict())
+    assert [batch["name"].tolist() for batch in other] == batches[5:]
+
+
+def test_missing_values_are_what_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,a\n,b\n3,\n")
+    with pytest.raises(DataError, match=r"a\.csv:3.*column `x` has no value"):
+        of_all(tesson.read_csv(path))
+    assert of_all(tesson.read_csv(path, nulls="skip")) == {"x": [1, 3], "y": ["a", ""]}
+    assert of_all(tesson.read_csv(path, nulls=-1)) == {"x": [1, -1, 3], "y": ["a", "b", ""]}
+    filled = of_all(tesson.read_csv(path, nulls="nan"))["x"]
+    assert filled[::2] == [1.0, 3.0] and np.isnan(filled[1])
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"x": 1, "t": [1]}\n{"x": null}\n')
+    assert of_all(tesson.read_json(lines, nulls=0)) == {"x": [1, 0], "t": [[1], []]}
+
+
+def test_rows_with_faults_are_left_out_within_the_budget(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1}\n{"x": }\n{"x": 3}\n')
+    data = tesson.read_json(path)
+    with pytest.raises(DataError, match=r"a\.jsonl:2.*column 7"):
+        of_all(data)
+    assert of_all(data, max_errors=1) == {"x": [1, 3]}
+
+
+def test_what_is_no_list_of_names_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"names: found the text 'x', expected a list of names, such as \['x'\]"):
+        tesson.read_csv("a.csv", names="x")
+
+
+def mds_shard(columns: dict[str, tuple[str, int | None]], samples: list[list[bytes]]) -> bytes:
+    """A shard as Mosaic's writer lays it out."""
+    header = {
+        "column_encodings": [encoding for encoding, _ in columns.values()],
+        "column_names": list(columns),
+        "column_sizes": [size for _, size in columns.values()],
+        "compression": None, "format": "mds", "hashes": [], "size_limit": 1 << 26, "version": 2,
+    }
+    config = json.dumps(header, sort_keys=True).encode()
+    open_columns = [i for i, (_, size) in enumerate(columns.values()) if size is None]
+    laid = [np.array([len(row[i]) for i in open_columns], "<u4").tobytes() + b"".join(row) for row in samples]
+    first = 4 + 4 * (len(samples) + 1) + len(config)
+    offsets = first + np.cumsum([0, *map(len, laid)])
+    return np.uint32(len(samples)).tobytes() + offsets.astype("<u4").tobytes() + config + b"".join(laid)
+
+
+def test_mds_shards_are_read_in_any_order(tmp_path: Path) -> None:
+    columns = {"image": ("png", None), "label": ("int", 8), "text": ("str", None), "vector": ("ndarray:float32:2,3", 24)}
+    rows = [[bytes([i]) * (i % 5), np.int64(2**60 + i).tobytes(), ("ä" * (i % 3)).encode(), np.full(6, i, "<f4").tobytes()] for i in range(60)]
+    names = []
+    for number, part in enumerate((rows[:25], rows[25:])):
+        names.append(f"shard.{number:05}.mds")
+        (tmp_path / names[-1]).write_bytes(mds_shard(columns, part))
+    shards = [{"format": "mds", "raw_data": {"basename": name}, "zip_data": None} for name in names]
+    (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
+    data = tesson.read_mds(tmp_path)
+    assert [str(field) for field in data.schema.values()] == ["image: bytes []", "label: int64 []", "text: str []", "vector: float32 [2, 3]"]
+    for shuffle in (False, True):
+        found = of_all(data, shuffle=shuffle)
+        assert found["image"] == [row[0] for row in rows] and found["label"] == [2**60 + i for i in range(60)]
+        assert found["text"] == [row[2].decode() for row in rows] and found["vector"][7] == [[7.0] * 3] * 2
+    damaged = bytearray(mds_shard({"n": ("int", 8)}, [[b"12345678"], [b"1234567"]]))
+    (tmp_path / "bad.mds").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"bad\.mds.*sample 1 has 7 bytes, which its columns do not add up to"):
+        of_all(tesson.read_mds(tmp_path / "bad.mds"))
+    (tmp_path / "index.json").write_text(json.dumps({"shards": [{"raw_data": {"basename": "x.mds"}, "zip_data": {"basename": "x.mds.zstd"}}]}))
+    (tmp_path / "x.mds.zstd").write_bytes(b"\x28\xb5\x2f\xfd")
+    with pytest.raises(DataError, match=r"compressed by Zstandard"):
+        of_all(tesson.read_mds(tmp_path))

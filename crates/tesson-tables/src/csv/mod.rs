@@ -1,0 +1,16 @@
+//! CSV, TSV and the like: fields between delimiters, in quotes where they contain some.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the options |
+//! | `records` | rows of bytes, with their offsets and lines |
+//! | `header` | delimiter, names and types, from the options and the first rows |
+//! | `table` | the rows of a file |
+
+mod header;
+mod options;
+mod records;
+mod table;
+
+pub(crate) use options::CsvOptions;
+pub(crate) use table::CSV;

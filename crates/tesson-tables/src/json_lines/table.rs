@@ -1,0 +1,121 @@
+//! The rows of a file.
+
+use tesson_core::{ChunkAccess, DataErrorKind, Defects, Error, Parallelism, Scratch};
+
+use super::parse::{Cell, Members, fault_of, lines, read_line};
+use super::schema::Beginning;
+use crate::fault::TableFault;
+use crate::nulls::NullRule;
+use crate::options::TableOptions;
+use crate::table::{Field, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
+use crate::text::{Block, ColumnBuilder, LineKind, index_lines, units};
+
+/// Files with an object of JSON in each line.
+pub(crate) static JSON_LINES: TableFormat = TableFormat {
+    name: "jsonl",
+    extensions: &["jsonl", "ndjson", "json"],
+    begins: |bytes| bytes.trim_ascii_start().starts_with(b"{"),
+    open,
+};
+
+/// Lines that are rows.
+const LINES: LineKind = LineKind { is_space: |byte| byte.is_ascii_whitespace(), comment: None };
+
+fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
+    let Beginning { fields, data } = Beginning::read(file, options)?;
+    Ok(Box::new(JsonLines { fields, data, nulls: options.nulls, blocks: Vec::new() }))
+}
+
+struct JsonLines {
+    fields: Vec<Field>,
+    /// Where the lines begin.
+    data: u64,
+    nulls: NullRule,
+    blocks: Vec<Block>,
+}
+
+impl Table for JsonLines {
+    fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    fn assume(&mut self, first: &[Field]) {
+        // Members have names, and those of this file are found by the first one's.
+        self.fields = first.to_vec();
+    }
+
+    fn index(
+        &mut self,
+        _: &[usize],
+        file: FileBytes<'_>,
+        parallelism: &dyn Parallelism,
+        _: &mut Defects<'_>,
+    ) -> Result<Vec<Unit>, Error> {
+        self.blocks = index_lines(file, self.data, 0, LINES, parallelism)?;
+        units(&self.blocks, file)
+    }
+
+    fn access(&self) -> ChunkAccess {
+        ChunkAccess::PreferWhole
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<JsonLines>()
+            + self.blocks.capacity() * size_of::<Block>()
+            + self.fields.capacity() * size_of::<Field>()
+    }
+
+    fn read(
+        &self,
+        unit: usize,
+        rows: &Rows<'_>,
+        fields: &[usize],
+        file: FileBytes<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<ReadRows, Error> {
+        let block = &self.blocks[unit];
+        file.read_over(block.start..block.end, &mut scratch.bytes)?;
+        let members = Members::of(fields.iter().map(|&field| &self.fields[field]));
+        let mut cells: Vec<Cell> =
+            fields.iter().map(|&field| Cell::new(&self.fields[field].kind, rows.len())).collect();
+        let mut read = ReadRows::default();
+        let mut all = lines(&scratch.bytes).zip(0_u64..);
+        for i in 0..rows.len() {
+            let row = rows.get(i);
+            let Some((line, _)) = all.find(|(_, number)| *number == row) else {
+                let what = format!("no row {row} where {} were indexed", block.rows);
+                return Err(file.error_at(DataErrorKind::Changed { what }, block.start, Some(block.line)));
+            };
+            let fault = |field: Option<usize>, kind: TableFault| RowFault {
+                row: i as u32,
+                field,
+                kind: kind.into(),
+                offset: block.start + line.start as u64,
+                line: Some(block.line + line.number),
+            };
+            if let Err(error) = read_line(line.text, &members, &mut cells) {
+                read.faults.push(fault(None, fault_of(&error)));
+                cells.iter_mut().for_each(Cell::end_unread_row);
+                continue;
+            }
+            for (place, (cell, &field)) in cells.iter_mut().zip(fields).enumerate() {
+                if let Err(found) = cell.end_row(self.nulls) {
+                    if found.is_none() && self.nulls == NullRule::Skip {
+                        read.skipped.push(i as u32);
+                        continue;
+                    }
+                    let Field { name, kind, .. } = &self.fields[field];
+                    let column = name.clone();
+                    let kind = match found {
+                        Some(found) => TableFault::BadValue { column, found, dtype: kind.name() },
+                        None => TableFault::NoValue { column },
+                    };
+                    read.faults.push(fault(Some(place), kind));
+                }
+            }
+        }
+        read.sort();
+        read.columns = cells.into_iter().map(|cell| ColumnBuilder::finish(cell.column)).collect();
+        Ok(read)
+    }
+}

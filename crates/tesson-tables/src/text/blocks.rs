@@ -1,0 +1,179 @@
+//! The lines of a file in blocks of about equal size, which are found on all cores.
+
+use tesson_core::{Error, Parallelism};
+
+use crate::fault::TableFault;
+use crate::table::{FileBytes, Unit};
+
+/// Bytes of a block, about: a row at random costs the reading of one.
+const BLOCK_BYTES: u64 = 1 << 18;
+
+/// Bytes of a row, at most: one of more is a quote that is never closed, or no text at all.
+pub(crate) const MOST_ROW_BYTES: u64 = 1 << 28;
+
+/// Bytes that rows of text take in memory for each byte of text, about.
+const DECODED: u64 = 2;
+
+/// Consecutive rows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// The first byte of its first row.
+    pub(crate) start: u64,
+    /// The first byte after its last row.
+    pub(crate) end: u64,
+    /// Number of rows.
+    pub(crate) rows: u64,
+    /// Physical line, from 0, of its first row.
+    pub(crate) line: u64,
+}
+
+/// Lines that are rows: those with a byte that is no space, unless they are comments.
+#[derive(Clone, Copy)]
+pub(crate) struct LineKind {
+    /// True for bytes that do not make a row of a line.
+    pub(crate) is_space: fn(u8) -> bool,
+    /// The first other byte of lines that are no rows.
+    pub(crate) comment: Option<u8>,
+}
+
+/// The lines that begin in a part of a file.
+struct Cell {
+    /// Where the first row begins.
+    first: Option<u64>,
+    rows: u64,
+    /// Line feeds in the part, and before its first row.
+    lines: u64,
+    lines_before: u64,
+}
+
+/// Finds the rows of the lines from `data` on; `line` is the number of the first one.
+///
+/// # Errors
+/// Unreadable storage.
+pub(crate) fn index_lines(
+    file: FileBytes<'_>,
+    data: u64,
+    line: u64,
+    kind: LineKind,
+    parallelism: &dyn Parallelism,
+) -> Result<Vec<Block>, Error> {
+    let size = file.size()?;
+    let n_cells = size.saturating_sub(data).div_ceil(BLOCK_BYTES) as usize;
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut line = line;
+    for first in (0..n_cells).step_by(CELLS_AT_ONCE) {
+        let n = CELLS_AT_ONCE.min(n_cells - first);
+        let cells = parallelism.map(n, |i| {
+            if file.fetch.cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let start = data + (first + i) as u64 * BLOCK_BYTES;
+            cell(file, start, size.min(start + BLOCK_BYTES), start == data, kind)
+        });
+        for cell in cells {
+            let Cell { first, rows, lines, lines_before } = cell?;
+            if let Some(start) = first {
+                if let Some(last) = blocks.last_mut() {
+                    last.end = start;
+                }
+                blocks.push(Block { start, end: size, rows, line: line + lines_before });
+            }
+            line += lines;
+        }
+    }
+    Ok(blocks)
+}
+
+/// Cells that are read before the next ones are given to workers.
+const CELLS_AT_ONCE: usize = 1024;
+
+/// Looks at the lines that begin in a part of a file. `is_line`: its first byte begins one.
+fn cell(file: FileBytes<'_>, start: u64, end: u64, is_line: bool, kind: LineKind) -> Result<Cell, Error> {
+    let mut bytes = Vec::new();
+    // Whether a line begins with the part, the byte before says.
+    let before = u64::from(!is_line);
+    file.read_over(start - before..end, &mut bytes)?;
+    let mut cell = Cell { first: None, rows: 0, lines: 0, lines_before: 0 };
+    let begins = is_line || bytes.first() == Some(&b'\n');
+    let bytes = &bytes[before as usize..];
+    let mut at = if begins { Some(0) } else { next_line(bytes, 0) };
+    cell.lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    while let Some(begin) = at.filter(|begin| *begin < bytes.len()) {
+        let next = next_line(bytes, begin);
+        let line = &bytes[begin..next.unwrap_or(bytes.len())];
+        let content = match line.iter().find(|byte| **byte == b'\n' || !(kind.is_space)(**byte)) {
+            Some(byte) => Some(*byte),
+            None if next.is_none() => beyond(file, end, kind)?,
+            None => None,
+        };
+        if content.is_some_and(|byte| byte != b'\n' && Some(byte) != kind.comment) {
+            if cell.first.is_none() {
+                let lines = bytes[..begin].iter().filter(|byte| **byte == b'\n').count();
+                (cell.first, cell.lines_before) = (Some(start + begin as u64), lines as u64);
+            }
+            cell.rows += 1;
+        }
+        at = next;
+    }
+    Ok(cell)
+}
+
+/// The position after the next line feed.
+fn next_line(bytes: &[u8], from: usize) -> Option<usize> {
+    memchr::memchr(b'\n', &bytes[from..]).map(|at| from + at + 1)
+}
+
+/// The first byte from `from` on that is no space; a line feed ends the search.
+fn beyond(file: FileBytes<'_>, mut from: u64, kind: LineKind) -> Result<Option<u8>, Error> {
+    let (size, mut bytes) = (file.size()?, Vec::new());
+    while from < size {
+        let end = size.min(from + BLOCK_BYTES);
+        file.read_over(from..end, &mut bytes)?;
+        if let Some(byte) = bytes.iter().find(|byte| **byte == b'\n' || !(kind.is_space)(**byte)) {
+            return Ok(Some(*byte));
+        }
+        from = end;
+    }
+    Ok(None)
+}
+
+/// The units that blocks are. A row that is too long is refused.
+///
+/// # Errors
+/// A block that no memory is set aside for.
+pub(crate) fn units(blocks: &[Block], file: FileBytes<'_>) -> Result<Vec<Unit>, Error> {
+    let unit = |block: &Block| {
+        let bytes = block.end - block.start;
+        if bytes > MOST_ROW_BYTES + BLOCK_BYTES {
+            return Err(long_row(file, block.start, block.line));
+        }
+        Ok(Unit { rows: block.rows, bytes: block.start..block.end, decoded: bytes.saturating_mul(DECODED) })
+    };
+    blocks.iter().map(unit).collect()
+}
+
+/// The refusal of a row that is too long.
+pub(crate) fn long_row(file: FileBytes<'_>, offset: u64, line: u64) -> Error {
+    file.error_at(TableFault::LongRow { most: MOST_ROW_BYTES }, offset, Some(line))
+}
+
+/// Bytes of a block, about.
+pub(crate) fn block_bytes() -> u64 {
+    BLOCK_BYTES
+}
+
+/// Refuses text that is compressed, or in another encoding than UTF-8; returns the number of bytes of a mark at its beginning.
+///
+/// # Errors
+/// The encoding that was found.
+pub(crate) fn refuse_other_encodings(beginning: &[u8], file: FileBytes<'_>) -> Result<u64, Error> {
+    let found = match beginning {
+        [0xef, 0xbb, 0xbf, ..] => return Ok(3),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16",
+        [0x1f, 0x8b, ..] => "compressed by gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "compressed by Zstandard",
+        [b'P', b'K', 3, 4, ..] => "a zip archive",
+        _ => return Ok(0),
+    };
+    Err(file.error(TableFault::OtherEncoding { found }, 0))
+}

@@ -1,0 +1,20 @@
+//! Tables that are text: rows in blocks of lines, and columns that are built value by value.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `blocks` | the lines of a file in blocks of about equal size |
+//! | `builder` | the columns of rows that are parsed |
+//! | `types` | the types of columns from the first rows |
+
+mod blocks;
+mod builder;
+mod types;
+
+pub(crate) use blocks::{
+    Block, LineKind, MOST_ROW_BYTES, block_bytes, index_lines, long_row, refuse_other_encodings, units,
+};
+pub(crate) use builder::{ColumnBuilder, Scalar, parse_scalar};
+pub(crate) use types::Guess;
+
+/// Bytes of a file that types are guessed from, at most.
+pub(crate) const SAMPLE_BYTES: u64 = 1 << 20;

@@ -1,0 +1,253 @@
+//! Tables of text: CSV and JSON lines, from bytes to minibatches.
+
+use tesson::store::MemoryStore;
+use tesson::{Element, Error, Minibatch, SampleValue, Source};
+
+use crate::kit::{self, keys, refusal, store_of, whole};
+
+fn open(store: &MemoryStore, options: &str) -> Result<Source, Error> {
+    open_with(store, options, "")
+}
+
+fn open_with(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Error> {
+    let table = format!(r#"{{"type": "TableDeserializer", {options}}}"#);
+    kit::open(
+        store,
+        &format!(r#"{{"deserializers": [{table}], "randomize": false, "maxSweeps": 1 {reader}}}"#),
+    )
+}
+
+/// The only file of a store, and a source of it.
+fn read(name: &str, text: &str, options: &str) -> Result<Source, Error> {
+    let comma = if options.is_empty() { "" } else { ", " };
+    open(&store_of([(name, text.as_bytes().to_vec())]), &format!(r#""file": "{name}"{comma}{options}"#))
+}
+
+/// The streams as `name type [shape]`.
+fn schema(source: &Source) -> Vec<String> {
+    let shown = |s: &tesson::StreamInfo| format!("{} {} [{}]", s.name, s.element.name(), s.shape);
+    source.streams().iter().map(|stream| shown(stream)).collect()
+}
+
+/// The values of a stream, as text.
+fn values(minibatch: &Minibatch, stream: &str) -> Vec<String> {
+    let values = kit::stream_of(minibatch, stream).samples().values();
+    let shown = |i| match values.value(i) {
+        SampleValue::Text(text) => text.to_owned(),
+        SampleValue::Bytes(bytes) => format!("{bytes:?}"),
+        SampleValue::Whole(n) => n.to_string(),
+        SampleValue::Bool(x) => x.to_string(),
+        number => format!("{:?}", number.rounded()),
+    };
+    (0..values.len()).map(shown).collect()
+}
+
+fn error_of(source: Result<Source, Error>) -> String {
+    match source {
+        Ok(mut source) => whole(&mut source).expect_err("the data are wrong").to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+const PEOPLE: &str = "name,age,height,member,id\nann,31,1.75,true,9007199254740993\n\"böb, jr\",7,1e-1,False,2\n\"two\n\"\"lines\"\"\",-3,2,true,3\n";
+
+#[test]
+fn columns_of_csv_have_the_types_of_their_first_rows() {
+    let mut source = read("people.csv", PEOPLE, "").unwrap();
+    let expected = ["name str []", "age int64 []", "height float64 []", "member bool []", "id int64 []"];
+    assert_eq!(schema(&source), expected);
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(keys(&minibatch), ["0", "1", "2"]);
+    assert_eq!(values(&minibatch, "name"), ["ann", "böb, jr", "two\n\"lines\""]);
+    assert_eq!(values(&minibatch, "age"), ["31", "7", "-3"]);
+    assert_eq!(values(&minibatch, "height"), ["1.75", "0.1", "2.0"]);
+    assert_eq!(values(&minibatch, "member"), ["true", "false", "true"]);
+    assert_eq!(values(&minibatch, "id"), ["9007199254740993", "2", "3"]);
+}
+
+#[test]
+fn delimiter_and_header_are_found_or_given() {
+    let cases = [
+        ("a.csv", "x;y\n1,5;2\n3;4\n", "", ["x str []", "y int64 []"]),
+        ("a.tsv", "x\ty\n1\t2\n", "", ["x int64 []", "y int64 []"]),
+        ("a.txt", "1|2\n3|4\n", r#""format": "csv""#, ["column_1 int64 []", "column_2 int64 []"]),
+        ("a.csv", "1,2\n", r#""names": ["u", "v"]"#, ["u int64 []", "v int64 []"]),
+        ("a.csv", "a,b\nc,d\n", r#""header": false"#, ["column_1 str []", "column_2 str []"]),
+        ("a.csv", "1,2\n3,4\n", r#""header": true"#, ["1 int64 []", "2 int64 []"]),
+        ("a.csv", "\u{feff}x y\n1 2\n", r#""delimiter": " ""#, ["x int64 []", "y int64 []"]),
+    ];
+    for (name, text, options, expected) in cases {
+        assert_eq!(schema(&read(name, text, options).unwrap()), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn declared_types_are_what_fields_are_parsed_as() {
+    let options = r#""input": {"x": {"dtype": "float32"}, "y": {"dtype": "uint8"}, "z": {"dtype": "str"}}"#;
+    let mut source = read("a.csv", "x,y,z\n16777217,255,7\n0.1,0,8\n", options).unwrap();
+    assert_eq!(schema(&source), ["x float32 []", "y uint8 []", "z str []"]);
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(values(&minibatch, "x"), ["16777216.0", "0.10000000149011612"]);
+    assert_eq!(values(&minibatch, "z"), ["7", "8"]);
+    let wide = error_of(read("a.csv", "y\n1\n256\n", r#""input": {"y": {"dtype": "uint8"}}"#));
+    assert!(
+        wide.contains("a.csv:3 (byte 4)") && wide.contains("column `y`: found `256`, expected uint8"),
+        "{wide}"
+    );
+}
+
+#[test]
+fn faults_of_csv_have_file_line_and_column() {
+    let cases = [
+        ("x,y\n1,2\n3\n", "a.csv:3 (byte 8): sequence 1: found 1 fields, expected 2"),
+        ("x,y\n1,2\n\n\"3\",4,5\n", "a.csv:4 (byte 9): sequence 1: found 3 fields, expected 2"),
+        ("x\n1\nold\n", "a.csv:3 (byte 4): stream `x`, sequence 1: column `x`: found `old`, expected int64"),
+    ];
+    for (text, expected) in cases {
+        // Types of so few rows are those of all.
+        let options = r#""header": true, "input": {"x": {"dtype": "int64"}}"#;
+        let found = error_of(read("a.csv", text, options));
+        assert!(found.contains(expected), "{found}");
+    }
+    let missing = error_of(read("a.csv", "x,y\n1,2\n,3\n", ""));
+    assert!(missing.contains("a.csv:3 (byte 8)") && missing.contains("column `x` has no value"), "{missing}");
+    let encoded = error_of(read("a.csv", "\u{1f}\u{8b}", ""));
+    assert!(!encoded.is_empty());
+    let gzip = open(&store_of([("a.csv", vec![0x1f, 0x8b, 8, 0])]), r#""file": "a.csv""#);
+    assert_eq!(refusal(gzip), "a.csv (byte 0): the file is compressed by gzip, expected text in UTF-8");
+    assert_eq!(refusal(read("a.csv", "", "")), "a.csv (byte 0): the file has no row, expected one at least");
+}
+
+#[test]
+fn rows_with_faults_are_left_out_up_to_the_budget() {
+    let text = "x,y\n1,2\nbad,3\n4,5\n6\n7,8\n";
+    let options = r#""header": true, "maxErrors": 2, "input": {"x": {"dtype": "int64"}, "y": {}}"#;
+    let mut source = read("a.csv", text, options).unwrap();
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(
+        (values(&minibatch, "x"), keys(&minibatch)),
+        (vec!["1".into(), "4".into(), "7".into()], vec!["0".into(), "2".into(), "4".into()])
+    );
+}
+
+#[test]
+fn rows_of_many_blocks_are_found_with_and_without_quotes() {
+    let row = |i: usize, quoted: bool| {
+        let text = if quoted && i % 1000 == 7 { format!("\"line {i}\nand\"") } else { format!("line {i}") };
+        format!("{i},{text},{}\n", i as f64 / 8.0)
+    };
+    for quoted in [false, true] {
+        let rows: String = (0..40_000).map(|i| row(i, quoted)).collect();
+        let text = format!("id,text,x\n{rows}");
+        let store = store_of([("a.csv", text.into_bytes())]);
+        let options =
+            r#""file": "a.csv", "columns": ["text", "x"], "keyColumn": "id", "chunkSizeInBytes": 300000"#;
+        for order in [r#", "randomize": false"#, r#", "randomize": "global""#] {
+            let config = format!(
+                r#"{{"deserializers": [{{"type": "TableDeserializer", {options}}}], "maxSweeps": 1{order}}}"#
+            );
+            let mut source = kit::open(&store, &config).unwrap();
+            let mut seen = vec![false; 40_000];
+            while let Some(minibatch) = source.next_minibatch(5000).unwrap() {
+                let (texts, xs) = (values(&minibatch, "text"), values(&minibatch, "x"));
+                for ((key, text), x) in keys(&minibatch).iter().zip(texts).zip(xs) {
+                    let i: usize = key.parse().unwrap();
+                    assert!(!std::mem::replace(&mut seen[i], true), "{i} comes once");
+                    assert_eq!(
+                        (text.starts_with(&format!("line {i}")), x),
+                        (true, format!("{:?}", i as f64 / 8.0))
+                    );
+                }
+            }
+            assert!(seen.into_iter().all(|seen| seen), "{quoted} {order}");
+        }
+    }
+}
+
+#[test]
+fn several_files_of_csv_have_the_types_of_the_first() {
+    let store = store_of([("a-0.csv", b"x,y\n1.5,a\n".to_vec()), ("a-1.csv", b"x,y\n2,b\n".to_vec())]);
+    let mut source = open(&store, r#""file": ["a-0.csv", "a-1.csv"]"#).unwrap();
+    assert_eq!(values(&whole(&mut source).unwrap(), "x"), ["1.5", "2.0"]);
+    let store = store_of([("a-0.csv", b"x,y\n1,a\n".to_vec()), ("a-1.csv", b"z,y\n2,b\n".to_vec())]);
+    let other = refusal(open(&store, r#""file": ["a-0.csv", "a-1.csv"]"#));
+    assert!(
+        other.contains("found the columns `z` int64, `y` str, a-0.csv has `x` int64, `y` str"),
+        "{other}"
+    );
+}
+
+const LINES: &str = r#"{"id": 1, "text": "a\u00e4\n", "tokens": [1, 2, 3], "box": [[1, 2], [3, 4]], "meta": {"score": 0.5, "ok": true}, "skip": null}
+
+  {"tokens": [], "id": 2, "meta": {"ok": false, "score": 2}, "box": [[5, 6], [7, 8]], "text": ""}
+{"id": 3, "text": "c", "tokens": [9223372036854775807], "box": [[0, 0], [0, 0]], "meta": {"score": -1e3, "ok": true}}"#;
+
+#[test]
+fn members_of_json_lines_are_columns() {
+    let options = r#""columns": ["id", "text", "tokens", "box", "meta.score", "meta.ok"]"#;
+    let mut source = read("a.jsonl", LINES, options).unwrap();
+    let expected = [
+        "id int64 []",
+        "text str []",
+        "tokens int64 []",
+        "box int64 [2x2]",
+        "meta.score float64 []",
+        "meta.ok bool []",
+    ];
+    assert_eq!(schema(&source), expected);
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(values(&minibatch, "text"), ["aä\n", "", "c"]);
+    assert_eq!(kit::stream_of(&minibatch, "tokens").lengths(), [3, 0, 1]);
+    assert_eq!(values(&minibatch, "tokens"), ["1", "2", "3", "9223372036854775807"]);
+    assert_eq!(values(&minibatch, "box"), ["1", "2", "3", "4", "5", "6", "7", "8", "0", "0", "0", "0"]);
+    assert_eq!(values(&minibatch, "meta.score"), ["0.5", "2.0", "-1000.0"]);
+    assert_eq!(values(&minibatch, "meta.ok"), ["true", "false", "true"]);
+}
+
+#[test]
+fn lists_of_json_may_be_vectors_or_texts() {
+    let text = "{\"v\": [1, 2.5], \"words\": [\"a\", \"b\"]}\n{\"v\": [3, 4], \"words\": []}\n";
+    let options = r#""input": {"v": {"shape": 2, "dtype": "float32"}, "words": {}}"#;
+    let mut source = read("a.jsonl", text, options).unwrap();
+    assert_eq!(schema(&source), ["v float32 [2]", "words str []"]);
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(
+        (values(&minibatch, "v").len(), values(&minibatch, "words")),
+        (4, vec!["a".into(), "b".into()])
+    );
+    assert_eq!(kit::stream_of(&minibatch, "words").lengths(), [2, 0]);
+}
+
+#[test]
+fn faults_of_json_lines_have_file_line_and_column() {
+    let cases = [
+        ("{\"x\": 1}\n{\"x\": 1,}\n", "a.jsonl:2 (byte 9): sequence 1: column 9: trailing comma"),
+        (
+            "{\"x\": 1}\n[1]\n",
+            "a.jsonl:2 (byte 9): sequence 1: column 0: invalid type: sequence, expected an object",
+        ),
+        ("{\"x\": 1}\n\n{\"y\": 1}\n", "column `x` has no value"),
+        ("{\"x\": 1}\n{\"x\": null}\n", "column `x` has no value"),
+        ("{\"x\": 1}\n{\"x\": 1, \"x\": 2}\n", "column `x`: found `two values`, expected int64"),
+        ("{\"x\": 1}\n{\"x\": 1} {}\n", "column 10: trailing characters"),
+        ("{\"x\": [[1], [2]]}\n{\"x\": [[1], [2, 3], 4]}\n", "`x` has values of different kinds"),
+        ("{\"x\": [1]}\n{\"x\": [1, null]}\n", "column `x`: found `null`, expected lists of int64"),
+    ];
+    for (text, expected) in cases {
+        let found = error_of(read("a.jsonl", text, r#""columns": ["x"]"#));
+        assert!(found.contains(expected), "{found}");
+    }
+    // Types that the first rows have are those of all.
+    let rows: String = (0..20_000).map(|i| format!("{{\"x\": {i}}}\n")).collect();
+    let found = error_of(read("a.jsonl", &format!("{rows}{{\"x\": 0.5}}\n"), ""));
+    assert!(
+        found.contains("a.jsonl:20001") && found.contains("column `x`: found `0.5`, expected int64"),
+        "{found}"
+    );
+}
+
+#[test]
+fn text_may_be_bytes_and_elements_are_kept() {
+    let source = read("a.csv", "x\nab\n", r#""input": {"x": {"dtype": "bytes"}}"#).unwrap();
+    assert_eq!(source.streams()[0].element, Element::Bytes);
+}
