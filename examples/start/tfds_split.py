@@ -2,9 +2,9 @@
 
 Prints:
 
-Schema(n: int64 [])
-{'n': [0, 1, 2]} False
-{'n': [8, 9, 10]} True
+Schema(n: int64 [], name: bytes [])
+{'n': [0, 1, 2], 'name': [b'zero', b'one', b'two']} False
+{'n': [8, 9, 10], 'name': [b'eight', b'nine', b'ten']} True
 """
 
 from pathlib import Path

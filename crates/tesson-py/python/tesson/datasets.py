@@ -28,7 +28,7 @@ def read_tfds(
     transforms: AnyTransform | Sequence[AnyTransform] = (),
     dtype: Literal["uint8", "float32"] | None = None,
 ) -> Dataset:
-    """A split of a dataset that TensorFlow Datasets has prepared, in its order: each feature is a stream of its type and shape.
+    """A split of a dataset that TensorFlow Datasets has prepared, in its order: each feature is a stream of its type and shape, and texts are byte strings.
 
     The files that describe the dataset are read at once, its data later.
 
@@ -57,7 +57,7 @@ def read_tfds(
             import logging
 
             logging.getLogger("tesson").warning(
-                "%s: the features %s are no streams, as they are texts, nested, or of open shape, and are left out; `features` lists those "
+                "%s: the features %s are no streams, as they are complex, nested, or of open shape, and are left out; `features` lists those "
                 "to read, and `size` gives images one", text_of(directory), ", ".join(others),
             )
     else:
@@ -86,7 +86,7 @@ def _is_image(features: Any, path: str) -> bool:
 def _can_be_stream(shape: tuple[int | None, ...], dtype: Any, rank: int, level: int, *_: object) -> bool:
     """True if a feature of this shape and type is a stream without further options."""
     known = shape[1:] if shape[:1] == (None,) else shape
-    return str(dtype) not in ("string", "complex64", "complex128") and None not in known and rank < 2 and level == 0
+    return str(dtype) not in ("complex64", "complex128") and None not in known and rank < 2 and level == 0
 
 
 @suggests_arguments

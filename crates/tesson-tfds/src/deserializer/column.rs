@@ -49,12 +49,13 @@ struct Form {
     shape: Vec<usize>,
 }
 
-/// A feature as a stream, if it can be one; otherwise the reason. `keeps_shapes`: a sequence of a fixed length is one sample, not as
+/// A feature as a stream, if it can be one; otherwise the reason. `keeps_types`: strings are values, too, and a sequence of a fixed length is one sample, not as
 /// many as it is long.
-fn form(plan: &Plan, wanted: Option<&[u64]>, keeps_shapes: bool) -> Result<Form, StreamRefusal> {
+fn form(plan: &Plan, wanted: Option<&[u64]>, keeps_types: bool) -> Result<Form, StreamRefusal> {
     let (path, leaf) = (&plan.path, &plan.leaf);
     let whole = || shape_text(&[&plan.levels[..], &leaf.shape].concat());
-    if !is_number(leaf.dtype) {
+    // Strings are values of a type of their own, and no floats.
+    if !is_number(leaf.dtype) && !(keeps_types && leaf.dtype == DType::String) {
         let (dtype, shape) = (leaf.dtype.name(), whole());
         return Err(StreamRefusal::NoNumbers { feature: path.clone(), dtype, shape });
     }
@@ -63,7 +64,7 @@ fn form(plan: &Plan, wanted: Option<&[u64]>, keeps_shapes: bool) -> Result<Form,
         [None] => Samples::Items,
         [Some(n)] if n > 0 && u32::try_from(n).is_ok() => {
             let of_items: Option<Vec<usize>> = leaf.shape.iter().copied().collect();
-            if let Some(of_items) = of_items.filter(|_| keeps_shapes && wanted.is_none()) {
+            if let Some(of_items) = of_items.filter(|_| keeps_types && wanted.is_none()) {
                 return Ok(Form { samples: Samples::Every(1), shape: [&[n], &of_items[..]].concat() });
             }
             Samples::Every(n as u32)
@@ -107,6 +108,7 @@ fn form(plan: &Plan, wanted: Option<&[u64]>, keeps_shapes: bool) -> Result<Form,
 fn element_of(dtype: DType) -> Element {
     match dtype {
         DType::BFloat16 => Element::F32,
+        DType::String => Element::Bytes,
         dtype => Element::of_name(dtype.name()).unwrap_or(Element::F32),
     }
 }
@@ -117,8 +119,8 @@ fn values(dims: &[u64]) -> Option<u64> {
 }
 
 /// True if a feature can be a stream without further options.
-pub(super) fn can_be_one(plan: &Plan) -> bool {
-    form(plan, None, false).is_ok()
+pub(super) fn can_be_one(plan: &Plan, keeps_types: bool) -> bool {
+    form(plan, None, keeps_types).is_ok()
 }
 
 impl Stream {
@@ -298,8 +300,17 @@ impl Stream {
                 end
             }));
         }
-        let features::Data::Fixed { size, bytes } = &column.data else { return };
         let values = column.values(column.items(rows.start)..column.items(rows.end));
+        if let (Data::Dense { values: Values::Strings(to) }, features::Data::Strings { bytes, ends }) =
+            (&mut to.data, &column.data)
+        {
+            for value in values {
+                let start = value.checked_sub(1).map_or(0, |before| ends[before]);
+                to.push(&bytes[start..ends[value]]);
+            }
+            return;
+        }
+        let features::Data::Fixed { size, bytes } = &column.data else { return };
         let bytes = &bytes[values.start * size..values.end * size];
         match &mut to.data {
             Data::Dense { values: Values::Bytes(to) } => to.extend_from_slice(bytes),
@@ -340,6 +351,7 @@ impl Stream {
             Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::F32(v) } => v.resize(v.len() + values, 0.0),
             Data::Dense { values: Values::F64(v) } => v.resize(v.len() + values, 0.0),
+            Data::Dense { values: Values::Strings(v) } => v.append_empty(values),
             Data::Dense { values: Values::Bits16(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::Bits32(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::Bits64(v) } => v.resize(v.len() + values, 0),

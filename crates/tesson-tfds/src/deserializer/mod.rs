@@ -136,7 +136,7 @@ impl TfdsDeserializer {
         options: &TfdsOptions,
     ) -> Result<TfdsDeserializer, ConfigError> {
         let streams = match &options.streams[..] {
-            [] => all_streams(&Schema::new(features, &Selection::default())?),
+            [] => all_streams(&Schema::new(features, &Selection::default())?, options.keep_types),
             streams => streams.to_vec(),
         };
         if streams.is_empty() {
@@ -222,8 +222,8 @@ pub fn image_channels(features: &Feature, stream: &StreamOf) -> Result<Option<us
 }
 
 /// Every feature that can be a stream, under its own path.
-fn all_streams(schema: &Schema) -> Vec<StreamOf> {
-    let can_be = schema.columns.iter().filter(|column| column::can_be_one(column));
+fn all_streams(schema: &Schema, keeps_types: bool) -> Vec<StreamOf> {
+    let can_be = schema.columns.iter().filter(|column| column::can_be_one(column, keeps_types));
     can_be.map(|column| StreamOf::feature(&column.path)).collect()
 }
 
