@@ -116,6 +116,7 @@ fn features_and_labels_of_speech_are_read_the_same_or_refused() {
 #[test]
 fn arrays_and_tokens_are_read_the_same_or_refused() {
     replay_input("numpy_arrays", entry::numpy_arrays);
+    replay_input("text_tables", entry::text_tables);
     replay_input("token_files", entry::token_files);
 }
 
@@ -159,6 +160,9 @@ fn files_that_are_right_are_read() {
     for (name, n) in [("floats", 3), ("records", 2), ("big-endian", 4), ("one-example", 1), ("sequence", 1)] {
         assert_eq!(n_read("numpy_arrays", name, entry::numpy_arrays), Some(n), "{name}");
     }
+    for (name, n) in [("quoted", 2), ("lines", 3), ("shard", 2)] {
+        assert_eq!(n_read("text_tables", name, entry::text_tables), Some(n), "{name}");
+    }
     for (name, n) in [("windows", 4), ("overlapping", 7), ("documents", 3), ("megatron", 3), ("array", 2)] {
         assert_eq!(n_read("token_files", name, entry::token_files), Some(n), "{name}");
     }
@@ -200,6 +204,7 @@ fn every_target_is_replayed() {
             "split_grammar",
             "table_convert",
             "tar_images",
+            "text_tables",
             "tfrecord_read",
             "token_files",
             "zip_members"

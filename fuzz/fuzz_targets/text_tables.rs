@@ -1,0 +1,7 @@
+//! Any bytes as CSV, JSON lines or a shard of MDS.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let _ = tesson_conformance::entry::text_tables(bytes).and_then(|input| input.read());
+});
