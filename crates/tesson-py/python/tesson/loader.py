@@ -15,7 +15,7 @@ from . import _tesson
 from .batch import Batch
 from .errors import ConfigError, ResumeError, UsageError
 from .keywords import suggests_in_methods, suggests_keywords
-from .same_data import check_same_data
+from .rank_check import check_same_data
 from .schema import Schema
 from .source import MinibatchSource
 from .steps import KeyDelivery, PlannedStep
