@@ -75,7 +75,15 @@ def __getattr__(name: str) -> object:
         return value
     if name in _NAMES or name in _OLDER:
         return _import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_nearest(name)}", name=name)
+
+
+def _nearest(name: str) -> str:
+    """A question after the public name that was probably meant, or nothing."""
+    from difflib import get_close_matches
+
+    near = [] if name.startswith("_") else get_close_matches(name, __all__, 1)
+    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def __dir__() -> list[str]:

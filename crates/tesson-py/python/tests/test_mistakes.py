@@ -416,3 +416,10 @@ def test_an_option_of_a_deserializer_is_set_as_an_item() -> None:
     text = CTFDeserializer("train.ctf", StreamDefs(x=StreamDef("x", 4)))
     text["maxErrors"] = 3
     assert text.config["maxErrors"] == 3
+
+
+def test_a_misspelt_name_of_the_package_is_told() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'read_cvs', did you mean 'read_csv'\?"):
+        tesson.read_cvs  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'zzz'$"):
+        tesson.zzz  # noqa: B018
