@@ -14,7 +14,9 @@ use tesson::{OpenOptions, Shape, Source};
 use tesson_config::Transforms;
 use tesson_conformance::prepared;
 use tesson_convert::{Corpus, Form};
-use tesson_core::{Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform};
+use tesson_core::{
+    Draw, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, ValueType,
+};
 use tesson_engine::atomic_file::Existing;
 use tesson_formats::example::{Value, Value as ExampleValue, write};
 use tesson_formats::user::UserError;
@@ -455,6 +457,111 @@ fn what_transforms_make_is_within_the_limit() {
         assert_eq!(seen, Err(what.into()), "{order}");
         assert!(peak <= limit, "{order}: {peak} bytes at a time, the limit is {limit}");
     }
+}
+
+/// Leaves images as they are, but as 32-bit floats.
+#[derive(Debug)]
+struct AsFloats;
+
+impl Transform for AsFloats {
+    fn name(&self) -> &str {
+        "as-floats"
+    }
+
+    fn identity(&self) -> String {
+        "1".into()
+    }
+
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        Ok(input.clone().with_values(ValueType::F32))
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        mut output: Output<'_>,
+        _: &mut Draw<'_>,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let OutputValues::F32(out) = &mut output.values else { return Err("float32 is expected".into()) };
+        match input.values {
+            InputValues::F32(values) => out.extend_from_slice(values),
+            InputValues::U8(values) => out.extend(values.iter().map(|&x| f32::from(x))),
+            _ => return Err("images are expected".into()),
+        }
+        output.set_shape(input.shape);
+        Ok(())
+    }
+}
+
+/// An image of 400 by 500 pixels without compression, 600 kB.
+fn image() -> Vec<u8> {
+    let mut file = b"P6\n500 400\n255\n".to_vec();
+    file.extend((0..400 * 500 * 3).map(|i: u32| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8));
+    file
+}
+
+/// Reads a few images through transforms, in minibatches of `size`, and returns the most bytes that were allocated at a time.
+fn peak_of_images(
+    transforms: &str,
+    as_floats: bool,
+    size: u64,
+    limit: u64,
+) -> (Result<usize, String>, usize) {
+    let map: String = (0..8).map(|_| "image.ppm\t0\n").collect();
+    let store = MemoryStore::new().with("image.ppm", image()).with("map", map.into_bytes());
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map",
+            "input": {{"x": {{"transforms": [{transforms}]}}}}}}],
+            "randomize": false, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
+    );
+    let mut config = tesson::config::from_json(&json).expect("the configuration is right");
+    if as_floats {
+        config.transforms = Transforms::of("x", [Arc::new(AsFloats) as Arc<dyn Transform>]);
+    }
+    peak(|| read_all(&mut OpenOptions::in_store(&store).open(&config).map_err(|e| e.to_string())?, size, 0))
+}
+
+#[test]
+fn images_are_transformed_within_the_limit() {
+    let _alone = alone();
+    const COLOR: &str = r#"{"type": "Color", "brightnessRadius": 0.2, "saturationRadius": 0.2}"#;
+    let scale = |height: usize, width: usize| {
+        format!(r#"{{"type": "Scale", "width": {width}, "height": {height}, "channels": 3}}"#)
+    };
+    let limit = 16 << 20;
+    // Decoded an image takes 0.6 MB, as floats 2.4 MB.
+    let (same, half, larger) = (scale(400, 500), scale(200, 250), scale(600, 750));
+    let chains = [
+        String::new(),
+        COLOR.into(),
+        format!("{same}, {COLOR}"),
+        format!("{COLOR}, {same}"),
+        format!("{same}, {COLOR}, {half}"),
+        format!("{COLOR}, {larger}"),
+        format!("{larger}, {COLOR}, {half}"),
+    ];
+    let mut refused = 0;
+    for chain in &chains {
+        for (as_floats, size) in [(false, 1), (false, 4), (true, 1), (true, 2)] {
+            // A minibatch that is too large alone may be so beside its samples, too; then it is read with the limit that is needed.
+            let mut limit = limit;
+            for attempt in 0.. {
+                let (seen, peak) = peak_of_images(chain, as_floats, size, limit);
+                let what = format!("{chain}, {as_floats}, {size}");
+                assert!(peak as u64 <= limit, "{what}: {peak} bytes at a time, the limit is {limit}");
+                let Err(error) = seen else {
+                    assert_eq!(seen, Ok(8), "{what}");
+                    break;
+                };
+                assert!(attempt < 2, "{what}: {error}");
+                refused += 1;
+                let numbers = error.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+                limit = numbers.filter(|needed| *needed > limit).max().expect("the error has the limit");
+            }
+        }
+    }
+    assert!(refused >= 3, "{refused} chains");
 }
 
 /// Opens rows of one value in order, of which a dense stream of `dim` makes samples with zeros.

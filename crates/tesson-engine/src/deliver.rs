@@ -309,7 +309,11 @@ impl Shared {
     fn beside(&self) -> Beside {
         Beside {
             idle: self.pools.idle_bytes() + self.arrays_pool.idle_bytes(),
-            decoding: self.setup.memory.sample_room.in_use() as usize,
+            decoding: if self.setup.transforms.has_encoded() {
+                self.setup.memory.sample_room.expected() as usize
+            } else {
+                0
+            },
         }
     }
 

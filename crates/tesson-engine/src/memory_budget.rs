@@ -83,6 +83,21 @@ pub(crate) fn limit_for(bytes: u64) -> u64 {
     if bytes <= SMALL_LIMIT as u64 { bytes } else { u64::try_from(share).unwrap_or(u64::MAX) }
 }
 
+/// A minibatch, a file and making a sample of it for the minibatch leave this part of the memory limit to other files and to the
+/// allocator.
+const OTHERS_SHARE: u64 = 8;
+
+/// Bytes of a minibatch, of a file and of making a sample of it for the minibatch, at most. Small limits bound neither by the other.
+pub(crate) fn largest_with_sample(memory_limit: u64) -> u64 {
+    if memory_limit <= SMALL_LIMIT as u64 { u64::MAX } else { memory_limit - memory_limit / OTHERS_SHARE }
+}
+
+/// The least limit under which a minibatch and a sample of so many bytes are [not too large](largest_with_sample).
+pub(crate) fn limit_with_sample(bytes: u64) -> u64 {
+    let share = (u128::from(bytes) * u128::from(OTHERS_SHARE)).div_ceil(u128::from(OTHERS_SHARE) - 1);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
 /// The memory for decoding one sequence under a memory limit.
 pub(crate) fn decode_room(memory_limit: usize) -> DecodeRoom {
     let share = memory_limit / SEQUENCES_IN_MEMORY as usize;

@@ -47,6 +47,11 @@ tesson_core::error_kinds! {
             = "engine.batch-beyond-memory": "the minibatch takes {bytes} bytes, at most {most} fit into this \
                 {MEMORY_LIMIT}"; "choose a smaller size, or a {MEMORY_LIMIT} of {limit}"
             => "Choose smaller minibatches, or raise {MEMORY_LIMIT} to the value that the message names.",
+        /// A minibatch is larger than fits beside the memory that making one of its samples takes.
+        SampleBesideBatch { bytes: u64 = 60_000_000, most: u64 = 58_720_256, limit: u64 = 68_571_429 }
+            = "engine.sample-beside-batch": "the minibatch and making one of its samples take {bytes} bytes, at most {most} \
+                fit into this {MEMORY_LIMIT}"; "choose a smaller size, or a {MEMORY_LIMIT} of {limit}"
+            => "Choose smaller minibatches, or raise {MEMORY_LIMIT} to the value that the message names.",
         /// A truncated minibatch and the sequences in its slots are larger than fits beside what making it takes.
         SlotsBeyondMemory {
             slots: usize = 48,

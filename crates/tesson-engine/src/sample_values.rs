@@ -232,6 +232,11 @@ impl SampleValues {
         buffer!(self, v => v.items().truncate(n), v => v.truncate(n));
     }
 
+    /// Makes room for `n` more values, and for no others.
+    pub(crate) fn reserve(&mut self, n: usize) {
+        buffer!(self, v => v.items().reserve_exact(n), v => v.offsets.items().reserve_exact(n));
+    }
+
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
         buffer!(self, v => v.trim(), v => {

@@ -26,6 +26,8 @@ pub(super) struct BatchLimits {
     pub(super) largest: usize,
     /// Those that are packed and wait for their caller.
     pub(super) prefetch: usize,
+    /// True if the shapes of samples are open, so that plans do not tell how large minibatches are.
+    pub(super) is_open: bool,
 }
 
 /// A minibatch that could be made now.
@@ -134,7 +136,18 @@ impl BatchBudget {
     /// True if everything planned fits even when each minibatch costs twice its bytes, the most it can take: the
     /// quick answer for small minibatches.
     pub(super) fn all_fit(&self) -> bool {
-        self.outside == 0 && self.taken + self.made + self.planned.saturating_mul(2) <= self.limits.ahead
+        let planned = self.planned.saturating_mul(2);
+        !self.limits.is_open && self.outside == 0 && self.taken + self.made + planned <= self.limits.ahead
+    }
+
+    /// Bytes that a minibatch takes whatever its plan tells: where shapes are open as much as the others did, and before the first
+    /// so much that none is made beside it.
+    pub(super) fn least(&self) -> usize {
+        match (self.limits.is_open, self.average) {
+            (false, _) => 0,
+            (true, 0) => self.limits.ahead,
+            (true, average) => average,
+        }
     }
 
     /// True if there is memory for making a minibatch. The one in front may always be made while its caller waits for
@@ -167,7 +180,7 @@ impl BatchBudget {
 mod tests {
     use super::*;
 
-    const LIMITS: BatchLimits = BatchLimits { ahead: 1000, largest: 3000, prefetch: 100 };
+    const LIMITS: BatchLimits = BatchLimits { ahead: 1000, largest: 3000, prefetch: 100, is_open: false };
 
     fn front(cost: usize, is_awaited: bool) -> Candidate {
         Candidate { is_front: true, is_awaited, cost, front_cost: cost }
@@ -222,6 +235,19 @@ mod tests {
         assert_eq!((budget.depth(2), budget.made_at_once()), (100, 32));
         (0..100).for_each(|_| budget.note_size(1 << 20));
         assert_eq!((budget.depth(2), budget.made_at_once()), (3, 1));
+    }
+
+    #[test]
+    fn minibatches_of_open_shapes_are_as_large_as_those_before_them() {
+        let mut budget = BatchBudget::new(BatchLimits { is_open: true, ..LIMITS });
+        budget.plan(0);
+        // The first one is made alone.
+        assert!(!budget.all_fit() && budget.least() == 1000);
+        budget.start(budget.least());
+        assert!(!budget.fits(other(budget.least(), 0)));
+        budget.finish(1000, 300);
+        budget.note_size(300);
+        assert!(budget.least() == 300 && budget.fits(other(300, 300)));
     }
 
     #[test]

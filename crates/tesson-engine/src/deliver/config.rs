@@ -100,6 +100,7 @@ impl PipelineConfig {
             ahead: self.memory.limit / BATCHES_SHARE,
             largest: self.largest_batch(),
             prefetch: self.memory.budget.prefetch as usize,
+            is_open: self.transforms.has_open_shapes(),
         }
     }
 

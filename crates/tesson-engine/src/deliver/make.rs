@@ -69,7 +69,7 @@ impl Shared {
         // Taken out of the work and dropped below: a load that waits for the blocks' memory should not wait until the
         // minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
-        let mut stored = self.stored_streams(work);
+        let mut stored = self.stored_streams(work)?;
         let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
         let size = BatchSize { n_sequences: work.items.len(), most_samples: work.samples };
         let mut packing = Packing::new(&self.setup.streams, size, &self.pools, is_made, &mut arrays.streams);
@@ -301,7 +301,7 @@ impl Shared {
     }
 
     /// The refusal of a minibatch of at least so many bytes.
-    fn too_large(&self, work: &Work, bytes: usize) -> Error {
+    pub(super) fn too_large(&self, work: &Work, bytes: usize) -> Error {
         let (bytes, most) = ((bytes as u64).max(work.bytes), self.setup.largest_batch());
         let limit = limit_for(bytes);
         EngineRefusal::BatchBeyondMemory { bytes, most: most as u64, limit }.into()

@@ -137,16 +137,17 @@ impl State {
         if self.batches.all_fit() {
             return true;
         }
-        let part_bytes = setup.part_bytes();
-        let cost = self.tickets.get(id).map_or(0, |ticket| ticket.cost(part_bytes));
+        let (part_bytes, least) = (setup.part_bytes(), self.batches.least());
+        let cost = self.tickets.get(id).map_or(0, |ticket| ticket.cost(part_bytes, least));
         let front = self.tickets.front().filter(|ticket| ticket.is_waiting());
-        let front_cost = front.map_or(0, |ticket| ticket.cost(part_bytes));
+        let front_cost = front.map_or(0, |ticket| ticket.cost(part_bytes, least));
         self.batches.fits(Candidate { is_front, is_awaited, cost, front_cost })
     }
 
     /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
     pub(super) fn start(&mut self, id: TicketId, setup: &PipelineConfig) -> Option<Task> {
-        let Started { work, cost } = self.tickets.get_mut(id)?.start(setup.part_bytes())?;
+        let least = self.batches.least();
+        let Started { work, cost } = self.tickets.get_mut(id)?.start(setup.part_bytes(), least)?;
         self.batches.start(cost);
         for (&block, _) in work.blocks.iter().zip(&work.held).filter(|(_, held)| held.is_none()) {
             self.residency.forget_waiter(block, id);
@@ -231,7 +232,8 @@ impl State {
 
     /// Bytes that minibatches, samples that are being decoded, and the caller will take of the room for blocks.
     pub(super) fn reserved(&self, beside: Beside, setup: &PipelineConfig) -> usize {
-        let front = self.tickets.front().map_or(0, |ticket| ticket.cost(setup.part_bytes()));
+        let (part_bytes, least) = (setup.part_bytes(), self.batches.least());
+        let front = self.tickets.front().map_or(0, |ticket| ticket.cost(part_bytes, least));
         self.batches.reserved(front, beside.idle) + beside.decoding
     }
 

@@ -38,17 +38,24 @@ pub(super) struct Undecodable {
 
 impl Shared {
     /// The streams of a minibatch that are made before others are packed, empty; `None` if it has none.
-    pub(super) fn stored_streams(&self, work: &Work) -> Option<StoredStreams> {
+    ///
+    /// # Errors
+    /// A minibatch that is known to be too large.
+    pub(super) fn stored_streams(&self, work: &Work) -> Result<Option<StoredStreams>, Error> {
         let transforms = &self.setup.transforms;
         let n_own = work.items.len();
-        transforms.has_stored().then(|| StoredStreams {
+        let bytes = usize::try_from(transforms.stored_bytes(n_own)).unwrap_or(usize::MAX);
+        if bytes > self.setup.largest_batch() {
+            return Err(self.too_large(work, bytes));
+        }
+        Ok(transforms.has_stored().then(|| StoredStreams {
             batches: transforms.stored_batches(n_own, &self.pools),
             dropped: transforms.dropped_batches(&self.pools),
             slots: work.plan.own_slots().chain(work.plan.foreign_slots()).collect(),
             n_own,
             undecodable: Vec::new(),
             faults: Vec::new(),
-        })
+        }))
     }
 
     /// Appends a part of a minibatch to these streams: items by number, other workers' after its own.

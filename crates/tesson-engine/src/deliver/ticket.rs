@@ -196,11 +196,13 @@ impl Ticket {
         true
     }
 
-    /// Bytes that it will take while it is made: what is not in memory is decoded beside it, in parts of about so many bytes.
-    pub(super) fn cost(&self, part_bytes: usize) -> usize {
+    /// Bytes that it will take while it is made, `least` or more: what is not in memory is decoded beside it, in parts of about
+    /// so many bytes.
+    pub(super) fn cost(&self, part_bytes: usize, least: usize) -> usize {
+        let bytes = self.bytes.max(least);
         match &self.stage {
-            Stage::Waiting { missing: 1.., .. } => self.bytes + self.bytes.min(part_bytes),
-            _ => self.bytes,
+            Stage::Waiting { missing: 1.., .. } => bytes + bytes.min(part_bytes),
+            _ => bytes,
         }
     }
 
@@ -212,8 +214,8 @@ impl Ticket {
 
     /// Takes the work and its inputs, to make the minibatch. Sequences of blocks that are missing are fetched by themselves, also
     /// where a block could not be loaded: maybe for bytes that the minibatch does not need.
-    pub(super) fn start(&mut self, part_bytes: usize) -> Option<Started> {
-        let cost = self.cost(part_bytes);
+    pub(super) fn start(&mut self, part_bytes: usize, least: usize) -> Option<Started> {
+        let cost = self.cost(part_bytes, least);
         match std::mem::replace(&mut self.stage, Stage::Making) {
             Stage::Waiting { work, .. } => {
                 self.charged = cost;
@@ -287,7 +289,7 @@ mod tests {
         let mut ticket = waiting(2);
         assert!(!ticket.answer(1, Ok(held())));
         assert!(ticket.answer(0, Ok(held())));
-        assert!(!ticket.is_done() && ticket.start(0).is_some());
+        assert!(!ticket.is_done() && ticket.start(0, 0).is_some());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use tesson_memory::packed::{KERNEL_ROOM, PackedRows};
 use tesson_memory::pool::{KEPT_SHARE, Pool};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
+use crate::memory_budget::largest_batch;
 use crate::sample_values::SampleValues;
 use crate::samples::Samples;
 
@@ -134,6 +135,11 @@ impl Pools {
         self.u32s.set_limit(memory_limit);
         self.u64s.set_limit(memory_limit);
         self.i32s.set_limit(memory_limit);
+    }
+
+    /// Bytes of the largest minibatch.
+    pub(crate) fn largest_batch(&self) -> u64 {
+        largest_batch(self.memory_limit as u64)
     }
 
     /// Bytes of all buffers that wait to be used again.

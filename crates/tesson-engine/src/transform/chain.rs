@@ -74,7 +74,12 @@ impl Step {
 
     /// True if samples are transformed one at a time, because they differ in size.
     fn is_by_sample(&self) -> bool {
-        self.input_shape.is_none() || self.output_len.is_none()
+        self.input_shape.is_none() || self.is_open()
+    }
+
+    /// True if samples come out in shapes that are not known before any data.
+    pub(super) fn is_open(&self) -> bool {
+        self.output_len.is_none()
     }
 }
 
@@ -103,7 +108,7 @@ pub(super) struct Failure {
 pub(super) enum FailureCause {
     /// The transform of this number refused the sample.
     Step(usize, UserError),
-    /// Decoding a sample that comes out in this shape takes more memory than there is.
+    /// Making a sample that is decoded to this shape takes more memory than there is, or than there is beside its minibatch.
     Memory { shape: Vec<usize>, refused: BeyondRoom },
     /// The sample came out in another shape than those before it in the minibatch.
     Shape { found: Vec<usize>, expected: Vec<usize> },
@@ -165,6 +170,8 @@ pub(crate) struct ChainMemory {
     file: Vec<u8>,
     /// Where memory is set aside for encoded samples.
     room: Arc<SampleRoom>,
+    /// Bytes of the minibatch that samples are made for.
+    batch_bytes: u64,
 }
 
 impl ChainMemory {
@@ -173,12 +180,15 @@ impl ChainMemory {
         ChainMemory { room, ..ChainMemory::default() }
     }
 
+    /// Says how many bytes the minibatch has that the next samples become part of.
+    pub(super) fn set_batch_bytes(&mut self, bytes: u64) {
+        self.batch_bytes = bytes;
+    }
+
     /// Frees what a large sample has left.
     fn shed(&mut self) {
         self.between = Default::default();
-        for scratch in &mut self.scratch {
-            (scratch.bytes, scratch.format) = (Vec::new(), None);
-        }
+        self.scratch.iter_mut().for_each(shed);
     }
 
     /// Counts what transforms found worth mentioning.
@@ -193,6 +203,11 @@ impl ChainMemory {
         }
         &mut self.scratch[number]
     }
+}
+
+/// Frees the memory that a step has worked with.
+fn shed(scratch: &mut Scratch) {
+    (scratch.bytes, scratch.format) = (Vec::new(), None);
 }
 
 /// Samples between two transforms.
@@ -339,7 +354,7 @@ fn run_within(
     mut sink: Sink<'_>,
     entered: &mut Entered<'_>,
 ) -> Result<(), Failure> {
-    let ChainMemory { between: [from, to], scratch, shape, file, .. } = memory;
+    let ChainMemory { between: [from, to], scratch, shape, file, batch_bytes, .. } = memory;
     if scratch.len() < passage.number + steps.len() {
         scratch.resize_with(passage.number + steps.len(), Scratch::default);
     }
@@ -357,6 +372,7 @@ fn run_within(
         });
         to.clear();
         let delivered = sink.values.value_type();
+        let spare_bytes = sink.values.memory().saturating_sub(sink.values.bytes()) as u64;
         let target = if number + 1 == steps.len() && step.output.values == delivered {
             Target::Sink(&mut sink)
         } else {
@@ -367,13 +383,18 @@ fn run_within(
         let call =
             Call { step, number, copy, draw: words.draw(), scratch: &mut scratch[passage.number + number] };
         let applied = if step.is_by_sample() && !matches!(feed, Feed::Recording(..)) {
-            let costs = Costs { entered, steps, delivered };
+            let costs = Costs { entered, steps, delivered, batch_bytes: *batch_bytes, spare_bytes };
             call.each(&feed, n, target, SampleMemory { shape, file }, costs)
         } else {
             call.whole(&feed, n, target)
                 .map_err(|error| Failure { sample: 0, cause: FailureCause::Step(number, error) })
         };
         applied?;
+        if entered.is_large() {
+            // What went into the step is not there beside what goes into the next one.
+            *from = Between::default();
+            shed(&mut scratch[passage.number + number]);
+        }
         std::mem::swap(&mut from, &mut to);
     }
     let Some(last) = steps.last().filter(|step| step.output.values != sink.values.value_type()) else {
@@ -388,11 +409,25 @@ fn run_within(
     Ok(())
 }
 
+/// Bytes of one value.
+fn bytes_of(values: ValueType) -> u64 {
+    match values {
+        ValueType::F64 => 8,
+        ValueType::F32 => 4,
+        ValueType::Exact(element) => element.size() as u64,
+        _ => 1,
+    }
+}
+
 /// The memory accounts of encoded samples on their way through the steps.
 struct Costs<'a, 'r> {
     entered: &'a mut Entered<'r>,
     steps: &'a [Step],
     delivered: ValueType,
+    /// Bytes of the minibatch.
+    batch_bytes: u64,
+    /// Bytes of it that wait for samples.
+    spare_bytes: u64,
 }
 
 impl Costs<'_, '_> {
@@ -401,20 +436,38 @@ impl Costs<'_, '_> {
         let refused = |error| FailureCause::Step(0, error);
         shape.clear();
         let decoding = self.steps[0].transform.decoding_bytes(input, shape).map_err(refused)?;
-        let bytes_of = |values: ValueType| match values {
-            ValueType::F64 => 8,
-            ValueType::F32 => 4,
-            _ => 1,
-        };
-        let values = shape.iter().fold(1_u64, |n, &dim| n.saturating_mul(dim as u64));
-        let decoded = values.saturating_mul(bytes_of(self.steps[0].output.values));
-        let next = self.steps.get(1);
-        let next = next.map_or(0, |step| step.transform.working_bytes(shape, step.output.values));
+        let InputValues::Encoded(file) = input.values else { return Ok(()) };
+        let (making, delivered) = self.transforming(shape);
+        let bytes = decoding.max(making.saturating_add(delivered));
+        // What is delivered has room in the minibatch already, but for the first sample and larger ones.
+        let placed = delivered.min(self.spare_bytes);
+        self.spare_bytes -= placed;
+        let beside = self.batch_bytes.saturating_sub(placed).saturating_add(file.len() as u64);
+        let beyond = |refused| FailureCause::Memory { shape: shape.clone(), refused };
+        self.entered.add(bytes, beside).map_err(beyond)
+    }
+
+    /// The most bytes that a sample takes once it has been decoded to this shape: what goes into a step, what that works with, and
+    /// what comes out; and those that it takes in its minibatch, unless that has been made for them. Where a shape is open, samples
+    /// become no larger: steps that enlarge them say to which size.
+    fn transforming(&self, decoded: &[usize]) -> (u64, u64) {
+        let mut values = decoded.iter().fold(1_u64, |n, &dim| n.saturating_mul(dim as u64));
+        let Some((decoder, steps)) = self.steps.split_first() else { return (0, 0) };
+        let mut input = values.saturating_mul(bytes_of(decoder.output.values));
+        let mut making = input;
+        for (number, step) in steps.iter().enumerate() {
+            let shape = step.input_shape.as_deref().unwrap_or(decoded);
+            let working = step.transform.working_bytes(shape, step.output.values);
+            values = step.output_len.map_or(values, |len| len as u64);
+            let is_last = number + 1 == steps.len() && step.output.values == self.delivered;
+            let output = if is_last { 0 } else { values.saturating_mul(bytes_of(step.output.values)) };
+            making = making.max(input.saturating_add(working).saturating_add(output));
+            input = output;
+        }
         // A sample of a known size is part of what its minibatch is known to take.
-        let is_open = self.steps.last().is_some_and(|last| last.output_len.is_none());
+        let is_open = self.steps.last().is_some_and(Step::is_open);
         let delivered = if is_open { values.saturating_mul(bytes_of(self.delivered)) } else { 0 };
-        let bytes = decoding.max(decoded.saturating_add(next).saturating_add(delivered));
-        self.entered.add(bytes).map_err(|refused| FailureCause::Memory { shape: shape.clone(), refused })
+        (making, delivered)
     }
 }
 
@@ -497,6 +550,11 @@ impl Call<'_> {
             let failed = |cause| Failure { sample: i, cause };
             if self.number == 0 && matches!(values, InputValues::Encoded(_)) {
                 costs.set_aside(&input, shape).map_err(failed)?;
+            }
+            if let (Target::Sink(sink), None) = (&mut target, output_len) {
+                // The minibatch grows by the sample, and not to twice its size.
+                let dims = if matches!(values, InputValues::Encoded(_)) { &**shape } else { dims };
+                sink.values.reserve(dims.iter().product());
             }
             shape.clear();
             let of = target.values(output.values);

@@ -343,6 +343,11 @@ impl Chain {
         Ok(Chain { n_sparse, delivered: Arc::new(delivered), ..chain })
     }
 
+    /// True if samples come out in shapes that are not known before any data.
+    fn is_open(&self) -> bool {
+        self.steps.last().is_some_and(Step::is_open)
+    }
+
     /// The shape of all samples, where it is known before any data.
     fn fixed_shape(&self) -> Option<Shape> {
         self.steps.last().and_then(|step| step.output.shape())
@@ -385,6 +390,9 @@ impl Chain {
                     Ok(DataErrorKind::Transform { transform, cause: Cause(error.into()) })
                 }
             },
+            FailureCause::Memory { refused: BeyondRoom { bytes, most, limit, with_batch: true }, .. } => {
+                Err(EngineRefusal::SampleBesideBatch { bytes, most, limit }.into())
+            }
             FailureCause::Memory { shape, refused } => Ok(beyond_memory(&shape, refused)),
             FailureCause::Shape { found, expected } => Ok(DataErrorKind::ShapesDiffer {
                 found: Shape::new(found).to_string(),
@@ -435,7 +443,7 @@ impl Chain {
 
 /// The error of a sample for which there is no memory.
 #[cold]
-fn beyond_memory(shape: &[usize], BeyondRoom { bytes, most, limit }: BeyondRoom) -> DataErrorKind {
+fn beyond_memory(shape: &[usize], BeyondRoom { bytes, most, limit, .. }: BeyondRoom) -> DataErrorKind {
     let shape = Shape::new(shape.to_vec()).to_string();
     DataErrorKind::SampleBeyondMemory { shape, found: bytes, most, limit }
 }

@@ -18,18 +18,22 @@ use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::pack::{Item, Pools, Source};
 use crate::sample_values::SampleValues;
-use crate::samples::{Samples, StreamBatch, ragged_len};
+use crate::samples::{Samples, StreamBatch, dense_bytes, ragged_len};
 
 /// The batches of the streams that are made before others are packed.
 pub(crate) struct StoredBatches {
     streams: Vec<StoredBatch>,
     /// True if the samples are dropped: their draws count for no sequence.
     are_dropped: bool,
+    /// Bytes of a minibatch, at most.
+    most_bytes: u64,
 }
 
 struct StoredBatch {
     /// The stream's number.
     stream: usize,
+    /// Sequences that are expected.
+    n_sequences: usize,
     lengths: Vec<u32>,
     n_samples: usize,
     values: SampleValues,
@@ -58,6 +62,16 @@ struct SamplePlace {
 }
 
 impl StoredBatch {
+    /// Makes room for the sequences that are still to come, where the shape of samples is open: each as large as the last one,
+    /// of `n` values, unless the minibatch would be too large then.
+    fn make_room(&mut self, n: usize, most_bytes: u64) {
+        let left = self.n_sequences.saturating_sub(self.lengths.len()).saturating_mul(n);
+        let all = self.values.len().saturating_add(left).saturating_mul(self.values.element().size());
+        if all as u64 <= most_bytes {
+            self.values.reserve(left);
+        }
+    }
+
     /// Cuts off values beyond those of its samples, and the shapes that they had.
     fn cut_values(&mut self) {
         let n_values = match &mut self.shapes {
@@ -98,6 +112,11 @@ impl StoredBatches {
         self.streams.into_iter().map(finish).collect()
     }
 
+    /// Bytes of memory that the samples have, those to come among them as far as there is room for them.
+    fn memory(&self) -> usize {
+        self.streams.iter().map(|batch| batch.values.memory()).sum()
+    }
+
     /// Bytes of the samples so far.
     pub(crate) fn bytes(&self) -> usize {
         self.streams.iter().map(|batch| batch.values.bytes()).sum()
@@ -132,6 +151,11 @@ impl Transforms {
         self.chains.iter().any(Chain::is_stored)
     }
 
+    /// True if transforms leave the shape of samples of any stream open.
+    pub(crate) fn has_open_shapes(&self) -> bool {
+        self.chains.iter().any(|chain| chain.is_stored() && chain.is_open())
+    }
+
     /// True if blocks keep files of any stream.
     pub(crate) fn has_encoded(&self) -> bool {
         self.chains.iter().any(|chain| chain.stored.storage == Storage::Encoded)
@@ -140,6 +164,13 @@ impl Transforms {
     /// True if this stream is made before others are packed.
     pub(crate) fn is_stored(&self, stream: usize) -> bool {
         self.chains[stream].is_stored()
+    }
+
+    /// Bytes that the values of so many sequences of these streams take, where the shape of their samples is known.
+    pub(crate) fn stored_bytes(&self, n_sequences: usize) -> u64 {
+        let stored = self.chains.iter().filter(|chain| chain.is_stored());
+        let sample = stored.map(|chain| dense_bytes(&chain.delivered)).fold(0, u64::saturating_add);
+        sample.saturating_mul(n_sequences as u64)
     }
 
     /// Empty batches for so many sequences.
@@ -154,6 +185,7 @@ impl Transforms {
             let values = SampleValues::with_capacity(chain.delivered.element, capacity, pools);
             StoredBatch {
                 stream,
+                n_sequences,
                 lengths: Vec::with_capacity(n_sequences),
                 n_samples: 0,
                 values,
@@ -166,7 +198,8 @@ impl Transforms {
                 },
             }
         };
-        StoredBatches { streams: stored.map(batch).collect(), are_dropped: false }
+        let most_bytes = pools.largest_batch();
+        StoredBatches { streams: stored.map(batch).collect(), are_dropped: false, most_bytes }
     }
 
     /// Empty batches for sequences that are only looked at for their faults.
@@ -193,6 +226,8 @@ impl Transforms {
         let hash = if draws { row_hash(item.row, source) } else { 0 };
         let first = self.key(place.sweep, hash, source.chunk.copy(row));
         let mut draws = if batches.are_dropped { StreamDraws::keyed() } else { self.draws.lock() };
+        let most_bytes = batches.most_bytes;
+        memory.set_batch_bytes(batches.memory() as u64);
         for batch in &mut batches.streams {
             let chain = &self.chains[batch.stream];
             let column = &source.chunk.streams[batch.stream];
@@ -211,10 +246,14 @@ impl Transforms {
                 _ => unreachable!("deserializers keep to their stream's storage"),
             };
             let passage = Passage { draws: draws.of(batch.stream, before, first), number: chain.first };
+            let n_values = batch.values.len();
             let sink = Sink { values: &mut batch.values, shapes: &mut batch.shapes };
             let Err(failure) = chain::run(&chain.steps, feed, passage, memory, sink) else {
                 batch.lengths.push(n as u32);
                 batch.n_samples += n;
+                if chain.is_open() {
+                    batch.make_room(batch.values.len() - n_values, most_bytes);
+                }
                 if let SampleShapes::Each(shapes) = &mut batch.shapes
                     && let Some(shape) = chain.fixed_shape()
                 {

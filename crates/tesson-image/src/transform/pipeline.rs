@@ -87,18 +87,21 @@ impl Pipeline {
     pub fn working_bytes(&self, size: Size, real: u64) -> u64 {
         let values = |size: Size| [size.height, size.width, size.channels].map(|n| n as u64);
         let values = |size: Size| values(size).into_iter().fold(1, u64::saturating_mul);
-        // The two largest images that steps write, in 8 bits and in floating-point numbers.
-        let (mut bytes, mut reals) = ([0; 2], [0; 2]);
+        // The two largest images that steps write, in 8 bits and in floating-point numbers, and what steps hold beside them.
+        let (mut bytes, mut reals) = ([0; 3], [0; 3]);
         let (mut size, mut is_real) = (size, false);
         for step in &self.steps {
             is_real |= step.makes_reals();
             let Some(written_size) = step.written(size) else { continue };
+            let [least, most, beside] = if is_real { &mut reals } else { &mut bytes };
+            *beside = (*beside).max(step.values_beside(size));
             size = written_size;
-            let written = if is_real { &mut reals } else { &mut bytes };
-            written[0] = written[0].max(values(size));
-            written.sort_unstable();
+            *least = (*least).max(values(size));
+            if least > most {
+                std::mem::swap(least, most);
+            }
         }
-        let sum = |[one, other]: [u64; 2]| one.saturating_add(other);
+        let sum = |parts: [u64; 3]| parts.into_iter().fold(0, u64::saturating_add);
         sum(bytes).saturating_add(sum(reals).saturating_mul(real))
     }
 
@@ -196,7 +199,7 @@ pub struct StoreScratch<F> {
 mod tests {
     use tesson_core::Draw;
 
-    use super::super::axis::Interpolation;
+    use super::super::axis::{Filter, Interpolation};
     use super::super::cast::Cast;
     use super::super::color::Color;
     use super::super::crop::{Crop, CropKind, CropSize};
@@ -331,6 +334,9 @@ mod tests {
         assert_eq!(bytes(&[center(9, 9), scale(6, 5), transpose()]), 90);
         assert_eq!(bytes(&[scale(6, 5), scale(7, 5), scale(2, 2)]), 105 + 90);
         assert_eq!(bytes(&[normalize(), scale(6, 5)]), 4 * (60_000 + 90));
+        let how = [Interpolation::Linear, Interpolation::Antialiased(Filter::Linear)];
+        let antialiased = Scale::new([6, 5], 3, ScaleMode::Fill, how).expect("a usable size");
+        assert_eq!(bytes(&[Arc::new(antialiased)]), 90 + 100 * 6 * 3);
         let color = Arc::new(Color { brightness: 0.5, contrast: 0.0, saturation: 0.0 });
         assert_eq!(bytes(&[scale(6, 5), color.clone(), color]), 90 + 2 * 4 * 90);
     }

@@ -333,6 +333,17 @@ impl StepFacts for Scale {
     fn written(&self, size: Size) -> Option<Size> {
         Some(Size::new(self.height, self.width, size.channels))
     }
+
+    fn values_beside(&self, size: Size) -> u64 {
+        let is_antialiased = |how: &Interpolation| matches!(how, Interpolation::Antialiased(_));
+        // All rows of the image, resized horizontally; other methods hold a few of them.
+        let rows = [size.height, self.width, size.channels].map(|n| n as u64);
+        if self.interpolations.iter().any(is_antialiased) {
+            rows.into_iter().fold(1, u64::saturating_mul)
+        } else {
+            0
+        }
+    }
 }
 
 impl ApplyStep for Scale {

@@ -79,6 +79,11 @@ pub trait StepFacts: Debug + Send + Sync {
         (self.fill().is_some() || self.makes_reals()).then_some(size)
     }
 
+    /// Values that the step holds beside the image that it writes, of an image of this size.
+    fn values_beside(&self, _: Size) -> u64 {
+        0
+    }
+
     /// The step itself if it normalizes: the last one is applied where 8-bit images are stored.
     fn as_normalize(&self) -> Option<&Normalize> {
         None
