@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use crate::python;
 use crate::run::{answer, cargo, program, root, target, tee};
 
 /// The modules of Python with the keywords of formats, transforms and sources.
@@ -115,6 +116,22 @@ pub(crate) fn bench(arguments: &[String]) -> ExitCode {
             && tesson_bench(&["images", "measure", &images])
             && tee(&mut cargo(&layers)).success,
     )
+}
+
+/// Checks loaders that feed a GPU, and measures a training step. Without PyTorch or a GPU it says so, and that is no failure.
+pub(crate) fn gpu(arguments: &[String]) -> ExitCode {
+    let python = match python::ready() {
+        Ok(python) => python,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if answer(program(&python).args(["-c", "import torch"])).is_none() {
+        println!("skipped: PyTorch is not installed in .venv");
+        return ExitCode::SUCCESS;
+    }
+    exit(tee(program(&python).arg(root().join("bench/python_gpu.py")).args(arguments)).success)
 }
 
 fn bench_one(kind: &str, megabytes: &str) -> bool {

@@ -39,6 +39,7 @@ const JOBS: &[Job] = &[
     ("manual", jobs::manual),
     ("api", jobs::api),
     ("bench", jobs::bench),
+    ("gpu", jobs::gpu),
     ("miri", jobs::miri),
     ("fuzz", fuzz::main),
     ("wheel", wheel::main),
@@ -54,6 +55,7 @@ cargo xtask JOB
   manual                      Write docs/options.md, docs/errors.md, docs/order-vectors.json and Python's keywords from the code; tests compare them.
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
+  gpu [ARGUMENTS]             Check loaders that feed a GPU and measure a training step; needs PyTorch in .venv, skipped without a GPU.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
   fuzz [TARGET] [SECONDS]     Fuzz one target, or each, by default for a minute (cargo-fuzz); not part of CI.
   wheel                       Build the wheel for users and test it with every CPython on this machine; not part of CI.";
