@@ -27,7 +27,7 @@ pub struct SampleRoom {
     left: Condvar,
 }
 
-/// What was in use lately falls by this part of it with each sample.
+/// The part by which the memory that was in use lately falls with each sample.
 const LATELY: u64 = 64;
 
 /// A sample that takes more than there is, or a sample and its minibatch.

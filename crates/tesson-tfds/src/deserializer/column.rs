@@ -55,7 +55,8 @@ fn form(plan: &Plan, wanted: Option<&[u64]>, keeps_types: bool) -> Result<Form, 
     let (path, leaf) = (&plan.path, &plan.leaf);
     let whole = || shape_text(&[&plan.levels[..], &leaf.shape].concat());
     // Strings are values of a type of their own, and no floats.
-    if !is_number(leaf.dtype) && !(keeps_types && leaf.dtype == DType::String) {
+    let is_string = keeps_types && leaf.dtype == DType::String;
+    if !(is_number(leaf.dtype) || is_string) {
         let (dtype, shape) = (leaf.dtype.name(), whole());
         return Err(StreamRefusal::NoNumbers { feature: path.clone(), dtype, shape });
     }
