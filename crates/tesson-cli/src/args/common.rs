@@ -162,7 +162,7 @@ pub(crate) struct OrderArgs {
 #[command(next_help_heading = "Workers")]
 pub(crate) struct WorkerArgs {
     /// Number of workers that share each minibatch
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    #[arg(long, visible_alias = "world", value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) workers: u64,
 
     /// Which of them this is, from 0 [default: 0; all of them for `plan --step` and `plan --key`]
