@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use tesson_config::{DeserializerConfig, SourceConfig};
 use tesson_core::{Format, Section, Value};
 
-use crate::LoaderBuilder;
+use crate::{LoaderBuilder, Shuffle};
 
 /// A description of data, from which loaders read; `F` says in which format. Nothing is opened before a loader is.
 ///
@@ -135,7 +135,8 @@ impl<F> Dataset<F> {
 
     /// A loader of batches.
     pub fn loader(self) -> LoaderBuilder {
-        LoaderBuilder::new(SourceConfig::new(self.parts, &crate::registry()))
+        // A configuration's default is CNTK's, a window.
+        LoaderBuilder::new(SourceConfig::new(self.parts, &crate::registry())).shuffle(Shuffle::Off)
     }
 }
 
