@@ -12,6 +12,7 @@ import pytest
 from prepare import tensor, write_dataset
 
 import tesson
+import tesson.io
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
 
@@ -97,9 +98,10 @@ def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: di
     digits = [[{"label": 2 * shard + i} for i in range(2)] for shard in range(2)]
     write_dataset(files / "digits" / "1.0.0", {"label": tensor("int64")}, {"train": digits})
     with train(randomize=False, max_sweeps=2) as source, tagging(randomize=False) as tagged:
-        doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__}, tesson=tesson)
+        names = {*tesson.__all__, *tesson.io.__all__}
+        doctest_namespace.update({name: getattr(tesson, name) for name in names}, tesson=tesson)
         # A name that the module of the example has, too, is the module's.
         own = request.node.dtest.globs
-        doctest_namespace.update({name: own[name] for name in tesson.__all__ if name in own})
+        doctest_namespace.update({name: own[name] for name in names if name in own})
         doctest_namespace.update(np=np, tfds=tfds, MemoryDeserializer=MemoryDeserializer, source=source, minibatch=tagged.next_minibatch(5))
         yield

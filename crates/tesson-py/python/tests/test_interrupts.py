@@ -106,7 +106,8 @@ def test_a_signal_that_waits_is_told_before_an_example_is_handed_over(numbers: t
 
 
 class Alarm:
-    """Raises KeyboardInterrupt in the main thread, once, after a random time."""
+    """Raises KeyboardInterrupt in the main thread after a random time, and again until it is off: where Python collects garbage it tells
+    of an interrupt, and goes on. A loop without end would then never end."""
 
     def __init__(self, seed: int) -> None:
         self.draws = random.Random(seed)
@@ -114,7 +115,6 @@ class Alarm:
 
     def ring(self, *_: object) -> None:
         if self.is_set:
-            self.is_set = False
             raise KeyboardInterrupt
 
     @contextmanager
@@ -129,7 +129,7 @@ class Alarm:
 
     def set(self) -> None:
         self.is_set = True
-        signal.setitimer(signal.ITIMER_REAL, 10 ** self.draws.uniform(-5, -2.5))
+        signal.setitimer(signal.ITIMER_REAL, 10 ** self.draws.uniform(-5, -2.5), 0.25)
 
 
 class Door:
@@ -153,6 +153,7 @@ class Door:
                 taken.append(one)
             alarm.is_set = False
         except KeyboardInterrupt:
+            alarm.is_set = False
             # The loop has it, the list has not.
             if one is not None and (not taken or taken[-1] is not one):
                 taken.append(one)
@@ -171,6 +172,7 @@ class Calls(Door):
                 one = reader.next_minibatch(5)
                 taken.append(one)
         except KeyboardInterrupt:
+            alarm.is_set = False
             if one is not None and (not taken or taken[-1] is not one):
                 taken.append(one)
         return taken
