@@ -293,7 +293,7 @@ def test_the_stream_of_a_sequence_without_samples_has_length_zero(ctf: Callable[
 def test_scipy_is_imported_only_when_it_is_asked_for() -> None:
     script = """
 import sys
-from tesson import *
+from tesson.io import *
 source = MinibatchSource(CTFDeserializer("tagging.ctf", StreamDefs(words=StreamDef("w", 10, is_sparse=True))))
 words = source.next_minibatch(5)["words"]
 words.asarray(), words.values, words.mask, words.keys, words.layout

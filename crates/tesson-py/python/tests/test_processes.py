@@ -121,7 +121,7 @@ def test_a_forked_child_is_told_to_open_its_own(sources: tuple[Make, Make]) -> N
 
 
 def interrupted(script: str) -> tuple[int, str]:
-    return interrupt.interrupted("from tesson import *\nimport threading\n" + script)
+    return interrupt.interrupted("from tesson.io import *\nimport threading\n" + script)
 
 
 # A minibatch that takes long enough for a signal to come while it is made, over and over the same six sequences.

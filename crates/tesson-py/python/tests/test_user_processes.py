@@ -136,7 +136,7 @@ def test_ctrl_c_ends_a_call_that_waits_for_a_chunk(call: str) -> None:
 # Minibatches are made ahead while the interpreter ends.
 ENDING = """
 import numpy as np
-from tesson import *
+from tesson.io import *
 class Busy(UserDeserializer):
     def stream_infos(self): return [StreamInformation("x", 0, "dense", np.float32, (1,))]
     def num_chunks(self): return 50
