@@ -76,7 +76,7 @@ pub(crate) fn largest_batch(memory_limit: u64) -> u64 {
     share.max(memory_limit.min(SMALL_LIMIT as u64))
 }
 
-/// The least limit under which a minibatch of so many bytes is [not too large](largest_batch).
+/// The least memory limit under which a minibatch of this size is [allowed](largest_batch).
 pub(crate) fn limit_for(bytes: u64) -> u64 {
     const SHARE: u64 = BATCHES_SHARE as u64;
     let share = (u128::from(bytes) * u128::from(SHARE)).div_ceil(u128::from(SHARE) - 1);
@@ -92,7 +92,7 @@ pub(crate) fn largest_with_sample(memory_limit: u64) -> u64 {
     if memory_limit <= SMALL_LIMIT as u64 { u64::MAX } else { memory_limit - memory_limit / OTHERS_SHARE }
 }
 
-/// The least limit under which a minibatch and a sample of so many bytes are [not too large](largest_with_sample).
+/// The least memory limit under which a minibatch and a sample of these sizes are [allowed](largest_with_sample).
 pub(crate) fn limit_with_sample(bytes: u64) -> u64 {
     let share = (u128::from(bytes) * u128::from(OTHERS_SHARE)).div_ceil(u128::from(OTHERS_SHARE) - 1);
     u64::try_from(share).unwrap_or(u64::MAX)

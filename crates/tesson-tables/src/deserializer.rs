@@ -118,7 +118,7 @@ impl TableDeserializer {
             let mut found = Vec::new();
             let mut defects = if collect { Defects::Collect(&mut found) } else { Defects::Refuse };
             let indexed = self.indexed(file, fetch, &one, &mut defects);
-            // Read once, by whoever takes the results.
+            // Read once, where the results are taken.
             Mutex::new(Some((indexed, found)))
         });
         let mut files = Vec::with_capacity(n);

@@ -391,7 +391,7 @@ fn run_within(
         };
         applied?;
         if entered.is_large() {
-            // What went into the step is not there beside what goes into the next one.
+            // The input of a step is freed before the next one begins.
             *from = Between::default();
             shed(&mut scratch[passage.number + number]);
         }

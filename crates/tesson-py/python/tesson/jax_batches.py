@@ -23,7 +23,7 @@ __all__ = ["JaxBatches", "LoaderReader", "PreparedReader", "SparseLayout"]
 #: How a sparse stream becomes an array: with a cell for each column, or the class numbers of samples with one entry.
 SparseLayout = Literal["dense", "classes"]
 
-#: The types that JAX narrows unless it is told otherwise.
+#: The types that JAX narrows by default.
 _NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 
 

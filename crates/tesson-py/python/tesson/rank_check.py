@@ -1,4 +1,4 @@
-"""Ranks that have other data than each other are told so when they open them."""
+"""A check that all ranks have opened the same data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _opened: Counter[str] = Counter()
 
 
 def check_same_data(world: World, description: str, count: Callable[[], int]) -> None:
-    """Compare the number of examples with that of other ranks, as far as they have opened the same data; nobody is waited for.
+    """Compare the number of examples with those of the ranks that have opened the data so far, without waiting for others.
 
     The ranks need PyTorch's process group, whose store all of them reach. Of two ranks with different numbers the later one notices,
     if one of them is rank 0.

@@ -58,7 +58,7 @@ impl<'a> Records<'a> {
             match result {
                 ReadRecordResult::OutputFull => self.fields.resize(2 * self.fields.len(), 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
-                // The end of the bytes is that of the row: the reader is told by giving it none.
+                // The bytes end with the row; an empty input makes the reader finish it.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::Record => break,
                 ReadRecordResult::End => return false,

@@ -10,7 +10,7 @@ use crate::values::ByteOrder;
 /// The first bytes of every file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Bytes of a header, at most: NumPy itself reads no longer ones unless it is told to.
+/// The most bytes of a header, which is NumPy's default limit.
 const LONGEST: u64 = 1 << 20;
 
 /// A header.
