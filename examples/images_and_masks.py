@@ -1,4 +1,4 @@
-"""Cuts, mirrors and scales pictures and the masks of their segmentation alike, with NumPy alone.
+"""Cuts, mirrors and scales images and the masks of their segmentation alike, with NumPy alone.
 
 A mask has the class of each pixel. Random transforms of the same name draw the same numbers for a key in both
 streams, independent of the other transforms in their lists: here pictures are scaled to the size of their masks
@@ -24,7 +24,7 @@ COUNT, SIDE, CUT = 12, 16, (12, 12)
 
 
 def write_data(folder):
-    """Masks that are 1 within a disc, pictures of twice the size that are light there, and a map of each kind."""
+    """Masks that are 1 within a disc, images of twice the size that are light there, and a map of each kind."""
     rng = np.random.default_rng(1)
     y, x = np.mgrid[:SIDE, :SIDE]
     lines = {"pictures": [], "masks": []}

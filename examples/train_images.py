@@ -1,4 +1,4 @@
-"""Trains a softmax classifier on the pictures in ``pictures/``, cropped and mirrored at random, with NumPy alone.
+"""Trains a softmax classifier on the images in ``pictures/``, cropped and mirrored at random, with NumPy alone.
 
     python examples/train_images.py
 
@@ -34,18 +34,18 @@ from tesson import transforms as t
 IMAGES = Path(__file__).parent / "pictures"
 SIDE, CLASSES = 16, 3
 LEARNING_RATE = 0.5
-#: A random part of each picture, every other one mirrored, in other colours, all scaled to the same size.
+#: A random part of each image, every other one mirrored, in other colours, all scaled to the same size.
 RANDOM = [
     t.crop(crop_type="randomside", side_ratio=(0.85, 1.0), jitter_type="uniratio"),
     t.scale(width=SIDE, height=SIDE, channels=1),
     t.color(brightness_radius=0.1, contrast_radius=0.1),
 ]
-#: The whole picture.
+#: The whole image.
 WHOLE = [t.scale(width=SIDE, height=SIDE, channels=1)]
 
 
 def open_source(name, transforms, sweeps, randomize: bool | Literal["global"] = "global", **options):
-    """The gray pictures that a map lists, for a number of sweeps."""
+    """The gray images that a map lists, for a number of sweeps."""
     streams = StreamDefs(
         features=StreamDef(field="image", transforms=transforms),
         labels=StreamDef(field="label", shape=CLASSES),
@@ -68,7 +68,7 @@ def open_workers(sweeps, workers=1, threads=1, state=None):
 
 
 def arrays(minibatches):
-    """The pictures of a minibatch from 0 to 1 in rows of contrasts, and their classes, of all workers together.
+    """The images of a minibatch from 0 to 1 in rows of contrasts, and their classes, of all workers together.
 
     Their order is fixed, so that sums have the same last bits with any number of workers.
     """
@@ -99,7 +99,7 @@ def train(sources, weights, minibatch_size, stop_after=None):
 
 
 def accuracy(weights):
-    """The share of test pictures with a correctly recognized shape."""
+    """The share of test images with a correctly recognized shape."""
     with open_source("test_map.txt", WHOLE, sweeps=1, randomize=False) as source:
         rows, classes = arrays([source.next_minibatch(1000)])
     return float(((rows @ weights[:-1] + weights[-1]).argmax(axis=1) == classes).mean())

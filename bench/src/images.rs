@@ -1,4 +1,4 @@
-//! Pictures: how fast a map of JPEG files becomes minibatches, beside a bare loop that decodes and resizes the same files.
+//! Images: how fast a map of JPEG files becomes minibatches, beside a bare loop that decodes and resizes the same files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) const USAGE: &str = "
 
 type Answer<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// The height and width of delivered pictures.
+/// The height and width of delivered images.
 const SIDE: usize = 224;
 
 /// Runs a job; false if there is none of this name.
@@ -104,7 +104,7 @@ fn measure(folder: &Path, rounds: usize) -> Answer<()> {
     Ok(())
 }
 
-/// Seconds for a sweep over the pictures of a map.
+/// Seconds for a sweep over the images of a map.
 fn read(map: &Path, stream: &Value, threads: usize) -> Answer<f64> {
     let config = json!({
         "deserializers": [{

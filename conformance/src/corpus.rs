@@ -120,7 +120,7 @@ macro_rules! transforms {
     };
 }
 
-/// An option to be added to others: pictures of a map, cut, mirrored and coloured at random.
+/// An option to be added to others: images of a map, cut, mirrored and coloured at random.
 pub const MAP: &str = concat!(
     r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": "#,
     transforms!(),
@@ -134,7 +134,7 @@ pub const BAD_MAP: &str = concat!(
     "}]"
 );
 
-/// [`MAP`] with pictures that stay in 8 bits.
+/// [`MAP`] with images that stay in 8 bits.
 pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
     "x": {"dtype": "uint8", "transforms": [{"type": "RandomResizedCrop"}, {"type": "HorizontalFlip"},
         {"type": "Scale", "width": 4, "height": 3, "channels": 3, "interpolations": "linear-aa:nearest:cubic", "seed": 2},
@@ -142,21 +142,21 @@ pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file
         {"type": "RandomErasing", "areaRatio": "0.1:0.5"}, {"type": "Transpose"}]},
     "y": {"labelDim": 10}}}]"#;
 
-/// [`MAP`] with pictures of different sizes.
+/// [`MAP`] with images of different sizes.
 pub const RAGGED: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
     "x": {"ragged": true, "transforms": [{"type": "Crop", "cropType": "RandomArea", "areaRatio": "0.2:1"},
         {"type": "Color", "brightnessRadius": 0.4},
         {"type": "Intensity", "intensityFile": "axes.xml", "intensityStdDev": 0.5}]},
     "y": {"labelDim": 10}}}]"#;
 
-/// [`MAP`] with pictures in Base64.
+/// [`MAP`] with images in Base64.
 pub const BASE64: &str = concat!(
     r#""deserializers": [{"type": "Base64ImageDeserializer", "file": "pictures.txt", "input": "#,
     transforms!(),
     "}]"
 );
 
-/// [`MAP`] with pictures in two tar archives.
+/// [`MAP`] with images in two tar archives.
 pub const ARCHIVES: &str = concat!(
     r#""deserializers": [{"type": "TarImageDeserializer", "file": ["0.tar", "1.tar"], "input": "#,
     transforms!(),
@@ -353,7 +353,7 @@ pub fn files(text: &str) -> [(&'static str, Vec<u8>); 5] {
 }
 
 /// A store with the [`files`] of a text, the [shards](prepared::shards) of datasets and what [describes](prepared::descriptions)
-/// them, pictures, and features of speech.
+/// them, images, and features of speech.
 pub fn store(text: &str) -> Arc<dyn Store> {
     let files =
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));

@@ -1,4 +1,4 @@
-//! Features from outside: descriptions, examples and pictures, with the same answer in every way or a complaint.
+//! Features from outside: descriptions, examples and images, with the same answer in every way or a complaint.
 
 use std::sync::{Arc, LazyLock};
 
@@ -87,7 +87,7 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
     Arc::new(Schema::new(&parsed.root, &Selection::default()).expect("they can have been stored"))
 });
 
-/// Checks a file of a picture, after a byte that chooses how it is decoded.
+/// Checks a file of an image, after a byte that chooses how it is decoded.
 pub fn image_decode(bytes: &[u8]) {
     let Some((wanted, file)) = bytes.split_first() else { return };
     let channels = Some(usize::from(wanted & 7)).filter(|n| *n > 0);

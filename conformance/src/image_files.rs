@@ -1,4 +1,4 @@
-//! Files of pictures, and of matrices as OpenCV stores them, through the transforms that read them.
+//! Files of images, and of matrices as OpenCV stores them, through the transforms that read them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tesson_core::{
     Value,
 };
 
-/// Pixels of the largest picture that is decoded.
+/// Pixels of the largest image that is decoded.
 const MOST_PIXELS: usize = 1 << 16;
 
 /// A transform with these options, made alone; files that it names have these bytes.
@@ -24,7 +24,7 @@ fn transform(name: &str, options: Section, file: &[u8]) -> Result<Arc<dyn Transf
     }
 }
 
-/// Checks any bytes as a picture, after a byte of options: it is decoded to as many values as its shape has, or
+/// Checks any bytes as an image, after a byte of options: it is decoded to as many values as its shape has, or
 /// refused.
 ///
 /// # Panics
@@ -52,7 +52,7 @@ pub fn imdecode(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as OpenCV's storage: a mean picture, and the axes of colours.
+/// Any bytes as OpenCV's storage: a mean image, and the axes of colours.
 pub fn opencv_storage(bytes: &[u8]) {
     for (name, option) in [("Mean", "meanFile"), ("Intensity", "intensityFile")] {
         let mut options = Section::from_iter([(option, Value::Text("file".into()))]);

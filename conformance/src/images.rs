@@ -1,15 +1,15 @@
-//! Small pictures as corpora: a map of files, of which some cannot be decoded, a file in Base64, and two tar archives.
+//! Small images as corpora: a map of files, of which some cannot be decoded, a file in Base64, and two tar archives.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// The number of pictures in a corpus, that of sequences in the other corpora.
+/// The number of images in a corpus, that of sequences in the other corpora.
 const IMAGES: usize = 240;
 
 /// The number of files, which the map lists repeatedly.
 const FILES: usize = 7;
 
-/// The file of picture `i`, with a size that depends on `i`.
+/// The file of image `i`, with a size that depends on `i`.
 fn image(i: usize) -> Vec<u8> {
     let (width, height) = (6 + i % 3, 5 + i % 2);
     let mut file = format!("P6 {width} {height} 255\n").into_bytes();
@@ -18,7 +18,7 @@ fn image(i: usize) -> Vec<u8> {
 }
 
 /// The files: of [`MAP`](crate::corpus::MAP), of [`BAD_MAP`](crate::corpus::BAD_MAP), which lists files that are none or
-/// cut short, of [`BASE64`](crate::corpus::BASE64), and of [`ARCHIVES`](crate::corpus::ARCHIVES). Picture `i` has the key `3 · i`.
+/// cut short, of [`BASE64`](crate::corpus::BASE64), and of [`ARCHIVES`](crate::corpus::ARCHIVES). Image `i` has the key `3 · i`.
 pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
     let (mut map, mut bad_map, mut text) = (String::new(), String::new(), String::new());
     for i in 0..IMAGES {
@@ -39,7 +39,7 @@ pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
     images.chain([("cut.ppm".to_owned(), cut)]).chain(texts).chain(archives).collect()
 }
 
-/// A tar archive of pictures and their classes.
+/// A tar archive of images and their classes.
 fn archive(numbers: Range<usize>) -> Vec<u8> {
     let members = numbers.flat_map(|i| {
         let class = format!("{}\n", i % 10).into_bytes();

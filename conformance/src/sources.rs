@@ -28,13 +28,13 @@ impl Input {
     }
 }
 
-/// Pixels of the largest picture that is decoded.
+/// Pixels of the largest image that is decoded.
 const MOST_PIXELS: usize = 1 << 16;
 
 /// Frames of the utterances that lists and labels of speech are read beside.
 const LENGTHS: [u32; 4] = [3, 1, 4, 2];
 
-/// A map of pictures, its first byte choosing options. It may name `a.ppm`, `b.png` and `cut.ppm`.
+/// A map of images, its first byte choosing options. It may name `a.ppm`, `b.png` and `cut.ppm`.
 pub fn image_map(bytes: &[u8]) -> Option<Input> {
     let (&choice, map) = bytes.split_first()?;
     let bit = |n: u32| choice >> n & 1 == 1;
@@ -55,7 +55,7 @@ pub fn image_map(bytes: &[u8]) -> Option<Input> {
     Some(Input { reader: images_of(&deserializer, choice), files })
 }
 
-/// Pictures in Base64, the first byte choosing options.
+/// Images in Base64, the first byte choosing options.
 pub fn base64_images(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let deserializer = json!({
@@ -68,7 +68,7 @@ pub fn base64_images(bytes: &[u8]) -> Option<Input> {
     Some(Input { reader: images_of(&deserializer, choice), files: vec![("pictures.txt", file.to_vec())] })
 }
 
-/// A tar archive of pictures, the first byte choosing options.
+/// A tar archive of images, the first byte choosing options.
 pub fn tar_images(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
     let deserializer = json!({
@@ -95,10 +95,10 @@ pub fn zip_members(file: &[u8]) -> Option<Input> {
     Some(Input { reader: images_of(&deserializer, 0), files })
 }
 
-/// The transforms of a stream of pictures, as JSON: they are refused, or make pictures.
+/// The transforms of a stream of images, as JSON: they are refused, or make images.
 pub fn image_transforms(bytes: &[u8]) -> Option<Input> {
     let transforms: Value = serde_json::from_slice(bytes).ok()?;
-    // Pictures as large as someone may ask for are right, and slow.
+    // Images as large as someone may ask for are right, and slow.
     if numbers(&transforms).into_iter().any(|number| !(-512.0..=512.0).contains(&number)) {
         return None;
     }
@@ -220,7 +220,7 @@ fn features(choice: u8) -> Value {
     }}})
 }
 
-/// A picture of six by five pixels, a smaller one, and one that ends too early.
+/// An image of six by five pixels, a smaller one, and one that ends too early.
 fn images() -> Vec<(&'static str, Vec<u8>)> {
     let ppm = |width: u8, height: u8| {
         let mut file = format!("P6 {width} {height} 255\n").into_bytes();
@@ -231,7 +231,7 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
     vec![("a.ppm", ppm(6, 5)), ("b.png", ppm(3, 4)), ("cut.ppm", cut)]
 }
 
-/// A source of pictures.
+/// A source of images.
 fn images_of(deserializer: &Value, choice: u8) -> Value {
     json!({"deserializers": [deserializer], "randomize": choice & 1 == 1, "maxErrors": choice & 2})
 }
@@ -281,7 +281,7 @@ fn read_in_two_ways(input: &Input) -> Option<usize> {
     found.map(|sequences| sequences.len())
 }
 
-/// A sequence: its key, and of each stream its length, the columns of sparse entries or the shapes of pictures, and the bits of all values.
+/// A sequence: its key, and of each stream its length, the columns of sparse entries or the shapes of images, and the bits of all values.
 type Sequence = (String, Vec<(u32, Vec<i32>, Vec<u64>)>);
 
 /// The sequences of minibatches.

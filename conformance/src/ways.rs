@@ -103,7 +103,7 @@ const CUT: &str =
     r#""randomizationWindow": 4, "maxSamples": 2001, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#;
 
 /// CNTK's draws, which depend on all minibatches before: no state can be restored, and the shares of several workers are
-/// not the pictures of one.
+/// not the images of one.
 const DRAWS_OF_CNTK: &str = r#""randomizationWindow": 40, "augmentation": "cntk""#;
 
 const MAIN_ORDERS: &[&str] = &[STORED, SEEDED, GLOBAL];

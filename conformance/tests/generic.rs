@@ -118,7 +118,7 @@ fn faulty() -> impl Iterator<Item = &'static Way> {
     WAYS.iter().filter(|way| way.options.contains("rows.ctf"))
 }
 
-/// The ways to read pictures whose draws depend on nothing else.
+/// The ways to read images whose draws depend on nothing else.
 fn images() -> impl Iterator<Item = &'static Way> {
     WAYS.iter().filter(|way| way.level > Level::Threads && way.options.contains("ImageDeserializer"))
 }
@@ -424,7 +424,7 @@ fn shares_by_position_make_up_the_minibatches_of_one_worker(order: &str) {
     assert!(shares.iter().all(|share| share.len() == whole.len()), "{order}: as many steps on every rank");
 }
 
-/// The keys and pixels of all pictures, in ascending order.
+/// The keys and pixels of all images, in ascending order.
 fn pixels(all: &[Delivered]) -> Vec<(String, Vec<u64>)> {
     let of_minibatch = |m: &Delivered| {
         let Entries { bits, indices: shapes, .. } = &m.streams[0];

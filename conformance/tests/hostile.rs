@@ -347,12 +347,12 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// A picture of two pixels, as a file.
+/// An image of two pixels, as a file.
 fn pixels(value: u8) -> Vec<u8> {
     [b"P6 2 1 255\n", &[value; 6][..]].concat()
 }
 
-/// Reads the pictures that a deserializer's file lists, in two orders, within the limit.
+/// Reads the images that a deserializer's file lists, in two orders, within the limit.
 fn check_images(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
     let store =
         MemoryStore::new().with("list", bytes.to_vec()).with("0.ppm", pixels(0)).with("1.ppm", pixels(1));
@@ -362,20 +362,20 @@ fn check_images(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
     check_orders(&store, &deserializer)
 }
 
-/// A map of as many pictures as the good file has sequences.
+/// A map of as many images as the good file has sequences.
 fn good_map() -> Vec<u8> {
     let lines = (0..corpus::lengths().len()).map(|i| format!("{i}\t{}.ppm\t{}\n", i % 2, i % 10));
     lines.collect::<String>().into_bytes()
 }
 
-/// A list of the pictures in Base64.
+/// A list of the images in Base64.
 fn good_base64() -> Vec<u8> {
     let texts = ["UDYgMiAxIDI1NQoAAAAAAAA=", "UDYgMiAxIDI1NQoBAQEBAQE="];
     let lines = (0..corpus::lengths().len()).map(|i| format!("{i}\t{}\t{}\n", i % 10, texts[i % 2]));
     lines.collect::<String>().into_bytes()
 }
 
-/// Reads one picture that a map lists, within the limit.
+/// Reads one image that a map lists, within the limit.
 fn check_image(bytes: &[u8], options: &str) -> Result<(), String> {
     let store = MemoryStore::new().with("list", *b"x.bin\t0\n").with("x.bin", bytes.to_vec());
     read_image(&store, options)
@@ -394,7 +394,7 @@ fn read_image(store: &MemoryStore, options: &str) -> Result<(), String> {
     answer.map_err(|e| e.to_string())
 }
 
-/// The files of a fuzz target's corpus for pictures, without the byte of options.
+/// The files of a fuzz target's corpus for images, without the byte of options.
 fn image_files() -> Vec<(String, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/imdecode");
     let entries = std::fs::read_dir(folder).expect("the corpus is there").map(|entry| entry.expect("a file"));

@@ -1,4 +1,4 @@
-//! Memory of pictures: once sizes have been seen, nothing of the size of a picture is allocated any more.
+//! Memory of images: once sizes have been seen, nothing of the size of an image is allocated any more.
 //!
 //! Alone in its binary: the allocator counts everything that is allocated in the process.
 
@@ -11,7 +11,7 @@ use tesson::{OpenOptions, Source};
 const WIDTH: usize = 300;
 const HEIGHT: usize = 200;
 
-/// Pictures of a minibatch, and minibatches before counting begins.
+/// Images of a minibatch, and minibatches before counting begins.
 const SIZE: u64 = 4;
 const WARM_UP: usize = 6;
 
@@ -30,7 +30,7 @@ fn jpeg() -> Vec<u8> {
     file
 }
 
-/// A source of one picture again and again, which has been read from for a while.
+/// A source of one image again and again, which has been read from for a while.
 fn warmed_up(lines: usize, file: Vec<u8>, transforms: &str, size: u64) -> Source {
     let map: String = (0..lines).map(|i| format!("{i}\tpicture\t0\n")).collect();
     let store = MemoryStore::new().with("map", map.into_bytes()).with("picture", file);
@@ -50,7 +50,7 @@ fn read(source: &mut Source, n: usize, size: u64) {
     (0..n).for_each(|_| drop(source.next_minibatch(size).expect("the pictures are right")));
 }
 
-/// Bytes that are allocated for each picture after a warm-up.
+/// Bytes that are allocated for each image after a warm-up.
 fn for_each_image(file: Vec<u8>, transforms: &str) -> usize {
     let mut source = warmed_up(20, file, transforms, SIZE);
     // A block may come back too late to be used for the next one: that happens once, not in all of these.
@@ -70,24 +70,24 @@ fn nothing_of_the_size_of_an_image_is_allocated_after_a_warm_up() {
     for transforms in [resized, all] {
         for (name, file) in [("ppm", ppm()), ("jpeg", jpeg())] {
             let bytes = for_each_image(file, transforms);
-            // A resized picture has 12,288 values. The rest are names, positions and the library's own structures.
+            // A resized image has 12,288 values. The rest are names, positions and the library's own structures.
             assert!(bytes < 6 << 10, "{name}: {bytes} bytes");
         }
     }
 }
 
-/// Bytes of a picture's file, at most.
+/// Bytes of an image's file, at most.
 const FILE: usize = 110_000;
 
-/// The allocations that 48 more pictures in a minibatch may add.
+/// The allocations that 48 more images in a minibatch may add.
 const A_FEW: usize = 16;
 
 /// Files that differ in size.
 const FILES: usize = 23;
 
-/// The number of allocations that a minibatch of 64 pictures makes more than one of 16 (a few, since growing arrays
-/// double), and the bytes of the largest allocation of either. The pictures are files, which a map of `lines` lines
-/// names; `before` pictures are read before counting begins.
+/// The number of allocations that a minibatch of 64 images makes more than one of 16 (a few, since growing arrays
+/// double), and the bytes of the largest allocation of either. The images are files, which a map of `lines` lines
+/// names; `before` images are read before counting begins.
 fn of_images(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
     let jpegs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tesson-image/tests/jpeg");
     let mut file = std::fs::read(jpegs.join("420-95.jpg")).expect("a committed file");
@@ -96,7 +96,7 @@ fn of_images(name: &str, lines: usize, options: &str, before: u64) -> (usize, us
     let path = folder.join("map");
     let image = |i: usize| folder.join(format!("picture{}", i % FILES));
     for i in (0..FILES).rev() {
-        // Bytes after the picture are read, but not decoded.
+        // Bytes after the image are read, but not decoded.
         file.resize(FILE - 4321 * (FILES - 1 - i), 0);
         std::fs::write(image(i), &file).expect("it can be written");
     }
@@ -129,7 +129,7 @@ fn of_images(name: &str, lines: usize, options: &str, before: u64) -> (usize, us
 #[test]
 fn nothing_is_allocated_for_an_image_that_is_decoded_cut_resized_and_normalized() {
     let _alone = alone();
-    // All files stay in memory. The decoded picture has 55,578 bytes, the resized one 27,648 values.
+    // All files stay in memory. The decoded image has 55,578 bytes, the resized one 27,648 values.
     let (n, largest) = of_images("kept", 64, r#""randomize": true"#, 400);
     assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }

@@ -1,4 +1,4 @@
-"""Detection: pictures of any size, the regions of interest in each, and what each region shows.
+"""Detection: images of any size, the regions of interest in each, and what each region shows.
 
 ``images_joined.cntk`` joins three files by key: a map of pictures, and two texts in which a picture has one sample for each of
 its regions. Pictures are scaled and padded to squares; regions (left, top, width, height) are shares of the square, so they
@@ -34,7 +34,7 @@ with MinibatchSource.from_config(Path(__file__).with_name("images_joined.cntk"))
         images, regions = minibatch["features"], minibatch["regions"]
         print(f"pictures {images.shape}, regions {regions.shape} of which each picture has {regions.lengths.tolist()}")
         # `regions` and `regionLabels` have the same samples in the same order; `lengths` has the number of regions of
-        # each picture.
+        # each image.
         image_of = np.repeat(np.arange(minibatch.num_sequences), regions.lengths)
         paired, labels = minibatch.paired("regions", "regionLabels")
         for number, region, label in zip(image_of, paired.samples, labels.class_indices, strict=True):

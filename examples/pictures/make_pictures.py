@@ -1,4 +1,4 @@
-"""Makes the pictures beside this script: circles, squares and triangles, drawn with Pillow.
+"""Makes the images beside this script: circles, squares and triangles, drawn with Pillow.
 
     train/, train_map.txt   60 pictures of about 40 x 40 pixels, most of them JPEG, some PNG, each with its shape's number
     test.zip, test_map.txt  30 more, in an archive
@@ -40,7 +40,7 @@ def draw_shape(draw, shape, box, color):
 
 
 def picture(rng, size, shapes):
-    """A picture of (width, height) with shapes in boxes (left, top, side)."""
+    """An image of (width, height) with shapes in boxes (left, top, side)."""
     light, dark = ([tuple(map(int, rng.integers(low, low + 80, 3))) for _ in range(3)] for low in (170, 10))
     fine = Image.new("RGB", (size[0] * FINE, size[1] * FINE), light[0])
     for (shape, box), color in zip(shapes, dark):
@@ -51,7 +51,7 @@ def picture(rng, size, shapes):
 
 
 def one_shape(rng, number, side=None):
-    """A picture of one shape near its middle; all shapes in turn."""
+    """An image of one shape near its middle; all shapes in turn."""
     width, height = (side, side) if side else map(int, rng.integers(36, 45, 2))
     size = int(min(width, height) * rng.uniform(0.55, 0.75))
     left, top = ((length - size) // 2 + int(rng.integers(-2, 3)) for length in (width, height))
@@ -59,7 +59,7 @@ def one_shape(rng, number, side=None):
 
 
 def encoded(image, kind):
-    """The file of a picture."""
+    """The file of an image."""
     file = io.BytesIO()
     image.save(file, kind, quality=88)
     return file.getvalue()

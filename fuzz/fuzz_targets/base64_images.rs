@@ -1,4 +1,4 @@
-//! Any bytes as pictures in Base64.
+//! Any bytes as images in Base64.
 
 #![no_main]
 

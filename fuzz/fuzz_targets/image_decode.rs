@@ -1,4 +1,4 @@
-//! Any bytes as a file of a picture, with any number of channels.
+//! Any bytes as a file of an image, with any number of channels.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a map of pictures.
+//! Any bytes as a map of images.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any transforms of pictures, as JSON.
+//! Any transforms of images, as JSON.
 
 #![no_main]
 

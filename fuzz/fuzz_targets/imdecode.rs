@@ -1,4 +1,4 @@
-//! Any bytes as a picture with OpenCV's values, under any options.
+//! Any bytes as an image with OpenCV's values, under any options.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a mean picture and as axes of colours, as OpenCV stores them.
+//! Any bytes as a mean image and as axes of colours, as OpenCV stores them.
 
 #![no_main]
 

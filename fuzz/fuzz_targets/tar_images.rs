@@ -1,4 +1,4 @@
-//! Any bytes as a tar archive of pictures.
+//! Any bytes as a tar archive of images.
 
 #![no_main]
 

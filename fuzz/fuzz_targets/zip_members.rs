@@ -1,4 +1,4 @@
-//! Any bytes as a `zip` archive of pictures.
+//! Any bytes as a `zip` archive of images.
 
 #![no_main]
 

@@ -195,7 +195,7 @@ fn decode(folder: &Path, blocks: &[Records]) -> Answer<u64> {
     Ok(n)
 }
 
-/// The files of pictures, in memory, by their decoder alone, into one buffer.
+/// The files of images, in memory, by their decoder alone, into one buffer.
 fn decode_images(folder: &Path, blocks: &[Records]) -> Answer<u64> {
     let schema = schema(folder, &["image"])?;
     let column = schema.column("image").ok_or("there is a picture")?;

@@ -1,6 +1,6 @@
 //! The speed of decoding JPEG files, compared with the bare library, on one thread: `cargo bench -p tesson-image`.
 //!
-//! Pictures of 500 x 375 pixels with colours at half the resolution, as cameras make them. Prints a line of JSON for
+//! Images of 500 x 375 pixels with colours at half the resolution, as cameras make them. Prints a line of JSON for
 //! each way: the bare library, into reused memory; decoding as datasets do it, into reused memory; and the latter
 //! without SIMD, which is no slower if the library was built without the assembler `nasm`. The ways take turns, and
 //! the best round of each counts.

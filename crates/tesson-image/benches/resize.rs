@@ -1,7 +1,7 @@
-//! The speed of turning JPEG files into pictures of one size, compared with decoding alone, on one thread: `cargo
+//! The speed of turning JPEG files into images of one size, compared with decoding alone, on one thread: `cargo
 //! bench -p tesson-image --bench resize`.
 //!
-//! Pictures of 500 x 375 pixels with colours at half the resolution are decoded as OpenCV decodes them, cut to a
+//! Images of 500 x 375 pixels with colours at half the resolution are decoded as OpenCV decodes them, cut to a
 //! random rectangle or not, resized to 224 x 224 and stored in 8 bits, or channels first in floats. Prints a line of
 //! JSON for each way; the ways take turns, and the best round of each counts. All memory is reused.
 
@@ -46,7 +46,7 @@ fn decoded(file: &[u8], memory: &mut Memory) -> Size {
     imdecode(file, &ImdecodeOptions::new(Color::Bgr), &mut memory.pixels).expect("the file is whole")
 }
 
-/// Transforms the picture that was decoded last.
+/// Transforms the image that was decoded last.
 fn transform(pipeline: &Pipeline, size: Size, random: &mut CntkRandom, memory: &mut Memory) {
     let Memory { pixels, pipeline: scratch, store, bytes, reals } = memory;
     bytes.clear();

@@ -1,6 +1,6 @@
 //! Recorded cases of CNTK 2.7, as far as decoding and transforms decide them: which pixels come out of which file.
 //!
-//! Cases and pictures that need more than this crate are counted as skipped.
+//! Cases and images that need more than this crate are counted as skipped.
 
 #![cfg(feature = "codecs")]
 #![allow(clippy::print_stdout, reason = "what was skipped is said")]
@@ -143,7 +143,7 @@ fn base64(text: &str) -> Vec<u8> {
     bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |n, bit| n << 1 | u8::from(*bit))).collect()
 }
 
-/// The number of pictures that agreed, and of those that could not be tested.
+/// The number of images that agreed, and of those that could not be tested.
 #[derive(Debug, Default)]
 struct Tally {
     agree: usize,

@@ -1,4 +1,4 @@
-//! JPEG: pictures that a thread has decoded before, even damaged ones, never change the next one.
+//! JPEG: images that a thread has decoded before, even damaged ones, never change the next one.
 
 #![cfg(feature = "codecs")]
 
@@ -21,7 +21,7 @@ fn decoded_first(file: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
     std::thread::scope(|scope| scope.spawn(|| decoded(file)).join().expect("it does not panic"))
 }
 
-/// The segments of a file before the picture itself, each with its marker and range.
+/// The segments of a file before the image itself, each with its marker and range.
 fn segments(file: &[u8]) -> Vec<(u8, std::ops::Range<usize>)> {
     let (mut found, mut at) = (Vec::new(), 2);
     while let [0xff, marker, high, low, ..] = file[at..] {
@@ -83,13 +83,13 @@ fn an_image_comes_out_as_if_it_were_the_first() {
         let expected: Vec<_> = all.iter().map(|variant| decoded_first(variant)).collect();
         let next = (i + 1) % files.len();
         for (variant, expected) in all.iter().zip(&expected) {
-            // A whole picture of another kind comes before it, and after it.
+            // A whole image of another kind comes before it, and after it.
             assert_eq!(decoded(&files[next]), whole[next]);
             assert_eq!(decoded(variant), *expected);
             refused += usize::from(expected.is_err());
             n += 1;
         }
-        // One damaged picture after the other.
+        // One damaged image after the other.
         for (variant, expected) in all.iter().zip(&expected).rev() {
             assert_eq!(decoded(variant), *expected);
         }

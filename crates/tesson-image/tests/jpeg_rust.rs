@@ -168,7 +168,7 @@ fn a_file_that_is_cut_is_an_error_unless_it_is_accepted() {
         imdecode::jpeg_rust::decode(cut, &options, &mut some).expect("it is accepted");
         imdecode::jpeg_rust::decode(&whole, &options, &mut all).expect("it is whole");
         assert_eq!(some.len(), all.len());
-        // The beginning of a progressive file is a blurred version of the whole picture.
+        // The beginning of a progressive file is a blurred version of the whole image.
         let rows = SIZE.0 * 3 * 16;
         assert!(name == "420-progressive" || some[..rows] == all[..rows], "{name}");
     }

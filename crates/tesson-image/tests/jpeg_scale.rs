@@ -35,7 +35,7 @@ fn pixels_of_a_smaller_image_are_means_of_the_whole_one() {
             let dims: Vec<usize> = shape.dims().collect();
             assert_eq!(dims, [height.div_ceil(n), width.div_ceil(n), 3]);
             assert_eq!(small.len(), dims.iter().product::<usize>());
-            // Squares that lie within the picture.
+            // Squares that lie within the image.
             for (y, x) in (0..height / n).flat_map(|y| (0..width / n).map(move |x| (y, x))) {
                 for c in 0..3 {
                     let square = (0..n * n).map(|i| (y * n + i / n, x * n + i % n));

@@ -28,7 +28,7 @@ fn file(width: usize, height: usize, quality: f32, sampling: (u8, u8)) -> Vec<u8
     started.finish().expect("memory takes everything")
 }
 
-/// FNV-1a over the pixels of pictures of many sizes, qualities and samplings of colours. Each process makes the files
+/// FNV-1a over the pixels of images of many sizes, qualities and samplings of colours. Each process makes the files
 /// itself, so the digest also shows that the compressor is the same with and without SIMD.
 fn digest() -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;

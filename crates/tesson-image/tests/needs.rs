@@ -65,7 +65,7 @@ fn measured<T: Send>(call: impl FnOnce() -> T + Send) -> (T, u64) {
     })
 }
 
-/// Memory that does not depend on the picture: tables, and what the system's streams buffer.
+/// Memory that does not depend on the image: tables, and what the system's streams buffer.
 const CONSTANT: u64 = 600 << 10;
 
 const SIZE: (usize, usize) = (600, 400);
@@ -342,7 +342,7 @@ fn headers_within_files_declare_no_more_than_the_outer_one() {
         );
     }
     assert!(imdecode::needs(&animation(sides(10)), &options(Color::Bgr)).is_ok());
-    // Fields of a directory that are larger than the file, and tiles that are far larger than the picture.
+    // Fields of a directory that are larger than the file, and tiles that are far larger than the image.
     let small = tiff::<tiff::encoder::colortype::RGBA8>((4, 4), &[9; 64]);
     let directory = u32::from_le_bytes(small[4..8].try_into().expect("four bytes")) as usize;
     let mut many = small.clone();

@@ -1,4 +1,4 @@
-//! Small files that declare large pictures: the memory for decoding is compared with the limit before it begins.
+//! Small files that declare large images: the memory for decoding is compared with the limit before it begins.
 
 use std::fs;
 use std::path::Path;
@@ -108,7 +108,7 @@ fn what_does_not_fit_is_refused_with_the_limit_that_is_needed() {
     }
 }
 
-/// With 1 GiB of address space, which one such picture would exceed.
+/// With 1 GiB of address space, which one such image would exceed.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_does_not_fit_is_left_out_and_ends_no_process() {

@@ -1,4 +1,4 @@
-//! Pictures on the command line.
+//! Images on the command line.
 
 use std::fs;
 

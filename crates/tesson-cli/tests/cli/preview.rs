@@ -1,4 +1,4 @@
-//! `tesson read --preview`: a sheet of pictures.
+//! `tesson read --preview`: a sheet of images.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tesson_image::decode::{Depth, Want, decode};
 
 use crate::common::{folder, refused, tesson, two};
 
-/// Three pictures of four columns and two rows, one color each, with the classes 0, 7 and 12.
+/// Three images of four columns and two rows, one color each, with the classes 0, 7 and 12.
 fn write(folder: &Path, transforms: &str) {
     for (name, color) in [("0", [250, 10, 20]), ("1", [0, 200, 0]), ("2", [1, 2, 3])] {
         fs::write(folder.join(name), [b"P6 4 2 255\n".as_slice(), &color.repeat(8)].concat()).unwrap();
@@ -31,7 +31,7 @@ fn a_sheet_has_the_images_with_their_classes() {
         let (file, mut pixels) = (fs::read(folder.join("sheet.png")).unwrap(), Vec::new());
         let want = Want { channels: Some(3), depth: Depth::Eight, limit: 1 << 20 };
         let shape = decode(&file, want, &mut pixels).unwrap();
-        // Two columns of pictures as wide as two digits, two pixels apart.
+        // Two columns of images as wide as two digits, two pixels apart.
         let width = 2 + 2 * (8 + 2);
         assert_eq!((shape.height, shape.width), (2 + 2 * (6 + 2 + 2), width));
         let pixel = |y: usize, x: usize| pixels[3 * (y * width + x)..][..3].to_vec();

@@ -1,4 +1,4 @@
-//! The pictures of both benches, as cameras make them, and how often they are decoded.
+//! The images of both benches, as cameras make them, and how often they are decoded.
 
 use mozjpeg::{ColorSpace, Compress};
 

@@ -103,7 +103,7 @@ fn bitmaps_of_all_depths_are_decoded() {
     assert_eq!(pixels(rgb, BGR), [7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5, 6]);
     assert_eq!(pixels(rgb, Color::Rgb)[..3], [9, 8, 7]);
     assert_eq!(pixels(bits, Color::Rgb)[..6], [6, 5, 4, 3, 2, 1]);
-    // The last row in the file is the first of the picture.
+    // The last row in the file is the first of the image.
     let (zero, one) = ([1, 2, 3], [4, 5, 6]);
     assert_eq!(pixels(runs, BGR), [one, one, one, one, zero, one, one, zero, one, one].concat());
     assert_eq!(pixels(short_runs, BGR)[12..], [one, zero, one, zero].concat());

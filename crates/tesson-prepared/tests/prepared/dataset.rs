@@ -78,7 +78,7 @@ pub(crate) fn record(values: &[(&str, Value<'_>)]) -> Vec<u8> {
     bytes
 }
 
-/// A picture of a kind that needs no compressor: 24 bits a pixel, rows of multiples of four bytes, from the bottom.
+/// An image of a kind that needs no compressor: 24 bits a pixel, rows of multiples of four bytes, from the bottom.
 pub(crate) fn bitmap(width: usize, height: usize, grey: u8) -> Vec<u8> {
     let row = (3 * width).next_multiple_of(4);
     let size = (54 + row * height) as u32;

@@ -69,11 +69,11 @@ class Deserializer:
         return {name: list(transforms) for name, transforms in listed.items() if transforms}
 
     def _has_type(self, stream: StreamDef) -> bool:
-        """True if a stream may be of another type than the source's, as pictures may."""
+        """True if a stream may be of another type than the source's, as images may."""
         return False
 
     def _transforms_itself(self, stream: StreamDef) -> bool:
-        """True if the transforms of a stream are in its section, where those of pictures run as one."""
+        """True if the transforms of a stream are in its section, where those of images run as one."""
         return False
 
     @property
@@ -320,8 +320,8 @@ class TFDSDeserializer(Deserializer):
     streams : mapping of str to StreamDef, optional
         The streams by name; ``field`` is the path of the feature, if it is not the name. A sparse stream is the number of a
         class as a sample with a 1 there; its shape is needed only where the dataset does not say how many classes there
-        are. The shape of another is needed where the dataset leaves it open, such as that of pictures; examples of
-        another shape are then errors. Pictures need none that have transforms of :mod:`tesson.transforms`, such as
+        are. The shape of another is needed where the dataset leaves it open, such as that of images; examples of
+        another shape are then errors. Images need none that have transforms of :mod:`tesson.transforms`, such as
         a :func:`tesson.transforms.scale`; their channels are red, green and blue. By default every feature of numbers in samples of a known shape is a stream.
     split : str, optional
         Which examples: ``"train"``, ``"train[10%:]+test"``. Default ``"all"``.

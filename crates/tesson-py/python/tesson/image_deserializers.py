@@ -1,4 +1,4 @@
-"""Deserializers of pictures: of files that a map lists, of texts in Base64, and of tar archives."""
+"""Deserializers of images: of files that a map lists, of texts in Base64, and of tar archives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Maker: TypeAlias = Callable[..., dict[str, Any]]
 
 
 class _Images(Deserializer):
-    """A base of deserializers of pictures: a stream of pictures, and perhaps one of their classes."""
+    """A base of deserializers of images: a stream of images, and perhaps one of their classes."""
 
     crop: ClassVar[_Maker] = staticmethod(transforms.crop)
     scale: ClassVar[_Maker] = staticmethod(transforms.scale)
@@ -51,7 +51,7 @@ class _Images(Deserializer):
             self._check_images()
 
     def map_features(self, node: str | StreamInformation, transforms: AnyTransform | Sequence[AnyTransform] = ()) -> Self:
-        """Add the stream of pictures, in the older object style. Returns the deserializer itself.
+        """Add the stream of images, in the older object style. Returns the deserializer itself.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class _Images(Deserializer):
         return self
 
     def map_labels(self, node: str | StreamInformation, num_classes: SupportsIndex | None = None) -> Self:
-        """Add the stream of the pictures' classes, in the older object style. Returns the deserializer itself.
+        """Add the stream of the images' classes, in the older object style. Returns the deserializer itself.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class _Images(Deserializer):
         )
 
     def _check_images(self) -> None:
-        """Refuses a deserializer without pictures."""
+        """Refuses a deserializer without images."""
         if not any(stream.field == "image" for stream in self._streams.values()):
             what = 'found no stream of images, expected StreamDef(field="image", transforms=[…])'
             raise ConfigError(f"streams: {what}", path="streams")
@@ -137,9 +137,9 @@ class _Images(Deserializer):
         return section
 
     def _laid_out(self, stream: StreamDef) -> list[AnyTransform]:
-        """The transforms of the pictures, with the one that puts channels first where the layout asks for it.
+        """The transforms of the images, with the one that puts channels first where the layout asks for it.
 
-        It stands behind the last transform of pictures: functions that follow get pictures as they are delivered.
+        It stands behind the last transform of images: functions that follow get images as they are delivered.
         """
         given = list(stream.transforms)
         kinds = [transform.get("type") if isinstance(transform, Mapping) else None for transform in given]
@@ -161,11 +161,11 @@ class _Images(Deserializer):
 
 @suggests_keywords
 class ImageDeserializer(_Images):
-    """Reads pictures that a map file lists, a line for each: a path and a class, or a key, a path and a class, between tabs.
+    """Reads images that a map file lists, a line for each: a path and a class, or a key, a path and a class, between tabs.
 
-    Maps in CSV and JSON lines, and folders of pictures, one for each class, are read, too; there classes may have names.
+    Maps in CSV and JSON lines, and folders of images, one for each class, are read, too; there classes may have names.
 
-    Pictures are arrays of 8 bits with the channels blue, green and red, unless `channel_order` has red first, until a transform needs other values; what is delivered
+    Images are arrays of 8 bits with the channels blue, green and red, unless `channel_order` has red first, until a transform needs other values; what is delivered
     has the source's type. Classes are sparse samples with a 1 in the column of the class.
 
     The functions of :mod:`tesson.transforms` are methods, too: ``ImageDeserializer.scale(32, 32, 3)``.
@@ -285,7 +285,7 @@ class ImageDeserializer(_Images):
 
 @suggests_keywords
 class Base64ImageDeserializer(_Images):
-    """Reads pictures in Base64, one on each line of a text: a class and the picture, or a key before them, between tabs.
+    """Reads images in Base64, one on each line of a text: a class and the image, or a key before them, between tabs.
 
     Streams and methods are those of :class:`ImageDeserializer`.
 
@@ -361,7 +361,7 @@ class Base64ImageDeserializer(_Images):
 
 @suggests_keywords
 class TarImageDeserializer(_Images):
-    """Reads pictures in tar archives, as WebDataset packs them: ``cat/7.jpg`` and its class as text, ``cat/7.cls``.
+    """Reads images in tar archives, as WebDataset packs them: ``cat/7.jpg`` and its class as text, ``cat/7.cls``.
 
     Members that follow each other and have one name before its first ``.`` are a sample; the name is its key. Archives are read
     where they are, without unpacking, and also where gzip has compressed them as a whole, which is slow in shuffled orders. Streams

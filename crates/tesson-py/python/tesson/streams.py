@@ -36,7 +36,7 @@ class StreamDef:
         True if the file holds ``column:value`` pairs.
     transforms : transform or sequence of them, optional
         The transforms of each sample, in order: functions from array to array, :class:`UserTransform`, or, for
-        pictures, those of :mod:`tesson.transforms`.
+        images, those of :mod:`tesson.transforms`.
     context : tuple of int, optional
         Frames before and after each frame of speech. Like `scp`, `broadcast` and `max_sequence_length` it is for
         :class:`HTKFeatureDeserializer`; others ignore it.
@@ -262,7 +262,7 @@ class StreamInformation:
         The type of its values, float32 or float64.
     shape : tuple of int
         The shape of one sample. In a source, -1 is a dimension that differs between minibatches, such as those of
-        pictures that are not scaled.
+        images that are not scaled.
     defines_mb_size : bool
         For a stream of a custom deserializer: true if only its samples count for the size of minibatches.
     classes : sequence of str

@@ -1,7 +1,7 @@
-"""Transforms of pictures, as ``cntk.io.transforms`` names them, and those that it has not.
+"""Transforms of images, as ``cntk.io.transforms`` names them, and those that it has not.
 
 Each function gives a section of a configuration, whose names are those of configurations. A list of such sections says what
-is done with each picture, in this order; functions and :class:`UserTransform` may stand among them.
+is done with each image, in this order; functions and :class:`UserTransform` may stand among them.
 
 >>> crop(crop_type="randomside", side_ratio=(0.5, 0.875), jitter_type="uniratio")
 {'type': 'Crop', 'cropType': 'randomside', 'sideRatio': [0.5, 0.875], 'jitterType': 'uniratio'}
@@ -67,10 +67,10 @@ def crop(
     crop_size : int or (int, int)
         Width and height in pixels; one number stands for both, 0 leaves it to the ratios. Default 0.
     side_ratio : float or (float, float)
-        Smallest and largest share of the picture's shorter side, which becomes that of a square; 0: not given. Not
+        Smallest and largest share of the image's shorter side, which becomes that of a square; 0: not given. Not
         together with `area_ratio`. Default 0.
     area_ratio : float or (float, float)
-        Smallest and largest share of the picture's area, likewise. Default 0.
+        Smallest and largest share of the image's area, likewise. Default 0.
     aspect_ratio : float or (float, float)
         Smallest and largest ratio of width to height; every other rectangle lies on its side. Default 1.
     jitter_type : {"none", "uniratio"}
@@ -101,14 +101,14 @@ def scale(
     *,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Scale the picture to a width and a height.
+    """Scale the image to a width and a height.
 
     Parameters
     ----------
     width, height : int
         The size in pixels.
     channels : int
-        Channels of the pictures: 3, or 1 of a deserializer with `grayscale`. They are not converted.
+        Channels of the images: 3, or 1 of a deserializer with `grayscale`. They are not converted.
     interpolations : {"nearest", "linear", "cubic", "lanczos", "linear-aa", "cubic-aa", "lanczos-aa"} or sequence of these
         Methods to compute pixels; one of several is drawn for each image. Methods with ``-aa`` are antialiased and give
         Pillow's pixels, the others OpenCV's. Default ``"linear"``.
@@ -132,12 +132,12 @@ def scale(
 def mean(
     filename: AnyPath,
 ) -> dict[str, Any]:
-    """Subtract a mean picture.
+    """Subtract a mean image.
 
     Parameters
     ----------
     filename : str or os.PathLike
-        The mean picture, as OpenCV stores matrices (XML or YAML); one of a single pixel is a mean of each channel.
+        The mean image, as OpenCV stores matrices (XML or YAML); one of a single pixel is a mean of each channel.
     """
     return {"type": "Mean", "meanFile": text_of(filename)}
 
@@ -157,7 +157,7 @@ def color(
     Parameters
     ----------
     brightness_radius : float
-        Largest change of brightness, from 0 to 1: by a share of the picture's mean. Default 0.
+        Largest change of brightness, from 0 to 1: by a share of the image's mean. Default 0.
     contrast_radius : float
         Largest change of contrast, from 0 to 1. Default 0.
     saturation_radius : float
@@ -181,7 +181,7 @@ def intensity(
     *,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Add noise to a picture along the principal axes of its colours. CNTK's Python has no such function.
+    """Add noise to an image along the principal axes of its colours. CNTK's Python has no such function.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def horizontal_flip(
     *,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Mirror the picture left to right, at random.
+    """Mirror the image left to right, at random.
 
     Parameters
     ----------
@@ -243,14 +243,14 @@ def random_erasing(
     *,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Cover a random rectangle of the picture, as torchvision does.
+    """Cover a random rectangle of the image, as torchvision does.
 
     Parameters
     ----------
     probability : float
         Share of images that get such a rectangle, from 0 to 1. Default 0.5.
     area_ratio : float or (float, float)
-        Smallest and largest share of the picture's area. Default 0.02 to 0.33.
+        Smallest and largest share of the image's area. Default 0.02 to 0.33.
     aspect_ratio : float or (float, float)
         Smallest and largest ratio of width to height. Default 0.3 to 3.3.
     value : float or sequence of float
@@ -276,7 +276,7 @@ def random_rotation(
     *,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Turn the picture about its centre by a random angle; its size stays.
+    """Turn the image about its centre by a random angle; its size stays.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def random_resized_crop(
     Parameters
     ----------
     area_ratio : float or (float, float)
-        Smallest and largest share of the picture's area. Default 0.08 to 1.
+        Smallest and largest share of the image's area. Default 0.08 to 1.
     aspect_ratio : float or (float, float)
         Smallest and largest ratio of width to height. Default 3/4 to 4/3.
     seed : int, optional
@@ -329,9 +329,9 @@ def decode(
     truncated: bool = False,
     jpeg_scaled_decode: int | tuple[int, int] = 0,
 ) -> dict[str, Any]:
-    """Decode files of pictures to the pixels of CNTK, as the first transform of pictures in a prepared dataset.
+    """Decode files of images to the pixels of CNTK, as the first transform of images in a prepared dataset.
 
-    Deserializers of pictures do so by themselves.
+    Deserializers of images do so by themselves.
 
     Parameters
     ----------
@@ -359,9 +359,9 @@ def decode_image(
     *,
     max_pixels: int = 268435456,
 ) -> dict[str, Any]:
-    """Decode files of pictures to the pixels of ``tf.io.decode_image``, as the first transform of a stream.
+    """Decode files of images to the pixels of ``tf.io.decode_image``, as the first transform of a stream.
 
-    Pictures of prepared datasets are decoded so by themselves.
+    Images of prepared datasets are decoded so by themselves.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def decode_image(
 def transpose() -> dict[str, Any]:
     """Put channels first: from height, width, channels to channels, height, width.
 
-    Deserializers of pictures transpose by default; `layout` changes that.
+    Deserializers of images transpose by default; `layout` changes that.
     """
     return {"type": "Transpose"}
 

@@ -98,7 +98,7 @@ fn examples_of_images_are_read() {
     let images = example("images.cntk");
     assert_eq!(shapes(&mut open(&images, "Train").unwrap()), [vec![20, 3, 32, 32], vec![20, 3]]);
     assert_eq!(shapes(&mut open(&images, "Plain").unwrap()), [vec![12, 24, 24, 3], vec![12, 3]]);
-    // Four pictures, each with its own number of regions.
+    // Four images, each with its own number of regions.
     let expected = [vec![4, 3, 96, 96], vec![4, 4], vec![7, 4], vec![7, 3]];
     assert_eq!(shapes(&mut open(&example("images_joined.cntk"), "Train").unwrap()), expected);
 }

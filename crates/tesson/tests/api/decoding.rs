@@ -1,4 +1,4 @@
-//! How pictures are decoded, and what a check says of it.
+//! How images are decoded, and what a check says of it.
 
 use tesson::store::MemoryStore;
 use tesson::{Error, Source};
@@ -6,13 +6,13 @@ use tesson_engine::Severity;
 
 use crate::kit::{self, checked, dense, refusal, store_of, stream_of};
 
-/// A picture of 157 x 118 pixels.
+/// An image of 157 x 118 pixels.
 const JPEG: &[u8] = include_bytes!("../../../tesson-image/tests/jpeg/420-95.jpg");
 
 /// One row of two pixels.
 const ROW: &[u8] = b"P6 2 1 255\n\x01\x02\x03\x04\x05\x06";
 
-/// The configuration of a map of these pictures, and the store that has it.
+/// The configuration of a map of these images, and the store that has it.
 fn map(names: &[&str], options: &str, transforms: &str, store: &MemoryStore) -> (String, MemoryStore) {
     let map: String = names.iter().map(|name| format!("{name}\t1\n")).collect();
     let text = format!(
@@ -31,7 +31,7 @@ fn store() -> MemoryStore {
     store_of([("row.ppm", ROW), ("photo.jpg", JPEG)])
 }
 
-/// The shape and the values of the first picture.
+/// The shape and the values of the first image.
 fn first(name: &str, options: &str, transforms: &str) -> (Vec<usize>, Vec<u8>) {
     let mut source = open(name, options, transforms).expect("the options are right");
     let minibatch = source.next_minibatch(1).expect("it can be read").expect("a picture");
@@ -61,7 +61,7 @@ fn jpegs_are_decoded_smaller_down_to_the_size_asked_for() {
     ] {
         assert_eq!(shape(&format!(r#""jpegScaledDecode": {size},"#)), expected, "{size}");
     }
-    // Other pictures are as large as they are, and a transform makes all of one size.
+    // Other images are as large as they are, and a transform makes all of one size.
     assert_eq!(first("row.ppm", r#""jpegScaledDecode": 1,"#, "").0, [1, 2, 3]);
     let scale = r#"{"type": "Scale", "width": 24, "height": 24, "channels": 3}"#;
     let (shape, scaled) = first("photo.jpg", r#""jpegScaledDecode": 24,"#, scale);
@@ -90,7 +90,7 @@ fn padding_has_a_value_for_each_channel() {
     }
 }
 
-/// The findings of a check of these pictures, and their severity.
+/// The findings of a check of these images, and their severity.
 fn found(names: &[&str], transforms: &str, store: &MemoryStore) -> Vec<(Severity, String)> {
     let (config, store) = map(names, "", transforms, store);
     let (found, checked) = checked(&store, &config, |error, severity| (severity, error.to_string()));

@@ -1,4 +1,4 @@
-//! Pictures beside those of maps: of prepared datasets, and of a user's own columns.
+//! Images beside those of maps: of prepared datasets, and of a user's own columns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,10 +34,10 @@ fn bmp(width: usize, height: usize) -> Vec<u8> {
     file
 }
 
-/// Width and height of the pictures.
+/// Width and height of the images.
 const SIZES: [(usize, usize); 3] = [(3, 2), (4, 5), (6, 3)];
 
-/// A prepared dataset of pictures of these files, with their numbers as labels.
+/// A prepared dataset of images of these files, with their numbers as labels.
 fn dataset(test: &str, files: &[Vec<u8>]) -> PathBuf {
     let folder = folder(test);
     let info = format!(
@@ -70,12 +70,12 @@ fn open(dataset: &Path, transforms: &str, more: &str) -> Result<Source, Error> {
     kit::open(&FileStore, &text)
 }
 
-/// The values of pictures, and the labels.
+/// The values of images, and the labels.
 fn found(minibatch: &Minibatch) -> (Vec<f64>, Vec<f64>) {
     (dense(minibatch, "image"), dense(minibatch, "label"))
 }
 
-/// A picture in two by two pixels, channels first, by hand: the nearest pixels of what TensorFlow decodes.
+/// An image in two by two pixels, channels first, by hand: the nearest pixels of what TensorFlow decodes.
 fn by_hand(file: &[u8], (width, height): (usize, usize)) -> Vec<f64> {
     let mut pixels = Vec::new();
     decode(file, Want { channels: Some(3), depth: Depth::Eight, limit: 1 << 20 }, &mut pixels)
@@ -131,7 +131,7 @@ fn transforms_of_a_feature_that_is_no_image_are_refused() {
     assert!(error.contains("input.label.transforms: `label` is int64"), "{error}");
 }
 
-/// A user's own dataset: one chunk of encoded pictures.
+/// A user's own dataset: one chunk of encoded images.
 struct Images(Vec<Vec<u8>>);
 
 impl ChunkSource for Images {

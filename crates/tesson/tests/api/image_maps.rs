@@ -1,4 +1,4 @@
-//! Maps of pictures beside CNTK's: CSV, JSON lines, and folders of classes.
+//! Maps of images beside CNTK's: CSV, JSON lines, and folders of classes.
 
 use tesson::store::{MemoryStore, Store};
 use tesson::{Error, Key, Source};
@@ -7,12 +7,12 @@ use tesson_engine::store::FileStore;
 use crate::kit::{self, checked, columns, dense, refusal, store_of, whole};
 use crate::zip;
 
-/// A picture of one pixel, as a file.
+/// An image of one pixel, as a file.
 fn pgm(value: u8) -> Vec<u8> {
     [b"P5 1 1 255\n", &[value][..]].concat()
 }
 
-/// A store with these pictures, whose values count from 0, and these texts.
+/// A store with these images, whose values count from 0, and these texts.
 fn store(images: &[&str], texts: &[(&str, &str)]) -> MemoryStore {
     let texts = texts.iter().map(|(name, text)| (name, text.as_bytes().to_vec()));
     store_of(texts.chain((0..).zip(images).map(|(value, name)| (name, pgm(value)))))
@@ -28,7 +28,7 @@ fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<So
     kit::open(store, &text)
 }
 
-/// Value, class and key of each picture.
+/// Value, class and key of each image.
 fn images(source: &mut Source) -> Vec<(u8, i32, String)> {
     let minibatch = whole(source).expect("the pictures are right");
     let keys = kit::keys(&minibatch);

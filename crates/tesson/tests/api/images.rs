@@ -1,4 +1,4 @@
-//! Pictures: map files and files in Base64, from the bytes to minibatches.
+//! Images: map files and files in Base64, from the bytes to minibatches.
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use tesson_engine::store::{FakeStore, InjectedFault};
 use crate::kit::{self, checked, dense, folder, ppm, read_all, refusal, store_of, stream_of, whole};
 use crate::zip;
 
-/// A store with pictures `0.ppm` to `9.ppm`, two pixels each, and these files.
+/// A store with images `0.ppm` to `9.ppm`, two pixels each, and these files.
 fn store(files: &[(&str, &str)]) -> MemoryStore {
     let images = store_of((0..10).map(|i| (format!("{i}.ppm"), ppm(2, i))));
     files.iter().fold(images, |store, (name, text)| store.with(name, text.as_bytes().to_vec()))
@@ -30,7 +30,7 @@ fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Erro
     kit::open(store, &text)
 }
 
-/// The first value of each picture and its class.
+/// The first value of each image and its class.
 fn pairs(minibatch: &Minibatch) -> Vec<(u8, i32)> {
     let n_values = stream_of(minibatch, "pictures").info().shape.len();
     let firsts = dense(minibatch, "pictures").into_iter().step_by(n_values).map(|value| value as u8);
@@ -283,7 +283,7 @@ fn a_crop_of_ten_views_makes_ten_sequences_unless_one_is_asked_for() {
     assert_eq!((sequences(""), sequences(r#""multiViewCrop": false,"#)), (20, 2));
 }
 
-/// A map of `n` pictures, those of [`store`] again and again.
+/// A map of `n` images, those of [`store`] again and again.
 fn long_map(n: usize) -> String {
     (0..n).fold(String::new(), |mut map, i| {
         writeln!(map, "{i}\t{}.ppm\t{}", i % 10, (i / 10) % 10).expect("strings take everything");
@@ -368,7 +368,7 @@ fn a_bad_image_in_base64_costs_one_of_the_budget() {
 #[test]
 fn the_budget_of_the_reader_forgives_images_too() {
     let line = |label: u8| format!("{label}\t{}\n", base64(&ppm(2, label)));
-    // Line 2 is no Base64, line 3 no picture.
+    // Line 2 is no Base64, line 3 no image.
     let text = format!("{}2\tQUJ\n3\tQUJD\n{}", line(1), line(4));
     let left = |options, reader| rest(&mut open_base64_in(&text, options, reader).unwrap(), 10);
     assert_eq!(left("", r#""maxErrors": 2,"#), [[(1, 1), (4, 4)]]);
@@ -388,7 +388,7 @@ fn the_budget_of_the_reader_forgives_images_too() {
         error.ends_with("; `maxErrors` of the reader leaves such data out, `tesson check` lists all of it"),
         "{error}"
     );
-    // Files that a map lists: one that is missing, and one that is no picture.
+    // Files that a map lists: one that is missing, and one that is no image.
     let map = "missing.ppm\t1\nbad.ppm\t2\n3.ppm\t3\n";
     let files = store(&[("map.txt", map), ("bad.ppm", "no picture")]);
     let in_order = |errors: u32| format!(r#""randomize": false, "maxErrors": {errors}"#);
@@ -412,7 +412,7 @@ fn lines_in_base64_that_cannot_be_told_apart_are_refused() {
     }
 }
 
-/// The shape, the type and the values of the first minibatch's pictures, of which each is a row of three pixels.
+/// The shape, the type and the values of the first minibatch's images, of which each is a row of three pixels.
 fn delivered(stream: &str) -> Result<(Vec<usize>, &'static str, Vec<u8>), Error> {
     let text = format!(
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "input": {{"x": {{{stream}}},
@@ -466,7 +466,7 @@ fn images_stay_bytes_where_that_is_asked_for() {
     assert!(found.contains("deserializers[0].input.x.dtype") && found.contains("uint8"), "{found}");
 }
 
-/// A source of pictures of one, two and three pixels, with these options of their stream and of the reader.
+/// A source of images of one, two and three pixels, with these options of their stream and of the reader.
 fn open_widths(stream: &str, reader: &str) -> Result<Source, Error> {
     let names = [3, 1, 2, 1].map(|width| (format!("w{width}.ppm"), ppm(width, width as u8)));
     let map: String = names.iter().map(|(name, _)| format!("{name}\t1\n")).collect();
@@ -500,7 +500,7 @@ fn images_keep_their_shapes_where_that_is_asked_for() {
                 let (of_sample, range) = images.ragged_sample(i).expect("one of four");
                 assert_eq!((of_sample, range.start), (&shape[..], end));
                 end = range.end;
-                // Each picture is of one value, which is its width.
+                // Each image is of one value, which is its width.
                 let width = [3.0, 1.0, 2.0, 1.0][i];
                 assert!(range.clone().all(|at| values.get(at) == width), "{transforms}");
             }
@@ -525,7 +525,7 @@ fn shapes_of_their_own_are_refused_where_they_make_no_sense() {
     );
 }
 
-/// Ten pictures of a ramp.
+/// Ten images of a ramp.
 fn ramps() -> MemoryStore {
     let ramp = (0..10u8).flat_map(|x| [x; 3]).collect::<Vec<_>>();
     store(&[("map.txt", &"ramp.ppm\t1\n".repeat(10))])
@@ -547,7 +547,7 @@ fn open_random(reader: &str) -> Result<Source, Error> {
     open_random_in(&ramps(), reader)
 }
 
-/// The columns at which pictures were cut, minibatch by minibatch.
+/// The columns at which images were cut, minibatch by minibatch.
 fn columns(source: &mut Source, sizes: &[u64]) -> Vec<Vec<u8>> {
     let mut next =
         |&size: &u64| source.next_minibatch(size).expect("the pictures are right").expect("endless data");

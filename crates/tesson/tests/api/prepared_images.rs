@@ -1,4 +1,4 @@
-//! Pictures of prepared datasets through transforms: nothing but seed, pass and example changes them.
+//! Images of prepared datasets through transforms: nothing but seed, pass and example changes them.
 
 // What tests share is not known as a test to clippy.
 #![allow(clippy::unwrap_used)]
@@ -26,7 +26,7 @@ fn image() -> serde_json::Value {
     feature("image_feature.Image", image)
 }
 
-/// Gray pictures of several sizes, of which this one is none.
+/// Gray images of several sizes, of which this one is none.
 fn dataset(name: &str, damaged: Option<u64>) -> Dataset {
     let file = |i: u64| match damaged {
         Some(bad) if bad == i => b"no picture".to_vec(),
@@ -44,7 +44,7 @@ fn dataset(name: &str, damaged: Option<u64>) -> Dataset {
     Dataset::of(name, features, &(0..N).map(example).collect::<Vec<_>>(), 3)
 }
 
-/// Every picture another brightness in each pass.
+/// Every image another brightness in each pass.
 fn random() -> serde_json::Value {
     json!([
         {"type": "Scale", "width": 2, "height": 3, "channels": 3},
@@ -80,10 +80,10 @@ impl Request {
     }
 }
 
-/// The column of pictures, after that of numbers and before that of names.
+/// The column of images, after that of numbers and before that of names.
 const IMAGE: usize = 1;
 
-/// The values of each picture.
+/// The values of each image.
 fn values(rows: &ExampleBatch) -> Vec<Vec<u8>> {
     let Data::Fixed { bytes, size: 4 } = &rows.batch.columns[IMAGE].data else { panic!("32-bit floats") };
     assert!(rows.batch.columns.iter().all(|column| column.rows() == rows.len()));
@@ -114,7 +114,7 @@ fn threads_memory_and_sizes_of_requests_change_nothing() {
         let expected = rest(&mut Request::new(&ops).open(&dataset).unwrap(), 1000);
         assert_eq!(expected.len() as u64, if ops.is_empty() { N } else { 2 * N - 17 });
         for (threads, memory_limit, at_once) in
-            // The smallest has room for decoding a picture, and for nothing beside it.
+            // The smallest has room for decoding an image, and for nothing beside it.
             [(2, 1 << 30, 7), (8, 1 << 30, 16), (3, 20_000, 25), (2, 400, 1)]
         {
             let limits = ReaderLimits { threads, memory_limit };

@@ -18,7 +18,7 @@ use crate::scans;
 /// The kinds of transforms in these tests.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Digits to numbers: a picture of open shape.
+    /// Digits to numbers: an image of open shape.
     Decode,
     /// Drops the last row, or not, by chance.
     Cut,
@@ -173,7 +173,7 @@ fn alone(samples: u64) -> Demand {
     Demand { samples, workers: 1, rank: 0 }
 }
 
-/// Pictures of three rows of three or four digits.
+/// Images of three rows of three or four digits.
 fn images(n: u32) -> String {
     let row = |i: u32, row: u32| format!("{}{}{}", i % 10, row, (i + row) % 10);
     let line = |i: u32| {

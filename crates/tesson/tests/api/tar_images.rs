@@ -1,4 +1,4 @@
-//! Pictures in tar archives: samples, keys, classes, several archives, and what is wrong with them.
+//! Images in tar archives: samples, keys, classes, several archives, and what is wrong with them.
 
 use std::io::Write as _;
 
@@ -6,7 +6,7 @@ use tesson::{BatchKeys, Error, Minibatch, SampleValues, Samples, Source};
 
 use crate::kit::{self, columns, dense, ppm, read_all, store_of, stream_of};
 
-/// A picture of one pixel.
+/// An image of one pixel.
 fn image(value: u8) -> Vec<u8> {
     ppm(1, value)
 }
@@ -86,7 +86,7 @@ fn open_as(archives: &[(&str, Vec<u8>)], options: &str, reader: &str) -> Result<
     kit::open(&store_of(archives.iter().map(|(name, bytes)| (name, bytes))), &json)
 }
 
-/// A key, the first value of a picture, and its class.
+/// A key, the first value of an image, and its class.
 type Sample = (String, u8, i32);
 
 fn samples(minibatch: &Minibatch) -> Vec<Sample> {
@@ -179,7 +179,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes everything")
 }
 
-/// Archives of enough pictures for several blocks, whose bytes hardly compress.
+/// Archives of enough images for several blocks, whose bytes hardly compress.
 fn larger() -> [Vec<u8>; 2] {
     let mut word = 1u32;
     let noise = std::iter::repeat_with(|| {
@@ -255,7 +255,7 @@ fn damaged_compression_is_told_with_its_byte() {
     assert_eq!(error.code(), "tar-image.compressed", "{error}");
 }
 
-/// A few kilobytes that unpack to a large picture, and to a large archive without any.
+/// A few kilobytes that unpack to a large image, and to a large archive without any.
 #[test]
 fn what_unpacks_to_much_takes_no_memory_beyond_the_limit() {
     let large = vec![b'7'; 40 << 20];

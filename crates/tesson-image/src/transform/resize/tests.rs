@@ -1,4 +1,4 @@
-//! The examples of the specification, and the fast ways against plain ones. Recorded pictures are in `tests/cntk_cases.rs`.
+//! The examples of the specification, and the fast ways against plain ones. Recorded images are in `tests/cntk_cases.rs`.
 
 use super::super::view::Size;
 use super::*;

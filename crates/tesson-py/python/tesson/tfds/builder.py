@@ -177,7 +177,7 @@ class Builder:
             The options for reading files.
         decoders : mapping or PartialDecoding, optional
             Decoders as in TFDS: :class:`SkipDecoding` by feature, or only some features; and :class:`ReducedScale`
-            for JPEG pictures.
+            for JPEG images.
         as_supervised : bool
             True if examples are the tuple that the dataset names for training.
         features, raw : iterable of str, optional

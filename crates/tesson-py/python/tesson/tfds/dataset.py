@@ -359,7 +359,7 @@ class Dataset(Generic[T]):
         size : int
             Examples over all workers; fewer at the end.
         transforms : mapping, optional
-            For features that are pictures, a list of :mod:`tesson.transforms`. Pictures are decoded as in TensorFlow
+            For features that are images, a list of :mod:`tesson.transforms`. Images are decoded as in TensorFlow
             Datasets, red first, unless the list begins with a decoder. Arrays have 8-bit values if no transform makes
             floats, else 32-bit ones. Examples are transformed while they are read ahead, on the `threads` of the dataset.
         transform_seed : int

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SkipDecoding:
-    """Delivers a feature as it is stored, such as the bytes of a picture's file."""
+    """Delivers a feature as it is stored, such as the bytes of an image's file."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class PartialDecoding:
 
 @dataclass(frozen=True)
 class ReducedScale:
-    """A JPEG picture that is decoded at a part of its size, which takes as much less time.
+    """A JPEG image that is decoded at a part of its size, which takes as much less time.
 
     Parameters
     ----------
     denominator : {2, 4, 8}
         How many pixels in a row become one. Heights and widths are rounded up; those that the feature declares are as much
-        smaller. Pictures of other kinds are errors.
+        smaller. Images of other kinds are errors.
     """
 
     denominator: int

@@ -158,7 +158,7 @@ class Examples(Node):
         return iterator
 
     def transformed(self, transforms: Mapping[str, Iterable[Any]] | None, seed: int) -> Examples:
-        """The examples with transformed pictures; their passes are counted together with these."""
+        """The examples with transformed images; their passes are counted together with these."""
         if not transforms:
             return self
         given = {feature: list(of) for feature, of in transforms.items()}

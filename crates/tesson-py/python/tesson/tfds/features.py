@@ -397,7 +397,7 @@ class ClassLabel(_Classes, Tensor):
 
 
 class BBox(NamedTuple):
-    """A box in a picture, in parts of its height and width."""
+    """A box in an image, in parts of its height and width."""
 
     ymin: float
     xmin: float
@@ -406,7 +406,7 @@ class BBox(NamedTuple):
 
 
 class BBoxFeature(Tensor):
-    """A box in a picture: four numbers."""
+    """A box in an image: four numbers."""
 
     def __init__(self, *, bbox_format: Any = None, doc: Any = None) -> None:
         super().__init__(shape=(4,), dtype="float32", doc=doc)
@@ -419,9 +419,9 @@ class BBoxFeature(Tensor):
 
 
 class Image(Tensor):
-    """A picture.
+    """An image.
 
-    An example to be written has an array of its pixels, which is stored as PNG, or the file of a PNG, JPEG, GIF or BMP picture: its
+    An example to be written has an array of its pixels, which is stored as PNG, or the file of a PNG, JPEG, GIF or BMP image: its
     bytes as they are stored, or its path.
 
     Parameters
@@ -460,7 +460,7 @@ class Image(Tensor):
 
 
 class LabeledImage(_Classes, Image):
-    """A picture with numbers of classes as pixels."""
+    """An image with numbers of classes as pixels."""
 
     def __init__(
         self,

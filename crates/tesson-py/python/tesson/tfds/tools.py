@@ -1,4 +1,4 @@
-"""TFDS' tools for datasets: values as NumPy, tables, pictures of examples, the speed of reading."""
+"""TFDS' tools for datasets: values as NumPy, tables, images of examples, the speed of reading."""
 
 from __future__ import annotations
 
@@ -99,18 +99,18 @@ def show_examples(
     image_key: str | None = None,
     is_batched: bool = False,
 ) -> Any:
-    """The first pictures of a dataset with their labels, as a figure of ``matplotlib``.
+    """The first images of a dataset with their labels, as a figure of ``matplotlib``.
 
     Parameters
     ----------
     ds : Dataset
-        Examples as dictionaries, or as pairs of picture and label.
+        Examples as dictionaries, or as pairs of image and label.
     ds_info : DatasetInfo
-        The description that defines which feature is the picture, which the label, and the names of classes.
+        The description that defines which feature is the image, which the label, and the names of classes.
     rows, cols, plot_scale
-        Pictures of the figure, and the size of each in inches.
+        Images of the figure, and the size of each in inches.
     image_key : str, optional
-        The picture, if the dataset has several.
+        The image, if the dataset has several.
     is_batched : bool
         True if ``ds`` delivers batches.
     """

@@ -115,7 +115,7 @@ class Writer:
         example : mapping
             Values by feature, nested as the features are: numbers, arrays, lists; ``str`` and ``bytes``; names or
             numbers of classes; :class:`Ragged` or lists of lists for sequences of sequences; lists of dictionaries
-            for sequences of dictionaries. For a picture an array of its pixels, or the bytes or the path of its file;
+            for sequences of dictionaries. For an image an array of its pixels, or the bytes or the path of its file;
             for lazily decoded sound the file. An optional feature, or an empty sequence, may be left out or be
             ``None``.
 
@@ -127,7 +127,7 @@ class Writer:
             Values of another kind than the feature's.
         ValueError
             A value that reading would refuse or change: a missing feature, another shape, a number that the type
-            cannot hold, an invalid label, bytes that are not a picture. Nothing is written of a refused example.
+            cannot hold, an invalid label, bytes that are not an image. Nothing is written of a refused example.
 
         Examples
         --------

@@ -82,7 +82,7 @@ def _classes(data: MinibatchData, dtype: torch.dtype | None) -> torch.Tensor:
 
 
 def _cast(values: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
-    # Bytes of pictures stay bytes.
+    # Bytes of images stay bytes.
     return values.to(dtype) if dtype is not None and values.is_floating_point() else values
 
 
