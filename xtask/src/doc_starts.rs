@@ -25,12 +25,11 @@ fn comment(line: &str) -> Option<&str> {
 
 fn in_comments(file: &File) -> Vec<String> {
     let mut found = Vec::new();
-    // Lines that follow a heading are not examined: errors of a call are often those of another one.
     let mut begins = true;
     for (n, line) in numbered(&file.text) {
         let text = comment(line);
         found.extend(text.filter(|_| begins).and_then(|text| objection(file, n, text)));
-        begins = text.is_none_or(str::is_empty);
+        begins = text.is_none_or(|text| text.is_empty() || text.starts_with("# "));
     }
     found
 }
@@ -61,12 +60,12 @@ mod tests {
             assert_eq!(found("a.rs", &text), [expected]);
         }
         assert_eq!(found("a.rs", "//! The house.\n//!\n//! What it holds.\n").len(), 1);
+        assert_eq!(found("a.rs", "/// The house.\n///\n/// # Errors\n/// As [`a`].\n").len(), 1);
     }
 
     #[test]
     fn other_lines_may_begin_so() {
-        let text =
-            "/// The house.\n/// What is in it is ours.\n///\n/// # Errors\n/// As [`a`].\n// What for?\n";
+        let text = "/// The house.\n/// What is in it is ours.\n///\n/// # Errors\n/// Those of [`a`].\n// What for?\n";
         assert!(found("a.rs", text).is_empty());
         assert!(found("a.md", "What it holds.\n").is_empty());
     }

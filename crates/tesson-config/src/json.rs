@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Result<Section, ConfigError> {
 /// Parses a configuration like [`parse`] and records where names stand in the text of `file`.
 ///
 /// # Errors
-/// As [`parse`].
+/// Those of [`parse`].
 pub fn parse_file(text: &str, file: &str) -> Result<Section, ConfigError> {
     let mut tree = parse(text)?;
     names(text).put(&mut tree, text, file);

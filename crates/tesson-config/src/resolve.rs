@@ -31,7 +31,7 @@ impl Arguments {
     /// Appends a file and the files it includes.
     ///
     /// # Errors
-    /// What `read` answers, which is given names relative to the working directory.
+    /// Those of `read`, which is given names relative to the working directory.
     pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         self.append(read, |script, read| script.file(name, read))
     }
@@ -39,7 +39,7 @@ impl Arguments {
     /// Appends files, `a.cntk+b.cntk`.
     ///
     /// # Errors
-    /// As [`Arguments::file`].
+    /// Those of [`Arguments::file`].
     pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         self.append(read, |script, read| script.files(names, read))
     }
@@ -47,7 +47,7 @@ impl Arguments {
     /// Appends a text, called `name` in messages.
     ///
     /// # Errors
-    /// What reading the files that it includes answers.
+    /// Those of reading the files that it includes.
     pub fn text(&mut self, name: &str, text: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         self.append(read, |script, read| script.text(name, text, read))
     }
@@ -66,7 +66,7 @@ impl Arguments {
     /// Takes the next argument.
     ///
     /// # Errors
-    /// As [`Arguments::file`], and an argument that is no `name=value`.
+    /// Those of [`Arguments::file`], and an argument that is no `name=value`.
     pub fn argument(&mut self, argument: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         let Some((name, value)) = argument.split_once('=') else {
             return Err(ConfigError::refused("", &TextFault::NoAssignment { argument: argument.to_owned() }));
@@ -91,7 +91,7 @@ impl Arguments {
     /// that the files do ask for, or the option of readers, that may have been meant. What is like no variable may be an option of other programs.
     ///
     /// # Errors
-    /// As [`Arguments::tree`].
+    /// Those of [`Arguments::tree`].
     pub fn unread(&self) -> Result<Vec<(&str, &str)>, ConfigError> {
         let (mut wanted, top) = brainscript::names(&self.files)?;
         READER_OPTIONS.names().for_each(|name| wanted.push(name));
@@ -119,7 +119,7 @@ impl Arguments {
     /// The tree: later entries over earlier ones, variables replaced.
     ///
     /// # Errors
-    /// What is no configuration, with its place.
+    /// A text that is no configuration, with its place.
     pub fn tree(&self, variables: &Variables<'_>) -> Result<Section, ConfigError> {
         brainscript::parse(&self.script, variables)
     }

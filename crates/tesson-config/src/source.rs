@@ -73,7 +73,7 @@ impl ExcludedKeys {
     /// The keys. `read` reads a file.
     ///
     /// # Errors
-    /// What `read` answers, and a file that is no UTF-8, with the line.
+    /// Those of `read`, and a file that is no UTF-8, with the line.
     pub fn resolve(&self, read: impl FnOnce(&Path) -> Result<Vec<u8>, Error>) -> Result<Vec<String>, Error> {
         let file = match self {
             ExcludedKeys::Listed(keys) => return Ok(keys.clone()),

@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<Section, ConfigError> {
 /// Parses a configuration like [`parse`] and records where names stand in the text of `file`.
 ///
 /// # Errors
-/// As [`parse`].
+/// Those of [`parse`].
 pub fn parse_file(text: &str, file: &str) -> Result<Section, ConfigError> {
     let mut tree = parse(text)?;
     // What has been parsed once parses again.
@@ -60,7 +60,7 @@ fn in_value(value: &DeValue<'_>, path: &str, found: &mut Offsets) {
 /// A tree as TOML.
 ///
 /// # Errors
-/// What TOML has no spelling for: lists with code in them.
+/// Values that TOML has no spelling for: lists with code in them.
 pub fn print(section: &Section) -> Result<String, ConfigError> {
     let mut tree = json::section_to_json(section);
     drop_nulls(&mut tree);

@@ -108,7 +108,7 @@ impl NewFile {
     /// Waits until the disk has what was written.
     ///
     /// # Errors
-    /// What the system answers.
+    /// Those of the system.
     pub fn sync_data(&self) -> io::Result<()> {
         self.0.sync_data()
     }
@@ -116,7 +116,7 @@ impl NewFile {
     /// Its size in bytes.
     ///
     /// # Errors
-    /// What the system answers.
+    /// Those of the system.
     pub fn size(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }
@@ -250,7 +250,7 @@ fn publish_new(temporary: &Path, target: &Path) -> io::Result<()> {
 /// Writes a small file: it holds all the bytes, or what it held before.
 ///
 /// # Errors
-/// As [`AtomicFile::create`] and [`AtomicFile::commit`].
+/// Those of [`AtomicFile::create`] and [`AtomicFile::commit`].
 pub fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let (guard, mut file) = AtomicFile::create(target)?;
     file.write_all(bytes)?;

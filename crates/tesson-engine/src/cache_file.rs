@@ -109,7 +109,7 @@ fn sum_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
 /// Writes a cache: to a temporary file that replaces the old one when it is complete.
 ///
 /// # Errors
-/// What the file system answers.
+/// Those of the file system.
 pub(crate) fn write(path: &Path, binding: &Binding, payload: &[u8]) -> io::Result<()> {
     let mut head = binding.head(VERSION);
     sections::put_head(PAYLOAD, payload.len(), &mut head);

@@ -123,7 +123,7 @@ impl Epochs {
     /// The number of batches that come before the next one, from the start of the data on, as [`Source::which`] counts them.
     ///
     /// # Errors
-    /// As [`Source::which`].
+    /// Those of [`Source::which`].
     pub fn step(&self, source: &mut Source) -> Result<u64, Error> {
         let cursor = self.state(source).cursor;
         source.steps_before(cursor, self.demand)
@@ -168,7 +168,7 @@ impl Epochs {
     /// [`sweep_end`](Minibatch::sweep_end) says whether it is the last one, and its state is what the epoch continues from.
     ///
     /// # Errors
-    /// As [`Source::next_interruptible`], whose errors lose nothing here either; and a rank that has nothing to repeat in a step
+    /// Those of [`Source::next_interruptible`], whose errors lose nothing here either; and a rank that has nothing to repeat in a step
     /// that others have examples for.
     pub fn next(
         &mut self,
@@ -236,7 +236,7 @@ impl Epochs {
     /// using it.
     ///
     /// # Errors
-    /// As [`Source::restore`].
+    /// Those of [`Source::restore`].
     pub fn put_back(&mut self, source: &mut Source) -> Result<(), Error> {
         let Some((before, counts)) = self.before.take() else { return Ok(()) };
         let is_simple =
@@ -252,7 +252,7 @@ impl Epochs {
     /// The outcome of the present epoch so far, or of the last one if no other has begun.
     ///
     /// # Errors
-    /// As [`Source::indexed`].
+    /// Those of [`Source::indexed`].
     pub fn report(&self, source: &mut Source) -> Result<EpochReport, Error> {
         let Counts { epoch, is_over, batches, examples, repeated, of_all_ranks, begin, end } = self.counts;
         let (mut dropped, mut left_out) = (0, 0);

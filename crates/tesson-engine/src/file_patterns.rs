@@ -79,7 +79,7 @@ fn listed(store: &dyn Store, pattern: &str) -> io::Result<Vec<PathBuf>> {
 /// Puts the files that patterns stand for into the options of a deserializer, also into those of sections within it.
 ///
 /// # Errors
-/// As [`matching`], and names that are no UTF-8.
+/// Those of [`matching`], and names that are no UTF-8.
 pub fn expand(
     store: &dyn Store,
     options: &mut Section,

@@ -66,7 +66,7 @@ pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64)
 /// Writes the cache.
 ///
 /// # Errors
-/// What the file system answers.
+/// Those of the file system.
 pub(crate) fn write(
     deserializer: &dyn Deserializer,
     files: &[File],

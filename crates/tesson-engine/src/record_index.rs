@@ -60,7 +60,7 @@ pub fn read(file: &Path, cache_dir: Option<&Path>, stamp: Stamp) -> Option<Vec<u
 /// Writes the index of a file into the folder for caches, or beside the file if there is none; returns where it is.
 ///
 /// # Errors
-/// What the file system answers.
+/// Those of the file system.
 pub fn write(file: &Path, cache_dir: Option<&Path>, stamp: Stamp, payload: &[u8]) -> io::Result<PathBuf> {
     if let Some(folder) = cache_dir {
         create_folder(folder)?;

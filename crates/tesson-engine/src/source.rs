@@ -147,7 +147,7 @@ impl Source {
     /// The next minibatch of `samples` samples, for a single worker; `None` at the end of the data.
     ///
     /// # Errors
-    /// As [`Source::next`].
+    /// Those of [`Source::next`].
     pub fn next_minibatch(&mut self, samples: u64) -> Result<Option<Minibatch>, Error> {
         self.next(Demand { samples, workers: 1, rank: 0 })
     }
@@ -165,7 +165,7 @@ impl Source {
     /// hundredths of a second, returns true. Nothing is lost: the next call waits for the same minibatch.
     ///
     /// # Errors
-    /// As [`Source::next`]. Where random draws are CNTK's, an interrupted call has to be repeated before one of another size or
+    /// Those of [`Source::next`]. Where random draws are CNTK's, an interrupted call has to be repeated before one of another size or
     /// rank: its minibatch may have drawn already.
     pub fn next_interruptible(
         &mut self,
@@ -273,7 +273,7 @@ impl Source {
     /// hundredths of a second while an index is made, returns true. The source is then as it was.
     ///
     /// # Errors
-    /// As [`Source::restore`].
+    /// Those of [`Source::restore`].
     pub fn restore_interruptible(
         &mut self,
         state: &ResumeState,

@@ -214,7 +214,7 @@ pub trait SequenceWriter {
     /// Writes what follows the last sequence, and flushes the output.
     ///
     /// # Errors
-    /// As [`SequenceWriter::batch`]; a file without sequences.
+    /// Those of [`SequenceWriter::batch`]; a file without sequences.
     fn finish(&mut self) -> Result<(), WriteError>;
 
     /// The streams, with the dimensions that were found.

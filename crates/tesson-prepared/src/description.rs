@@ -98,7 +98,7 @@ pub fn features_of(store: &dyn Store, dataset: &Dataset) -> Result<Feature, Erro
 /// The features of a dataset with their classes, as front ends need them: [`Parsed::classes`].
 ///
 /// # Errors
-/// As [`features_of`].
+/// Those of [`features_of`].
 pub fn feature_classes(store: &dyn Store, dataset: &Dataset) -> Result<serde_json::Value, Error> {
     Ok(features_in(store, Path::new(&dataset.directories[0]), &dataset.info)?.classes())
 }
@@ -175,7 +175,7 @@ pub fn labels_of(
 /// Describes a dataset for other programs: name, version, format, splits, features and names of classes.
 ///
 /// # Errors
-/// As [`features_of`] and [`labels_of`].
+/// Those of [`features_of`] and [`labels_of`].
 pub fn describe(store: &dyn Store, dataset: &Dataset) -> Result<serde_json::Value, Error> {
     let features = features_of(store, dataset)?;
     let named = |(path, names): (String, Vec<String>)| {

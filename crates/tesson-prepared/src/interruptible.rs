@@ -39,7 +39,7 @@ impl InterruptibleReader {
     /// methods that take one.
     ///
     /// # Errors
-    /// What the call returns; [`Error::Cancelled`] if it was interrupted.
+    /// Those that the call returns; [`Error::Cancelled`] if it was interrupted.
     ///
     /// # Panics
     /// With what the call panics with.
@@ -83,7 +83,7 @@ impl InterruptibleReader {
     /// Appends examples by a call of the reader. An interrupted one leaves `examples` empty.
     ///
     /// # Errors
-    /// As [`InterruptibleReader::call`].
+    /// Those of [`InterruptibleReader::call`].
     pub fn load<T: Send + 'static>(
         &mut self,
         examples: &mut ExampleBatch,
@@ -108,7 +108,7 @@ impl InterruptibleReader {
     /// Appends the next `n` examples, as [`Reader::read`].
     ///
     /// # Errors
-    /// As [`Reader::read`]; [`Error::Cancelled`] if it was interrupted.
+    /// Those of [`Reader::read`]; [`Error::Cancelled`] if it was interrupted.
     pub fn read(
         &mut self,
         n: usize,

@@ -23,7 +23,7 @@ pub fn open(store: &dyn Store, directory: impl AsRef<Path>) -> Result<Dataset, E
 /// that it names.
 ///
 /// # Errors
-/// As [`open`]; directories of different datasets; a format in which there are no shards.
+/// Those of [`open`]; directories of different datasets; a format in which there are no shards.
 pub fn open_all(
     store: &dyn Store,
     directories: &[impl AsRef<Path>],

@@ -114,7 +114,7 @@ impl Reader {
     /// A reader with these limits.
     ///
     /// # Errors
-    /// As [`Reader::new`].
+    /// Those of [`Reader::new`].
     pub fn with(
         store: &dyn Store,
         dataset: Arc<Dataset>,

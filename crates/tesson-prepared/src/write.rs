@@ -156,7 +156,7 @@ impl DatasetWriter {
     /// Writes an example of these lists, under the keys that features.json stands for.
     ///
     /// # Errors
-    /// As [`DatasetWriter::record`].
+    /// Those of [`DatasetWriter::record`].
     pub fn example(&mut self, split: &str, values: &[(&str, example::Value<'_>)]) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut self.example);
         bytes.clear();
@@ -176,7 +176,7 @@ impl DatasetWriter {
     /// the system for each split; [`DatasetWriter::sync`] also waits for the disk.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Those of the file system.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.splits.iter_mut().try_for_each(UnfinishedSplit::flush)
     }
@@ -184,7 +184,7 @@ impl DatasetWriter {
     /// Hands all examples so far to the disk: a kill or a loss of power loses only what comes after.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Those of the file system.
     pub fn sync(&mut self) -> Result<(), Error> {
         self.splits.iter_mut().try_for_each(UnfinishedSplit::sync)
     }
@@ -193,7 +193,7 @@ impl DatasetWriter {
     /// finish it.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// Those of the file system.
     pub fn finish(mut self) -> Result<PathBuf, Error> {
         self.sync()?;
         let info = self.info()?;

@@ -122,7 +122,7 @@ fn is_whole(section: &Record) -> bool {
 /// The tree of a configuration: repeated names merged, variables replaced. All values are texts, lists or sections.
 ///
 /// # Errors
-/// What is no configuration, with file, line and column: brackets and quotes without a match, names without a value and
+/// A text that is no configuration, with file, line and column: brackets and quotes without a match, names without a value and
 /// values without a name, variables that are nowhere or need themselves, and what is too large to be meant.
 pub fn parse(script: &Script, variables: &Variables<'_>) -> Result<Section, ConfigError> {
     variables::replaced(&parse::parse(script)?, script, variables)

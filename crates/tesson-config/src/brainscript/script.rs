@@ -43,7 +43,7 @@ impl Script {
     /// Appends a text, called `name` in messages. Lines that begin with `include=` stand for the files they name.
     ///
     /// # Errors
-    /// What reading the included files answers; texts too large to be meant.
+    /// Those of reading the included files; texts too large to be meant.
     pub fn text(&mut self, name: &str, text: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         self.append(name, text, read, 0)
     }
@@ -62,7 +62,7 @@ impl Script {
     /// Appends files: `a.cntk+b.cntk`.
     ///
     /// # Errors
-    /// As [`Script::file`].
+    /// Those of [`Script::file`].
     pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         names.split('+').map(str::trim).try_for_each(|name| self.file(name, read))
     }

@@ -152,7 +152,7 @@ fn deserializer(
 /// A configuration and its readers, for people and programs: `{"tree": …, "readers": {path: …}}`.
 ///
 /// # Errors
-/// As [`Reader::describe`].
+/// Those of [`Reader::describe`].
 pub(crate) fn resolved(tree: &Section, readers: &[Reader], registry: &Registry) -> Result<Json, ConfigError> {
     let described = readers.iter().map(|r| Ok((r.path.clone(), r.describe(registry)?)));
     let described = described.collect::<Result<Map<String, Json>, ConfigError>>()?;

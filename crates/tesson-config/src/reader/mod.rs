@@ -67,7 +67,7 @@ impl Reader {
     /// Reads a section that was found.
     ///
     /// # Errors
-    /// What no reader of its kind accepts, with the place and the option's path.
+    /// Options that no reader of its kind accepts, with the place and the option's path.
     pub fn new(found: &Found<'_>, registry: &Registry) -> Result<Reader, ConfigError> {
         let outside = found.path.replace('/', ".");
         let begins = || found.section.begins().cloned();
@@ -128,7 +128,7 @@ impl Reader {
     /// The source that the section describes.
     ///
     /// # Errors
-    /// What a source refuses, with the place and the option's path.
+    /// Options that a source refuses, with the place and the option's path.
     pub fn source(&self, registry: &Registry) -> Result<SourceConfig, ConfigError> {
         let mut section = self.section.clone();
         if let Some(parallel) = &self.parallel_sequences {

@@ -52,7 +52,7 @@ impl fmt::Debug for TransformConfig {
 /// The transforms that the reader's own option lists.
 ///
 /// # Errors
-/// What is neither a section nor a transform.
+/// A value that is neither a section nor a transform.
 pub(crate) fn lower(options: &Options<'_>) -> Result<Transforms, ConfigError> {
     let name = "transforms";
     let streams = match options.given(name) {
@@ -162,7 +162,7 @@ fn named(options: &Options<'_>) -> Result<Vec<(String, Vec<TransformConfig>)>, C
 /// Makes the transforms of a list that is no part of a configuration, after those of `first`. Errors call the list `path`.
 ///
 /// # Errors
-/// As [`SourceConfig::open_transforms`].
+/// Those of [`SourceConfig::open_transforms`].
 pub fn open_list(
     first: Option<Section>,
     given: &Value,

@@ -61,7 +61,7 @@ impl Shared {
     /// Appends a part of a minibatch to these streams: items by number, other workers' after its own.
     ///
     /// # Errors
-    /// What transforms answer that do not decode.
+    /// Those of transforms that do not decode.
     pub(super) fn append_stored(
         &self,
         streams: &mut StoredStreams,

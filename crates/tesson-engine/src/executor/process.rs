@@ -23,7 +23,7 @@ impl ProcessGuard {
     /// Refuses to use, in another process, what `subject` names (“the source”).
     ///
     /// # Errors
-    /// What to do instead.
+    /// A call from a forked process, with what to do instead.
     pub fn check(self, subject: &'static str) -> Result<(), UsageError> {
         if !self.is_forked() {
             return Ok(());

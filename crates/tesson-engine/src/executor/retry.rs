@@ -35,7 +35,7 @@ impl RetryingRead<'_> {
     /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// What the store answers, for several seconds if it may pass; the end of the file; [`Error::Cancelled`].
+    /// Those of the store, for several seconds if it may pass; the end of the file; [`Error::Cancelled`].
     pub fn fill(&self, offset: u64, mut into: &mut [u8]) -> Result<(), Error> {
         let mut at = offset;
         let mut since: Option<Instant> = None;

@@ -55,7 +55,7 @@ pub(crate) struct IndexedSource {
 /// Indexes all parts and joins them. A single part stays as it is.
 ///
 /// # Errors
-/// What indexing answers; keys that do not go together, and more of them than fit into memory.
+/// Those of indexing; keys that do not go together, and more of them than fit into memory.
 pub(crate) fn index(
     parts: &Parts,
     resources: &Resources,

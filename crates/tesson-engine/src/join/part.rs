@@ -45,7 +45,7 @@ impl Parts {
     /// Lets every deserializer look at the beginning of its data, and makes sure that they go together.
     ///
     /// # Errors
-    /// What [`Deserializer::prepare`] answers; two streams of one name, one with too long a name, and two deserializers that
+    /// Those of [`Deserializer::prepare`]; two streams of one name, one with too long a name, and two deserializers that
     /// define the size.
     pub(crate) fn prepare(
         deserializers: Vec<Box<dyn Deserializer>>,

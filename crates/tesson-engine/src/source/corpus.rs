@@ -45,7 +45,7 @@ impl Source {
     /// Number of sequences in the corpus.
     ///
     /// # Errors
-    /// As [`Source::indexed`].
+    /// Those of [`Source::indexed`].
     pub fn num_sequences(&mut self) -> Result<u64, Error> {
         Ok(self.indexed()?.index.n_sequences())
     }
@@ -53,7 +53,7 @@ impl Source {
     /// Number of samples in one sweep (counted lengths).
     ///
     /// # Errors
-    /// As [`Source::indexed`].
+    /// Those of [`Source::indexed`].
     pub fn num_samples_per_sweep(&mut self) -> Result<u64, Error> {
         Ok(self.indexed()?.index.n_samples())
     }
@@ -62,7 +62,7 @@ impl Source {
     /// with everything that is found, in the order of the data, and how bad it is.
     ///
     /// # Errors
-    /// As [`Source::indexed`], and unreadable storage.
+    /// Those of [`Source::indexed`], and unreadable storage.
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
         let mut defects = Vec::new();
         let indexed = match &self.corpus.joint {
@@ -96,7 +96,7 @@ impl Source {
     /// The sequences that could not be joined; `None` for a single deserializer.
     ///
     /// # Errors
-    /// As [`Source::indexed`].
+    /// Those of [`Source::indexed`].
     pub fn join_report(&mut self) -> Result<Option<&JoinReport>, Error> {
         Ok(self.joint()?.report.as_ref())
     }
@@ -104,7 +104,7 @@ impl Source {
     /// The data that each deserializer leaves out, in the order of the deserializers.
     ///
     /// # Errors
-    /// As [`Source::indexed`].
+    /// Those of [`Source::indexed`].
     pub fn left_out(&mut self) -> Result<Vec<Vec<LeftOut>>, Error> {
         Ok(self.joint()?.parts.iter().map(|part| part.corpus.facts().left_out.clone()).collect())
     }
@@ -113,7 +113,7 @@ impl Source {
     /// returns where they are.
     ///
     /// # Errors
-    /// As [`Source::indexed`], and what the file system answers.
+    /// Those of [`Source::indexed`], and what the file system answers.
     pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
         let joint = self.joint()?.clone();
         let parts = self.corpus.parts.list().iter().zip(&joint.parts);

@@ -45,7 +45,7 @@ impl Source {
     /// Where parts begin and end depends on threads and memory. A part with a fault beyond the budget is not given.
     ///
     /// # Errors
-    /// As [`Source::next`]; a source that is not [of one pass](Source::is_one_pass); and what `take` answers.
+    /// Those of [`Source::next`]; a source that is not [of one pass](Source::is_one_pass); and what `take` answers.
     ///
     /// # Panics
     /// If `make` does.

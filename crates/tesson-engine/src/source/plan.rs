@@ -10,7 +10,7 @@ impl Source {
     /// as long as the index says.
     ///
     /// # Errors
-    /// As [`Source::indexed`], and a demand that can never be met.
+    /// Those of [`Source::indexed`], and a demand that can never be met.
     pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
         let index = self.indexed()?.index.clone();
         let every = PlanSpec { limit: Limit::Endless, ..self.plan.clone() };
@@ -76,7 +76,7 @@ impl Source {
     /// ([`Source::plan_truncated`]). `each` returns whether to continue.
     ///
     /// # Errors
-    /// As [`Source::indexed`], and a demand that can never be met.
+    /// Those of [`Source::indexed`], and a demand that can never be met.
     pub fn plan(&mut self, demand: Demand, each: impl FnMut(&BatchPlan) -> bool) -> Result<(), Error> {
         self.plan_with(|_| (), demand, each)
     }
@@ -84,7 +84,7 @@ impl Source {
     /// Like [`Source::plan`], for a plan that `change` modifies first: what would come when.
     ///
     /// # Errors
-    /// As [`Source::plan`].
+    /// Those of [`Source::plan`].
     pub fn plan_with(
         &mut self,
         change: impl FnOnce(&mut PlanSpec),

@@ -76,7 +76,7 @@ impl Position {
     /// True if there may be another minibatch.
     ///
     /// # Errors
-    /// What has [failed](Position::fail), again.
+    /// The error that has [failed](Position::fail) the position, again.
     pub(super) fn may_continue(&self) -> Result<bool, Error> {
         match &self.failed {
             Some(e) => Err(e.clone()),

@@ -153,7 +153,7 @@ impl Source {
     /// then; their faults are charged. `calls` names one rank, or there is a single worker, or ranks share by position.
     ///
     /// # Errors
-    /// As [`Source::which`], and as [`Source::next`] for truncated minibatches; several ranks at once that share by chunk. The
+    /// Those of [`Source::which`], those of [`Source::next`] for truncated minibatches; several ranks at once that share by chunk. The
     /// source is then as it was.
     pub fn skip_to(&mut self, step: u64, calls: RunCalls<'_>) -> Result<(), Error> {
         self.check_process()?;
@@ -191,7 +191,7 @@ impl Source {
     /// How many minibatches of such calls come before a cursor, from the start of the data on.
     ///
     /// # Errors
-    /// As [`Source::which`].
+    /// Those of [`Source::which`].
     pub(crate) fn steps_before(&mut self, cursor: Cursor, demand: Demand) -> Result<u64, Error> {
         if cursor == Cursor::default() {
             return Ok(0);

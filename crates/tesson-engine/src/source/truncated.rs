@@ -207,7 +207,7 @@ impl Source {
     /// whether to continue.
     ///
     /// # Errors
-    /// As [`Source::plan`], and a source that does not truncate.
+    /// Those of [`Source::plan`], and a source that does not truncate.
     pub fn plan_truncated(
         &mut self,
         demand: Demand,

@@ -16,7 +16,7 @@ impl OpenResources {
     /// A file, opened unless it is open already. The one that was read longest ago is closed for it, if there are many.
     ///
     /// # Errors
-    /// What opening it answers.
+    /// Those of opening it.
     pub fn get<E>(
         &self,
         number: u32,

@@ -118,7 +118,7 @@ impl EncodedTransforms {
     /// Transforms a sample that lies within another file. Its random numbers depend on the sweep and the key.
     ///
     /// # Errors
-    /// What a transform answers.
+    /// Those of a transform.
     pub fn apply<'a>(
         &self,
         sample: &[u8],

@@ -199,7 +199,7 @@ impl Transforms {
     /// Transforms the streams of a minibatch that are packed as values.
     ///
     /// # Errors
-    /// What a transform answers, with stream, sequence and chunk.
+    /// Those of a transform, with stream, sequence and chunk.
     pub(crate) fn apply(
         &self,
         batches: &mut [StreamBatch],

@@ -211,7 +211,7 @@ impl Transforms {
     /// decoded is a fault, and nothing is appended.
     ///
     /// # Errors
-    /// What transforms that do not decode answer, with stream, sequence and chunk.
+    /// Those of transforms that do not decode, with stream, sequence and chunk.
     pub(crate) fn append_stored(
         &self,
         PlacedItem { item, place }: PlacedItem,

@@ -73,7 +73,7 @@ impl Layout {
     /// Reads and checks the file's ends. Nothing of the chunks is read.
     ///
     /// # Errors
-    /// What spec/cbf.md §3 lists for opening: [`CbfFault`] with its place, or a file without sequences.
+    /// Those that spec/cbf.md §3 lists for opening: [`CbfFault`] with its place, or a file without sequences.
     pub(super) fn read(file: &Arc<Path>, fetch: &dyn Fetch) -> Result<Layout, Error> {
         let mut reader = Reader { file, fetch, at: 0, end: fetch.size(FILE)?, bytes: Vec::new(), used: 0 };
         let size = reader.end;

@@ -80,7 +80,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
 /// The streams of a file, by their names in it, and the type that each one's values are written in.
 ///
 /// # Errors
-/// What opening refuses.
+/// Those of opening the file.
 pub fn elements(file: &Path, fetch: &dyn Fetch) -> Result<Vec<(String, Element)>, Error> {
     let layout = Layout::read(&file.into(), fetch)?;
     let element = |form: Form| if form.double { Element::F64 } else { Element::F32 };

@@ -26,7 +26,7 @@ pub(crate) fn beyond_memory(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
 /// of the file and behind every line feed.
 ///
 /// # Errors
-/// What `each` answers, unreadable storage, and rows beyond what a sequence may have.
+/// Those of `each`, unreadable storage, and rows beyond what a sequence may have.
 pub(crate) fn rows(
     rules: &Rules,
     fetch: &dyn Fetch,

@@ -154,7 +154,7 @@ impl Header {
     /// Reads the header at the beginning of a file of this size: its first [`LONGEST`] bytes, if it has so many.
     ///
     /// # Errors
-    /// What is wrong with it in the byte order that it seems to have.
+    /// The fault in it, in the byte order that it seems to have.
     pub(super) fn parse(bytes: &[u8], size: u64, rules: &HeaderRules) -> Result<Header, HtkFault> {
         let short = |expected: u64| HtkFault::ShortFile { found: size, expected };
         let Some(first) = bytes.first_chunk::<12>() else { return Err(short(12)) };

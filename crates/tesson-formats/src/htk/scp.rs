@@ -41,7 +41,7 @@ impl LineRules {
     /// Parses a line without its line feed; `None` for a blank one.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault in the line.
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Option<Line<'a>>, HtkFault> {
         if line.trim_ascii().is_empty() {
             return Ok(None);

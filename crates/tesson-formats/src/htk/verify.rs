@@ -106,7 +106,7 @@ pub(super) struct HeaderSource<'a> {
 /// with what is found.
 ///
 /// # Errors
-/// What `each` answers.
+/// Those of `each`.
 pub(super) fn each_file(
     utterances: &Utterances,
     range: Range<usize>,

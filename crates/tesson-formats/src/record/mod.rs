@@ -63,21 +63,21 @@ pub trait RecordFile: Send + Sync {
     /// that is not there is a fault in its place.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Those of [`RecordFile::read`].
     fn read_rows(&self, rows: &[u64], fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error>;
 
     /// How many records there are, and what is wrong after the last one. A format without a table of its own
     /// walks from record to record.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Those of [`RecordFile::read`].
     fn count(&self, fetch: &dyn Fetch) -> Result<(u64, Option<Fault>), Error>;
 
     /// Tells if there are at least this many records, without reading on to the end of the file; `None` where
     /// [`RecordFile::count`] costs no more than that.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Those of [`RecordFile::read`].
     fn reaches(&self, records: u64, fetch: &dyn Fetch) -> Result<Option<bool>, Error> {
         let _ = (records, fetch);
         Ok(None)
@@ -86,14 +86,14 @@ pub trait RecordFile: Send + Sync {
     /// True if a record can be found without reading all records before it.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Those of [`RecordFile::read`].
     fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error>;
 
     /// True if records are stored as they are, so that a run of them costs what its own bytes cost, wherever it begins
     /// and ends. False if chunks or the whole file are compressed.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Those of [`RecordFile::read`].
     fn is_plain(&self, fetch: &dyn Fetch) -> Result<bool, Error> {
         let _ = fetch;
         Ok(false)

@@ -14,7 +14,7 @@ use super::fault::{ChunkError, UserFault};
 /// A sequence's length is the number of its samples in the stream `counted`, by default in its longest one.
 ///
 /// # Errors
-/// What does not fit, and in which stream.
+/// Data that do not fit, and their stream.
 pub fn checked(
     columns: Vec<StreamColumn>,
     streams: &[StreamInfo],

@@ -18,7 +18,7 @@ pub trait ChunkSource: Send + Sync {
     /// Number of chunks. Called once, when the source is opened.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any error of the source.
     fn n_chunks(&self) -> Result<u32, UserError>;
 
     /// Decodes a chunk: one column a stream, in the order of [`ChunkSource::streams`], all of equally many sequences.
@@ -27,7 +27,7 @@ pub trait ChunkSource: Send + Sync {
     /// in a sequence.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any error of the source.
     fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError>;
 
     /// The number, from 0, of the stream whose samples alone count for the size of minibatches (`definesMBSize`). By
@@ -40,7 +40,7 @@ pub trait ChunkSource: Send + Sync {
     /// [`ChunkSource::counted_stream`], else of the longest stream. Where it is not, indexing reads every chunk once.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any error of the source.
     fn lengths(&self, _chunk: u32) -> Result<Option<Vec<u32>>, UserError> {
         Ok(None)
     }
@@ -49,7 +49,7 @@ pub trait ChunkSource: Send + Sync {
     /// sequences are numbered over all chunks, from 0.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any error of the source.
     fn keys(&self, _chunk: u32) -> Result<Option<Keys>, UserError> {
         Ok(None)
     }

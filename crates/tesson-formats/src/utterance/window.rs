@@ -130,7 +130,7 @@ pub(crate) trait Recorded {
     /// Appends the values of frames.
     ///
     /// # Errors
-    /// What is wrong with them, where that has not shown before.
+    /// The fault in them, where that has not shown before.
     fn decode<T: FrameValue>(&self, frames: Range<usize>, into: &mut Vec<T>) -> Result<(), UserError>;
 }
 

@@ -103,7 +103,7 @@ impl Reader {
     /// reader stays where it stood.
     ///
     /// # Errors
-    /// As [`Reader::restore`]; an interruption.
+    /// Those of [`Reader::restore`]; an interruption.
     pub fn restore_with(
         &mut self,
         state: &StreamState,

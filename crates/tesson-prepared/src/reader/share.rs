@@ -15,7 +15,7 @@ impl Reader {
     /// since only its own worker sees it.
     ///
     /// # Errors
-    /// As [`Reader::read`]; files that end where they are damaged, which one worker alone would know of.
+    /// Those of [`Reader::read`]; files that end where they are damaged, which one worker alone would know of.
     pub fn read_share(
         &mut self,
         n: usize,

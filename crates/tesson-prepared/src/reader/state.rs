@@ -83,7 +83,7 @@ impl Reader {
     /// Like [`Reader::restore_json`], with choices.
     ///
     /// # Errors
-    /// As [`Reader::restore_json`]; an interruption.
+    /// Those of [`Reader::restore_json`]; an interruption.
     pub fn restore_json_with(&mut self, saved: &Value, how: Restoring<'_>) -> Result<(), ResumeError> {
         check_version(saved)?;
         for (name, what) in self.identity() {
@@ -141,7 +141,7 @@ impl Reader {
     /// a shuffle; if it says so, the reader stays where it stood.
     ///
     /// # Errors
-    /// As [`Reader::seek`]; an interruption.
+    /// Those of [`Reader::seek`]; an interruption.
     pub fn seek_with(
         &mut self,
         traversal: Option<u64>,

@@ -21,7 +21,7 @@ pub(super) struct Line<'a> {
 /// Parses a line; `None` for a blank one.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the line.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Line<'_>>, KaldiFault> {
     let line = line.trim_ascii();
     if line.is_empty() {
