@@ -19,6 +19,7 @@ mod lines;
 pub mod mlf;
 mod near;
 mod options;
+pub mod packed;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod record;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tesson_core::{Fetch, PartFetch, ResourceId};
 
-use super::{GunzipError, Wrapping};
+use super::{UnpackError, Wrapping};
 
 fn without(codec: &str) -> String {
     format!("this build has no {codec}; build it with the feature `codecs`, which is on by default")
@@ -63,8 +63,8 @@ impl Inflater {
 pub(crate) struct Gunzip;
 
 impl Gunzip {
-    pub(crate) fn new(_: ResourceId, _: &dyn Fetch) -> Result<Gunzip, GunzipError> {
-        Err(GunzipError::Damaged(0, without("gzip")))
+    pub(crate) fn new(_: ResourceId, _: &dyn Fetch) -> Result<Gunzip, UnpackError> {
+        Err(UnpackError::Damaged(0, without("gzip")))
     }
 
     pub(crate) fn memory(&self) -> usize {
@@ -74,4 +74,28 @@ impl Gunzip {
     pub(crate) fn unpacked<'a>(&'a self, _: &'a Path, fetch: &'a dyn Fetch) -> PartFetch<'a> {
         PartFetch { fetch, first: 0 }
     }
+}
+
+pub(crate) struct Unzstd;
+
+impl Unzstd {
+    pub(crate) fn new(_: ResourceId, _: &dyn Fetch) -> Result<Unzstd, UnpackError> {
+        Err(UnpackError::Damaged(0, without("zstd")))
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        0
+    }
+
+    pub(crate) fn unpacked<'a>(&'a self, _: &'a Path, fetch: &'a dyn Fetch) -> PartFetch<'a> {
+        PartFetch { fetch, first: 0 }
+    }
+}
+
+pub(crate) fn begin_gunzip(_: ResourceId, _: &dyn Fetch, _: usize) -> Result<Vec<u8>, UnpackError> {
+    Err(UnpackError::Damaged(0, without("gzip")))
+}
+
+pub(crate) fn begin_unzstd(_: ResourceId, _: &dyn Fetch, _: usize) -> Result<Vec<u8>, UnpackError> {
+    Err(UnpackError::Damaged(0, without("zstd")))
 }

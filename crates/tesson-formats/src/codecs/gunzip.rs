@@ -2,15 +2,15 @@
 //!
 //! One pass over the file keeps points at which unpacking can begin: the state of the decoder, its window of 32 KiB included.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::GunzipError;
+use super::UnpackError;
+use super::resource::{Unpacked, UnpackedBytes};
 use flate2::Crc;
 use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
-use tesson_core::{DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, ReadContext, ResourceId};
+use tesson_core::{Error, Fetch, ResourceId};
 
 /// Unpacked bytes from one point to the next, at least.
 const SPACING: u64 = 32 << 20;
@@ -48,7 +48,7 @@ pub(crate) struct Gunzip {
 
 impl Gunzip {
     /// Unpacks the whole file once. Its checksums are compared.
-    pub(crate) fn new(resource: ResourceId, fetch: &dyn Fetch) -> Result<Gunzip, GunzipError> {
+    pub(crate) fn new(resource: ResourceId, fetch: &dyn Fetch) -> Result<Gunzip, UnpackError> {
         Gunzip::with_spacing(SPACING, resource, fetch)
     }
 
@@ -56,7 +56,7 @@ impl Gunzip {
         mut spacing: u64,
         resource: ResourceId,
         fetch: &dyn Fetch,
-    ) -> Result<Gunzip, GunzipError> {
+    ) -> Result<Gunzip, UnpackError> {
         let mut unpacker = Unpacker::new(resource, fetch, Point::BEGIN)?;
         unpacker.checksum = Some(Crc::new());
         let mut points = vec![Point::BEGIN];
@@ -88,8 +88,12 @@ impl Gunzip {
     }
 
     /// The unpacked file, as a resource. An error names `file`.
-    pub(crate) fn unpacked<'a>(&'a self, file: &'a Path, fetch: &'a dyn Fetch) -> Unpacked<'a> {
-        Unpacked { gunzip: self, file, fetch, unpacker: Mutex::new(None) }
+    pub(crate) fn unpacked<'a>(
+        &'a self,
+        file: &'a Path,
+        fetch: &'a dyn Fetch,
+    ) -> Unpacked<'a, GunzipReader<'a>> {
+        Unpacked { file, fetch, bytes: GunzipReader { gunzip: self, fetch, unpacker: Mutex::new(None) } }
     }
 
     /// The last point before a byte.
@@ -101,28 +105,14 @@ impl Gunzip {
     }
 }
 
-/// An unpacked gzip file as a resource. Reads that follow each other are unpacked in one go.
-pub(crate) struct Unpacked<'a> {
+/// Reads of an unpacked file. Those that follow each other are unpacked in one go.
+pub(crate) struct GunzipReader<'a> {
     gunzip: &'a Gunzip,
-    file: &'a Path,
     fetch: &'a dyn Fetch,
     unpacker: Mutex<Option<Unpacker<'a>>>,
 }
 
-impl Unpacked<'_> {
-    fn error(&self, error: GunzipError) -> Error {
-        match error {
-            GunzipError::Error(error) => error,
-            // All of it has been unpacked before.
-            GunzipError::Damaged(offset, what) => {
-                let at = Location { file: self.file.into(), offset, line: None };
-                DataError::new(DataErrorKind::Changed { what }, at).into()
-            }
-        }
-    }
-}
-
-impl Drop for Unpacked<'_> {
+impl Drop for GunzipReader<'_> {
     fn drop(&mut self) {
         let unpacker = self.unpacker.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(unpacker) = unpacker {
@@ -131,64 +121,34 @@ impl Drop for Unpacked<'_> {
     }
 }
 
-impl Fetch for Unpacked<'_> {
-    fn size(&self, _: ResourceId) -> Result<u64, Error> {
-        Ok(self.gunzip.size)
+impl UnpackedBytes for GunzipReader<'_> {
+    fn size(&self) -> u64 {
+        self.gunzip.size
     }
 
-    fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error> {
-        self.fetch.is_embedded(resource)
-    }
-
-    fn read_after(
-        &self,
-        _: ResourceId,
-        range: Range<u64>,
-        keep: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let bytes = keep as u64 + (range.end - range.start);
-        if bytes > self.fetch.largest().saturating_add(LOOKAHEAD) {
-            let kind = DataErrorKind::SequenceBeyondMemory { found: bytes, limit: self.fetch.largest() };
-            let at = Location { file: self.file.into(), offset: range.start, line: None };
-            return Err(DataError::new(kind, at).into());
-        }
+    fn fill(&self, offset: u64, into: &mut [u8]) -> Result<(), UnpackError> {
         let mut place = self.unpacker.lock().unwrap_or_else(PoisonError::into_inner);
-        let point = self.gunzip.point_before(range.start);
-        let goes_on = |u: &Unpacker<'_>| (point.unpacked..=range.start).contains(&u.point.unpacked);
+        let point = self.gunzip.point_before(offset);
+        let goes_on = |u: &Unpacker<'_>| (point.unpacked..=offset).contains(&u.point.unpacked);
         // An error leaves nothing half done behind.
         let mut unpacker = match place.take().filter(goes_on) {
             Some(unpacker) => unpacker,
             None => Unpacker::new(self.gunzip.resource, self.fetch, point)?,
         };
-        into.resize(bytes as usize, 0);
-        unpacker.fill(range.start, &mut into[keep..]).map_err(|e| self.error(e))?;
+        unpacker.fill(offset, into)?;
         *place = Some(unpacker);
         Ok(())
     }
-
-    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
-        None
-    }
-
-    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
-
-    fn context(&self) -> &dyn ReadContext {
-        self
-    }
 }
 
-impl ReadContext for Unpacked<'_> {
-    fn largest(&self) -> u64 {
-        self.fetch.largest()
-    }
-
-    // What the file has is counted when it is unpacked first.
-    fn progress(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        self.fetch.cancelled()
-    }
+/// The beginning of what a file unpacks to, of so many bytes at most.
+pub(crate) fn beginning(
+    resource: ResourceId,
+    fetch: &dyn Fetch,
+    most: usize,
+) -> Result<Vec<u8>, UnpackError> {
+    let mut unpacker = Unpacker::new(resource, fetch, Point::BEGIN)?;
+    super::unpack_up_to(most, |out| unpacker.unpack(out))
 }
 
 /// Unpacks from a point on.
@@ -212,7 +172,7 @@ impl<'a> Unpacker<'a> {
     }
 
     /// Fills `into` with the bytes from `offset` on, which is not before the point.
-    fn fill(&mut self, offset: u64, into: &mut [u8]) -> Result<(), GunzipError> {
+    fn fill(&mut self, offset: u64, into: &mut [u8]) -> Result<(), UnpackError> {
         let mut skipped = vec![0; STEP.min((offset - self.point.unpacked) as usize)];
         while self.point.unpacked < offset {
             let most = skipped.len().min((offset - self.point.unpacked) as usize);
@@ -228,7 +188,7 @@ impl<'a> Unpacker<'a> {
         Ok(())
     }
 
-    fn unpack_some(&mut self, out: &mut [u8]) -> Result<usize, GunzipError> {
+    fn unpack_some(&mut self, out: &mut [u8]) -> Result<usize, UnpackError> {
         match self.unpack(out)? {
             0 => Err(self.damaged("it ends too early")),
             n => Ok(n),
@@ -236,7 +196,7 @@ impl<'a> Unpacker<'a> {
     }
 
     /// Unpacks the next bytes; 0 at the end.
-    fn unpack(&mut self, out: &mut [u8]) -> Result<usize, GunzipError> {
+    fn unpack(&mut self, out: &mut [u8]) -> Result<usize, UnpackError> {
         loop {
             if self.point.decoder.is_none() && !self.header()? {
                 return Ok(0);
@@ -278,7 +238,7 @@ impl<'a> Unpacker<'a> {
         self.point.packed += bytes as u64;
     }
 
-    fn byte(&mut self) -> Result<u8, GunzipError> {
+    fn byte(&mut self) -> Result<u8, UnpackError> {
         self.read_on()?;
         let Some(&byte) = self.read.get(self.used) else {
             return Err(self.damaged("the file ends within a gzip header or trailer"));
@@ -288,7 +248,7 @@ impl<'a> Unpacker<'a> {
     }
 
     /// Reads the header of a gzip member (RFC 1952); false at the end of the file, which zeros may fill up.
-    fn header(&mut self) -> Result<bool, GunzipError> {
+    fn header(&mut self) -> Result<bool, UnpackError> {
         self.read_on()?;
         if matches!(self.read.get(self.used), None | Some(0)) {
             return Ok(false);
@@ -313,12 +273,12 @@ impl<'a> Unpacker<'a> {
         Ok(true)
     }
 
-    fn skip_bytes(&mut self, n: u16) -> Result<(), GunzipError> {
+    fn skip_bytes(&mut self, n: u16) -> Result<(), UnpackError> {
         (0..n).try_for_each(|_| self.byte().map(drop))
     }
 
     /// Reads what ends a gzip member.
-    fn trailer(&mut self) -> Result<(), GunzipError> {
+    fn trailer(&mut self) -> Result<(), UnpackError> {
         self.point.decoder = None;
         let mut words = [0; 2];
         for word in &mut words {
@@ -333,8 +293,8 @@ impl<'a> Unpacker<'a> {
         Ok(())
     }
 
-    fn damaged(&self, what: &str) -> GunzipError {
-        GunzipError::Damaged(self.point.packed, what.into())
+    fn damaged(&self, what: &str) -> UnpackError {
+        UnpackError::Damaged(self.point.packed, what.into())
     }
 }
 
@@ -344,7 +304,7 @@ mod tests {
 
     use flate2::write::GzEncoder;
     use flate2::{Compression, GzBuilder};
-    use tesson_core::InMemory;
+    use tesson_core::{InMemory, LOOKAHEAD};
 
     use super::*;
 
@@ -367,8 +327,8 @@ mod tests {
     fn all(packed: &[u8]) -> Result<Vec<u8>, String> {
         let file = InMemory::new(packed);
         let gunzip = Gunzip::new(FILE, &file).map_err(|error| match error {
-            GunzipError::Damaged(offset, what) => format!("{offset}: {what}"),
-            GunzipError::Error(error) => error.to_string(),
+            UnpackError::Damaged(offset, what) => format!("{offset}: {what}"),
+            UnpackError::Error(error) => error.to_string(),
         })?;
         let (unpacked, mut out) = (gunzip.unpacked(Path::new("f"), &file), Vec::new());
         unpacked.read_after(FILE, 0..gunzip.size, 0, &mut out).map_err(|e| e.to_string())?;

@@ -10,7 +10,7 @@ use tesson_core::{
 };
 
 use super::fault::TarImageFault;
-use crate::codecs::{Gunzip, GunzipError};
+use crate::codecs::{Gunzip, UnpackError};
 use crate::images::embedded::FILE;
 
 /// True if a file begins as gzip does.
@@ -27,8 +27,8 @@ pub(super) fn indexed(
     index: impl FnOnce(&dyn Fetch) -> Result<Indexed, Error>,
 ) -> Result<Indexed, Error> {
     let gunzip = Gunzip::new(FILE, fetch).map_err(|error| match error {
-        GunzipError::Error(error) => error,
-        GunzipError::Damaged(offset, why) => {
+        UnpackError::Error(error) => error,
+        UnpackError::Damaged(offset, why) => {
             let at = Location { file: file.into(), offset, line: None };
             DataError::new(TarImageFault::BadGzip { why }, at).into()
         }
