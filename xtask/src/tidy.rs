@@ -204,7 +204,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-formats", &["tesson-core"]),
     ("tesson-image", &["tesson-core"]),
     ("tesson-audio", &["tesson-core"]),
-    ("tesson-tables", &["tesson-core"]),
+    ("tesson-tables", &["tesson-core", "tesson-formats"]),
     ("tesson-tfds", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-memory", "tesson-plan"]),

@@ -8,8 +8,10 @@ use tesson_core::{
     Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, Damage, Data, DataError, Element, Error, Fault, Fetch,
     Index, Keys, Origin, ResourceId, Scattered, Scratch, SequenceId, SequenceSelection, StreamColumn, Values,
 };
+use tesson_formats::packed::PackedFile;
 
 use crate::columns::Columns;
+use crate::compressed::with_unpacked;
 use crate::fault::TableFault;
 use crate::streams::TableColumn;
 use crate::table::{FieldKind, FileBytes, RowFault, Rows, Table, Unit};
@@ -20,6 +22,16 @@ pub(crate) struct TableFile {
     pub(crate) table: Box<dyn Table>,
     pub(crate) units: Vec<Unit>,
     pub(crate) path: Arc<Path>,
+    /// The compressed file, if it is one: the table is that of the unpacked bytes.
+    pub(crate) packed: Option<PackedFile>,
+}
+
+impl TableFile {
+    fn access(&self) -> ChunkAccess {
+        let access = self.table.access();
+        // Unpacking begins at few positions.
+        if self.packed.is_some() { access.max(ChunkAccess::PreferWhole) } else { access }
+    }
 }
 
 /// Consecutive rows of a unit.
@@ -103,11 +115,15 @@ impl TableCorpus {
         key: Option<usize>,
         index: Arc<Index>,
     ) -> TableCorpus {
-        let of_file = |file: &TableFile| file.table.memory() + file.units.capacity() * size_of::<Unit>();
+        let of_file = |file: &TableFile| {
+            file.table.memory()
+                + file.units.capacity() * size_of::<Unit>()
+                + file.packed.as_ref().map_or(0, PackedFile::memory)
+        };
         let memory = files.iter().map(of_file).sum::<usize>()
             + cut.parts.capacity() * size_of::<Part>()
             + cut.chunks.capacity() * size_of::<u32>();
-        let access = files.iter().map(|file| file.table.access()).max().unwrap_or(ChunkAccess::Parts);
+        let access = files.iter().map(TableFile::access).max().unwrap_or(ChunkAccess::Parts);
         let facts = CorpusFacts::new(memory).with_access(access);
         let fields = read_fields(&columns, key);
         let place = |wanted: usize| fields.iter().position(|&field| field == wanted);
@@ -207,7 +223,10 @@ impl TableCorpus {
         let file = &self.files[part.file as usize];
         let n = rows.len();
         let bytes = self.bytes(part, fetch);
-        let read = match file.table.read(part.unit as usize, rows, &self.fields, bytes, scratch) {
+        let read = with_unpacked(bytes, file.packed.as_ref(), |bytes| {
+            file.table.read(part.unit as usize, rows, &self.fields, bytes, scratch)
+        });
+        let read = match read {
             Ok(read) => read,
             Err(Error::Data(error)) => {
                 into.damage(n, error);

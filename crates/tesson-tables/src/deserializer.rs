@@ -10,6 +10,7 @@ use tesson_core::{
     Scratch, StreamMismatch, StreamingDecoder, format_of,
 };
 
+use crate::compressed::{self, with_unpacked};
 use crate::corpus::{Cut, Part, TableCorpus, TableFile, read_fields};
 use crate::fault::TableFault;
 use crate::folder::TableFiles;
@@ -34,7 +35,8 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     facts.defines_size = options.inputs.iter().any(|stream| stream.defines_size);
     facts.smaller_chunks = Some(|| format!("choose a smaller {CHUNK_SIZE_IN_BYTES}"));
     let files = TableFiles::named(&options.files);
-    let known = Known { format: None, columns: Arc::default(), fields: Vec::new(), key: None };
+    let known =
+        Known { format: None, columns: Arc::default(), fields: Vec::new(), key: None, is_compressed: false };
     Ok(Box::new(TableDeserializer { facts, options, files, unlocated: None, known }))
 }
 
@@ -56,6 +58,8 @@ struct Known {
     fields: Vec<Field>,
     /// The field of keys.
     key: Option<usize>,
+    /// True if the file is compressed as a whole.
+    is_compressed: bool,
 }
 
 impl TableDeserializer {
@@ -75,12 +79,19 @@ impl TableDeserializer {
     ) -> Result<TableFile, Error> {
         let file = self.file(number, fetch);
         let format = self.known.format.expect("prepared before it is indexed");
-        let mut table = (format.open)(file, &self.options)?;
-        table.assume(&self.known.fields);
-        self.check_fields(table.fields(), file)?;
-        let units =
-            table.index(&read_fields(&self.known.columns, self.known.key), file, parallelism, defects)?;
-        Ok(TableFile { table, units, path: Arc::clone(&self.files.paths[number]) })
+        let packed = compressed::packed(file, format)?;
+        // Parts that are asked for out of order would be unpacked again and again.
+        let one = OneCore { memory: parallelism.memory() / parallelism.width().max(1) as u64 };
+        let parallelism = if packed.is_some() { &one } else { parallelism };
+        let (table, units) = with_unpacked(file, packed.as_ref(), |file| {
+            let mut table = (format.open)(file, &self.options)?;
+            table.assume(&self.known.fields);
+            self.check_fields(table.fields(), file)?;
+            let fields = read_fields(&self.known.columns, self.known.key);
+            let units = table.index(&fields, file, parallelism, defects)?;
+            Ok::<_, Error>((table, units))
+        })?;
+        Ok(TableFile { table, units, path: Arc::clone(&self.files.paths[number]), packed })
     }
 
     /// Checks that a file has the fields of the first one.
@@ -101,7 +112,7 @@ impl TableDeserializer {
         Err(file.error(TableFault::OtherColumns { file: other, found, expected }, 0))
     }
 
-    /// Opens all files: one after the other on all cores, or, where there are many, each on one core.
+    /// Opens all files: one after the other on all cores, or, where there are many or compressed ones, each on one core.
     fn tables(
         &self,
         fetch: &dyn Fetch,
@@ -109,7 +120,8 @@ impl TableDeserializer {
         defects: &mut Defects<'_>,
     ) -> Result<Vec<TableFile>, Error> {
         let n = self.files.n;
-        if n < 2 * parallelism.width() {
+        let takes_one_core = n > 1 && self.known.is_compressed;
+        if n < 2 * parallelism.width() && !takes_one_core {
             return (0..n).map(|file| self.indexed(file, fetch, parallelism, defects)).collect();
         }
         let one = OneCore { memory: parallelism.memory() / parallelism.width().max(1) as u64 };
@@ -159,7 +171,10 @@ impl TableDeserializer {
             let bytes = self.file(part.file as usize, fetch);
             for column in &varying {
                 let rows = part.unit_rows();
-                match file.table.lengths(part.unit as usize, rows, column.field, bytes, &mut scratch) {
+                let found = with_unpacked(bytes, file.packed.as_ref(), |bytes| {
+                    file.table.lengths(part.unit as usize, rows, column.field, bytes, &mut scratch)
+                });
+                match found {
                     Ok(found) => lengths[at..]
                         .iter_mut()
                         .zip(found)
@@ -245,7 +260,8 @@ impl Deserializer for TableDeserializer {
         }
         let file = self.file(0, fetch);
         let format = table::format_of(file, self.options.format)?;
-        let table = (format.open)(file, &self.options)?;
+        let is_compressed = compressed::packing_of(file, format)?.is_some();
+        let table = compressed::open_for_columns(format, file, &self.options)?;
         let fields = table.fields().to_vec();
         let columns = columns_of(self.options.streams(), &fields).map_err(|fault| file.error(fault, 0))?;
         let key = self.options.key.as_deref();
@@ -258,7 +274,7 @@ impl Deserializer for TableDeserializer {
             text.word(&stream.name).word(stream.element.name()).word(format_args!("[{}]", stream.shape))
         });
         self.facts.identity = text.text();
-        self.known = Known { format: Some(format), columns: columns.into(), fields, key };
+        self.known = Known { format: Some(format), columns: columns.into(), fields, key, is_compressed };
         Ok(())
     }
 

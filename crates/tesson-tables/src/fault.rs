@@ -104,10 +104,10 @@ tesson_core::error_kinds! {
         BadSample { row: u64 = 7, bytes: u64 = 12 }
             = "table.bad-sample": "sample {row} has {bytes} bytes, which its columns do not add up to"
             => "Write the shard again, or forgive the row by {MAX_ERRORS}.",
-        /// A shard is compressed.
-        CompressedShard
-            = "table.compressed-shard": "the shard is compressed by Zstandard, expected it uncompressed"
-            => "Decompress the shards, `zstd -d shard.00000.mds.zstd`, or write them without compression.",
+        /// A shard is compressed by a codec that is not read.
+        CompressedShard { by: &'static str = "Brotli" }
+            = "table.compressed-shard": "the shard is compressed by {by}, expected Zstandard, gzip or no compression"
+            => "Decompress the shards, or write them with the compression `zstd`.",
         /// A text is compressed, or in another encoding than UTF-8.
         OtherEncoding { found: &'static str = "UTF-16" }
             = "table.other-encoding": "the file is {found}, expected text in UTF-8"

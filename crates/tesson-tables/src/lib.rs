@@ -7,6 +7,7 @@
 //! | `deserializer` | files to tables, columns to streams, rows to chunks |
 //! | `streams` | the columns that a stream has, and the conversion of their values |
 //! | `corpus` | rows of a chunk as columns of streams |
+//! | `compressed` | files that are compressed as a whole |
 //! | `columns` | columns of several runs of rows put together |
 //! | `values` | values out of little-endian and big-endian bytes |
 //! | `fault` | the kinds of faults and refusals |
@@ -26,6 +27,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod columns;
+mod compressed;
 mod corpus;
 mod csv;
 mod deserializer;

@@ -8,9 +8,11 @@ use tesson_core::{
     ChunkAccess, DataError, DataErrorKind, Defects, Element, Error, Fetch, Location, Parallelism, ResourceId,
     Scratch, Shape, StreamColumn,
 };
+use tesson_formats::packed::Packing;
 
 #[cfg(feature = "arrow")]
 use crate::arrow;
+use crate::compressed::WhenCompressed;
 use crate::csv;
 use crate::fault::TableFault;
 use crate::json_lines;
@@ -317,6 +319,8 @@ pub(crate) struct TableFormat {
     pub(crate) name: &'static str,
     /// The ends of file names, without the dot.
     pub(crate) extensions: &'static [&'static str],
+    /// How files are opened that are compressed as a whole.
+    pub(crate) compressed: WhenCompressed,
     /// True if a file begins like one of this format.
     pub(crate) begins: fn(&[u8]) -> bool,
     /// Opens a file: reads as little as says which fields it has.
@@ -324,9 +328,10 @@ pub(crate) struct TableFormat {
 }
 
 impl TableFormat {
-    /// True if a file of this name is of the format.
+    /// True if a file of this name is of the format, compressed or not.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         let name = name.to_lowercase();
+        let name = if self.compressed == WhenCompressed::Refused { &name } else { Packing::stem(&name) };
         self.extensions.iter().any(|end| name.strip_suffix(end).is_some_and(|stem| stem.ends_with('.')))
     }
 }
@@ -361,7 +366,12 @@ pub(crate) fn format_of(file: FileBytes<'_>, given: Option<&str>) -> Result<&'st
     }
     let mut beginning = Vec::new();
     file.read_over(0..file.size()?.min(BEGINNING), &mut beginning)?;
-    let by_content = TABLE_FORMATS.iter().find(|format| (format.begins)(&beginning));
+    let packing = Packing::of(&beginning);
+    if let Some(packing) = packing {
+        beginning = packing.beginning(file.path, file.resource, file.fetch, BEGINNING as usize)?;
+    }
+    let is_read = |format: &TableFormat| packing.is_none() || format.compressed != WhenCompressed::Refused;
+    let by_content = TABLE_FORMATS.iter().find(|format| is_read(format) && (format.begins)(&beginning));
     by_content.copied().ok_or_else(|| {
         let known = TABLE_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
         file.error(TableFault::UnknownFormat { known }, 0)

@@ -16,6 +16,7 @@ use tesson_formats::htk::HtkFault;
 use tesson_formats::image_map::ImageMapFault;
 use tesson_formats::kaldi::KaldiFault;
 use tesson_formats::mlf::MlfFault;
+use tesson_formats::packed::PackedFault;
 use tesson_formats::record::Fault as RecordFault;
 use tesson_formats::tar_image::TarImageFault;
 use tesson_formats::user::UserFault;
@@ -66,6 +67,7 @@ pub fn entries() -> Vec<ErrorEntry> {
         error_entries::<CtfFault>(),
         error_entries::<CbfFault>(),
         error_entries::<FilesFault>(),
+        error_entries::<PackedFault>(),
         error_entries::<ImageMapFault>(),
         error_entries::<Base64ImageFault>(),
         error_entries::<TarImageFault>(),

@@ -216,7 +216,7 @@ def read_csv(
     Parameters
     ----------
     path : str, os.PathLike or a list of them
-        The file; a pattern such as ``"part-*.csv"``; or a list of them.
+        The file; a pattern such as ``"part-*.csv"``; or a list of them. Each may be compressed by gzip or Zstandard, as in ``"x.csv.gz"``.
     columns, streams, key
         As for :func:`read_parquet`.
     delimiter : str, optional
@@ -260,7 +260,7 @@ def read_json(
     Parameters
     ----------
     path : str, os.PathLike or a list of them
-        The file; a pattern such as ``"part-*.jsonl"``; or a list of them.
+        The file; a pattern such as ``"part-*.jsonl"``; or a list of them. Each may be compressed by gzip or Zstandard, as in ``"x.jsonl.zst"``.
     columns, streams, key, nulls
         As for :func:`read_parquet`; a member that is missing or null is a missing value.
 
@@ -284,7 +284,7 @@ def read_mds(
     streams: Mapping[str, Column] | None = None,
     key: str | None = None,
 ) -> Dataset:
-    """Shards of Mosaic's streaming datasets (MDS), uncompressed: each sample is an example, each column a stream of its type.
+    """Shards of Mosaic's streaming datasets (MDS), compressed by Zstandard or not at all: each sample is an example, each column a stream of its type.
 
     Images and other bytes are byte strings unless :func:`image_column` decodes them; arrays need a type and a shape in their encoding.
 

@@ -1,6 +1,7 @@
 """Tables of text, value by value as Python's own readers have them."""
 
 import csv
+import gzip
 import io
 import json
 import pickle
@@ -148,7 +149,45 @@ def test_mds_shards_are_read_in_any_order(tmp_path: Path) -> None:
     (tmp_path / "bad.mds").write_bytes(damaged)
     with pytest.raises(DataError, match=r"bad\.mds.*sample 1 has 7 bytes, which its columns do not add up to"):
         of_all(tesson.read_mds(tmp_path / "bad.mds"))
-    (tmp_path / "index.json").write_text(json.dumps({"shards": [{"raw_data": {"basename": "x.mds"}, "zip_data": {"basename": "x.mds.zstd"}}]}))
-    (tmp_path / "x.mds.zstd").write_bytes(b"\x28\xb5\x2f\xfd")
-    with pytest.raises(DataError, match=r"compressed by Zstandard"):
-        of_all(tesson.read_mds(tmp_path))
+    with pytest.raises(DataError, match=r"the shard is compressed by Snappy, expected Zstandard"):
+        (tmp_path / "x.mds.snappy").write_bytes(b"\xff\x06\x00\x00sNaPpY")
+        of_all(tesson.read_mds(tmp_path / "x.mds.snappy"))
+
+
+@pytest.mark.parametrize("keep_raw", [False, True])
+def test_compressed_mds_shards_are_read_in_any_order(keep_raw: bool, tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {"label": ("int", 8), "text": ("str", None)}
+    rows = [[np.int64(i).tobytes(), ("ä" * (i % 7)).encode()] for i in range(5000)]
+    shards = []
+    for number in range(4):
+        raw, packed = f"shard.{number:05}.mds", f"shard.{number:05}.mds.zstd"
+        content = mds_shard(columns, rows[1250 * number : 1250 * (number + 1)])
+        (tmp_path / packed).write_bytes(pyarrow.compress(content, codec="zstd", asbytes=True))
+        if keep_raw and number % 2:
+            (tmp_path / raw).write_bytes(content)
+        names = {"raw_data": {"basename": raw}, "zip_data": {"basename": packed}}
+        shards.append({"format": "mds", "compression": "zstd:7", "version": 2, **names})
+    (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
+    for shuffle in (False, True):
+        found = of_all(tesson.read_mds(tmp_path), shuffle=shuffle, batch_size=100)
+        assert found["label"] == list(range(5000)) and found["text"] == [row[1].decode() for row in rows]
+    cut = (tmp_path / "shard.00000.mds.zstd").read_bytes()[:-9]
+    (tmp_path / "cut.mds.zstd").write_bytes(cut)
+    with pytest.raises(DataError, match=r"cut\.mds\.zstd.*compressed by Zstandard and cannot be unpacked: the file ends within"):
+        of_all(tesson.read_mds(tmp_path / "cut.mds.zstd"))
+
+
+def test_compressed_text_is_read_as_what_it_unpacks_to(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = "id,name\n" + "".join(f"{i},n{i}\n" for i in range(3000))
+    lines = "".join(json.dumps({"id": i, "list": [i] * (i % 3)}) + "\n" for i in range(3000))
+    for name, text, read in (("a.csv", table, tesson.read_csv), ("a.jsonl", lines, tesson.read_json)):
+        (tmp_path / name).write_text(text)
+        expected = of_all(read(tmp_path / name))
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+        (tmp_path / f"{name}.zst").write_bytes(pyarrow.compress(text.encode(), codec="zstd", asbytes=True))
+        for end in ("gz", "zst"):
+            data = read(tmp_path / f"{name}.{end}")
+            assert data.schema == read(tmp_path / name).schema
+            assert of_all(data) == expected and of_all(data, shuffle=True, batch_size=64) == expected

@@ -13,6 +13,7 @@ use tesson_core::{ChunkAccess, Defects, Error, Parallelism, Scratch};
 
 use super::column::Collected;
 use super::leaf::{Leaf, leaves};
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::{NullRows, NullRule};
 use crate::options::TableOptions;
@@ -28,6 +29,7 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 pub(crate) static ARROW: TableFormat = TableFormat {
     name: "arrow",
     extensions: &["arrow", "feather", "ipc", "arrows"],
+    compressed: WhenCompressed::Refused,
     begins: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(&CONTINUATION),
     open,
 };

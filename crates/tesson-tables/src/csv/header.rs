@@ -1,6 +1,7 @@
 //! Delimiter, names and types, from the options and the first rows.
 
 use tesson_core::{Element, Error, Shape};
+use tesson_formats::packed::Packing;
 
 use super::options::delimiter_name;
 use super::records::Records;
@@ -46,7 +47,8 @@ impl Dialect {
             wanted *= 8;
         };
         let sample = &bytes[mark..whole];
-        let is_tsv = file.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("tsv"));
+        let name = file.path.file_name().map(|name| name.to_string_lossy().to_lowercase());
+        let is_tsv = name.is_some_and(|name| Packing::stem(&name).ends_with(".tsv"));
         let delimiter = match options.csv.delimiter {
             Some(delimiter) => delimiter,
             None if is_tsv => b'\t',

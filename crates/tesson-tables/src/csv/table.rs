@@ -5,6 +5,7 @@ use tesson_core::{ChunkAccess, DataErrorKind, Defects, Element, Error, Paralleli
 
 use super::header::{Dialect, is_missing};
 use super::records::{Records, reader};
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
@@ -14,8 +15,13 @@ use crate::text::{
 };
 
 /// CSV files.
-pub(crate) static CSV: TableFormat =
-    TableFormat { name: "csv", extensions: &["csv", "tsv"], begins: |_| false, open };
+pub(crate) static CSV: TableFormat = TableFormat {
+    name: "csv",
+    extensions: &["csv", "tsv"],
+    compressed: WhenCompressed::FromBeginning,
+    begins: |_| false,
+    open,
+};
 
 /// Lines that are rows where nothing is quoted.
 const LINES: LineKind = LineKind { is_space: |byte| byte == b'\r', comment: None };

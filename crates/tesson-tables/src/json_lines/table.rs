@@ -4,6 +4,7 @@ use tesson_core::{ChunkAccess, DataErrorKind, Defects, Error, Parallelism, Scrat
 
 use super::parse::{Cell, Members, fault_of, lines, read_line};
 use super::schema::Beginning;
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
@@ -14,6 +15,7 @@ use crate::text::{Block, ColumnBuilder, LineKind, index_lines, units};
 pub(crate) static JSON_LINES: TableFormat = TableFormat {
     name: "jsonl",
     extensions: &["jsonl", "ndjson", "json"],
+    compressed: WhenCompressed::FromBeginning,
     begins: |bytes| bytes.trim_ascii_start().starts_with(b"{"),
     open,
 };

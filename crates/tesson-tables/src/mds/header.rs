@@ -49,11 +49,13 @@ impl Header {
         let size = file.size()?;
         let bad =
             |what: String, offset: u64| file.error(TableFault::BadHeader { format: "mds", what }, offset);
+        let end = file.path.extension().map(|end| end.to_string_lossy().to_lowercase());
+        let codecs = [("br", "Brotli"), ("bz2", "bzip2"), ("snappy", "Snappy")];
+        if let Some((_, by)) = codecs.iter().find(|(known, _)| end.as_deref() == Some(known)) {
+            return Err(file.error(TableFault::CompressedShard { by }, 0));
+        }
         let mut bytes = Vec::new();
         file.read_over(0..size.min(4), &mut bytes)?;
-        if bytes == [0x28, 0xb5, 0x2f, 0xfd] {
-            return Err(file.error(TableFault::CompressedShard, 0));
-        }
         let Some(n) = bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)) else {
             return Err(bad(format!("{size} bytes"), 0));
         };

@@ -1,4 +1,4 @@
-//! Shards of Mosaic's streaming datasets (MDS), uncompressed: each declares its columns, and has the offset of each sample.
+//! Shards of Mosaic's streaming datasets (MDS), compressed by Zstandard or not at all: each declares its columns, and has the offset of each sample.
 //!
 //! | file | subject |
 //! |---|---|

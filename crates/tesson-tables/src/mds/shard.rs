@@ -7,14 +7,20 @@ use tesson_core::{
 };
 
 use super::header::{Header, bytes_of};
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
 use crate::values::{ByteOrder, append_bytes, no_values};
 
 /// Shards of Mosaic's datasets.
-pub(crate) static MDS: TableFormat =
-    TableFormat { name: "mds", extensions: &["mds"], begins: |_| false, open };
+pub(crate) static MDS: TableFormat = TableFormat {
+    name: "mds",
+    extensions: &["mds"],
+    compressed: WhenCompressed::Whole,
+    begins: |_| false,
+    open,
+};
 
 fn open(file: FileBytes<'_>, _: &TableOptions) -> Result<Box<dyn Table>, Error> {
     Ok(Box::new(Shard { header: Header::read(file)? }))

@@ -5,14 +5,20 @@ use std::ops::Range;
 use tesson_core::{ChunkAccess, Data, Defects, Error, Offsets, Parallelism, Scratch, StreamColumn, Values};
 
 use super::header::{Form, Header, MAGIC, Member};
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::options::{ArrayLayout, TableOptions};
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
 use crate::values::{append_bytes, no_values};
 
 /// NumPy's files.
-pub(crate) static NPY: TableFormat =
-    TableFormat { name: "npy", extensions: &["npy"], begins: |bytes| bytes.starts_with(MAGIC), open };
+pub(crate) static NPY: TableFormat = TableFormat {
+    name: "npy",
+    extensions: &["npy"],
+    compressed: WhenCompressed::Refused,
+    begins: |bytes| bytes.starts_with(MAGIC),
+    open,
+};
 
 /// The column of an array that is no record.
 const COLUMN: &str = "data";

@@ -17,6 +17,7 @@ use super::footer::{self, MAGIC, chunk_range};
 use super::walk;
 use crate::arrow::column::Collected;
 use crate::arrow::leaf::{Leaf, leaves};
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::{NullRows, NullRule};
 use crate::options::TableOptions;
@@ -26,6 +27,7 @@ use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableForm
 pub(crate) static PARQUET: TableFormat = TableFormat {
     name: "parquet",
     extensions: &["parquet", "pq", "parq"],
+    compressed: WhenCompressed::Refused,
     begins: |bytes| bytes.starts_with(MAGIC),
     open,
 };

@@ -8,6 +8,7 @@ use tesson_core::{
 
 use super::megatron::MegatronIndex;
 use super::options::TokenOptions;
+use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::npy::{Form, Header};
 use crate::options::TableOptions;
@@ -15,8 +16,13 @@ use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableForm
 use crate::values::{ByteOrder, append_bytes, no_values};
 
 /// Files of tokens. Neither their names nor their beginnings tell them.
-pub(crate) static TOKENS: TableFormat =
-    TableFormat { name: "tokens", extensions: &[], begins: |_| false, open };
+pub(crate) static TOKENS: TableFormat = TableFormat {
+    name: "tokens",
+    extensions: &[],
+    compressed: WhenCompressed::Refused,
+    begins: |_| false,
+    open,
+};
 
 /// The columns: tokens, and for windows the ones after each of them.
 const COLUMNS: [&str; 2] = ["tokens", "labels"];

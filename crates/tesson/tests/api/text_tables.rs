@@ -1,5 +1,9 @@
 //! Tables of text: CSV and JSON lines, from bytes to minibatches.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tesson::store::MemoryStore;
 use tesson::{Element, Error, Minibatch, SampleValue, Source};
 
@@ -113,8 +117,8 @@ fn faults_of_csv_have_file_line_and_column() {
     assert!(missing.contains("a.csv:3 (byte 8)") && missing.contains("column `x` has no value"), "{missing}");
     let encoded = error_of(read("a.csv", "\u{1f}\u{8b}", ""));
     assert!(!encoded.is_empty());
-    let gzip = open(&store_of([("a.csv", vec![0x1f, 0x8b, 8, 0])]), r#""file": "a.csv""#);
-    assert_eq!(refusal(gzip), "a.csv (byte 0): the file is compressed by gzip, expected text in UTF-8");
+    let zip = open(&store_of([("a.csv", b"PK\x03\x04".to_vec())]), r#""file": "a.csv""#);
+    assert_eq!(refusal(zip), "a.csv (byte 0): the file is a zip archive, expected text in UTF-8");
     assert_eq!(refusal(read("a.csv", "", "")), "a.csv (byte 0): the file has no row, expected one at least");
 }
 
@@ -250,4 +254,79 @@ fn faults_of_json_lines_have_file_line_and_column() {
 fn text_may_be_bytes_and_elements_are_kept() {
     let source = read("a.csv", "x\nab\n", r#""input": {"x": {"dtype": "bytes"}}"#).unwrap();
     assert_eq!(source.streams()[0].element, Element::Bytes);
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap()
+}
+
+/// A frame of Zstandard with blocks as they are.
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x38];
+    let n_blocks = bytes.chunks(100_000).len();
+    for (i, block) in bytes.chunks(100_000).enumerate() {
+        let header = (block.len() as u32) << 3 | u32::from(i + 1 == n_blocks);
+        frame.extend_from_slice(&header.to_le_bytes()[..3]);
+        frame.extend_from_slice(block);
+    }
+    frame
+}
+
+#[test]
+fn compressed_tables_have_the_rows_of_what_they_unpack_to() {
+    let rows: String = (0..60_000).map(|i| format!("{i},line {i},{}\n", f64::from(i) / 8.0)).collect();
+    let lines: String = (0..60_000).map(|i| format!("{{\"id\": {i}, \"list\": [{i}, 7]}}\n")).collect();
+    let csv = format!("id,text,x\n{rows}");
+    let plain = [("a.csv", csv.as_bytes(), "x"), ("a.jsonl", lines.as_bytes(), "list")];
+    for order in ["false", "\"global\""] {
+        for (name, bytes, stream) in plain {
+            let read = |name: &str, bytes: Vec<u8>| {
+                let table = format!(
+                    r#"{{"type": "TableDeserializer", "file": "{name}", "keyColumn": "id", "chunkSizeInBytes": 300000}}"#
+                );
+                let config =
+                    format!(r#"{{"deserializers": [{table}], "maxSweeps": 1, "randomize": {order}}}"#);
+                let mut source = kit::open(&store_of([(name, bytes)]), &config).unwrap();
+                let (schema, mut found) = (schema(&source), Vec::new());
+                while let Some(minibatch) = source.next_minibatch(30_000).unwrap() {
+                    found.push((keys(&minibatch), values(&minibatch, stream)));
+                }
+                (schema, found)
+            };
+            let expected = read(name, bytes.to_vec());
+            let half = bytes.len() / 2;
+            // Two members, two frames; with an ending and without one.
+            let members = [gzip(&bytes[..half]), gzip(&bytes[half..])].concat();
+            assert!(read(&format!("{name}.gz"), members) == expected, "{name}.gz {order}");
+            let frames = [zstd(&bytes[..half]), zstd(&bytes[half..])].concat();
+            assert!(read(&format!("{name}.zst"), frames) == expected, "{name}.zst {order}");
+            assert!(read(name, gzip(bytes)) == expected, "{name} {order}");
+        }
+    }
+}
+
+#[test]
+fn damage_of_compressed_tables_is_refused_with_its_byte() {
+    let text: String = (0..1000).map(|i| format!("{i},{}\n", i * i)).collect();
+    let whole = gzip(text.as_bytes());
+    let cut = open(&store_of([("a.csv.gz", whole[..whole.len() / 2].to_vec())]), r#""file": "a.csv.gz""#);
+    let expected =
+        "the file is compressed by gzip and cannot be unpacked: the file ends within compressed data";
+    assert!(refusal(cut).contains(expected));
+    let mut changed = whole.clone();
+    let at = changed.len() - 5;
+    changed[at] ^= 1;
+    let changed = open(&store_of([("a.csv.gz", changed)]), r#""file": "a.csv.gz""#);
+    assert!(refusal(changed).contains("its checksum is another one"));
+    let fault = error_of(open(&store_of([("a.csv.gz", gzip(b"x,y\n1,2\n3\n"))]), r#""file": "a.csv.gz""#));
+    assert!(fault.contains("a.csv.gz:3 (byte 8)") && fault.contains("found 1 fields, expected 2"), "{fault}");
+}
+
+#[test]
+fn a_first_row_longer_than_the_sample_is_read_from_a_compressed_file() {
+    let text = format!("{},1\nb,2\n", "a".repeat(2 << 20));
+    let mut source = open(&store_of([("a.csv.gz", gzip(text.as_bytes()))]), r#""file": "a.csv.gz""#).unwrap();
+    assert_eq!(schema(&source), ["column_1 str []", "column_2 int64 []"]);
+    assert_eq!(values(&whole(&mut source).unwrap(), "column_2"), ["1", "2"]);
 }
