@@ -256,7 +256,8 @@ mod tests {
         assert_eq!(kind("a.JSON"), InputKind::Dictionary);
         assert_eq!(kind("a.tfrecord-00000-of-00001"), InputKind::Records);
         assert_eq!(kind("a.cbf"), InputKind::Binary);
-        assert_eq!(kind("a.tsv"), InputKind::Csv);
+        assert_eq!(kind("a.tsv"), InputKind::Listed);
+        assert_eq!(InputKind::of(Path::new("a.tsv"), false, None, false), InputKind::Csv);
         assert_eq!(kind("a.ctf"), InputKind::Text);
         assert_eq!(kind("a"), InputKind::Text);
         assert_eq!(InputKind::of(Path::new("mnist"), true, None, true), InputKind::Dataset);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tesson_engine::file_patterns::{is_pattern, matching};
+use tesson_formats::packed::Packing;
 
 use crate::data;
 use crate::input_kind::extension;
@@ -53,6 +54,9 @@ const NPZ: Listed = listed("an archive of NumPy arrays", "TableDeserializer", "f
 const TOKENS: Listed = listed("documents of tokens", "TableDeserializer", "file", "read_tokens");
 const PARQUET: Listed = listed("a Parquet file", "TableDeserializer", "file", "read_parquet");
 const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "read_arrow");
+const CSV: Listed = listed("a CSV file", "TableDeserializer", "file", "read_csv");
+const JSON_LINES: Listed = listed("a file of JSON lines", "TableDeserializer", "file", "read_json");
+const MDS: Listed = listed("a shard of Mosaic's MDS", "TableDeserializer", "file", "read_mds");
 
 impl Listed {
     /// Recognises a file or a folder; `None` for any other.
@@ -77,8 +81,23 @@ impl Listed {
             }
             tar if tar.get(257..262) == Some(b"ustar") => Some(TAR),
             kaldi if holds_kaldi(kaldi) => Some(ARK),
-            _ if start.contains(&0) => None,
-            _ => Listed::of_rows(&first_rows(path)),
+            packed if Packing::of(packed).is_some() => Listed::of_table(path),
+            _ if start.contains(&0) => Listed::of_table(path),
+            _ => Listed::of_rows(&first_rows(path)).or_else(|| Listed::of_table(path)),
+        }
+    }
+
+    /// Recognises a table by its name, compressed or not.
+    fn of_table(path: &Path) -> Option<Listed> {
+        let name = path.file_name()?.to_str()?;
+        let stem = Packing::stem(name);
+        match extension(Path::new(stem)).as_str() {
+            "csv" | "tsv" => Some(CSV),
+            "jsonl" | "ndjson" => Some(JSON_LINES),
+            // Otherwise it is a configuration.
+            "json" if stem.len() < name.len() => Some(JSON_LINES),
+            "mds" => Some(MDS),
+            _ => None,
         }
     }
 
@@ -284,5 +303,13 @@ mod tests {
         }
         assert_eq!(Listed::of_rows(&["a,b".to_owned(), "1,2".to_owned()]), None);
         assert_eq!(Listed::of_rows(&[]), None);
+    }
+
+    #[test]
+    fn tables_are_known_by_their_names() {
+        let of = |name: &str| Listed::of_table(Path::new(name));
+        assert_eq!((of("a.csv"), of("a/b.TSV.gz")), (Some(CSV), Some(CSV)));
+        assert_eq!((of("a.jsonl.zst"), of("a.json.gz")), (Some(JSON_LINES), Some(JSON_LINES)));
+        assert_eq!((of("shard.00000.mds.zstd"), of("a.json"), of("a.ctf.gz")), (Some(MDS), None, None));
     }
 }

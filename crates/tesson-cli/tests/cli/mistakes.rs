@@ -444,8 +444,29 @@ fn tables_and_pointers_are_told_with_what_to_do() {
     fs::write(folder.join("lfs.ctf"), "version https://git-lfs.github.com/spec/v1\nsize 9\n").unwrap();
     assert!(refused(&folder, "info lfs.ctf", 2).contains("`git lfs pull`"));
     // A table that is none stays one.
-    fs::write(folder.join("t.csv"), "a,b\n1,2\n").unwrap();
-    assert!(refused(&folder, "info t.csv", 2).contains("convert it first"));
+    fs::write(folder.join("t.svm"), "1 1:2\n").unwrap();
+    assert!(refused(&folder, "info t.svm", 2).contains("convert it first"));
+    fs::write(folder.join("t.csv.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+    assert!(refused(&folder, "info t.csv.gz", 1).contains("is compressed by gzip and cannot be unpacked"));
+}
+
+#[test]
+fn tables_of_text_are_read_as_they_are() {
+    let folder = folder("tables-of-text");
+    fs::write(folder.join("t.csv"), "a,b\n1,x\n2,y\n").unwrap();
+    // "{\"a\": 5}" and a line feed, in a frame of Zstandard with a block as it is.
+    let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x38, 9 << 3 | 1, 0, 0][..], b"{\"a\": 5}\n"].concat();
+    fs::write(folder.join("t.jsonl.zst"), frame).unwrap();
+    for (name, call, n) in [("t.csv", "read_csv", 2), ("t.jsonl.zst", "read_json", 1)] {
+        let printed = |command: &str| {
+            let run = crate::common::tesson(&folder, &format!("{command} {name}"));
+            String::from_utf8_lossy(&run.stdout).into_owned()
+        };
+        let info = printed("info");
+        assert!(info.contains(&format!("tesson.{call}(\"{name}\")")), "{info}");
+        let rows = printed("read");
+        assert!(rows.contains(&format!("1 minibatch, {n} sequence")), "{rows}");
+    }
 }
 
 #[test]
