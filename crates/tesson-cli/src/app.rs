@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use tesson::Error;
 
-use crate::args::{Cli, Command, WorkerArgs};
+use crate::args::{Cli, Command, DataCommand, WorkerArgs};
 use crate::extensions::{Extensions, NoExtensions};
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::progress::note;
 use crate::{
     bench, check, config, convert, data, dataset, index, info, interrupt, option_rules, plan, read, records,
-    show,
+    shell, show, state,
 };
 
 /// Runs the command. `args` begin with the program's name. Returns the exit code: 0, 1 (an error of data or storage)
@@ -38,11 +38,16 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
             return e.exit_code();
         }
     };
-    let mut out = Output::new(cli.command.common().input.json);
-    let done = check_options(&mut cli.command, &declared, &given)
-        .and_then(|()| run(&mut cli.command, extensions, &mut out))
-        .and_then(|()| Ok(out.flush()?));
-    match done {
+    let mut out = Output::new(cli.command.is_json());
+    let done = match &mut cli.command {
+        Command::Data(command) => {
+            check_options(command, &declared, &given).and_then(|()| run(command, extensions, &mut out))
+        }
+        Command::State(args) => state::run(args, &mut out),
+        Command::Completions { shell } => shell::completions(*shell, &mut out),
+        Command::Man { folder } => shell::man(folder.as_deref(), &mut out),
+    };
+    match done.and_then(|()| Ok(out.flush()?)) {
         Ok(()) | Err(Failure::Closed) => 0,
         Err(failure) => {
             let mut words = |text| in_words_of_options(text, &mut cli.command);
@@ -54,14 +59,18 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
 }
 
 /// Finds the kind of the input, and refuses options that it does not use.
-fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMatches) -> Result<(), Failure> {
+fn check_options(
+    command: &mut DataCommand,
+    declared: &clap::Command,
+    given: &ArgMatches,
+) -> Result<(), Failure> {
     let (name, given) = given.subcommand().expect("a command is required");
-    let spare = usize::from(matches!(command, Command::Convert(_)));
+    let spare = usize::from(matches!(command, DataCommand::Convert(_)));
     let from = match command {
-        Command::Convert(args) => args.from.clone(),
+        DataCommand::Convert(args) => args.from.clone(),
         _ => None,
     };
-    let is_conversion = matches!(command, Command::Convert(_));
+    let is_conversion = matches!(command, DataCommand::Convert(_));
     let common = command.common();
     let (worker, path) = (common.worker, common.input.input.clone());
     let kind = InputKind::of(&path, common.dataset.data_dir.is_some(), from.as_deref(), !is_conversion);
@@ -97,8 +106,8 @@ fn is_plain(path: &Path) -> bool {
 
 /// Reports a missing input that was probably meant as something else: the name of a dataset, or the output. Any other
 /// missing input is reported when it is opened.
-fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Failure> {
-    if let Command::Convert(args) = command
+fn missing(command: &DataCommand, path: &Path, given: &ArgMatches) -> Result<(), Failure> {
+    if let DataCommand::Convert(args) = command
         && let Some(output) = args.common.input.arguments.last().filter(|output| Path::new(output).is_file())
     {
         return Err(Failure::Usage(format!(
@@ -119,44 +128,49 @@ fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Fai
     }
 }
 
-fn run(command: &mut Command, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+fn run(command: &mut DataCommand, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     use InputKind::{Dataset, Records};
 
     tesson_engine::kernels_from_environment().map_err(|e| Failure::Tesson(e.into()))?;
     interrupt::outlive_large_files().map_err(|e| Failure::File(format!("signals cannot be caught: {e}")))?;
     let kind = command.common().input.kind;
     match (command, kind) {
-        (Command::Read(args), Dataset) => dataset::read(args, out),
-        (Command::Read(args), _) => read::run(args, extensions, out),
-        (Command::Info(args), Dataset) => dataset::info(&args.common, out),
-        (Command::Info(args), Records) => records::info(&records::files(&args.common.input)?, out),
-        (Command::Info(args), _) => info::run(args, extensions, out),
-        (Command::Plan(args), Dataset) => dataset::plan(args, out),
-        (Command::Plan(args), _) => plan::run(args, extensions, out),
-        (Command::Check(args), Dataset) => dataset::check(args, out),
-        (Command::Check(args), Records) => {
+        (DataCommand::Read(args), Dataset) => dataset::read(args, out),
+        (DataCommand::Read(args), _) => read::run(args, extensions, out),
+        (DataCommand::Info(args), Dataset) => dataset::info(&args.common, out),
+        (DataCommand::Info(args), Records) => records::info(&records::files(&args.common.input)?, out),
+        (DataCommand::Info(args), _) => info::run(args, extensions, out),
+        (DataCommand::Plan(args), Dataset) => dataset::plan(args, out),
+        (DataCommand::Plan(args), _) => plan::run(args, extensions, out),
+        (DataCommand::Check(args), Dataset) => dataset::check(args, out),
+        (DataCommand::Check(args), Records) => {
             records::check(&records::files(&args.common.input)?, args.list, out)
         }
-        (Command::Check(args), _) => check::run(args, extensions, out),
-        (Command::Index(args), Dataset) => records::index(&dataset::files(&args.common.input)?, args, out),
-        (Command::Index(args), Records) => records::index(&records::files(&args.common.input)?, args, out),
-        (Command::Index(args), _) => index::run(args, extensions, out),
-        (Command::Convert(args), Records) => records::convert(&convert::prepare(args)?, out),
-        (Command::Convert(args), _) => convert::run(&convert::prepare(args)?, extensions, out),
-        (Command::Show(args), _) => show::run(args, extensions, out),
-        (Command::Config(args), _) => config::run(args, extensions, out),
-        (Command::Bench(args), _) => bench::run(args, extensions, out),
+        (DataCommand::Check(args), _) => check::run(args, extensions, out),
+        (DataCommand::Index(args), Dataset) => {
+            records::index(&dataset::files(&args.common.input)?, args, out)
+        }
+        (DataCommand::Index(args), Records) => {
+            records::index(&records::files(&args.common.input)?, args, out)
+        }
+        (DataCommand::Index(args), _) => index::run(args, extensions, out),
+        (DataCommand::Convert(args), Records) => records::convert(&convert::prepare(args)?, out),
+        (DataCommand::Convert(args), _) => convert::run(&convert::prepare(args)?, extensions, out),
+        (DataCommand::Show(args), _) => show::run(args, extensions, out),
+        (DataCommand::Config(args), _) => config::run(args, extensions, out),
+        (DataCommand::Bench(args), _) => bench::run(args, extensions, out),
     }
 }
 
 /// A message with the options of the command line instead of those of configurations, where the input has none.
 fn in_words_of_options(text: String, command: &mut Command) -> String {
+    let Command::Data(command) = command else { return text };
     if command.common().input.kind != InputKind::Text {
         return text;
     }
     let text = text.replace("columns (`dim`)", "columns (`--stream NAME:DIM:sparse`)");
-    match command {
-        Command::Read(_) | Command::Bench(_) | Command::Convert(_) => {
+    match &**command {
+        DataCommand::Read(_) | DataCommand::Bench(_) | DataCommand::Convert(_) => {
             text.replace("`maxErrors` of the deserializer", "`--max-errors N`")
         }
         _ => text,

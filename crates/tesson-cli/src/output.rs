@@ -21,9 +21,14 @@ impl Output {
         self.json
     }
 
+    /// Writes bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
     /// Writes a part of a line.
     fn part(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())
+        self.bytes(text.as_bytes())
     }
 
     /// Writes one line.

@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::{input, minibatch_json, preview, state_file};
 
 pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
+    args.save_state.as_deref().map_or(Ok(()), |path| state_file::check(path, "--save-state"))?;
     let (config, mut source) =
         input::open_adjusted(&args.common, extensions, |config| configure(args, config))?;
     if args.save_state.is_some() {
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
     }
     if let Some(path) = &args.state {
         let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
-        source.restore(&state_file::load(path, read)?).map_err(|e| Failure::of_state(path, e))?;
+        source.restore(&state_file::load(path, "--state ", read)?).map_err(|e| Failure::of_state(path, e))?;
     }
     let before = Before { started: Instant::now(), bytes: source.stats().bytes_read };
     let read = read(args, &config, &mut source, out);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use tesson::config::Schedule;
 use tesson_engine::atomic_file::Existing;
 use tesson_image::JpegDecoding;
@@ -37,6 +38,30 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Data(Box<DataCommand>),
+    /// Says what saved states are, what differs between them, and merges those of all ranks
+    #[command(after_help = STATE_EXAMPLES)]
+    State(StateArgs),
+    /// Prints the script that completes commands and options in a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Prints the manual page, or writes it and one for each command into a folder
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// The folder, which exists
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
+}
+
+/// The commands that take data.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
     /// Reads minibatches and prints them
     #[command(after_help = READ_EXAMPLES)]
     Read(ReadArgs),
@@ -310,19 +335,45 @@ pub(crate) struct ConvertArgs {
     pub(crate) common: Common,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct StateArgs {
+    /// Files with states: of `--save-state`, or the JSON of a `state_dict()`
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Writes the one state from which any number of ranks resumes, made of those of all ranks
+    #[arg(long, value_name = "OUT")]
+    pub(crate) merge: Option<PathBuf>,
+
+    /// Prints a line of JSON for each state
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 impl Command {
+    /// True if answers are JSON.
+    pub(crate) fn is_json(&mut self) -> bool {
+        match self {
+            Command::Data(command) => command.common().input.json,
+            Command::State(args) => args.json,
+            Command::Completions { .. } | Command::Man { .. } => false,
+        }
+    }
+}
+
+impl DataCommand {
     /// The options that all commands share.
     pub(crate) fn common(&mut self) -> &mut Common {
         match self {
-            Command::Read(args) => &mut args.common,
-            Command::Info(args) => &mut args.common,
-            Command::Plan(args) => &mut args.common,
-            Command::Show(args) => &mut args.common,
-            Command::Check(args) => &mut args.common,
-            Command::Index(args) => &mut args.common,
-            Command::Config(args) => &mut args.common,
-            Command::Convert(args) => &mut args.common,
-            Command::Bench(args) => &mut args.common,
+            DataCommand::Read(args) => &mut args.common,
+            DataCommand::Info(args) => &mut args.common,
+            DataCommand::Plan(args) => &mut args.common,
+            DataCommand::Show(args) => &mut args.common,
+            DataCommand::Check(args) => &mut args.common,
+            DataCommand::Index(args) => &mut args.common,
+            DataCommand::Config(args) => &mut args.common,
+            DataCommand::Convert(args) => &mut args.common,
+            DataCommand::Bench(args) => &mut args.common,
         }
     }
 }

@@ -112,6 +112,26 @@ Examples:
   tesson convert mnist.tfrecord mnist.array_record --verify
   tesson convert mnist.array_record mnist.tfrecord";
 
+pub(super) const STATE_EXAMPLES: &str = "\
+With several files, what differs between them is shown. Ranks that share by position have one state, any of theirs; those that
+share by chunk have a state each, which `--merge` makes into one.
+
+Examples:
+  tesson state at100.json
+  tesson state monday.json tuesday.json
+  tesson state rank0.json rank1.json --merge both.json";
+
+pub(super) const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  tesson completions bash
+  tesson completions zsh
+  tesson completions fish";
+
+pub(super) const MAN_EXAMPLES: &str = "\
+Examples:
+  tesson man
+  tesson man pages";
+
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, Parser};
@@ -132,7 +152,7 @@ mod tests {
             let examples = examples(&help);
             assert!(!examples.is_empty(), "{} has no examples", sub.get_name());
             for example in examples {
-                assert!(example.starts_with(&format!("tesson {} ", sub.get_name())), "{example}");
+                assert_eq!(example.split(' ').nth(1), Some(sub.get_name()), "{example}");
                 if let Err(e) = Cli::try_parse_from(example.split_whitespace()) {
                     panic!("{example}: {e}");
                 }

@@ -7,8 +7,8 @@ mod examples;
 mod values;
 
 pub(crate) use commands::{
-    BenchArgs, CheckArgs, Cli, Command, ConfigArgs, ConvertArgs, Form, IndexArgs, InfoArgs, PlanArgs,
-    ReadArgs, ShowArgs,
+    BenchArgs, CheckArgs, Cli, Command, ConfigArgs, ConvertArgs, DataCommand, Form, IndexArgs, InfoArgs,
+    PlanArgs, ReadArgs, ShowArgs, StateArgs,
 };
 pub(crate) use common::{Common, InputArgs, OrderArgs, WorkerArgs};
 pub(crate) use dataset::DatasetArgs;

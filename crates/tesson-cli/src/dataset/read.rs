@@ -23,11 +23,11 @@ const AT_ONCE: u64 = 64;
 const SHOWN: usize = 200;
 
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
-    args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
+    args.save_state.as_deref().map_or(Ok(()), |path| state_file::check(path, "--save-state"))?;
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
         let how = Restoring { force: args.force, interrupted: &mut || false };
-        let saved = state_file::load(path, |json| {
+        let saved = state_file::load(path, "--state ", |json| {
             let of_source = "it is the state of minibatches, not of a prepared dataset";
             match (json["tfds"].is_null(), json["sweep"].is_null()) {
                 (false, _) => Ok(json),
