@@ -16,6 +16,7 @@
 //! | `csv` | CSV, TSV and the like |
 //! | `json_lines` | an object of JSON in each line |
 //! | `mds` | shards of Mosaic's streaming datasets |
+//! | `webdataset` | tar archives as WebDataset packs them |
 //! | `npy` | NumPy's `.npy` files |
 //! | `tokens` | files of token numbers |
 //! | `folder` | the files of a folder |
@@ -46,6 +47,7 @@ mod table;
 mod text;
 mod tokens;
 mod values;
+mod webdataset;
 
 pub use deserializer::FORMAT;
 pub use fault::{TableFault, TableRefusal};

@@ -21,7 +21,7 @@ const FILE: OptionSpec = OptionSpec::required(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 8> = Words::new([
+static FORMATS: Words<Option<&'static str>, 9> = Words::new([
     ("auto", None),
     ("arrow", Some("arrow")),
     ("csv", Some("csv")),
@@ -30,6 +30,7 @@ static FORMATS: Words<Option<&'static str>, 8> = Words::new([
     ("npy", Some("npy")),
     ("parquet", Some("parquet")),
     ("tokens", Some("tokens")),
+    ("webdataset", Some("webdataset")),
 ]);
 
 static ELEMENTS: Words<Element, 14> = Words::new([

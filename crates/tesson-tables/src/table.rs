@@ -22,6 +22,7 @@ use crate::options::TableOptions;
 #[cfg(feature = "parquet")]
 use crate::parquet;
 use crate::tokens;
+use crate::webdataset;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -346,6 +347,7 @@ pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &json_lines::JSON_LINES,
     &mds::MDS,
     &tokens::TOKENS,
+    &webdataset::WEBDATASET,
     #[cfg(feature = "arrow")]
     &arrow::ARROW,
     #[cfg(feature = "parquet")]

@@ -5,9 +5,9 @@ use std::path::Path;
 use tesson_core::{DataError, DataErrorKind, Defects, Error, Fetch, Indexed, Key, Location};
 
 use super::fault::TarImageFault;
-use super::members::{Input, Member, Members, Stop, Tar};
+use super::members::{Input, Member, Members, Stop, Tar, split};
 use super::options::TarOptions;
-use crate::images::embedded::{EmbeddedImage, Form, TableBuilder};
+use crate::images::embedded::{EmbeddedImage, FILE, Form, TableBuilder};
 use crate::images::{has_image_extension, is_image_extension, lossy, parse_label};
 
 /// Bytes that may hold a class; longer text is none.
@@ -57,13 +57,6 @@ fn push(candidates: &mut Candidates, member: Member) {
     }
 }
 
-/// The key of a member's sample, and its extension in small letters: what precedes and follows the first `.` of its file name.
-fn split(name: &str) -> Option<(String, String)> {
-    let file = name.rfind('/').map_or(0, |slash| slash + 1);
-    let dot = file + name[file..].find('.')?;
-    (dot > file).then(|| (name[..dot].to_owned(), name[dot + 1..].to_ascii_lowercase()))
-}
-
 /// Reads the headers of an archive once.
 pub(super) fn read(
     file: &Path,
@@ -71,7 +64,7 @@ pub(super) fn read(
     fetch: &dyn Fetch,
     defects: &mut Defects<'_>,
 ) -> Result<Indexed, Error> {
-    let input = Input::new(fetch)?;
+    let input = Input::new(fetch, FILE)?;
     let mut archive = Tar::new(&input);
     let mut table = TableBuilder::default();
     let mut sample: Option<Sample> = None;

@@ -5,10 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use tar::{Archive, Entries, Entry};
-use tesson_core::{Error, Fetch};
+use tesson_core::{Error, Fetch, ResourceId};
 
 use super::fault::TarImageFault;
-use crate::images::embedded::FILE;
 use crate::images::lossy;
 use crate::near::NearBytes;
 
@@ -26,18 +25,23 @@ const READ: u64 = 4 << 10;
 
 /// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) name: String,
+pub struct Member {
+    /// Its path in the archive.
+    pub name: String,
     /// Where its header begins.
-    pub(super) begin: u64,
+    pub begin: u64,
     /// Where its data lie; those of a sparse file are only parts of it.
-    pub(super) data: Range<u64>,
-    pub(super) is_sparse: bool,
+    pub data: Range<u64>,
+    /// True if the archive has only parts of its data.
+    pub is_sparse: bool,
 }
 
-/// The reason why a walk ends before the archive does: a fault and its byte, or an error of storage.
-pub(super) enum Stop {
+/// The reason why a walk ends before the archive does.
+#[derive(Debug)]
+pub enum Stop {
+    /// A fault and its byte.
     Fault(u64, TarImageFault),
+    /// An error of storage.
     Error(Error),
 }
 
@@ -48,7 +52,8 @@ impl From<Error> for Stop {
 }
 
 /// The bytes of an archive, as the crate reads them: it seeks to each header, and reads from there what describes a member.
-pub(super) struct Input<'a> {
+#[expect(missing_debug_implementations, reason = "what it reads from cannot be shown")]
+pub struct Input<'a> {
     fetch: &'a dyn Fetch,
     near: RefCell<NearBytes>,
     size: u64,
@@ -58,13 +63,20 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn new(fetch: &'a dyn Fetch) -> Result<Input<'a>, Error> {
-        let near = RefCell::new(NearBytes::new(FILE, Vec::new()));
-        Ok(Input { fetch, near, size: fetch.size(FILE)?, begin: Cell::new(0), position: Cell::new(0) })
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// Unreadable storage.
+    pub fn new(fetch: &'a dyn Fetch, file: ResourceId) -> Result<Input<'a>, Error> {
+        let near = RefCell::new(NearBytes::new(file, Vec::new()));
+        Ok(Input { fetch, near, size: fetch.size(file)?, begin: Cell::new(0), position: Cell::new(0) })
     }
 
     /// Calls `use_bytes` with those of a range within the archive.
-    pub(super) fn with<T>(&self, range: Range<u64>, use_bytes: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+    ///
+    /// # Errors
+    /// Unreadable storage.
+    pub fn with<T>(&self, range: Range<u64>, use_bytes: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         let ahead = (range.start + READ).min(self.size).max(range.end);
         let mut near = self.near.borrow_mut();
         near.get(range.clone(), [range.end, ahead].into_iter(), self.fetch).map(use_bytes)
@@ -115,16 +127,21 @@ impl Seek for &Input<'_> {
 }
 
 /// An archive that is read from its beginning.
-pub(super) type Tar<'a> = Archive<&'a Input<'a>>;
+pub type Tar<'a> = Archive<&'a Input<'a>>;
 
 /// A walk over an archive.
-pub(super) struct Members<'a> {
+#[expect(missing_debug_implementations, reason = "what it reads from cannot be shown")]
+pub struct Members<'a> {
     input: &'a Input<'a>,
     entries: Entries<'a, &'a Input<'a>>,
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn new(input: &'a Input<'a>, archive: &'a mut Tar<'a>) -> Result<Members<'a>, Stop> {
+    /// Begins a walk.
+    ///
+    /// # Errors
+    /// Unreadable storage, and a file that is no archive.
+    pub fn new(input: &'a Input<'a>, archive: &'a mut Tar<'a>) -> Result<Members<'a>, Stop> {
         let first = input.with(0..input.size.min(BLOCK), compression)?;
         if let Some(form) = first {
             return Err(Stop::Fault(0, TarImageFault::Compressed { form }));
@@ -134,7 +151,11 @@ impl<'a> Members<'a> {
     }
 
     /// The next file.
-    pub(super) fn next(&mut self) -> Result<Option<Member>, Stop> {
+    ///
+    /// # Errors
+    /// Unreadable storage, and a damaged archive.
+    #[expect(clippy::should_implement_trait, reason = "a walk that has stopped is over")]
+    pub fn next(&mut self) -> Result<Option<Member>, Stop> {
         while let Some(entry) = self.entries.next() {
             let member = self.member(entry.map_err(|e| self.input.stop(e))?)?;
             if member.is_some() {
@@ -205,6 +226,13 @@ impl Attributes {
         found.are_damaged &= !has_name;
         Ok(found)
     }
+}
+
+/// The key of a member's sample, and its extension in small letters: what precedes and follows the first `.` of its file name.
+pub fn split(name: &str) -> Option<(String, String)> {
+    let file = name.rfind('/').map_or(0, |slash| slash + 1);
+    let dot = file + name[file..].find('.')?;
+    (dot > file).then(|| (name[..dot].to_owned(), name[dot + 1..].to_ascii_lowercase()))
 }
 
 /// The form of compression that a file begins with.

@@ -14,7 +14,7 @@ mod archive;
 mod fault;
 mod gzip;
 mod index;
-mod members;
+pub mod members;
 mod options;
 
 use std::sync::Arc;

@@ -134,30 +134,42 @@ def read_webdataset(
 ) -> Dataset:
     """Tar archives as WebDataset packs them: members with one name before its first ``.`` are an example, a stream for each extension.
 
-    Archives are read in their order and where they are, without unpacking; those that gzip has compressed are slow in shuffled
-    orders. An image, such as ``7.jpg``, is an array; ``7.cls`` is a class, int64.
+    Images, such as ``7.jpg``, are arrays; ``.cls``, ``.index``, ``.id`` are int64; ``.txt`` and ``.json`` are str; ``.npy`` is an array of
+    the type and shape of the first one; other members are bytes. Archives are read in their order and where they are, without unpacking;
+    those that gzip has compressed are slow in shuffled orders.
 
     Parameters
     ----------
     path : str, os.PathLike or a list of them
         The archive; a pattern such as ``"train-*.tar"`` or ``"train-{000..127}.tar"``; or a list of them.
     fields : sequence of str, optional
-        The extensions that are read: one of an image, and perhaps ``"cls"``. By default all of the first example; one that cannot be
-        read is an error.
+        The extensions that are read, and perhaps ``"__key__"``, the name that the members have in common. By default all extensions
+        of the first example. An example without one of them is an error.
     size, transforms, dtype, layout, ragged, on_corrupt_image
-        As for :func:`read_images`.
+        As for :func:`read_images`, for all images.
+
+    Examples
+    --------
+    >>> import io, tarfile
+    >>> with tarfile.open("captions.tar", "w") as archive:
+    ...     for name, data in [("0.txt", b"a cat"), ("0.cls", b"3"), ("1.txt", b"a dog"), ("1.cls", b"4")]:
+    ...         member = tarfile.TarInfo(name)
+    ...         member.size = len(data)
+    ...         archive.addfile(member, io.BytesIO(data))
+    >>> tesson.read_webdataset("captions.tar")
+    <Dataset captions.tar: txt str [], cls int64 []>
     """
     found = _fields_of_first(path) if fields is None else [field.lstrip(".").lower() for field in fields]
+    pickles = [field for field in found if field.rsplit(".", 1)[-1] in _PICKLES]
+    if pickles:
+        choice = f"name those to read, as in fields={[field for field in found if field not in pickles]!r}"
+        raise ConfigError(f"fields: found `.{pickles[0]}`, which is a pickle: reading it would run its code; {choice}", path="fields")
     images = [field for field in found if field.rsplit(".", 1)[-1] in _IMAGES]
-    others = [field for field in found if field not in images and field != "cls"]
-    for field in others:
-        choice = f"name those to read, as in fields={[f for f in found if f not in others]!r}"
-        if field.rsplit(".", 1)[-1] in _PICKLES:
-            raise ConfigError(f"fields: found `.{field}`, which is a pickle: reading it would run its code; {choice}", path="fields")
-        raise ConfigError(f"fields: found `.{field}`, expected an image or `.cls`; {choice}", path="fields")
-    if len(images) != 1:
-        what = f"found {len(images)} images in an example ({', '.join(found)}), expected one"
-        raise ConfigError(f"fields: {what}; name the members to read, as in fields=['jpg', 'cls']", path="fields")
+    if len(images) != 1 or any(field not in (images[0], "cls") for field in found):
+        if on_corrupt_image not in (None, "error"):
+            choice = "read one image and `.cls` alone, or set `max_errors` of the loader"
+            raise ConfigError(f"on_corrupt_image: found {on_corrupt_image!r} with the members {', '.join(found)}; {choice}", path="on_corrupt_image")
+        return _members_of_archives(path, found, images, decoding(size, transforms, dtype, False, ragged), layout)
     streams = {images[0]: decoding(size, transforms, dtype, False, ragged)}
     if "cls" in found:
         streams["cls"] = StreamDef("label", dtype="int64")
@@ -166,6 +178,21 @@ def read_webdataset(
         on_corrupt_image=on_corrupt_image,
     )
     return Dataset((part,), _shown(path), frozenset())
+
+
+def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[str], decoded: StreamDef, layout: str) -> Dataset:
+    """Archives as tables, whose columns are the extensions."""
+    from .tables import Column, table_files
+
+    steps = [{"type": "Decode", "channelOrder": "rgb", "exifOrientation": "apply", "grayscale": False}, *decoded.transforms]
+    if layout == "CHW":
+        steps.append(of_images.transpose())
+    options: dict[str, Any] = {"transforms": steps}
+    if decoded.dtype is not None:
+        options["dtype"] = decoded.dtype
+    if decoded.ragged:
+        options["ragged"] = True
+    return table_files(path, "webdataset", fields, {name: Column(None, options) for name in images}, {})
 
 
 #: The extensions of members.

@@ -123,7 +123,8 @@ class _Table(Deserializer):
         return f"TableDeserializer({self.config})"
 
 
-def _table(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, options: Mapping[str, Any]) -> Dataset:
+def table_files(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, options: Mapping[str, Any]) -> Dataset:
+    """Files of a table, with the options of a configuration."""
     if isinstance(columns, str):
         raise ConfigError(f"columns: found the text {columns!r}, expected a list of names, such as [{columns!r}]", path="columns")
     named = None if columns is None else list(columns)
@@ -168,7 +169,7 @@ def read_parquet(
     nulls : {"refuse", "skip", "nan"} or float, optional
         What a missing value is: an error, the default; a reason to leave the row out; or this value, and missing lists are empty.
     """
-    return _table(path, "parquet", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+    return table_files(path, "parquet", columns, streams, {"keyColumn": key_column, "nulls": nulls})
 
 
 @suggests_arguments
@@ -192,7 +193,7 @@ def read_arrow(
     columns, streams, key_column, nulls
         As for :func:`read_parquet`.
     """
-    return _table(path, "arrow", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+    return table_files(path, "arrow", columns, streams, {"keyColumn": key_column, "nulls": nulls})
 
 
 @suggests_arguments
@@ -239,7 +240,7 @@ def read_csv(
     if isinstance(names, str):
         raise ConfigError(f"names: found the text {names!r}, expected a list of names, such as [{names!r}]", path="names")
     options = {"keyColumn": key, "delimiter": delimiter, "header": header, "names": None if names is None else list(names), "nulls": nulls}
-    return _table(path, "csv", columns, streams, options)
+    return table_files(path, "csv", columns, streams, options)
 
 
 @suggests_arguments
@@ -272,7 +273,7 @@ def read_json(
     >>> tesson.read_json("docs.jsonl").head()["tokens"].to_list()
     [array([1, 2]), array([3])]
     """
-    return _table(path, "jsonl", columns, streams, {"keyColumn": key, "nulls": nulls})
+    return table_files(path, "jsonl", columns, streams, {"keyColumn": key, "nulls": nulls})
 
 
 @suggests_arguments
@@ -295,7 +296,7 @@ def read_mds(
     columns, streams, key
         As for :func:`read_parquet`.
     """
-    return _table(_shards(path), "mds", columns, streams, {"keyColumn": key})
+    return table_files(_shards(path), "mds", columns, streams, {"keyColumn": key})
 
 
 def _shards(path: Source) -> Source:
@@ -357,7 +358,7 @@ def read_numpy(
         if arrays:
             name = next(iter(arrays))
             raise ConfigError(f"found a path and {name}=…, expected one of the two", path=name)
-        return _table(path, "npy", columns, streams, {"keyColumn": key_column, "eachFile": each_file})
+        return table_files(path, "npy", columns, streams, {"keyColumn": key_column, "eachFile": each_file})
     if not arrays:
         raise ConfigError("found no file, expected a path, or files by name as in read_numpy(x=\"x.npy\")", path="path")
     options = {"format": "npy", "eachFile": each_file}
@@ -419,7 +420,7 @@ def read_tokens(
         "length": length, "stride": stride, "endOfText": end_of_text,
         "tokenType": None if token_type is None else np.dtype(token_type).name,
     }
-    return _table(path, "tokens", None, None, options)
+    return table_files(path, "tokens", None, None, options)
 
 
 def from_table(table: Any, /) -> Dataset:

@@ -199,6 +199,63 @@ def test_members_that_are_not_read_are_said_and_pickles_are_refused(tmp_path: Pa
     assert tesson.read_webdataset(archive, fields=["png", "cls"]).head(1)["cls"].tolist() == [1]
 
 
+def npy(array: np.ndarray) -> bytes:
+    into = io.BytesIO()
+    np.save(into, array)
+    return into.getvalue()
+
+
+def test_members_of_any_kind_keep_their_types_and_values_in_any_order(tmp_path: Path) -> None:
+    vectors = np.arange(24, dtype=">i8").reshape(6, 2, 2) + 2**60
+    for part in range(2):
+        members = []
+        for number in range(3 * part, 3 * part + 3):
+            key = f"a.b/{number}"
+            texts = [(f"{key}.txt", f"caption {number} é".encode()), (f"{key}.json", b'{"id": %d}' % number), (f"{key}.left.Bin", bytes([number, 0]))]
+            numbers = [(f"{key}.cls", b" %d\n" % (number - 1)), (f"{key}.npy", npy(vectors[number])), (f"{key}.png", image(number))]
+            members += [*texts, *numbers, (f"{key}.mask.png", image(number + 10))]
+        tar(tmp_path / f"a-{part:03}.tar", members)
+    data = tesson.read_webdataset(tmp_path / "a-{000..001}.tar", layout="CHW", size=(2, 4))
+    types = ["txt: str []", "json: str []", "left.bin: bytes []", "cls: int64 []", "npy: int64 [2, 2]", "png: uint8 [3, 2, 4]", "mask.png: uint8 [3, 2, 4]"]
+    assert [str(field) for field in data.schema.values()] == types
+    batch = data.head(6)
+    assert batch["txt"].tolist() == [f"caption {number} é" for number in range(6)]
+    assert batch["json"].tolist() == [f'{{"id": {number}}}' for number in range(6)]
+    assert batch["left.bin"].tolist() == [bytes([number, 0]) for number in range(6)]
+    assert batch["cls"].tolist() == list(range(-1, 5))
+    assert np.array_equal(batch["npy"], vectors)
+    assert batch["png"][:, 2, 0, 0].tolist() == list(range(6))
+    assert batch["mask.png"][:, 2, 0, 0].tolist() == list(range(10, 16))
+    named = tesson.read_webdataset([tmp_path / "a-001.tar", tmp_path / "a-000.tar"], fields=["cls", "__key__"])
+    assert named.head(4)["__key__"].tolist() == ["a.b/3", "a.b/4", "a.b/5", "a.b/0"]
+    shuffled = [(int(n), key) for batch in named.loader(batch_size=4, shuffle=True, seed=3) for n, key in zip(batch["cls"], batch["__key__"], strict=True)]
+    assert sorted(shuffled) == [(number - 1, f"a.b/{number}") for number in range(6)]
+    assert shuffled != sorted(shuffled)
+
+
+def test_members_that_are_missing_or_of_another_type_are_named(tmp_path: Path) -> None:
+    first = [("0.txt", b"a"), ("0.cls", b"1"), ("0.npy", npy(np.zeros(2, np.float32)))]
+    for name, data, what in [
+        ("cls", b"one", r"column `cls`: found `one`, expected int64"),
+        ("txt", b"\xff", r"column `txt`"),
+        ("npy", npy(np.zeros(3, np.float32)), r"column `npy`: found `float32 \[3\]`, expected float32 \[2\]"),
+        ("npy", b"\x93NUMPY\x01\0", r"column `npy`: found `the file ends within it`"),
+        ("npy", npy(np.zeros(2, np.dtype([]))), r"column `npy`"),
+        (None, b"", r"column `txt` has no value in row 1"),
+    ]:
+        second = {"txt": b"b", "cls": b"2", "npy": npy(np.zeros(2, np.float32)), name: data} if name else {"cls": b"2"}
+        archive = tar(tmp_path / "a.tar", [*first, *((f"1.{kind}", data) for kind, data in second.items())])
+        with pytest.raises(tesson.DataError, match=r"a\.tar.*" + what):
+            tesson.read_webdataset(archive).head(2)
+    cut = tmp_path / "cut.tar"
+    cut.write_bytes(archive.read_bytes()[:1100])
+    with pytest.raises(tesson.DataError, match=r"cut\.tar"):
+        tesson.read_webdataset(cut, fields=["txt", "cls"]).head(2)
+    packed = tmp_path / "b.tar.gz"
+    packed.write_bytes(gzip.compress(archive.read_bytes()))
+    assert tesson.read_webdataset(packed, fields=["cls"]).head(2)["cls"].tolist() == [1, 2]
+
+
 def parameters(frames: np.ndarray) -> bytes:
     """A parameter file of HTK, of the kind USER."""
     header = struct.pack(">iihh", len(frames), 100_000, 4 * frames.shape[1], 9)

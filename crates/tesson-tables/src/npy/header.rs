@@ -67,6 +67,20 @@ impl Header {
         Header::parse(&bytes, end).map_err(bad)
     }
 
+    /// Reads the header of an array in memory, whose values have to follow it.
+    pub(crate) fn of_array(bytes: &[u8]) -> Result<Header, String> {
+        let (start, length) = header_extent(&bytes[..bytes.len().min(12)])?;
+        let end = start.saturating_add(length);
+        let text = usize::try_from(end).ok().and_then(|end| bytes.get(start as usize..end));
+        let header = Header::parse(text.ok_or("the header is cut off")?, end)?;
+        match header.file_bytes() {
+            expected if expected == bytes.len() as u64 => Ok(header),
+            expected => {
+                Err(format!("an array of {} bytes where its header declares {expected}", bytes.len()))
+            }
+        }
+    }
+
     /// Parses a header; `data` is the first byte after it.
     pub(crate) fn parse(bytes: &[u8], data: u64) -> Result<Header, String> {
         // Version 3 has UTF-8, the others Latin-1.

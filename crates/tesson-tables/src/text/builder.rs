@@ -5,7 +5,7 @@ use tesson_core::{Data, Element, Offsets, StreamColumn, Values};
 
 use crate::nulls::NullRule;
 use crate::table::FieldKind;
-use crate::values::{Number, no_values, truncate, whole_bits};
+use crate::values::{ByteOrder, Number, append_bytes, no_values, truncate, whole_bits};
 
 /// A value of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,6 +126,11 @@ impl ColumnBuilder {
             _ => return std::str::from_utf8(field).is_ok_and(|text| self.push(parse_scalar(text))),
         }
         true
+    }
+
+    /// Appends the values that bytes hold to a column of numbers.
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8], order: ByteOrder) {
+        append_bytes(&mut self.values, bytes, order);
     }
 
     fn push_string(&mut self, string: &[u8]) {
