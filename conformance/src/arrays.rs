@@ -133,7 +133,17 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
         ("table.csv".into(), csv(n)),
         ("table.jsonl".into(), json_lines(n)),
+        ("table.csv.zst".into(), in_frames(&csv(n))),
     ]
+}
+
+/// Bytes in frames of Zstandard, each with one block as it is.
+fn in_frames(bytes: &[u8]) -> Vec<u8> {
+    let frame = |part: &[u8]| {
+        let block = (part.len() as u32) << 3 | 1;
+        [&[0x28, 0xB5, 0x2F, 0xFD, 0, 0x38][..], &block.to_le_bytes()[..3], part].concat()
+    };
+    bytes.chunks(1000).flat_map(frame).collect()
 }
 
 /// The rows as CSV: the key, a text that is quoted in some rows, a number.

@@ -238,6 +238,10 @@ pub const ARROW: &str = r#""deserializers": [
 pub const CSV: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.csv", "keyColumn": "id", "chunkSizeInBytes": 1024}]"#;
 
+/// [`CSV`], compressed.
+pub const CSV_COMPRESSED: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "table.csv.zst", "keyColumn": "id", "chunkSizeInBytes": 1024}]"#;
+
 /// A column of [`CSV`] joined with those of JSON lines, of which one has lists.
 pub const CSV_AND_JSON: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.csv", "keyColumn": "id", "columns": ["x"], "chunkSizeInBytes": 1024},
