@@ -107,7 +107,7 @@ tesson_core::error_kinds! {
         /// A shard is compressed by a codec that is not read.
         CompressedShard { by: &'static str = "Brotli" }
             = "table.compressed-shard": "the shard is compressed by {by}, expected Zstandard, gzip or no compression"
-            => "Decompress the shards, or write them with the compression `zstd`.",
+            => "Decompress the shards, or write them with Zstandard.",
         /// A text is compressed, or in another encoding than UTF-8.
         OtherEncoding { found: &'static str = "UTF-16" }
             = "table.other-encoding": "the file is {found}, expected text in UTF-8"

@@ -173,15 +173,17 @@ fn options_of_a_conversion_fit_its_input_and_its_output() {
 fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
     let folder = folder("options-foreign");
     fs::write(folder.join("t.csv"), "1,2\n").unwrap();
+    fs::write(folder.join("t.svm"), "1 1:2\n").unwrap();
     fs::write(folder.join("t.npz"), b"PK\x03\x04rest").unwrap();
     fs::write(folder.join("t.npy"), b"\x93NUMPY\x01\0").unwrap();
     fs::write(folder.join("t.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
     tfrecord(&folder, "a.tfrecord", &["one"]);
     for (name, expected) in [
         (
-            "t.csv",
-            "t.csv is a CSV file; `tesson read` takes configurations, data files and prepared datasets; convert it first, `tesson convert t.csv OUT.ctf`",
+            "t.svm",
+            "t.svm is a libsvm file; `tesson read` takes configurations, data files and prepared datasets; convert it first, `tesson convert t.svm OUT.ctf`",
         ),
+        ("t.csv", "--stream: t.csv is a list of data, the option is for text files; leave it out"),
         ("t.npz", "t.npz: found a zip archive, such as NumPy's .npz"),
         ("t.h5", "found an HDF5 file"),
         ("a.tfrecord", "the folder of the prepared dataset"),
