@@ -285,7 +285,7 @@ def read_mds(
     streams: Mapping[str, Column] | None = None,
     key: str | None = None,
 ) -> Dataset:
-    """Shards of Mosaic's streaming datasets (MDS), compressed by Zstandard or not at all: each sample is an example, each column a stream of its type.
+    """Shards of Mosaic's streaming datasets (MDS), compressed by Zstandard or gzip, or not at all: each sample is an example, each column a stream of its type.
 
     Images and other bytes are byte strings unless :func:`image_column` decodes them; arrays need a type and a shape in their encoding.
 
