@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import transforms as of_images
 from .dataset import Dataset
@@ -16,6 +16,9 @@ from .keywords import suggests_arguments
 from .paths import AnyPath, files_of, optional_text_of, text_of
 from .streams import StreamDef, StreamDefs
 from .transforms import AnyTransform
+
+if TYPE_CHECKING:
+    from .tables import Nulls
 
 __all__ = ["decoding", "read_images", "read_webdataset"]
 
@@ -131,6 +134,7 @@ def read_webdataset(
     layout: Literal["HWC", "CHW"] = "HWC",
     ragged: bool = False,
     on_corrupt_image: OnCorruptImage | None = None,
+    nulls: Nulls | None = None,
 ) -> Dataset:
     """Tar archives as WebDataset packs them: members with one name before its first ``.`` are an example, a stream for each extension.
 
@@ -144,9 +148,11 @@ def read_webdataset(
         The archive; a pattern such as ``"train-*.tar"`` or ``"train-{000..127}.tar"``; or a list of them.
     fields : sequence of str, optional
         The extensions that are read, and perhaps ``"__key__"``, the name that the members have in common. By default all extensions
-        of the first example. An example without one of them is an error.
+        of the first example.
     size, transforms, dtype, layout, ragged, on_corrupt_image
         As for :func:`read_images`, for all images.
+    nulls : {"refuse", "skip", "nan"} or float, optional
+        What it is that an example lacks one of the members: an error, the default; a reason to leave the example out; or this value.
 
     Examples
     --------
@@ -165,11 +171,11 @@ def read_webdataset(
         choice = f"name those to read, as in fields={[field for field in found if field not in pickles]!r}"
         raise ConfigError(f"fields: found `.{pickles[0]}`, which is a pickle: reading it would run its code; {choice}", path="fields")
     images = [field for field in found if field.rsplit(".", 1)[-1] in _IMAGES]
-    if len(images) != 1 or any(field not in (images[0], "cls") for field in found):
+    if len(images) != 1 or any(field not in (images[0], "cls") for field in found) or nulls is not None:
         if on_corrupt_image not in (None, "error"):
             choice = "read one image and `.cls` alone, or set `max_errors` of the loader"
             raise ConfigError(f"on_corrupt_image: found {on_corrupt_image!r} with the members {', '.join(found)}; {choice}", path="on_corrupt_image")
-        return _members_of_archives(path, found, images, decoding(size, transforms, dtype, False, ragged), layout)
+        return _members_of_archives(path, found, images, decoding(size, transforms, dtype, False, ragged), layout, nulls)
     streams = {images[0]: decoding(size, transforms, dtype, False, ragged)}
     if "cls" in found:
         streams["cls"] = StreamDef("label", dtype="int64")
@@ -180,7 +186,7 @@ def read_webdataset(
     return Dataset((part,), _shown(path), frozenset())
 
 
-def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[str], decoded: StreamDef, layout: str) -> Dataset:
+def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[str], decoded: StreamDef, layout: str, nulls: Nulls | None) -> Dataset:
     """Archives as tables, whose columns are the extensions."""
     from .tables import Column, table_files
 
@@ -192,7 +198,7 @@ def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[s
         options["dtype"] = decoded.dtype
     if decoded.ragged:
         options["ragged"] = True
-    return table_files(path, "webdataset", fields, {name: Column(None, options) for name in images}, {})
+    return table_files(path, "webdataset", fields, {name: Column(None, options) for name in images}, {"nulls": nulls})
 
 
 #: The extensions of members.

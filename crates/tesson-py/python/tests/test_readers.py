@@ -251,6 +251,7 @@ def test_members_that_are_missing_or_of_another_type_are_named(tmp_path: Path) -
     cut.write_bytes(archive.read_bytes()[:1100])
     with pytest.raises(tesson.DataError, match=r"cut\.tar"):
         tesson.read_webdataset(cut, fields=["txt", "cls"]).head(2)
+    assert tesson.read_webdataset(archive, fields=["txt", "cls"], nulls="skip").head(2)["txt"].tolist() == ["a"]
     packed = tmp_path / "b.tar.gz"
     packed.write_bytes(gzip.compress(archive.read_bytes()))
     assert tesson.read_webdataset(packed, fields=["cls"]).head(2)["cls"].tolist() == [1, 2]
