@@ -258,7 +258,7 @@ fn text_may_be_bytes_and_elements_are_kept() {
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap()
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes all bytes")
 }
 
 /// A frame of Zstandard with blocks as they are.
