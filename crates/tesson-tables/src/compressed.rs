@@ -19,6 +19,8 @@ pub(crate) enum WhenCompressed {
     FromBeginning,
     /// All of the file is unpacked first.
     Whole,
+    /// The same; but a file that is not compressed may begin as gzip does, which therefore has to be in the name, too.
+    WholeAndNamed,
 }
 
 /// The compression of a file, told by its first bytes.
@@ -28,10 +30,9 @@ pub(crate) fn packing_of(file: FileBytes<'_>, format: &TableFormat) -> Result<Op
     }
     let mut bytes = Vec::new();
     file.read_over(0..file.size()?.min(4), &mut bytes)?;
-    // A binary file may begin as gzip does, which no text does.
     let is_gzip_by_name = || file.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
     let is_meant = |packing: &Packing| {
-        *packing != Packing::Gzip || format.compressed != WhenCompressed::Whole || is_gzip_by_name()
+        *packing != Packing::Gzip || format.compressed != WhenCompressed::WholeAndNamed || is_gzip_by_name()
     };
     Ok(Packing::of(&bytes).filter(is_meant))
 }

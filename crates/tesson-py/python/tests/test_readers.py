@@ -252,9 +252,11 @@ def test_members_that_are_missing_or_of_another_type_are_named(tmp_path: Path) -
     with pytest.raises(tesson.DataError, match=r"cut\.tar"):
         tesson.read_webdataset(cut, fields=["txt", "cls"]).head(2)
     assert tesson.read_webdataset(archive, fields=["txt", "cls"], nulls="skip").head(2)["txt"].tolist() == ["a"]
-    packed = tmp_path / "b.tar.gz"
-    packed.write_bytes(gzip.compress(archive.read_bytes()))
-    assert tesson.read_webdataset(packed, fields=["cls"]).head(2)["cls"].tolist() == [1, 2]
+    for name in ["b.tar.gz", "b.tgz", "b.bin"]:
+        packed = tmp_path / name
+        packed.write_bytes(gzip.compress(archive.read_bytes()))
+        found = tesson.read_webdataset(packed, fields=["cls", "__key__"]).head(2)
+        assert (found["cls"].tolist(), found["__key__"].tolist()) == ([1, 2], ["0", "1"])
 
 
 def parameters(frames: np.ndarray) -> bytes:

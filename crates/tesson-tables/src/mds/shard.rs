@@ -17,7 +17,7 @@ use crate::values::{ByteOrder, append_bytes, no_values};
 pub(crate) static MDS: TableFormat = TableFormat {
     name: "mds",
     extensions: &["mds"],
-    compressed: WhenCompressed::Whole,
+    compressed: WhenCompressed::WholeAndNamed,
     begins: |_| false,
     open,
 };
