@@ -141,7 +141,7 @@ impl UnpackedBytes for GunzipReader<'_> {
     }
 }
 
-/// The beginning of what a file unpacks to, of so many bytes at most.
+/// Unpacks the first bytes of a file, `most` of them or all that there are.
 pub(crate) fn beginning(
     resource: ResourceId,
     fetch: &dyn Fetch,
