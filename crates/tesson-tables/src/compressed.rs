@@ -19,7 +19,7 @@ pub(crate) enum WhenCompressed {
     FromBeginning,
     /// All of the file is unpacked first.
     Whole,
-    /// The same; but a file that is not compressed may begin as gzip does, which therefore has to be in the name, too.
+    /// All of the file is unpacked first, and gzip has to be in its name, too: a file that is not compressed may begin alike.
     WholeAndNamed,
 }
 
