@@ -6,6 +6,7 @@
 // A command-line tool speaks on standard output.
 #![allow(clippy::print_stdout)]
 
+mod built_once;
 mod decisions;
 mod demo;
 mod doc_starts;

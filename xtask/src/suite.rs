@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{answer, cargo, has_cargo_command, passes, program, tee};
 use crate::tally::Tally;
-use crate::{licences, python, readme, tidy};
+use crate::{built_once, licences, python, readme, tidy};
 
 /// A step of the suite. The budgets hold for two cores that build from nothing, and add up to less than 25 minutes.
 struct Step {
@@ -22,7 +22,8 @@ const fn step(name: &'static str, budget_s: u64, run: fn() -> Tally, help: &'sta
 
 const STEPS: &[Step] = &[
     step("tidy", 5, tidy::check, "the rules of the house"),
-    step("format", 30, format, "rustfmt changes nothing"),
+    step("once", 10, built_once::check, "the tests and the Python package share what is compiled"),
+    step("format", 20, format, "rustfmt changes nothing"),
     step("clippy", 150, clippy, "clippy warns of nothing"),
     step("rust", 700, rust, "unit tests, integration tests, conformance"),
     step("pure-rust", 70, pure_rust, "JPEG without C code: how far its pixels are off, and a build of it"),
@@ -156,7 +157,9 @@ const HAVE_FEATURES: &[&str] = &[
 ];
 
 // The extension has no Rust tests and is built by maturin; without it the tests build nothing of Python's.
-const TESTED: &[&str] = &["--workspace", "--exclude", "tesson-py"];
+// Features are named as the extension's graph has them, so that both share what is compiled; `built_once` checks it.
+pub(crate) const TESTED: &[&str] =
+    &["--workspace", "--exclude", "tesson-py", "--no-default-features", "--features", "tesson-cli/default"];
 
 fn rust() -> Tally {
     let runner: &[&str] = if has_cargo_command("nextest") {
