@@ -217,7 +217,10 @@ fn streams_of_a_sequence_follow_each_other() {
 #[test]
 fn every_number_of_samples_and_pairs_comes_back() {
     let mut counts: Vec<Vec<usize>> = Vec::new();
-    for n in [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130] {
+    let numbers = [0, 1, 2, 16, 17, 15, 31, 32, 33, 63, 64, 65, 130];
+    // Miri takes minutes for all of them.
+    let numbers = if cfg!(miri) { &numbers[..5] } else { &numbers[..] };
+    for &n in numbers {
         counts.push(vec![n]);
         counts.push(vec![1; n]);
         counts.push(vec![n; 3]);
