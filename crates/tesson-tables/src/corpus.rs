@@ -256,7 +256,9 @@ impl TableCorpus {
             made.push(column.make(values, n, &row_number, &origin, &mut faults));
             faults[before..].iter_mut().for_each(|fault| fault.offset = offset(fault.row as usize));
         }
-        faults.sort_by_key(|fault| fault.row);
+        // A budget counts examples: a row with several faulty fields is one fault, that of the first.
+        faults.sort_by_key(|fault| (fault.row, fault.field));
+        faults.dedup_by_key(|fault| fault.row);
         into.append(made, n, faults, &read.skipped, resource);
         Ok(())
     }

@@ -191,3 +191,13 @@ def test_compressed_text_is_read_as_what_it_unpacks_to(tmp_path: Path) -> None:
             data = read(tmp_path / f"{name}.{end}")
             assert data.schema == read(tmp_path / name).schema
             assert of_all(data) == expected and of_all(data, shuffle=True, batch_size=64) == expected
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.csv", "a,b\n1,2\nx,y\n5,6\n"), ("a.jsonl", '{"a": 1, "b": 2}\n{"a": "x", "b": "y"}\n{"a": 5, "b": 6}\n')])
+def test_a_row_with_two_faulty_fields_is_one_fault(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    numbers = {stream: tesson.column(dtype=np.int64) for stream in "ba"}
+    read = tesson.read_csv if name.endswith("csv") else tesson.read_json
+    loader = read(tmp_path / name, streams=numbers).loader(batch_size=2, max_errors=1)
+    assert [batch["a"].tolist() for batch in loader] == [[1], [5]]
+    assert loader.epoch_report().left_out == 1
