@@ -14,7 +14,7 @@ from .batch import Batch
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
 from .errors import ConfigError
 from .image_deserializers import TarImageDeserializer
-from .keywords import nearest_keyword, suggests_arguments, suggests_in_methods
+from .keywords import keyword_elsewhere, nearest_keyword, suggests_arguments, suggests_in_methods
 from .loader import Loader
 from .memory import MemoryDeserializer
 from .paths import AnyPath
@@ -82,6 +82,10 @@ def read_ctf(path: AnyPath | Sequence[AnyPath], /, **streams: Stream | int | tup
     >>> [batch["y"].indices.tolist() for batch in data.loader(batch_size=4)]
     [[0, 1, 2, 0], [1, 2]]
     """
+    for name, stream in streams.items():
+        if isinstance(stream, int) and (option := _option(name)):
+            what = f"found {stream!r}, which is an option of the loader, as in read_ctf(…).loader({option}={stream!r})"
+            raise ConfigError(f"{name}: {what}; a stream of this name is declared by tesson.dense({stream!r})", path=name)
     declared = {name: _stream(stream) for name, stream in streams.items()}
     if not declared:
         raise ConfigError(
@@ -125,6 +129,12 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
     return Dataset((deserializer,), "in memory", frozenset(name for name in arrays if deserializer.is_ragged(name)))
 
 
+def _option(name: str) -> str | None:
+    """The option of loaders that has this name, also in another library's words."""
+    options = list(inspect.signature(Loader).parameters)[1:]
+    return name if name in options else keyword_elsewhere(name, options)
+
+
 def _check_array(name: str, value: Any) -> None:
     """Refuse a value that is no data, or whose data are not all of it."""
     if value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
@@ -149,6 +159,9 @@ class ArrayDeserializer(MemoryDeserializer):
             StreamInformation(s.name, s.stream_id, "sparse" if s.is_sparse else "dense", _dtype(self._data[s.name], s.name), s.shape)
             for s in self._streams
         ]
+
+    def _with_streams(self, names: Mapping[str, str]) -> ArrayDeserializer:
+        return ArrayDeserializer({new: self._data[stored] for new, stored in names.items()})
 
     def is_ragged(self, name: str) -> bool:
         """True if examples may have any number of samples of a stream."""
@@ -205,6 +218,15 @@ def _joined(name: str, values: list[Any]) -> Any:
     if all(isinstance(value, np.ndarray) for value in values):
         return np.concatenate(values)
     raise ConfigError(f"others: stream `{name}` is made of {', '.join(type(value).__name__ for value in values)}, expected one kind", path="others")
+
+
+def _free_names(stored: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """Names for stored streams that no other has, each its own if it may be."""
+    free: dict[str, str] = {}
+    for name in stored:
+        names = (name, *(f"{name}_{i}" for i in range(2, len(taken) + len(free) + 3)))
+        free[next(new for new in names if new not in taken and new not in free)] = name
+    return free
 
 
 @dataclass(frozen=True)
@@ -285,12 +307,28 @@ class Dataset:
         return {name: name for name in self.schema} if self._names is None else self._names
 
     def select(self, *streams: str) -> Dataset:
-        """The dataset with these streams alone, in this order."""
+        """The dataset with these streams alone, in this order. Of tables no other columns are read."""
         names = self._all_names()
         schema = self.schema
         if not streams:
             raise ConfigError(f"no streams, expected at least one of {', '.join(schema)}", path="streams")
-        return self._changed(_names={name: names[schema[name].name] for name in streams})
+        selected = {name: names[schema[name].name] for name in streams}
+        return self._with_stored({stored: stored for stored in selected.values()})._changed(_names=selected)
+
+    def _with_stored(self, names: Mapping[str, str]) -> Dataset:
+        """The dataset whose part has these streams alone, stored under these names; the dataset itself, if it has no such part."""
+        first, *others = self._parts
+        changed = None if others else first._with_streams(names)
+        if changed is None:
+            return self
+        new = {stored: name for name, stored in names.items()}
+        return self._changed(
+            _parts=(changed,),
+            _is_ragged=frozenset(new[stored] for stored in self._is_ragged if stored in new),
+            _classes={new[stored]: classes for stored, classes in self._classes.items() if stored in new},
+            _names={name: new[stored] for name, stored in self._all_names().items() if stored in new},
+            _transforms={new[stored]: steps for stored, steps in self._transforms.items() if stored in new},
+        )
 
     def rename(self, names: Mapping[str, str] | None = None, /, **others: str) -> Dataset:
         """The dataset with other names for some streams: ``data.rename(x="features")`` or ``data.rename({"x": "features"})``."""
@@ -318,9 +356,13 @@ class Dataset:
         if len(names) < len(self.schema) + len(other.schema):
             both = sorted(set(self.schema) & set(other.schema))
             raise ConfigError(f"both datasets have a stream {both[0]!r}; rename one of them", path="other")
-        stored = set(self._all_names().values()) & set(other._all_names().values())
-        if stored:
-            name = sorted(stored)[0]
+        taken = set(self._all_names().values())
+        if taken & set(other._all_names().values()):
+            other = other._with_stored(_free_names(other._all_names().values(), taken))
+            names = {**self._all_names(), **other._all_names()}
+        shared = taken & set(other._all_names().values())
+        if shared:
+            name = sorted(shared)[0]
             raise ConfigError(
                 f"both datasets were read with a stream {name!r}; name it otherwise where one is read, as `field=` or the keyword say",
                 path="other",

@@ -68,6 +68,10 @@ class Deserializer:
         listed = {name: stream.transforms for name, stream in self._streams.items() if not self._transforms_itself(stream)}
         return {name: list(transforms) for name, transforms in listed.items() if transforms}
 
+    def _with_streams(self, names: Mapping[str, str]) -> Deserializer | None:
+        """The same data with other streams: those that are now called `names.values()`, by their new names. None if it cannot leave any out."""
+        return None
+
     def _has_type(self, stream: StreamDef) -> bool:
         """True if a stream may be of another type than the source's, as images may."""
         return False

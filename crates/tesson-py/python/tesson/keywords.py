@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from . import _tesson
 
-__all__ = ["camel_case", "nearest_keyword", "suggests_arguments", "suggests_in_methods", "suggests_keywords"]
+__all__ = ["camel_case", "keyword_elsewhere", "nearest_keyword", "suggests_arguments", "suggests_in_methods", "suggests_keywords"]
 
 #: Words of other libraries, and keywords for the same.
 _ELSEWHERE = {
@@ -68,9 +68,13 @@ def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Call
 
 def nearest_keyword(name: str, parameters: list[str]) -> str | None:
     """The keyword that a name was probably meant to be: that of an option, or the one spelt most like it."""
+    return keyword_elsewhere(name, parameters) or _tesson.nearest_name(name, parameters)
+
+
+def keyword_elsewhere(name: str, parameters: list[str]) -> str | None:
+    """The keyword for what configurations or another library call so."""
     words = (_tesson.keyword_of(name), *_ELSEWHERE.get(name, ()))
-    meant = next((keyword for keyword in words if keyword in parameters), None)
-    return meant or _tesson.nearest_name(name, parameters)
+    return next((keyword for keyword in words if keyword in parameters), None)
 
 
 def camel_case(name: str) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["EpochReport", "Loader", "Window"]
 
 
+@suggests_keywords
 @dataclass(frozen=True)
 class Window:
     """A shuffle within a moving window: less memory and fewer reads than a shuffle of the whole, and less random."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ from .dataset import Dataset, from_arrays
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .images import Size, decoding
-from .keywords import suggests_arguments
+from .keywords import nearest_keyword, suggests_arguments
 from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
@@ -119,6 +121,14 @@ class _Table(Deserializer):
             config["input"] = {name: stream._section() for name, stream in self._columns.items()}
         return config
 
+    def _with_streams(self, names: Mapping[str, str]) -> Deserializer:
+        kept = {new: self._columns.get(stored, Column(stored, {})) for new, stored in names.items()}
+        streams = {new: Column(column.name or names[new], column.options) for new, column in kept.items()}
+        changed = copy.copy(self)
+        changed._options = {name: value for name, value in self._options.items() if name != "columns"}
+        changed._columns = streams
+        return changed
+
     def __repr__(self) -> str:
         return f"TableDeserializer({self.config})"
 
@@ -203,7 +213,7 @@ def read_csv(
     *,
     columns: Sequence[str] | None = None,
     streams: Mapping[str, Column] | None = None,
-    key: str | None = None,
+    key_column: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     names: Sequence[str] | None = None,
@@ -218,7 +228,7 @@ def read_csv(
     ----------
     path : str, os.PathLike or a list of them
         The file; a pattern such as ``"part-*.csv"``; or a list of them. Each may be compressed by gzip or Zstandard, as in ``"x.csv.gz"``.
-    columns, streams, key
+    columns, streams, key_column
         As for :func:`read_parquet`.
     delimiter : str, optional
         The character between fields, by default found in the first rows: comma, tab, semicolon or bar.
@@ -239,7 +249,7 @@ def read_csv(
     """
     if isinstance(names, str):
         raise ConfigError(f"names: found the text {names!r}, expected a list of names, such as [{names!r}]", path="names")
-    options = {"keyColumn": key, "delimiter": delimiter, "header": header, "names": None if names is None else list(names), "nulls": nulls}
+    options = {"keyColumn": key_column, "delimiter": delimiter, "header": header, "names": None if names is None else list(names), "nulls": nulls}
     return table_files(path, "csv", columns, streams, options)
 
 
@@ -250,7 +260,7 @@ def read_json(
     *,
     columns: Sequence[str] | None = None,
     streams: Mapping[str, Column] | None = None,
-    key: str | None = None,
+    key_column: str | None = None,
     nulls: Nulls | None = None,
 ) -> Dataset:
     """JSON lines: each line is an object and an example, each member a stream of bool, int64, float64 or str.
@@ -262,7 +272,7 @@ def read_json(
     ----------
     path : str, os.PathLike or a list of them
         The file; a pattern such as ``"part-*.jsonl"``; or a list of them. Each may be compressed by gzip or Zstandard, as in ``"x.jsonl.zst"``.
-    columns, streams, key, nulls
+    columns, streams, key_column, nulls
         As for :func:`read_parquet`; a member that is missing or null is a missing value.
 
     Examples
@@ -273,7 +283,7 @@ def read_json(
     >>> tesson.read_json("docs.jsonl").head()["tokens"].to_list()
     [array([1, 2]), array([3])]
     """
-    return table_files(path, "jsonl", columns, streams, {"keyColumn": key, "nulls": nulls})
+    return table_files(path, "jsonl", columns, streams, {"keyColumn": key_column, "nulls": nulls})
 
 
 @suggests_arguments
@@ -283,7 +293,7 @@ def read_mds(
     *,
     columns: Sequence[str] | None = None,
     streams: Mapping[str, Column] | None = None,
-    key: str | None = None,
+    key_column: str | None = None,
 ) -> Dataset:
     """Shards of Mosaic's streaming datasets (MDS), compressed by Zstandard or gzip, or not at all: each sample is an example, each column a stream of its type.
 
@@ -293,10 +303,10 @@ def read_mds(
     ----------
     path : str, os.PathLike or a list of them
         The folder with ``index.json``; or a shard, a pattern such as ``"shard.*.mds"``, or a list of them.
-    columns, streams, key
+    columns, streams, key_column
         As for :func:`read_parquet`.
     """
-    return table_files(_shards(path), "mds", columns, streams, {"keyColumn": key})
+    return table_files(_shards(path), "mds", columns, streams, {"keyColumn": key_column})
 
 
 def _shards(path: Source) -> Source:
@@ -357,7 +367,9 @@ def read_numpy(
     if path is not None:
         if arrays:
             name = next(iter(arrays))
-            raise ConfigError(f"found a path and {name}=…, expected one of the two", path=name)
+            meant = nearest_keyword(name, list(inspect.signature(read_numpy).parameters)[1:-1])
+            hint = f"; did you mean `{meant}`?" if meant else ""
+            raise ConfigError(f"found a path and {name}=…, expected one of the two{hint}", path=name)
         return table_files(path, "npy", columns, streams, {"keyColumn": key_column, "eachFile": each_file})
     if not arrays:
         raise ConfigError("found no file, expected a path, or files by name as in read_numpy(x=\"x.npy\")", path="path")

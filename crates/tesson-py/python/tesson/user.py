@@ -57,6 +57,10 @@ class UserDeserializer(ABC):
     #: reads user-defined deserializers: each worker counts its own samples, and whole windows are shuffled.
     composable: bool = False
 
+    def _with_streams(self, names: Mapping[str, str]) -> UserDeserializer | None:
+        """The same data with other streams, as :class:`Deserializer` has it. A user's own code gives all of its streams."""
+        return None
+
     @abstractmethod
     def stream_infos(self) -> Sequence[StreamInformation]:
         """The streams, in order; the source decides their types.

@@ -193,6 +193,30 @@ def test_compressed_text_is_read_as_what_it_unpacks_to(tmp_path: Path) -> None:
             assert of_all(data) == expected and of_all(data, shuffle=True, batch_size=64) == expected
 
 
+def test_tables_with_columns_of_one_name_are_joined_after_a_selection(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,x,note\n3,1,a\n4,2,b\n5,3,c\n")
+    (tmp_path / "b.csv").write_text("id,y,note\n5,7,d\n3,9,e\n")
+    a = tesson.read_csv(tmp_path / "a.csv", key_column="id")
+    b = tesson.read_csv(tmp_path / "b.csv", key_column="id").select("y", "note").transform(y=np.negative).rename(note="remark")
+    joined = a.join(b)
+    batch = joined.head()
+    assert list(joined.schema) == ["id", "x", "note", "y", "remark"]
+    assert {name: batch[name].tolist() for name in batch} == {
+        "id": [3, 5], "x": [1, 3], "note": ["a", "c"], "y": [-9, -7], "remark": ["e", "d"],
+    }
+    loader = pickle.loads(pickle.dumps(joined)).loader(batch_size=1)
+    assert [batch["remark"].tolist() for batch in loader] == [["e"], ["d"]]
+
+
+def test_a_selection_of_a_table_reads_no_other_column(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,x\n1,2\noops,3\n")
+    data = tesson.read_csv(tmp_path / "a.csv", streams={"number": tesson.column("id", dtype=np.int64), "x": tesson.column()})
+    with pytest.raises(DataError, match="oops"):
+        data.head()
+    assert data.select("x").head()["x"].tolist() == [2, 3]
+    assert data.rename(x="z").select("z").head()["z"].tolist() == [2, 3]
+
+
 @pytest.mark.parametrize(("name", "text"), [("a.csv", "a,b\n1,2\nx,y\n5,6\n"), ("a.jsonl", '{"a": 1, "b": 2}\n{"a": "x", "b": "y"}\n{"a": 5, "b": 6}\n')])
 def test_a_row_with_two_faulty_fields_is_one_fault(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
