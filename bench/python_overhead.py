@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import tesson
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 ROUNDS = 7
 

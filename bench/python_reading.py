@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import tesson
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 IMAGES = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=10, is_sparse=True))
 STREAMS = {

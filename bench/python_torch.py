@@ -31,7 +31,7 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 import tesson.torch
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 CLASSES = 10
 STREAMS = StreamDefs(features=StreamDef(shape=784), labels=StreamDef(shape=CLASSES, is_sparse=True))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tesson import ImageDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import ImageDeserializer, MinibatchSource, StreamDef, StreamDefs
 from tesson import transforms as t
 
 COUNT, SIDE, CUT = 12, 16, (12, 12)

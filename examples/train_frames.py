@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 
-from tesson import HTKFeatureDeserializer, HTKMLFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import HTKFeatureDeserializer, HTKMLFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 SPEECH = Path(__file__).parent / "speech"
 FILTERS, CONTEXT, CLASSES = 33, 5, 31

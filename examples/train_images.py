@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from tesson import ImageDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import ImageDeserializer, MinibatchSource, StreamDef, StreamDefs
 from tesson import transforms as t
 
 IMAGES = Path(__file__).parent / "pictures"

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 DIGITS = Path(__file__).parent / "digits"
 PIXELS, CLASSES = 64, 10

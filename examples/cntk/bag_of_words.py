@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 WORDS = 6
 

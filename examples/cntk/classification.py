@@ -11,7 +11,7 @@ The file has no ids, so every row is a sequence of one sample, and a minibatch o
 
 from pathlib import Path
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 rows = CTFDeserializer(
     Path(__file__).with_suffix(".ctf"),

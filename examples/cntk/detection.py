@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tesson import MinibatchSource
+from tesson.io import MinibatchSource
 
 SHAPES = ("circle", "square", "triangle")
 

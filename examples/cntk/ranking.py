@@ -13,7 +13,7 @@ candidates in each minibatch: [3, 2, 3]
 from itertools import combinations
 from pathlib import Path
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 queries = CTFDeserializer(
     Path(__file__).with_suffix(".ctf"),

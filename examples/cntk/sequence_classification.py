@@ -12,7 +12,7 @@ with the label; here an average of the words stands in for it. Prints:
 
 from pathlib import Path
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 sentences = CTFDeserializer(
     Path(__file__).with_suffix(".ctf"),

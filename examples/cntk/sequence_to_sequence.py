@@ -12,7 +12,7 @@ counting targets: pairs [1, 2, 3], sources 3 1 1, targets 2 2 1
 
 from pathlib import Path
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 SYMBOLS = 8
 

@@ -20,7 +20,7 @@ mask
 
 from pathlib import Path
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 sentences = CTFDeserializer(
     Path(__file__).with_suffix(".ctf"),

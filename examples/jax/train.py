@@ -22,7 +22,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import tesson.jax
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 DIGITS = Path(__file__).parents[1] / "digits"
 PIXELS, CLASSES = 64, 10

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 import tesson.torch
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 DIGITS = Path(__file__).parents[1] / "digits"
 PIXELS, CLASSES = 64, 10

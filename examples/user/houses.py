@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tesson import MinibatchSource, StreamInformation, UserDeserializer
+from tesson import UserDeserializer
+from tesson.io import MinibatchSource, StreamInformation
 
 
 class Table(UserDeserializer):

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tesson import StreamInformation, UserDeserializer, register_deserializer
+from tesson import UserDeserializer, register_deserializer
+from tesson.io import StreamInformation
 
 Line = dict[str, Any]
 

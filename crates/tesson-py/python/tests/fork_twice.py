@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from tesson import MinibatchSource
+from tesson.io import MinibatchSource
 
 ITEMS = 40_000
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import MinibatchSource, UsageError, _tesson
+from tesson import UsageError, _tesson
+from tesson.io import MinibatchSource
 from tesson.arrow import columns
 
 WORDS = [np.arange(4 * n, dtype=np.float32).reshape(n, 2, 2) for n in (2, 1, 3)]

@@ -13,7 +13,8 @@ import pytest
 from conformance_cases import case_folders
 
 import tesson
-from tesson import ConfigError, MinibatchSource, StoreError, resolve_config
+from tesson import ConfigError, StoreError
+from tesson.io import MinibatchSource, resolve_config
 
 TRAIN = """
 DataDir = "."

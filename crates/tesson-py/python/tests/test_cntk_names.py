@@ -14,18 +14,16 @@ from scipy.sparse import csr_matrix
 import tesson
 import tesson.io
 import tesson.io.transforms
-from tesson import (
-    ConfigError,
+from tesson import ConfigError, ResumeError, UserDeserializer
+from tesson.io import (
     CTFDeserializer,
     MinibatchData,
     MinibatchSource,
     MinibatchSourceFromData,
-    ResumeError,
     StreamConfiguration,
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UserDeserializer,
     UserMinibatchSource,
     resolve_config,
     sequence_to_cntk_text_format,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, sequence_to_cntk_text_format
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, sequence_to_cntk_text_format
 
 #: The shape of scripts in CNTK's tutorials and tests; only ``io`` and ``device`` come from elsewhere here.
 READING = """

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tesson import ConfigError, MinibatchSource, StoreError
+from tesson import ConfigError, StoreError
+from tesson.io import MinibatchSource
 
 CONFIG: dict[str, Any] = {
     "deserializers": [

@@ -11,7 +11,7 @@ import pytest
 from conformance_cases import Case, Line, cases, compare, flat
 
 import tesson
-from tesson import Minibatch, MinibatchSource, StreamDef
+from tesson.io import Minibatch, MinibatchSource, StreamDef
 from tesson.minibatch import MinibatchData
 
 

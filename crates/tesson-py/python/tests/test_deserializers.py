@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tesson import (
+from tesson import ConfigError
+from tesson.io import (
     CBFDeserializer,
-    ConfigError,
     CTFDeserializer,
     HTKFeatureDeserializer,
     HTKMLFBinaryDeserializer,

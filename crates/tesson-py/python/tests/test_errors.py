@@ -10,18 +10,8 @@ from pathlib import Path
 import pytest
 
 import tesson
-from tesson import (
-    ConfigError,
-    CTFDeserializer,
-    DataError,
-    MinibatchSource,
-    ResumeError,
-    StoreError,
-    StreamDef,
-    StreamDefs,
-    TessonError,
-    UsageError,
-)
+from tesson import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 
 def dense(file: str, **options: object) -> MinibatchSource:

@@ -11,7 +11,8 @@ import pytest
 from prepare import tensor, write_dataset
 
 import tesson.huggingface
-from tesson import CTFDeserializer, DataError, MinibatchSource, ResumeError, StreamDef, StreamDefs, UsageError, tfds
+from tesson import DataError, ResumeError, UsageError, tfds
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 datasets = pytest.importorskip("datasets", reason="Hugging Face's datasets is an optional dependency")
 

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from prepare import tensor, write_dataset
 
 import tesson
-from tesson import (
+from tesson import ConfigError, DataError, UserTransform, _tesson, tfds, transforms
+from tesson.io import (
     Base64ImageDeserializer,
-    ConfigError,
-    DataError,
     ImageDeserializer,
     MinibatchSource,
     StreamDef,
@@ -31,10 +30,6 @@ from tesson import (
     StreamInformation,
     TFDSDeserializer,
     TarImageDeserializer,
-    UserTransform,
-    _tesson,
-    tfds,
-    transforms,
 )
 from tesson.keywords import camel_case
 from tesson.tfds import Dataset

@@ -16,7 +16,8 @@ import pytest
 from prepare import tensor, write_dataset
 
 import tesson
-from tesson import CTFDeserializer, Minibatch, MinibatchSource, StreamDef, StreamDefs, tfds
+from tesson import tfds
+from tesson.io import CTFDeserializer, Minibatch, MinibatchSource, StreamDef, StreamDefs
 
 timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tesson import (
+from tesson import UserDeserializer
+from tesson.io import (
     INFINITELY_REPEAT,
     CTFDeserializer,
     Minibatch,
@@ -20,7 +21,6 @@ from tesson import (
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UserDeserializer,
     UserMinibatchSource,
 )
 

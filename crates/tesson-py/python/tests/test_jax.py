@@ -17,19 +17,16 @@ from kills import free_port
 from prepare import tensor, write_dataset
 
 import tesson.jax
-from tesson import (
+from tesson import DataError, ResumeError, UsageError, tfds
+from tesson.io import (
     INFINITELY_REPEAT,
     CTFDeserializer,
-    DataError,
     MinibatchData,
     MinibatchSource,
-    ResumeError,
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UsageError,
     UserMinibatchSource,
-    tfds,
 )
 
 jax = pytest.importorskip("jax", reason="JAX is an optional dependency")
@@ -461,7 +458,7 @@ def test_processes_share_by_default_only_where_the_arrays_are_global(monkeypatch
 SHARDED = """
 import jax, numpy as np, tesson.jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from tesson import MinibatchSource
+from tesson.io import MinibatchSource
 def source():
     return MinibatchSource.from_data(
         x=[np.full((1 + i % 3, 2), i, np.float32) for i in range(8)], minibatch_size_in_sequences=4, max_sweeps=1)
@@ -491,7 +488,8 @@ def test_arrays_are_sharded_over_a_mesh(tmp_path: Path) -> None:
 SHARED = """
 import sys, jax, numpy as np, tesson.jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from tesson import MinibatchSource, UsageError
+from tesson import UsageError
+from tesson.io import MinibatchSource
 jax.distributed.initialize(sys.argv[1], 4, int(sys.argv[2]))
 devices = np.array(jax.devices())
 rows = NamedSharding(Mesh(devices, "data"), PartitionSpec("data"))

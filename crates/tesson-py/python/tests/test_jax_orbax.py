@@ -13,7 +13,8 @@ ocp = pytest.importorskip("orbax.checkpoint", reason="Orbax is an optional depen
 
 import tesson.jax  # noqa: E402
 import tesson.orbax  # noqa: E402
-from tesson import MinibatchSource, ResumeError  # noqa: E402
+from tesson import ResumeError
+from tesson.io import MinibatchSource
 
 
 def source(**options: Any) -> MinibatchSource:

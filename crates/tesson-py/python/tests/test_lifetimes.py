@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 Make = Callable[..., MinibatchSource]
 

@@ -13,14 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tesson import (
-    CTFDeserializer,
-    MinibatchSource,
-    StreamDef,
-    StreamDefs,
-    StreamInformation,
-    UserDeserializer,
-)
+from tesson import UserDeserializer
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, StreamInformation
 
 FAULTY = "1 |a 1\n1 |a x\n2 |a 3\n"
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import FULL_DATA_SWEEP, ConfigError, MinibatchSource, MinibatchSourceFromData, ResumeError, StreamDef
+from tesson import ConfigError, ResumeError
+from tesson.io import FULL_DATA_SWEEP, MinibatchSource, MinibatchSourceFromData, StreamDef
 from tesson.memory import MemoryDeserializer
 
 N = 5

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tesson import CTFDeserializer, DataError, Minibatch, MinibatchSource, StreamDef, StreamDefs
+from tesson import DataError
+from tesson.io import CTFDeserializer, Minibatch, MinibatchSource, StreamDef, StreamDefs
 
 Make = Callable[..., MinibatchSource]
 

@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 
 import tesson
-from tesson import (
+from tesson import ConfigError, DataError, ResumeError, UsageError, UserDeserializer
+from tesson.io import (
     CBFDeserializer,
-    ConfigError,
     CTFDeserializer,
-    DataError,
     MinibatchSource,
-    ResumeError,
     StreamConfiguration,
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UsageError,
-    UserDeserializer,
     merge_states,
     sequence_to_cntk_text_format,
 )

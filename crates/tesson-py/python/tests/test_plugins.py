@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tesson import ConfigError, MinibatchSource
+from tesson import ConfigError
+from tesson.io import MinibatchSource
 
 MODULE = """
 import numpy as np
-from tesson import StreamInformation, UserDeserializer, register_deserializer
+from tesson import UserDeserializer, register_deserializer
+from tesson.io import StreamInformation
 
 @register_deserializer("Numbered")
 class Numbered(UserDeserializer):
@@ -78,7 +80,7 @@ def test_a_fresh_process_goes_on(files: Path) -> None:
     (files / "saved.json").write_text(json.dumps([CONFIG, source.get_checkpoint_state()]))
     script = """
 import json
-from tesson import MinibatchSource
+from tesson.io import MinibatchSource
 config, state = json.load(open("saved.json"))
 source = MinibatchSource.from_config(config)
 source.restore_from_checkpoint(state)

@@ -17,7 +17,8 @@ import interrupt
 import pytest
 from gil import calls_until_another_thread_ran
 
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, UsageError
+from tesson import UsageError
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 Make = Callable[..., MinibatchSource]
 
@@ -254,7 +255,7 @@ def test_text_files_may_be_more_than_a_process_may_open(files: Path) -> None:
     script = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 names = [f"{number}.ctf" for number in range(2000)]
 source = MinibatchSource(CTFDeserializer(names, StreamDefs(x=StreamDef("x", 1))), randomize="global", max_sweeps=1)
 found = [int(x) for minibatch in source.minibatches(300) for x in minibatch["x"].samples.ravel()]

@@ -15,7 +15,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 import tesson  # noqa: E402
 import tesson.ray  # noqa: E402
-from tesson import ConfigError, CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds  # noqa: E402
+from tesson import ConfigError, tfds
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 N = 1000
 LENGTHS = np.random.default_rng(0).integers(0, 4, N)

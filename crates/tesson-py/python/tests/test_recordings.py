@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tesson import AudioDeserializer, ConfigError, DataError, MinibatchSource, StreamDef, StreamDefs
+from tesson import ConfigError, DataError
+from tesson.io import AudioDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 SPEECH = Path(__file__).parents[4] / "examples" / "speech"
 RATE, FILTERS = 22050, 40

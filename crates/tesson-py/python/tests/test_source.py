@@ -14,20 +14,17 @@ import numpy as np
 import pytest
 
 import tesson
-from tesson import (
+from tesson import ConfigError, ResumeError, UsageError, UserDeserializer
+from tesson.io import (
     DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
     FULL_DATA_SWEEP,
     INFINITELY_REPEAT,
-    ConfigError,
     CTFDeserializer,
     Minibatch,
     MinibatchSource,
-    ResumeError,
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UsageError,
-    UserDeserializer,
     merge_states,
     resolve_config,
 )

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tesson import HTKMLFDeserializer, KaldiAlignmentDeserializer, KaldiFeatureDeserializer, MinibatchSource, StreamDef
+from tesson.io import (
+    HTKMLFDeserializer,
+    KaldiAlignmentDeserializer,
+    KaldiFeatureDeserializer,
+    MinibatchSource,
+    StreamDef,
+)
 
 
 def test_a_matrix_of_kaldi_is_read_from_python(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import pytest
 
-from tesson import ConfigError, CTFDeserializer, KeyDelivery, MinibatchSource, StreamDef, StreamDefs, UsageError
+from tesson import ConfigError, KeyDelivery, UsageError
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 Open = Callable[..., MinibatchSource]
 

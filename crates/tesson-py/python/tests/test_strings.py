@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tesson
-from tesson import ConfigError, MinibatchSource, Ragged, UsageError, _tesson
+from tesson import ConfigError, Ragged, UsageError, _tesson
+from tesson.io import MinibatchSource
 from tesson.streams import StreamInformation
 from tesson.user import UserDeserializer
 

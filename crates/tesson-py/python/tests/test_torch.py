@@ -25,17 +25,8 @@ from damaged import damaged, is_refused  # noqa: E402
 from prepare import tensor, write_dataset  # noqa: E402
 
 import tesson.torch  # noqa: E402
-from tesson import (  # noqa: E402
-    ConfigError,
-    CTFDeserializer,
-    DataError,
-    MinibatchSource,
-    ResumeError,
-    StreamDef,
-    StreamDefs,
-    UsageError,
-    tfds,
-)
+from tesson import ConfigError, DataError, ResumeError, UsageError, tfds
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 from tesson.torch.passes import Passes  # noqa: E402
 from tesson.torch.readers import SourceReader  # noqa: E402
 

@@ -18,7 +18,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import tesson.torch  # noqa: E402
-from tesson import MinibatchSource  # noqa: E402
+from tesson.io import MinibatchSource
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "torch" / "train.py"
 

@@ -11,17 +11,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import (
-    ConfigError,
-    CTFDeserializer,
-    DataError,
-    MinibatchSource,
-    ResumeError,
-    StreamDef,
-    StreamDefs,
-    UsageError,
-    UserTransform,
-)
+from tesson import ConfigError, DataError, ResumeError, UsageError, UserTransform
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
 STORED = [[i, i + 1, i + 2, i + 3] for i in range(6)]
 

@@ -11,16 +11,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import (
-    CTFDeserializer,
-    DataError,
-    MinibatchSource,
-    ResumeError,
-    StreamDef,
-    StreamDefs,
-    StreamInformation,
-    UserDeserializer,
-)
+from tesson import DataError, ResumeError, UserDeserializer
+from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, StreamInformation
 
 
 class Numbers(UserDeserializer):

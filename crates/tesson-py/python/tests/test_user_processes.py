@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from test_processes import interrupted, posix
 
-from tesson import MinibatchSource, StreamInformation, UserDeserializer
+from tesson import UserDeserializer
+from tesson.io import MinibatchSource, StreamInformation
 
 
 class Counted(UserDeserializer):

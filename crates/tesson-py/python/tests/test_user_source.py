@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import MinibatchData, StreamInformation, UsageError, UserMinibatchSource
+from tesson import UsageError
+from tesson.io import MinibatchData, StreamInformation, UserMinibatchSource
 
 
 class Counting(UserMinibatchSource):

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from tesson import ConfigError, MinibatchSource
+from tesson import ConfigError
+from tesson.io import MinibatchSource
 from tesson.world import World, resolve_world
 
 VARIABLES = """

@@ -9,10 +9,10 @@ from typing import Any, assert_type
 import numpy as np
 from numpy.typing import NDArray
 
-from tesson import (
+from tesson import DataError, UserDeserializer, UserTransform, transforms
+from tesson.io import (
     INFINITELY_REPEAT,
     CTFDeserializer,
-    DataError,
     ImageDeserializer,
     Minibatch,
     MinibatchData,
@@ -20,10 +20,7 @@ from tesson import (
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UserDeserializer,
     UserMinibatchSource,
-    UserTransform,
-    transforms,
 )
 from tesson import io as cntk_io
 
