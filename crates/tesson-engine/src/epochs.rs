@@ -77,7 +77,7 @@ pub struct EpochReport {
     pub examples: u64,
     /// Those of them that another rank has too, or this rank had before: every rank has some in every step.
     pub repeated: u64,
-    /// Examples that no rank got because they did not fill a batch.
+    /// Examples that no rank got because they did not fill a batch; of truncated ones, those that no rank got to the end.
     pub dropped: u64,
     /// Examples that no rank got because they are invalid and forgiven, or excluded by their keys.
     pub left_out: u64,
@@ -117,7 +117,15 @@ impl Epochs {
 
     /// The number, from 0, of the epoch that the next batch belongs to.
     pub fn epoch(&self, source: &Source) -> u64 {
-        self.state(source).cursor.sweep
+        self.state(source).sweep()
+    }
+
+    /// The number of batches of the epoch that the next batch belongs to.
+    ///
+    /// # Errors
+    /// Those of [`Source::steps_of_sweep`].
+    pub fn steps(&self, source: &mut Source) -> Result<u64, Error> {
+        source.steps_of_sweep(self.epoch(source), self.demand)
     }
 
     /// The number of batches that come before the next one, from the start of the data on, as [`Source::which`] counts them.
@@ -125,8 +133,8 @@ impl Epochs {
     /// # Errors
     /// Those of [`Source::which`].
     pub fn step(&self, source: &mut Source) -> Result<u64, Error> {
-        let cursor = self.state(source).cursor;
-        source.steps_before(cursor, self.demand)
+        let state = self.state(source).clone();
+        source.steps_before(&state, self.demand)
     }
 
     /// Begins an iteration over the rest of the present epoch, or over the next one if that is over. Returns its number: there
@@ -157,7 +165,7 @@ impl Epochs {
     fn begin_counts(&mut self, source: &Source) {
         let cursor = self.state(source).cursor;
         self.counts = Counts {
-            epoch: cursor.sweep,
+            epoch: self.epoch(source),
             begin: cursor.sequence,
             end: Some(cursor.sequence),
             ..Counts::default()
@@ -224,7 +232,7 @@ impl Epochs {
     }
 
     fn count(&mut self, minibatch: &Minibatch, share: Option<BatchShare>, is_repeated: bool) {
-        let n = minibatch.n_sequences() as u64;
+        let n = minibatch.n_begun() as u64;
         let is_repeated = is_repeated || share.is_some_and(|share| self.demand.rank >= share.owners);
         self.counts.batches += 1;
         self.counts.examples += n;
@@ -261,6 +269,9 @@ impl Epochs {
             let end = end.unwrap_or(n);
             left_out = (end - begin).saturating_sub(of_all_ranks);
             dropped = if is_over { n - end } else { 0 };
+        }
+        if is_over {
+            dropped += source.cut_short();
         }
         Ok(EpochReport { epoch, batches, examples, repeated, dropped, left_out, is_over })
     }

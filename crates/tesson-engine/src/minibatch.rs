@@ -51,6 +51,14 @@ impl Minibatch {
         self.arrays.keys.len()
     }
 
+    /// Number of sequences that begin in it: all, but for pieces of truncated ones.
+    pub fn n_begun(&self) -> usize {
+        match self.arrays.streams.first().and_then(StreamBatch::truncated_layout) {
+            Some(layout) => layout.places.iter().filter(|place| place.begin >= 0).count(),
+            None => self.n_sequences(),
+        }
+    }
+
     /// How many sequences ranks have of the minibatch that this is a part of. `None` unless several share it by position, and for
     /// truncated sequences, which ranks share by slots.
     ///

@@ -218,6 +218,11 @@ tesson_core::error_kinds! {
             = "engine.nothing-left": "rank {rank} of {workers} has no sequence left in any sweep: all of its share are invalid or \
                 excluded"
             => "Take fewer workers, or leave fewer keys out with {EXCLUDE_KEYS}.",
+        /// So few truncated sequences that the slots of a rank stay empty.
+        SlotsWithoutRank { sweep: u64 = 0, samples: u64 = 60, slots: u64 = 15, workers: u64 = 3 }
+            = "engine.slots-without-rank": "sweep {sweep} has too few sequences for {slots} rows side by side ({samples} samples): one of \
+                {workers} ranks has none of them"
+            => "Take fewer ranks or fewer rows, or longer pieces.",
         /// A stream is asked for that a batch does not have.
         UnknownStream { stream: String = "feature".into(), known: String = "features, labels".into(), hint: String = ", did you mean `features`?".into() }
             = "engine.unknown-stream": "no stream `{stream}`, there are {known}{hint}"

@@ -55,6 +55,12 @@ impl ResumeState {
         ResumeState { cursor: Cursor { position, ..Cursor::default() }, ..ResumeState::default() }
     }
 
+    /// The sweep of the next sequence to be delivered: of truncated reading the earliest one that is pending.
+    pub fn sweep(&self) -> u64 {
+        let pending = self.rows.iter().flat_map(|rows| rows.pending()).map(|pending| pending.sweep);
+        pending.min().unwrap_or(self.cursor.sweep)
+    }
+
     /// True if the state is a position and nothing else.
     pub fn is_bare(&self) -> bool {
         self.fingerprint.is_none()

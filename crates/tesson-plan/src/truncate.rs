@@ -59,7 +59,12 @@ pub struct SlotsState {
 impl SlotsState {
     /// True if no sequence is pending.
     pub fn is_empty(&self) -> bool {
-        self.slots.iter().all(|slot| slot.waiting.is_empty())
+        self.pending().next().is_none()
+    }
+
+    /// The sequences that are pending, slot by slot.
+    pub fn pending(&self) -> impl Iterator<Item = &PendingSequence> {
+        self.slots.iter().flat_map(|slot| &slot.waiting)
     }
 }
 
@@ -263,6 +268,25 @@ impl<T: Clone> Slots<T> {
             self.slots.pop();
         }
         end
+    }
+
+    /// True if a sequence of a sweep before this one is pending.
+    pub fn holds_before(&self, sweep: u64) -> bool {
+        self.slots.iter().flat_map(|slot| &slot.held).any(|held| held.pending.sweep < sweep)
+    }
+
+    /// Samples that are pending.
+    pub fn left(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.left).sum()
+    }
+
+    /// Drops all sequences that are pending.
+    pub fn clear(&mut self) {
+        for slot in &mut self.slots {
+            (slot.cursor, slot.left) = (0, 0);
+            slot.held.clear();
+        }
+        self.pending_end = false;
     }
 
     /// The sequences that are held, slot by slot.

@@ -60,6 +60,12 @@ impl Epochs {
         self.source.get().look(py, |source| Ok(lock(&self.epochs).epoch(source)))
     }
 
+    /// The number of batches of the epoch that the next batch belongs to.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let n = self.source.get().with_index(py, |source| lock(&self.epochs).steps(source))?;
+        Ok(usize::try_from(n).unwrap_or(usize::MAX))
+    }
+
     /// The number of batches before the next one.
     fn step(&self, py: Python<'_>) -> PyResult<u64> {
         self.source.get().with_index(py, |source| lock(&self.epochs).step(source))

@@ -234,9 +234,8 @@ impl SourceSpec {
     }
 
     fn truncated(&self, pools: Pools, drops_last: bool) -> Option<Box<Truncated>> {
-        let equal_steps = self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk;
         let truncation = self.truncation.clone()?;
         let carries = self.sizes_change || truncation.length.changes_by_epoch();
-        Some(Box::new(Truncated::new(truncation, pools, drops_last, carries, equal_steps)))
+        Some(Box::new(Truncated::new(truncation, pools, &self.plan, drops_last, carries)))
     }
 }

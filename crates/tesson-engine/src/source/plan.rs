@@ -1,7 +1,7 @@
 //! The plan of what will come when, without reading data.
 
 use tesson_core::{Error, Index};
-use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planner, Progress};
+use tesson_plan::{BatchPlan, Cursor, Demand, Limit, PlanSpec, Planner, Progress};
 
 use super::Source;
 
@@ -27,9 +27,30 @@ impl Source {
             true
         };
         match &self.truncated {
-            Some(truncated) => truncated.for_each_plan(self, plan, &index, demand, |_| count())?,
-            None => for_each_plan(plan, &index, demand, |_| count())?,
+            Some(truncated) => {
+                truncated.for_each_plan(self, plan, &index, Cursor::default(), demand, |_| count())?;
+            }
+            None => for_each_plan(plan, &index, Cursor::default(), demand, |_| count())?,
         }
+        Ok(steps)
+    }
+
+    /// Number of minibatches that one worker gets of a sweep where minibatches end with their sweep. Only of truncated ones it is
+    /// another for each sweep.
+    ///
+    /// # Errors
+    /// Those of [`Source::steps_per_sweep`].
+    pub fn steps_of_sweep(&mut self, sweep: u64, demand: Demand) -> Result<u64, Error> {
+        let index = self.indexed()?.index.clone();
+        let Some(truncated) = &self.truncated else { return self.steps_per_sweep(demand) };
+        let plan = PlanSpec { limit: Limit::Sweeps(sweep + 1), ..self.plan.clone() };
+        let position = index.n_samples().saturating_mul(sweep);
+        let start = Cursor { position, sweep, ..Cursor::default() };
+        let mut steps = 0;
+        truncated.for_each_plan(self, plan, &index, start, demand, |_| {
+            steps += 1;
+            true
+        })?;
         Ok(steps)
     }
 
@@ -94,19 +115,24 @@ impl Source {
         let index = self.indexed()?.index.clone();
         let mut plan = self.plan.clone();
         change(&mut plan);
-        for_each_plan(plan, &index, demand, each)
+        for_each_plan(plan, &index, Cursor::default(), demand, each)
     }
 }
 
+/// Calls `each` with the minibatches of a plan from the beginning of a sweep on.
 pub(super) fn for_each_plan(
     spec: PlanSpec,
     index: &Index,
+    start: Cursor,
     demand: Demand,
     mut each: impl FnMut(&BatchPlan) -> bool,
 ) -> Result<(), Error> {
     demand.validate()?;
     let mut planner = Planner::new(spec);
     planner.start(index, demand)?;
+    if start.sweep > 0 {
+        planner.resume(index, start, Some(demand))?;
+    }
     let mut plan = BatchPlan::default();
     loop {
         let progress = planner.next_batch(index, demand, &mut plan)?;

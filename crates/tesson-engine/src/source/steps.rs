@@ -11,7 +11,7 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::truncated::TruncatedPlan;
+use super::truncated::{self, TruncatedPlan};
 use crate::refusal::EngineRefusal;
 
 /// The demands of a run's calls, from the start of the data on. Step 0 is the first of them.
@@ -188,15 +188,25 @@ impl Source {
         self.restore(&state)
     }
 
-    /// How many minibatches of such calls come before a cursor, from the start of the data on.
+    /// How many minibatches of such calls come before the next one of a state, from the start of the data on.
     ///
     /// # Errors
     /// Those of [`Source::which`].
-    pub(crate) fn steps_before(&mut self, cursor: Cursor, demand: Demand) -> Result<u64, Error> {
+    pub(crate) fn steps_before(&mut self, state: &ResumeState, demand: Demand) -> Result<u64, Error> {
+        let cursor = state.cursor;
         if cursor == Cursor::default() {
             return Ok(0);
         }
         let index = self.indexed()?.index.clone();
+        if let Some(truncated) = &self.truncated {
+            let passed = truncated::passed(state, &index);
+            let mut steps = 0;
+            truncated.for_each_plan(self, self.plan.clone(), &index, Cursor::default(), demand, |plan| {
+                steps += u64::from(plan.passed <= passed);
+                plan.passed < passed
+            })?;
+            return Ok(steps);
+        }
         let mut plan = self.plan.clone();
         let mut share = demand.share();
         if plan.sharing == Sharing::Position && plan.equal_steps != Some(EqualSteps::Drop) {
@@ -216,6 +226,11 @@ impl Source {
             steps += 1;
         }
         Ok(steps)
+    }
+
+    /// Truncated sequences that no rank got to their ends in the sweep that ended with the last minibatch.
+    pub(crate) fn cut_short(&self) -> u64 {
+        self.truncated.as_ref().map_or(0, |truncated| truncated.cut_short())
     }
 
     /// Reads truncated minibatches from the start of the data on, up to a step.
@@ -400,7 +415,8 @@ impl Source {
             return Err(EngineRefusal::TruncatedSchedule.into());
         };
         let Some(truncated) = &self.truncated else { return Ok(()) };
-        truncated.for_each_plan(self, self.plan.clone(), &indexed.index, share.demand(samples), each)
+        let (start, demand) = (Cursor::default(), share.demand(samples));
+        truncated.for_each_plan(self, self.plan.clone(), &indexed.index, start, demand, each)
     }
 
     /// Looks up keys and places of sequences, the keys of each chunk once.

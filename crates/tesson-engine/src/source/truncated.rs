@@ -34,11 +34,9 @@ const SLOT_BYTES: u64 = 256;
 /// The slots of a source, and how they are filled.
 pub(super) struct Truncated {
     spec: Truncation,
-    /// True if minibatches at the end of the data are left out when a slot is not full.
-    drops_last: bool,
-    /// True if sizes or slots change from epoch to epoch by configuration: unfinished sequences then continue where the number
-    /// of slots is another.
-    carries: bool,
+    rules: EndRules,
+    /// Sequences whose ends were left out with the rest of the sweep that ended last.
+    cut_short: u64,
     /// The demand of the last call and the slots for it; `None` if the slots are to be filled anew.
     asked: Option<(Demand, SlotsShape)>,
     slots: Slots<Arc<Whole>>,
@@ -59,6 +57,18 @@ pub(super) struct Truncated {
     /// Bytes that the pipeline leaves for all of these.
     reserved: u64,
     pools: Pools,
+}
+
+/// Where slots end.
+struct EndRules {
+    /// True if minibatches at the end of the data are left out when a slot is not full.
+    drops_last: bool,
+    /// True if slots take no sequence of a sweep while they hold one of an earlier sweep: minibatches then end with their sweep, and
+    /// equal steps leave out the rest of each.
+    ends_sweeps: bool,
+    /// True if sizes or slots change from epoch to epoch by configuration: unfinished sequences then continue where the number
+    /// of slots is another.
+    carries: bool,
 }
 
 /// Writes what changes values.
@@ -84,21 +94,24 @@ pub(super) fn delivered(truncation: &Truncation, stream: &Arc<StreamInfo>) -> Ar
 }
 
 impl Truncated {
-    /// `equal_steps`: whether each rank has as many steps, although ranks have sequences of their own.
+    /// Slots of sequences that a plan brings. `drops_last` leaves out minibatches in which a slot is not full, at the end of the data.
     pub(super) fn new(
         spec: Truncation,
         pools: Pools,
+        plan: &PlanSpec,
         drops_last: bool,
         carries: bool,
-        equal_steps: bool,
     ) -> Truncated {
+        // Then ranks have sequences of their own, and their steps are counted.
+        let counts_steps = plan.equal_steps.is_some() && plan.sharing == Sharing::Chunk;
+        let ends_sweeps = !plan.cross_sweep_ends && !counts_steps;
         Truncated {
             spec,
-            drops_last,
-            carries,
+            rules: EndRules { drops_last, ends_sweeps, carries },
+            cut_short: 0,
             asked: None,
             slots: Slots::new(0, 1, 0),
-            progress: equal_steps.then(StepProgress::default),
+            progress: counts_steps.then(StepProgress::default),
             over: false,
             fetched: Cursor::default(),
             faults: 0,
@@ -113,7 +126,7 @@ impl Truncated {
     /// True if the slots make no further minibatch unless something is fetched for them.
     fn ends_with<T: Clone>(&self, slots: &Slots<T>, share: &SlotShare) -> bool {
         let lacks = |workers: u64| !slots.serve(workers as usize);
-        slots.is_empty() || self.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
+        slots.is_empty() || self.rules.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
     }
 
     /// True if no further minibatch is known to come.
@@ -133,7 +146,17 @@ impl Truncated {
             Some(progress) => !progress.idle && progress.steps.hold(self.fetched),
             None => true,
         };
-        self.slots.hungry().filter(|_| may_take && !self.over)
+        self.slots.hungry().filter(|_| may_take && !self.over && !self.waits(&self.slots, self.fetched.sweep))
+    }
+
+    /// True if all that a sweep has is too little for each rank to have something of it.
+    fn lacks_a_rank<T: Clone>(&self, slots: &Slots<T>, share: &SlotShare) -> bool {
+        self.rules.ends_sweeps && share.serves_all.is_some_and(|workers| !slots.serve(workers as usize))
+    }
+
+    /// True if slots take nothing of this sweep yet.
+    fn waits<T: Clone>(&self, slots: &Slots<T>, sweep: u64) -> bool {
+        self.rules.ends_sweeps && slots.holds_before(sweep)
     }
 
     /// Bytes of the slots with a minibatch of so many bytes, and the number of slots. Those that are not filled yet, before
@@ -199,6 +222,8 @@ pub struct TruncatedPlan {
     pub segments: Vec<Segment<SweepSequence>>,
     /// True if a sweep ends with one of them.
     pub sweep_end: bool,
+    /// Samples that are delivered or dropped with it and before it, by all ranks.
+    pub passed: u64,
 }
 
 impl Source {
@@ -215,7 +240,7 @@ impl Source {
     ) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
         let truncated = self.truncated.as_ref().ok_or(EngineRefusal::NotTruncated)?;
-        truncated.for_each_plan(self, self.plan.clone(), &index, demand, each)
+        truncated.for_each_plan(self, self.plan.clone(), &index, Cursor::default(), demand, each)
     }
 }
 
@@ -261,10 +286,21 @@ impl Truncated {
             source.position.end();
             return Ok(None);
         }
+        if self.lacks_a_rank(&self.slots, &share) {
+            let Demand { samples, workers, .. } = demand;
+            let (sweep, slots) = (self.fetched.sweep.saturating_sub(1), share.shape.n);
+            let refusal = EngineRefusal::SlotsWithoutRank { sweep, samples, slots, workers };
+            return Err(source.position.fail(refusal.into()));
+        }
         if self.slots.is_empty() && source.plan.equal_steps == Some(EqualSteps::Repeat) {
             self.repeat(source, &share)?;
         }
         self.deliver(source, &share).map(Some)
+    }
+
+    /// Sequences whose ends were left out by all ranks at the end of a sweep, if that came with the last minibatch.
+    pub(super) fn cut_short(&self) -> u64 {
+        self.cut_short
     }
 
     /// The state after a restored one, and the slots that are filled by the next call.
@@ -286,12 +322,14 @@ impl Truncated {
         Ok(source.position.cursor().position / samples.max(1))
     }
 
-    /// Calls `each` with the minibatches of a plan, if every sequence is as long as the index says.
+    /// Calls `each` with the minibatches of a plan from the beginning of a sweep on, with empty slots, if every sequence is as long as
+    /// the index says. Under equal steps of ranks with sequences of their own it is that of the first sweep.
     pub(super) fn for_each_plan(
         &self,
         source: &Source,
         plan: PlanSpec,
         index: &Index,
+        start: Cursor,
         demand: Demand,
         mut each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
@@ -306,26 +344,35 @@ impl Truncated {
         }
         let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
-        let mut give = |slots: &mut Slots<SweepSequence>| {
+        let mut give = |slots: &mut Slots<SweepSequence>, fetched: u64| {
+            if self.lacks_a_rank(slots, &share) {
+                slots.clear();
+                return true;
+            }
             planned.segments.clear();
             planned.sweep_end = slots.take(&mut planned.segments);
+            if self.rules.ends_sweeps {
+                planned.sweep_end = end_sweep(slots, &share);
+            }
+            planned.passed = fetched - slots.left();
             share.keep_own(&mut planned.segments);
             each(&planned)
         };
-        let mut wanted = true;
-        super::plan::for_each_plan(plan, index, share.fetch, |fetched| {
+        let (mut wanted, mut samples) = (true, start.position);
+        super::plan::for_each_plan(plan, index, start, share.fetch, |fetched| {
             for BatchSlot { planned, sweep, .. } in fetched.own_slots() {
                 let counted = index.length(planned);
                 let length = fetched.keep_of_last.map_or(counted, |keep| keep.min(counted));
                 // One sequence a plan, and a slot that is full gives way to the next one before it is asked for.
-                while wanted && slots.hungry().is_none() {
-                    wanted = give(&mut slots);
+                while wanted && (slots.hungry().is_none() || self.waits(&slots, sweep)) {
+                    wanted = give(&mut slots, samples);
                 }
                 let Some(slot) = slots.hungry() else { return false };
                 // No state is made of it.
                 let pending =
-                    PendingSequence { sequence: 0, sweep_end: fetched.sweep_end, sweep: 0, keep: None };
+                    PendingSequence { sequence: 0, sweep_end: fetched.sweep_end, sweep, keep: None };
                 slots.push(slot, SweepSequence { planned, sweep }, pending, length);
+                samples += u64::from(length);
             }
             if fetched.own.is_empty() && fetched.sweep_end {
                 slots.sweep_ended();
@@ -333,7 +380,7 @@ impl Truncated {
             wanted
         })?;
         while wanted && !self.ends_with(&slots, &share) {
-            wanted = give(&mut slots);
+            wanted = give(&mut slots, samples);
         }
         Ok(())
     }
@@ -423,7 +470,7 @@ impl Truncated {
     /// True if pending sequences may continue in another number of slots: by configuration, for the worker whose they are.
     fn may_carry(&self, source: &Source, demand: Demand) -> bool {
         let is_same = self.asked.is_none_or(|(before, _)| before.share() == demand.share());
-        self.carries && self.progress.is_none() && (source.plan.sharing == Sharing::Position || is_same)
+        self.rules.carries && self.progress.is_none() && (source.plan.sharing == Sharing::Position || is_same)
     }
 
     /// Makes the pipeline leave memory for full slots and two minibatches of them, if sequences are of average length.
@@ -530,6 +577,11 @@ impl Truncated {
         // Some of them may leave when they are empty.
         let rows = share.own_of(self.slots.len() as u64) as u32;
         let mut sweep_end = self.slots.take(&mut segments);
+        if self.rules.ends_sweeps {
+            let held = self.slots.held().count() as u64;
+            sweep_end = end_sweep(&mut self.slots, share);
+            self.cut_short = if sweep_end { held } else { 0 };
+        }
         share.keep_own(&mut segments);
         let bytes = pack::batch_bytes(&source.streams.delivered, &segments);
         self.make_room(source, bytes)?;
@@ -562,6 +614,29 @@ impl Truncated {
             resume: source.position.state().clone(),
         })
     }
+}
+
+/// True if a sweep ends with the minibatch that has been taken: then no slot holds anything, or too few do, and the rest is dropped.
+fn end_sweep<T: Clone>(slots: &mut Slots<T>, share: &SlotShare) -> bool {
+    // An open slot holds more than it delivers, so one is empty only where the sweep has nothing for it.
+    let ends = slots.is_empty() || share.serves_all.is_some_and(|workers| !slots.serve(workers as usize));
+    if ends {
+        slots.clear();
+    }
+    ends
+}
+
+/// Samples that were delivered or dropped before a state, if every sequence is as long as the index says.
+pub(super) fn passed(state: &ResumeState, index: &Index) -> u64 {
+    let slots = state.rows.iter().flat_map(|rows| &rows.slots);
+    let left = slots.map(|slot| {
+        let lengths = slot.waiting.iter().map(|pending| {
+            let counted = index.length(index.sequence(pending.sequence));
+            u64::from(pending.keep.map_or(counted, |keep| keep.min(counted)))
+        });
+        lengths.sum::<u64>().saturating_sub(slot.cursor.into())
+    });
+    state.cursor.position.saturating_sub(left.sum())
 }
 
 /// Samples of a sequence that has been fetched.

@@ -15,7 +15,7 @@ from .errors import UsageError
 from .keywords import suggests_in_methods
 from .schema import Field, Schema
 
-__all__ = ["Batch", "Padded", "Ragged", "Sparse"]
+__all__ = ["Batch", "Padded", "Pieces", "Ragged", "Sparse"]
 
 
 class Padded(NamedTuple):
@@ -25,6 +25,20 @@ class Padded(NamedTuple):
     values: NDArray[Any]
     #: bool ``[examples, longest]``: False where `values` are padding.
     mask: NDArray[np.bool_]
+
+
+class Pieces(NamedTuple):
+    """A stream of examples that a loader cuts into pieces: a row continues, step by step, in the same row of the next batch.
+
+    Where an example ends inside a row, the next one begins behind it; see ``truncate`` of :class:`~tesson.Loader`.
+    """
+
+    #: ``[rows, steps, *shape]``.
+    values: NDArray[Any]
+    #: bool ``[rows, steps]``: False where `values` are padding, behind the last example of a row.
+    mask: NDArray[np.bool_]
+    #: bool ``[rows, steps]``: True where an example begins, and what a model has kept of the row is to be forgotten.
+    is_start: NDArray[np.bool_]
 
 
 @suggests_in_methods
@@ -184,7 +198,7 @@ def check_fill(value: Any, dtype: np.dtype[Any]) -> None:
 
 @suggests_in_methods
 class Batch:
-    """The examples of one step: ``batch["x"]`` is an array, a :class:`Ragged` or a :class:`Sparse`, as the schema says.
+    """The examples of one step: ``batch["x"]`` is an array, a :class:`Ragged`, a :class:`Sparse` or :class:`Pieces`, as the schema says.
 
     Arrays of texts and of byte strings have an object for each.
 
@@ -250,7 +264,7 @@ class Batch:
 
     @property
     def keys(self) -> list[int] | list[str]:
-        """The key of each example: its number in the data, or what the data name it."""
+        """The key of each example, or of each piece of one: its number in the data, or what the data name it."""
         keys: list[int] | list[str] = StreamData(self._batch, 0).keys
         return keys
 
@@ -263,8 +277,25 @@ class Batch:
         return f"<Batch {len(self)} examples: {', '.join(f'{name} {self._schema[name].type}' for name in self)}>"
 
 
+def _pieces(data: StreamData) -> Pieces:
+    """The samples of a stream in the rows and steps where they lie."""
+    steps, rows, places = data._layout()
+    samples: NDArray[Any] = data.samples
+    begins = np.maximum(places[:, 2], 0)
+    lengths = np.minimum(places[:, 3], steps) - begins
+    row = np.repeat(places[:, 1], lengths)
+    step = np.arange(len(samples)) - np.repeat(np.cumsum(lengths) - lengths - begins, lengths)
+    values = np.full((rows, steps, *samples.shape[1:]), 0 if samples.dtype != object else None, samples.dtype)
+    mask, is_start = np.zeros((rows, steps), np.bool_), np.zeros((rows, steps), np.bool_)
+    values[row, step], mask[row, step] = samples, True
+    is_start[places[places[:, 2] >= 0, 1], places[places[:, 2] >= 0, 2]] = True
+    return Pieces(values, mask, is_start)
+
+
 def _values(data: StreamData, field: Field) -> Any:
     """The values of a stream in the kind that its field has."""
+    if field.is_cut:
+        return _pieces(data)
     lengths = data.lengths
     if data.is_ragged:
         return data.sample_list

@@ -286,7 +286,8 @@ class Dataset:
         fields = {
             name: Field(
                 name, streams[stored].stream_id, streams[stored].dtype, streams[stored].shape, streams[stored].is_sparse,
-                stored in self._is_ragged or streams[stored].any_length, streams[stored].classes or self._classes.get(stored, ()),
+                stored in self._is_ragged or streams[stored].any_length, source._source.is_truncated(),
+                streams[stored].classes or self._classes.get(stored, ()),
             )
             for name, stored in names.items()
         }

@@ -76,6 +76,8 @@ class LoaderReader:
         if field.is_sparse and layout is None:
             what = f"layouts.{name}: JAX has no arrays for sparse streams; choose 'dense', or 'classes' for the numbers of one-hot samples"
             raise ConfigError(what, path=f"layouts.{name}")
+        if field.is_cut:
+            return lambda pieces: {name: pieces.values, f"{name}_mask": pieces.mask, f"{name}_is_start": pieces.is_start}
         values = _classes if layout == "classes" else np.asarray
         return self._padded(name, values) if field.is_ragged else lambda found: {name: _one_shape(name, values(found))}
 

@@ -52,7 +52,7 @@ class EpochReport(NamedTuple):
     examples: int
     #: Those of them that another rank has too, or this rank had before: every rank has some in every step.
     repeated: int
-    #: Examples that no rank got because they did not fill a batch.
+    #: Examples that no rank got because they did not fill a batch; under `truncate` those that no rank got to the end.
     dropped: int
     #: Examples that no rank got because they are invalid, and forgiven.
     left_out: int
@@ -86,6 +86,11 @@ class Loader:
         Leave out the last batch of each epoch if it is short.
     bucket_by_length : bool
         Group examples of similar length to reduce padding.
+    truncate : int, optional
+        Cut examples into pieces of at most this many samples, for models that keep a state. A batch has `batch_size` rows of this many
+        steps, in which examples lie one behind the other; a row continues in the next batch. All streams are
+        :class:`~tesson.batch.Pieces` and of equal lengths. An epoch ends where all rows have ended, or, of several ranks, where one has
+        no row left: what the others still have is dropped, and reported.
     world : "auto", None, (int, int), World or device mesh
         The ranks that share the batches. ``"auto"``: what the launcher says (torchrun, mpirun, Slurm, ...), a single one without a
         launcher. ``None``: this process reads everything, whatever a launcher says.
@@ -127,6 +132,7 @@ class Loader:
         epochs: int | None = None,
         drop_last: bool = False,
         bucket_by_length: bool = False,
+        truncate: int | None = None,
         world: Any = "auto",
         rank: int | None = None,
         world_size: int | None = None,
@@ -140,9 +146,11 @@ class Loader:
             raise ConfigError("no batch_size, expected the number of examples in a batch, such as batch_size=32", path="batch_size")
         if bucket_by_length and shuffle is False:
             raise ConfigError("bucket_by_length groups examples within a shuffle; give shuffle=True or a tesson.Window", path="bucket_by_length")
+        if truncate is not None:
+            _check_truncated(batch_size, batch_samples=batch_samples, drop_last=drop_last, bucket_by_length=bucket_by_length)
         if not isinstance(shuffle, (bool, np.bool_, Window)):
             raise ConfigError(f"found {shuffle!r}, expected True, False or a tesson.Window", path="shuffle")
-        _check_whole(1, batch_size=batch_size, batch_samples=batch_samples, epochs=epochs)
+        _check_whole(1, batch_size=batch_size, batch_samples=batch_samples, epochs=epochs, truncate=truncate)
         _check_whole(0, seed=seed, max_errors=max_errors)
         if on_error not in ("raise", "skip"):
             raise ConfigError(f"on_error: found {on_error!r}, expected 'raise' or 'skip'", path="on_error")
@@ -153,10 +161,15 @@ class Loader:
         defaults = inspect.signature(type(self)).parameters
         self._given = {name: value for name, value in given.items() if value != defaults[name].default}
         self._dataset = dataset
-        self._batch_samples = batch_samples
+        #: Samples of a batch, if that is what it is measured by.
+        self._batch_samples = batch_samples if truncate is None or batch_size is None else batch_size * truncate
         self._world = _world(world, rank, world_size)
+        if truncate is not None and batch_size is not None and batch_size < self._world.size:
+            what = f"batch_size: found {batch_size} rows for {self._world.size} ranks, expected at least one for each"
+            raise ConfigError(what, path="batch_size")
         options: dict[str, Any] = {
-            "minibatch_size_in_sequences": batch_size,
+            "minibatch_size_in_sequences": batch_size if truncate is None else None,
+            "truncation_length": truncate,
             "randomize": True if isinstance(shuffle, Window) else "global" if shuffle else False,
             "randomization_seed": seed,
             "max_sweeps": epochs,
@@ -167,7 +180,8 @@ class Loader:
             "threads": threads,
             "dtype": dtype,
             "sharing": "position",
-            "equal_steps": "repeat" if self._world.size > 1 else None,
+            # Rows of other ranks continue inside examples whose beginning this one has not had: it cannot repeat any.
+            "equal_steps": ("repeat" if truncate is None else "drop") if self._world.size > 1 else None,
         }
         if isinstance(shuffle, Window):
             options["randomization_window_in_chunks"] = shuffle.chunks
@@ -295,14 +309,14 @@ class Loader:
         return self._batch_samples or self._source._default_size()
 
     def __len__(self) -> int:
-        """The number of batches in an epoch.
+        """The number of batches in an epoch; under `truncate`, where it depends on the shuffle, in the present or next one.
 
         Raises
         ------
         TypeError
             It is not known without reading.
         """
-        return self._source.steps_per_sweep(self._size(), self._world.size, self._world.rank)
+        return len(self._epochs)
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch, for :meth:`load_state_dict` of a loader of the same data: of any rank, for any number of ranks."""
@@ -436,6 +450,20 @@ class Loader:
 _COUNTED_AT_ONCE = 10**6
 #: Errors that are all left out.
 _ANY_NUMBER = 2**64 - 1
+
+
+def _check_truncated(batch_size: int | None, **others: Any) -> None:
+    """Refuse options that batches of pieces cannot have."""
+    if batch_size is None:
+        raise ConfigError("truncate: found no batch_size, expected the number of rows in a batch, such as batch_size=32", path="truncate")
+    remedies = {
+        "batch_samples": "a batch has batch_size rows of truncate samples",
+        "drop_last": "all batches have one shape, and the mask says what is padding",
+        "bucket_by_length": "pieces have one length",
+    }
+    for name, remedy in remedies.items():
+        if others[name]:
+            raise ConfigError(f"{name}: found it beside truncate; {remedy}, leave it out", path=name)
 
 
 def _check_whole(least: int, **options: Any) -> None:

@@ -29,13 +29,15 @@ class Field:
     is_sparse: bool = False
     #: True if examples may have any number of samples, in batches a :class:`~tesson.batch.Ragged`.
     is_ragged: bool = False
+    #: True if the loader cuts examples into pieces, in batches a :class:`~tesson.batch.Pieces`.
+    is_cut: bool = False
     #: The names of the classes that its values number, if the data have names.
     classes: tuple[str, ...] = ()
 
     @property
     def type(self) -> str:
         """Type and shape in a few words, such as ``float32 [28, 28]``, ``sparse float32 [10]`` or ``ragged int64 []``."""
-        words = [("ragged", self.is_ragged), ("sparse", self.is_sparse)]
+        words = [("pieces", self.is_cut), ("ragged", self.is_ragged and not self.is_cut), ("sparse", self.is_sparse)]
         return " ".join([*(word for word, holds in words if holds), self.dtype.name, str(list(self.shape))])
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ class UserDeserializer(ABC):
     composable: bool = False
 
     def _with_streams(self, names: Mapping[str, str]) -> UserDeserializer | None:
-        """The same data with other streams, as :class:`Deserializer` has it. A user's own code gives all of its streams."""
+        """None: a user's own code gives all of its streams. See :class:`Deserializer`."""
         return None
 
     @abstractmethod

@@ -11,7 +11,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from torch.utils.data import IterableDataset as TorchIterableDataset  # type: ignore[import-not-found, unused-ignore]
 from torch.utils.data import get_worker_info
 
-from ..batch import Ragged, Sparse
+from ..batch import Pieces, Ragged, Sparse
 from ..errors import ConfigError, UsageError
 from ..loader import Loader
 from ..schema import Field
@@ -78,6 +78,10 @@ def _maker(field: Field, layout: str | None) -> Callable[[Any], Any]:
             raise ConfigError(f"layouts.{field.name}: found {layout!r} for strings, which are a list; leave it out", path=f"layouts.{field.name}")
         return _strings
     known = _RAGGED if field.is_ragged else _SPARSE if field.is_sparse else {}
+    if field.is_cut:
+        if layout is not None:
+            raise ConfigError(f"layouts.{field.name}: found {layout!r} for pieces of examples, which have one layout; leave it out", path=f"layouts.{field.name}")
+        return lambda pieces: Pieces(*map(torch.from_numpy, pieces))
     if layout is None:
         return next(iter(known.values()), torch.from_numpy)
     if layout not in known:
