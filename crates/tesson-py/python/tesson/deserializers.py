@@ -69,7 +69,7 @@ class Deserializer:
         return {name: list(transforms) for name, transforms in listed.items() if transforms}
 
     def _with_streams(self, names: Mapping[str, str]) -> Deserializer | None:
-        """The same data with other streams: those that are now called `names.values()`, by their new names. None if it cannot leave any out."""
+        """A deserializer of these data with other streams: those now called `names.values()`, by their new names. None if it cannot leave any out."""
         return None
 
     def _has_type(self, stream: StreamDef) -> bool:
