@@ -133,6 +133,7 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
         ("table.csv".into(), csv(n)),
         ("table.jsonl".into(), json_lines(n)),
+        ("table.svm".into(), libsvm(n)),
         ("table.csv.zst".into(), in_frames(&csv(n))),
     ]
 }
@@ -153,6 +154,17 @@ fn csv(n: usize) -> Vec<u8> {
     };
     let rows = (0..n).map(|row| format!("{},{},{}\r\n", 3 * row, text(row), row as f64 / 7.0));
     format!("id,text,x\r\n{}", rows.collect::<String>()).into_bytes()
+}
+
+/// The rows as lines of libsvm: a label, the key as the query, any number of pairs, and comments.
+fn libsvm(n: usize) -> Vec<u8> {
+    let row = |row: usize| {
+        let pair = |i: usize| format!(" {}:{}", 1 + i * 3 + row % 3, row as f64 / 7.0);
+        let pairs: String = (0..row % 4).map(pair).collect();
+        let comment = if row.is_multiple_of(8) { " # a note\n# a line\n" } else { "\n" };
+        format!("{} qid:{}{pairs}{comment}", row % 2, 3 * row)
+    };
+    (0..n).map(row).collect::<String>().into_bytes()
 }
 
 /// The rows as JSON lines: the key, a text, any number of whole numbers.

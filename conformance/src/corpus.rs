@@ -247,6 +247,10 @@ pub const CSV_AND_JSON: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.csv", "keyColumn": "id", "columns": ["x"], "chunkSizeInBytes": 1024},
     {"type": "TableDeserializer", "file": "table.jsonl", "keyColumn": "id", "columns": ["text", "list"], "chunkSizeInBytes": 700}]"#;
 
+/// Lines of libsvm, whose features are sparse.
+pub const LIBSVM: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "table.svm", "keyColumn": "qid", "numFeatures": 12, "chunkSizeInBytes": 1024}]"#;
+
 /// An option to be added to others: recordings, sequences as long as those of the text.
 pub const RECORDINGS: &str = r#""deserializers": [{"type": "AudioDeserializer", "file": "recordings.scp",
     "chunkSizeInFrames": 60, "input": {"x": {"sampleRate": 8000, "filters": 5}}}]"#;

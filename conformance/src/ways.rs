@@ -9,7 +9,7 @@ use crate::corpus::{
     self, ARCHIVES, ARRAYS, ARRAYS_JOINED, ARROW, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED,
     BYTES, CSV, CSV_AND_JSON, CSV_COMPRESSED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, FEATURES,
     FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED, FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED,
-    LABELLED, LOCAL, MAP, MATRICES, PARQUET, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED,
+    LABELLED, LIBSVM, LOCAL, MAP, MATRICES, PARQUET, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED,
     RECORDINGS, ROWS, SEVERAL, TEXT, TEXTS, TOKENS, TRUNCATED, WHOLE_16, WHOLE_64, config, rest,
 };
 
@@ -44,6 +44,7 @@ const CORPORA: &[CorpusWays] = &[
     ("text", TEXT, &[CUT], Resume),
     ("text", TEXT, TRANSFORMED, Resume),
     ("truncated", TRUNCATED, ORDERS_OF_TRUNCATED, Resume),
+    ("truncated epochs", TRUNCATED, EPOCHS_OF_TRUNCATED, Resume),
     ("local", LOCAL, ORDERS_OF_LOCAL, Resume),
     ("text", TEXT, EQUAL_STEPS, Resume),
     ("binary truncated", BINARY_TRUNCATED, &[WINDOW], Resume),
@@ -80,6 +81,7 @@ const CORPORA: &[CorpusWays] = &[
     ("csv", CSV, MAIN_ORDERS, Sweeps),
     ("csv compressed", CSV_COMPRESSED, MAIN_ORDERS, Sweeps),
     ("csv and json", CSV_AND_JSON, MAIN_ORDERS, Sweeps),
+    ("libsvm", LIBSVM, MAIN_ORDERS, Sweeps),
     ("whole 16", WHOLE_16, &[GLOBAL_BY_POSITION, TRUNCATED_BY_POSITION], Resume),
     ("whole 64", WHOLE_64, MAIN_ORDERS, Sweeps),
     ("texts", TEXTS, &[STORED, GLOBAL_BY_POSITION], Sweeps),
@@ -132,6 +134,10 @@ const EQUAL_STEPS: &[&str] = &[
     r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "empty""#,
     r#""randomize": false, "equalSteps": "repeat""#,
     r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
+];
+const EPOCHS_OF_TRUNCATED: &[&str] = &[
+    r#""randomize": false, "crossSweepEnds": false"#,
+    r#""randomize": "global", "sharing": "position", "crossSweepEnds": false"#,
 ];
 const ORDERS_OF_TRUNCATED: &[&str] = &[
     r#""randomize": false"#,

@@ -1,4 +1,4 @@
-//! Any bytes as CSV, JSON lines or a shard of MDS.
+//! Any bytes as CSV, JSON lines, a shard of MDS or lines of libsvm.
 
 #![no_main]
 

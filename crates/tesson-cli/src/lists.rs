@@ -56,6 +56,7 @@ const PARQUET: Listed = listed("a Parquet file", "TableDeserializer", "file", "r
 const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "read_arrow");
 const CSV: Listed = listed("a CSV file", "TableDeserializer", "file", "read_csv");
 const JSON_LINES: Listed = listed("a file of JSON lines", "TableDeserializer", "file", "read_json");
+const LIBSVM: Listed = listed("a libsvm file", "TableDeserializer", "file", "read_libsvm");
 const MDS: Listed = listed("a shard of Mosaic's MDS", "TableDeserializer", "file", "read_mds");
 
 impl Listed {
@@ -96,6 +97,7 @@ impl Listed {
             "jsonl" | "ndjson" => Some(JSON_LINES),
             // Otherwise it is a configuration.
             "json" if stem.len() < name.len() => Some(JSON_LINES),
+            "svm" | "libsvm" | "svmlight" => Some(LIBSVM),
             "mds" => Some(MDS),
             _ => None,
         }

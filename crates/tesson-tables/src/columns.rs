@@ -67,8 +67,27 @@ fn append(to: &mut StreamColumn, n: usize, from: &StreamColumn, m: usize) {
     match (&mut to.data, &from.data) {
         (Data::Dense { values }, Data::Dense { values: more }) if values.is_empty() => *values = more.clone(),
         (Data::Dense { values }, Data::Dense { values: more }) => values.append(more, 0..more.len()),
+        (
+            Data::Sparse { rows, columns, values },
+            Data::Sparse { rows: more_rows, columns: more_columns, values: more },
+        ) => {
+            let (n_samples, n_more) = (samples_of(rows), samples_of(more_rows));
+            let ends = at(rows, n_samples);
+            let start = ends[n_samples];
+            ends.extend((1..=n_more).map(|sample| start + more_rows.start(sample) as u32));
+            columns.extend_from_slice(more_columns);
+            values.append(more, 0..more.len());
+        }
         (Data::Encoded(samples), Data::Encoded(more)) => samples.append(more, 0..more.len(), 0),
         _ => unreachable!("columns of one stream have one form"),
+    }
+}
+
+/// The number of samples that offsets of pairs have.
+fn samples_of(rows: &Offsets) -> usize {
+    match rows {
+        Offsets::At(at) => at.len() - 1,
+        Offsets::Every(_) => unreachable!("samples have any number of pairs"),
     }
 }
 

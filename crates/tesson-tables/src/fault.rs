@@ -14,6 +14,8 @@ const KEY_COLUMN: OptionName = OptionName::new("keyColumn");
 const MAX_ERRORS: OptionName = OptionName::new("maxErrors");
 const NULLS: OptionName = OptionName::new("nulls");
 const RAGGED: OptionName = OptionName::new("ragged");
+const NUM_FEATURES: OptionName = OptionName::new("numFeatures");
+const ZERO_BASED: OptionName = OptionName::new("zeroBased");
 const SHAPE: OptionName = OptionName::new("shape");
 const USE_NUMERIC_SEQUENCE_KEYS: OptionName = OptionName::new("useNumericSequenceKeys");
 
@@ -120,6 +122,18 @@ tesson_core::error_kinds! {
         BadJson { what: String = "expected `,` or `}`".into(), column: usize = 17 }
             = "table.bad-json": "column {column}: {what}"
             => "Correct the line; each line has one object.",
+        /// A word of a line is no pair.
+        BadPair { found: String = "3;0.5".into() }
+            = "table.bad-pair": "found `{found}`, expected a pair `index:value`"
+            => "Correct the line.",
+        /// The index of a pair is that of no column.
+        IndexOutside { index: u64 = 0, first: u64 = 1, last: u64 = 10 }
+            = "table.index-outside": "found the index {index}, expected one from {first} to {last}"; "{NUM_FEATURES} is the number of columns, {ZERO_BASED} says where indices begin"
+            => "Give the number of columns with {NUM_FEATURES}, and {ZERO_BASED} if indices count from 0.",
+        /// The pairs of a line are in no order.
+        IndexOrder { index: u64 = 3, before: u64 = 7 }
+            = "table.index-order": "the index {index} follows {before}, expected each once and ascending"
+            => "Sort the pairs of each line.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "x".into() }
             = "table.repeated-stream": "the column name `{name}` occurs twice"

@@ -15,6 +15,7 @@
 //! | `text` | what the formats of text share: blocks of lines, columns from parsed values, guessed types |
 //! | `csv` | CSV, TSV and the like |
 //! | `json_lines` | an object of JSON in each line |
+//! | `libsvm` | labels and sparse features, as libsvm and svmlight write them |
 //! | `mds` | shards of Mosaic's streaming datasets |
 //! | `webdataset` | tar archives as WebDataset packs them |
 //! | `npy` | NumPy's `.npy` files |
@@ -35,6 +36,7 @@ mod deserializer;
 mod fault;
 mod folder;
 mod json_lines;
+mod libsvm;
 mod mds;
 mod npy;
 #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow lack values"))]

@@ -10,6 +10,7 @@ use tesson_core::{
 
 use crate::csv::CsvOptions;
 use crate::fault::TableRefusal;
+use crate::libsvm::LibsvmOptions;
 use crate::nulls::NullRule;
 use crate::tokens::TokenOptions;
 
@@ -21,11 +22,12 @@ const FILE: OptionSpec = OptionSpec::required(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 9> = Words::new([
+static FORMATS: Words<Option<&'static str>, 10> = Words::new([
     ("auto", None),
     ("arrow", Some("arrow")),
     ("csv", Some("csv")),
     ("jsonl", Some("jsonl")),
+    ("libsvm", Some("libsvm")),
     ("mds", Some("mds")),
     ("npy", Some("npy")),
     ("parquet", Some("parquet")),
@@ -192,6 +194,7 @@ options! {
                 ArrayLayout::Sequence => text.field("each", "sequence"),
             }];
         ..pub(crate) csv: CsvOptions;
+        ..pub(crate) libsvm: LibsvmOptions;
         ..pub(crate) tokens: TokenOptions;
         pub(crate) let numeric_keys: bool = reader.numeric_keys => [identity flag "numbers"];
         let frame_mode: bool = reader.frame_mode;

@@ -57,6 +57,9 @@ impl TableColumn {
                 let (shape, samples) = ragged(stream, field, shape)?;
                 (*element, shape, samples)
             }
+            FieldKind::Sparse { element, columns, .. } => {
+                return TableColumn::sparse(stream, field, number, *element, *columns);
+            }
             FieldKind::Other(_) => return Err(wrong_type(field)),
         };
         // Bytes may be files, which transforms that are named elsewhere decode.
@@ -81,6 +84,25 @@ impl TableColumn {
         let mut column = TableColumn { info, field: number, from, samples };
         column.info.any_length = column.varies(fields) || stream.ragged == Some(true);
         Ok(column)
+    }
+
+    /// A stream of pairs, which the format has parsed as the type that was asked for.
+    fn sparse(
+        stream: &TableStream,
+        field: &Field,
+        number: usize,
+        element: Element,
+        columns: usize,
+    ) -> Result<TableColumn, TableFault> {
+        if stream.given_shape().is_some_and(|shape| shape.dims() != [columns]) || stream.ragged == Some(true)
+        {
+            return Err(mismatch(field, &stream.given_shape().unwrap_or_else(|| Shape::new([]))));
+        }
+        if stream.element.is_some_and(|asked| asked != element) {
+            return Err(wrong_type(field));
+        }
+        let info = StreamInfo::sparse(&stream.name, columns, element);
+        Ok(TableColumn { info, field: number, from: element, samples: Samples::Kept })
     }
 
     /// A stream of files that its transforms decode; without any they are delivered as they are.
@@ -125,6 +147,11 @@ impl TableColumn {
     pub(crate) fn empty(&self) -> Data {
         match self.samples {
             Samples::Encoded => Data::Encoded(EncodedColumn::default()),
+            _ if self.info.sparse => Data::Sparse {
+                rows: Offsets::At(vec![0]),
+                columns: Vec::new(),
+                values: no_values(self.info.element, 0),
+            },
             _ => Data::Dense { values: no_values(self.info.element, 0) },
         }
     }

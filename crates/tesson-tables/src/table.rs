@@ -16,6 +16,7 @@ use crate::compressed::WhenCompressed;
 use crate::csv;
 use crate::fault::TableFault;
 use crate::json_lines;
+use crate::libsvm;
 use crate::mds;
 use crate::npy;
 use crate::options::TableOptions;
@@ -49,6 +50,15 @@ pub(crate) enum FieldKind {
     Flat(Element, Shape),
     /// Any number of samples of this shape, in [`Data::Dense`](tesson_core::Data::Dense).
     Ragged(Element, Shape),
+    /// One sample of pairs of column and value, in [`Data::Sparse`](tesson_core::Data::Sparse).
+    Sparse {
+        /// The type of the values.
+        element: Element,
+        /// Number of columns.
+        columns: usize,
+        /// True if the file counts them from 0, false from 1.
+        zero_based: bool,
+    },
     /// Values that no stream can have; the format's name of their type.
     Other(String),
 }
@@ -63,6 +73,7 @@ impl FieldKind {
                 format!("lists of {}", element.name())
             }
             FieldKind::Ragged(element, shape) => format!("lists of {} [{shape}]", element.name()),
+            FieldKind::Sparse { element, columns, .. } => format!("sparse {} [{columns}]", element.name()),
             FieldKind::Other(name) => name.clone(),
         }
     }
@@ -345,6 +356,7 @@ pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &npy::NPY,
     &csv::CSV,
     &json_lines::JSON_LINES,
+    &libsvm::LIBSVM,
     &mds::MDS,
     &tokens::TOKENS,
     &webdataset::WEBDATASET,

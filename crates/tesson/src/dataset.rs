@@ -89,6 +89,12 @@ pub fn read_table(files: impl Into<Value>) -> Dataset<Table> {
     read_format(&tesson_tables::FORMAT).set("file", files).of_format()
 }
 
+/// Files of labels and sparse features, as libsvm and svmlight write them: the streams `labels` and `features`. Options are `numFeatures`
+/// and `zeroBased`.
+pub fn read_libsvm(files: impl Into<Value>) -> Dataset<Table> {
+    read_table(files).set("format", "libsvm")
+}
+
 /// Files of token numbers as windows of `length`: the stream `tokens`, and `labels`, which are the tokens after them. Other options are
 /// `stride` and `tokenType`.
 pub fn read_tokens(files: impl Into<Value>, length: u64) -> Dataset<Table> {

@@ -179,10 +179,7 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
     fs::write(folder.join("t.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
     tfrecord(&folder, "a.tfrecord", &["one"]);
     for (name, expected) in [
-        (
-            "t.svm",
-            "t.svm is a libsvm file; `tesson read` takes configurations, data files and prepared datasets; convert it first, `tesson convert t.svm OUT.ctf`",
-        ),
+        ("t.svm", "--stream: t.svm is a list of data, the option is for text files; leave it out"),
         ("t.csv", "--stream: t.csv is a list of data, the option is for text files; leave it out"),
         ("t.npz", "t.npz: found a zip archive, such as NumPy's .npz"),
         ("t.h5", "found an HDF5 file"),

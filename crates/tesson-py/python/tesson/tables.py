@@ -22,7 +22,7 @@ from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
 __all__ = [
-    "Column", "column", "from_table", "image_column", "read_arrow", "read_csv", "read_json", "read_mds", "read_numpy", "read_parquet", "read_tokens",
+    "Column", "column", "from_table", "image_column", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tokens",
 ]
 
 Source = AnyPath | Sequence[AnyPath]
@@ -284,6 +284,44 @@ def read_json(
     [array([1, 2]), array([3])]
     """
     return table_files(path, "jsonl", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+
+
+@suggests_arguments
+def read_libsvm(
+    path: Source,
+    /,
+    *,
+    num_features: int | None = None,
+    zero_based: bool | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key_column: str | None = None,
+) -> Dataset:
+    """Files of libsvm and svmlight, such as ``1 3:0.5 7:2``: each line is an example with the streams ``labels`` and ``features``.
+
+    ``features`` are sparse and float64, or float32 if :func:`column` says so. ``labels`` are int64 or float64, and ragged where lines have
+    several. If lines have a query, it is the stream ``qid``. The indices of a line ascend.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"part-*.svm"``; or a list of them. Each may be compressed by gzip or Zstandard.
+    num_features : int, optional
+        The number of columns of ``features``. By default it is the largest index of the first file, which is read for it once more.
+    zero_based : bool, optional
+        True if indices count from 0, False if from 1. By default they count from 0 if the first file has an index 0.
+    streams, key_column
+        As for :func:`read_parquet`.
+
+    Examples
+    --------
+    >>> _ = open("train.svm", "w").write("1 3:0.5 7:2\\n-1 1:1 # a comment\\n")
+    >>> tesson.read_libsvm("train.svm")
+    <Dataset train.svm: labels int64 [], features sparse float64 [7]>
+    >>> tesson.read_libsvm("train.svm").head()["features"].to_dense().tolist()
+    [[0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    """
+    options = {"numFeatures": num_features, "zeroBased": zero_based, "keyColumn": key_column}
+    return table_files(path, "libsvm", None, streams, options)
 
 
 @suggests_arguments

@@ -44,7 +44,9 @@ impl Collected {
             FieldKind::Ragged(element, shape) => {
                 (Collecting::Ragged(no_values(*element, 0), shape.len(), vec![0]), element)
             }
-            FieldKind::Other(_) => unreachable!("no stream has a column of another type"),
+            FieldKind::Sparse { .. } | FieldKind::Other(_) => {
+                unreachable!("no stream has a column of another type")
+            }
         };
         let fill = if element.is_string() { None } else { rule.fill(*element) };
         Collected { column, n_rows: 0, null_rows: BTreeSet::new(), fill, rule }

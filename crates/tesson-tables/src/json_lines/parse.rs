@@ -11,28 +11,6 @@ use crate::nulls::NullRule;
 use crate::table::{Field, FieldKind};
 use crate::text::{ColumnBuilder, Scalar};
 
-/// A line that is not blank.
-pub(super) struct Line<'a> {
-    pub(super) text: &'a [u8],
-    /// Position of its first byte.
-    pub(super) start: usize,
-    /// Its number, from 0.
-    pub(super) number: u64,
-}
-
-/// The lines of bytes that are not blank.
-pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    let mut at = 0;
-    let all = (0..).map_while(move |number| {
-        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
-        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-        let line = Line { text: &rest[..length], start: at, number };
-        at += length;
-        Some(line)
-    });
-    all.filter(|line| !line.text.trim_ascii().is_empty())
-}
-
 /// The fault of a line that is no object.
 pub(super) fn fault_of(error: &serde_json::Error) -> TableFault {
     let text = error.to_string();

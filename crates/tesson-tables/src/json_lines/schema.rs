@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 use tesson_core::{Element, Error, Shape};
 
-use super::parse::{fault_of, lines};
+use super::parse::fault_of;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes};
-use crate::text::{Guess, MOST_ROW_BYTES, SAMPLE_BYTES, Scalar, long_row, refuse_other_encodings};
+use crate::text::{Guess, MOST_ROW_BYTES, SAMPLE_BYTES, Scalar, lines, long_row, refuse_other_encodings};
 
 /// Rows that types are guessed from, at most.
 const SAMPLE_ROWS: usize = 10_000;

@@ -2,14 +2,14 @@
 
 use tesson_core::{ChunkAccess, DataErrorKind, Defects, Error, Parallelism, Scratch};
 
-use super::parse::{Cell, Members, fault_of, lines, read_line};
+use super::parse::{Cell, Members, fault_of, read_line};
 use super::schema::Beginning;
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
 use crate::table::{Field, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
-use crate::text::{Block, ColumnBuilder, LineKind, index_lines, units};
+use crate::text::{Block, ColumnBuilder, LineKind, index_lines, lines, units};
 
 /// Files with an object of JSON in each line.
 pub(crate) static JSON_LINES: TableFormat = TableFormat {

@@ -93,7 +93,9 @@ impl Table for Shard {
     ) -> Result<ReadRows, Error> {
         let element = |field: usize| match &self.header.fields[field].kind {
             FieldKind::Flat(element, _) | FieldKind::Ragged(element, _) => *element,
-            FieldKind::Other(_) => unreachable!("no stream has a column of another type"),
+            FieldKind::Sparse { .. } | FieldKind::Other(_) => {
+                unreachable!("no stream has a column of another type")
+            }
         };
         let mut columns: Vec<Values> = fields.iter().map(|&field| no_values(element(field), 0)).collect();
         let (mut read, mut parts, mut number) = (ReadRows::default(), Vec::new(), 0);

@@ -36,6 +36,28 @@ pub(crate) struct LineKind {
     pub(crate) comment: Option<u8>,
 }
 
+/// A line that is not blank.
+pub(crate) struct Line<'a> {
+    pub(crate) text: &'a [u8],
+    /// Position of its first byte.
+    pub(crate) start: usize,
+    /// Its number, from 0.
+    pub(crate) number: u64,
+}
+
+/// The lines of bytes that are not blank.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut at = 0;
+    let all = (0..).map_while(move |number| {
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let line = Line { text: &rest[..length], start: at, number };
+        at += length;
+        Some(line)
+    });
+    all.filter(|line| !line.text.trim_ascii().is_empty())
+}
+
 /// The lines that begin in a part of a file.
 struct Cell {
     /// Where the first row begins.

@@ -78,7 +78,7 @@ impl ColumnBuilder {
         let (element, per_sample, ends) = match kind {
             FieldKind::Flat(element, shape) => (*element, shape.len(), None),
             FieldKind::Ragged(element, shape) => (*element, shape.len(), Some(vec![0])),
-            FieldKind::Other(_) => (Element::Text, 1, None),
+            FieldKind::Sparse { .. } | FieldKind::Other(_) => (Element::Text, 1, None),
         };
         let capacity = if ends.is_none() { rows * per_sample } else { rows };
         let values = no_values(element, capacity);

@@ -1,0 +1,227 @@
+//! The rows of a file.
+
+use tesson_core::{
+    ChunkAccess, Data, DataErrorKind, Defects, Element, Error, Offsets, Parallelism, Scratch, StreamColumn,
+    Values,
+};
+
+use super::line::{Parts, pair, words};
+use super::scan::{fields, is_row};
+use crate::compressed::WhenCompressed;
+use crate::fault::TableFault;
+use crate::options::TableOptions;
+use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
+use crate::text::{Block, ColumnBuilder, LineKind, index_lines, lines, units};
+
+/// Files in libsvm's format.
+pub(crate) static LIBSVM: TableFormat = TableFormat {
+    name: "libsvm",
+    extensions: &["svm", "libsvm", "svmlight"],
+    compressed: WhenCompressed::Whole,
+    begins: |_| false,
+    open,
+};
+
+/// Lines that are rows.
+const LINES: LineKind = LineKind { is_space: |byte| byte.is_ascii_whitespace(), comment: Some(b'#') };
+
+fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
+    let (fields, data) = fields(file, options)?;
+    Ok(Box::new(Libsvm { fields, data, blocks: Vec::new() }))
+}
+
+struct Libsvm {
+    fields: Vec<Field>,
+    /// Where the lines begin.
+    data: u64,
+    blocks: Vec<Block>,
+}
+
+/// A column while lines are parsed.
+enum Column {
+    Labels(ColumnBuilder),
+    Query(ColumnBuilder),
+    Features(Features),
+}
+
+impl Column {
+    fn new(field: &Field, rows: usize) -> Column {
+        match (&field.kind, &*field.name) {
+            (&FieldKind::Sparse { element, columns, zero_based }, _) => {
+                let base = u64::from(!zero_based);
+                let values =
+                    if element == Element::F32 { Values::F32(Vec::new()) } else { Values::F64(Vec::new()) };
+                let n = columns as u64;
+                Column::Features(Features { base, n, ends: vec![0], columns: Vec::new(), values })
+            }
+            (kind, "qid") => Column::Query(ColumnBuilder::new(kind, rows)),
+            (kind, _) => Column::Labels(ColumnBuilder::new(kind, rows)),
+        }
+    }
+
+    /// Appends its part of a line.
+    fn push(&mut self, parts: &Parts<'_>, field: &Field) -> Result<(), TableFault> {
+        match self {
+            Column::Labels(column) => {
+                let is_one = matches!(field.kind, FieldKind::Flat(..));
+                let mut labels =
+                    parts.labels.split(|byte| *byte == b',').filter(|label| is_one || !label.is_empty());
+                if is_one && parts.labels.contains(&b',') || !labels.all(|label| column.push_field(label)) {
+                    return Err(bad_value(field, parts.labels));
+                }
+            }
+            Column::Query(column) => {
+                let query = parts.query.ok_or_else(|| TableFault::NoValue { column: field.name.clone() })?;
+                if !column.push_field(query) {
+                    return Err(bad_value(field, query));
+                }
+            }
+            Column::Features(column) => column.push(parts.pairs)?,
+        }
+        Ok(())
+    }
+
+    fn end_row(&mut self, is_faulty: bool) {
+        match self {
+            Column::Labels(column) | Column::Query(column) => {
+                if is_faulty {
+                    column.end_faulty_row()
+                } else {
+                    column.end_row()
+                }
+            }
+            Column::Features(column) => column.end_row(is_faulty),
+        }
+    }
+
+    fn finish(self) -> StreamColumn {
+        match self {
+            Column::Labels(column) | Column::Query(column) => column.finish(),
+            Column::Features(Features { ends, columns, values, .. }) => StreamColumn {
+                samples: Offsets::Every(1),
+                data: Data::Sparse { rows: Offsets::At(ends), columns, values },
+            },
+        }
+    }
+}
+
+fn bad_value(field: &Field, found: &[u8]) -> TableFault {
+    let found = String::from_utf8_lossy(found).into_owned();
+    TableFault::BadValue { column: field.name.clone(), found, dtype: field.kind.name() }
+}
+
+/// The pairs of rows.
+struct Features {
+    /// The index of the first column.
+    base: u64,
+    /// Number of columns.
+    n: u64,
+    ends: Vec<u32>,
+    columns: Vec<u32>,
+    values: Values,
+}
+
+impl Features {
+    fn push(&mut self, pairs: &[u8]) -> Result<(), TableFault> {
+        let start = self.columns.len();
+        for word in words(pairs) {
+            let no_pair = || TableFault::BadPair { found: String::from_utf8_lossy(word).into_owned() };
+            let (index, text) = pair(word).ok_or_else(no_pair)?;
+            let column = index.checked_sub(self.base).filter(|column| *column < self.n);
+            let Some(column) = column else {
+                let (first, last) = (self.base, self.base + self.n - 1);
+                return Err(TableFault::IndexOutside { index, first, last });
+            };
+            match &mut self.values {
+                Values::F32(values) => values.push(text.parse().map_err(|_| no_pair())?),
+                Values::F64(values) => values.push(text.parse().map_err(|_| no_pair())?),
+                _ => unreachable!("made of one of these"),
+            }
+            if let Some(&before) = self.columns[start..].last().filter(|before| u64::from(**before) >= column)
+            {
+                return Err(TableFault::IndexOrder { index, before: u64::from(before) + self.base });
+            }
+            self.columns.push(column as u32);
+        }
+        Ok(())
+    }
+
+    fn end_row(&mut self, is_faulty: bool) {
+        let before = self.ends[self.ends.len() - 1];
+        if is_faulty {
+            self.columns.truncate(before as usize);
+            crate::values::truncate(&mut self.values, before as usize);
+        }
+        self.ends.push(self.columns.len() as u32);
+    }
+}
+
+impl Table for Libsvm {
+    fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    fn assume(&mut self, first: &[Field]) {
+        self.fields = first.to_vec();
+    }
+
+    fn index(
+        &mut self,
+        _: &[usize],
+        file: FileBytes<'_>,
+        parallelism: &dyn Parallelism,
+        _: &mut Defects<'_>,
+    ) -> Result<Vec<Unit>, Error> {
+        self.blocks = index_lines(file, self.data, 0, LINES, parallelism)?;
+        units(&self.blocks, file)
+    }
+
+    fn access(&self) -> ChunkAccess {
+        ChunkAccess::PreferWhole
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<Libsvm>()
+            + self.blocks.capacity() * size_of::<Block>()
+            + self.fields.capacity() * size_of::<Field>()
+    }
+
+    fn read(
+        &self,
+        unit: usize,
+        rows: &Rows<'_>,
+        fields: &[usize],
+        file: FileBytes<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<ReadRows, Error> {
+        let block = &self.blocks[unit];
+        file.read_over(block.start..block.end, &mut scratch.bytes)?;
+        let fields: Vec<&Field> = fields.iter().map(|&field| &self.fields[field]).collect();
+        let mut columns: Vec<Column> = fields.iter().map(|field| Column::new(field, rows.len())).collect();
+        let mut read = ReadRows::default();
+        let mut all = lines(&scratch.bytes).filter(|line| is_row(line.text)).zip(0_u64..);
+        for i in 0..rows.len() {
+            let row = rows.get(i);
+            let Some((line, _)) = all.find(|(_, number)| *number == row) else {
+                let what = format!("no row {row} where {} were indexed", block.rows);
+                return Err(file.error_at(DataErrorKind::Changed { what }, block.start, Some(block.line)));
+            };
+            let parts = Parts::of(line.text);
+            for (place, (column, field)) in columns.iter_mut().zip(&fields).enumerate() {
+                let pushed = column.push(&parts, field);
+                column.end_row(pushed.is_err());
+                if let Err(kind) = pushed {
+                    read.faults.push(RowFault {
+                        row: i as u32,
+                        field: Some(place),
+                        kind: kind.into(),
+                        offset: block.start + line.start as u64,
+                        line: Some(block.line + line.number),
+                    });
+                }
+            }
+        }
+        read.columns = columns.into_iter().map(Column::finish).collect();
+        Ok(read)
+    }
+}
