@@ -96,6 +96,26 @@ impl CompactLengths {
         }
     }
 
+    /// The number of entries from `from` on, `most` at most, whose sum does not exceed a limit, and their sum.
+    pub fn prefix(&self, from: usize, most: usize, limit: u64) -> (usize, u64) {
+        let most = most.min(self.len() - from);
+        if let CompactLengths::Constant { value: value @ 1.., .. } = self {
+            let value = u64::from(*value);
+            let n = (limit / value).min(most as u64);
+            return (n as usize, n * value);
+        }
+        let (mut n, mut sum, mut step) = (0, 0, most);
+        // Sums of many entries are fast, so what fits is found in halves of halves. A half that fits may fit again.
+        while step > 0 {
+            let next = (n + step <= most).then(|| self.sum(from + n..from + n + step));
+            match next.filter(|&next| next <= limit - sum) {
+                Some(next) => (n, sum) = (n + step, sum + next),
+                None => step /= 2,
+            }
+        }
+        (n, sum)
+    }
+
     /// Bytes of memory held, beside the value itself.
     pub fn bytes(&self) -> usize {
         match self {
@@ -117,12 +137,26 @@ mod tests {
         assert_eq!(c.bytes(), bytes);
         assert_eq!(c.has_zero(), values.contains(&0));
         assert_eq!(c.sum(0..values.len()), values.iter().map(|&v| u64::from(v)).sum::<u64>());
+        for from in 0..=values.len() {
+            for most in 0..=values.len() + 1 {
+                for limit in [0, 6, 7, 8, 20, 255, 256, u64::MAX] {
+                    let sums = values[from..].iter().take(most).scan(0, |sum, &v| {
+                        *sum += u64::from(v);
+                        Some(*sum)
+                    });
+                    let fitting: Vec<u64> = sums.take_while(|&sum| sum <= limit).collect();
+                    let expected = (fitting.len(), fitting.last().copied().unwrap_or(0));
+                    assert_eq!(c.prefix(from, most, limit), expected, "{values:?} {from} {most} {limit}");
+                }
+            }
+        }
     }
 
     #[test]
     fn a_column_takes_the_bytes_its_largest_value_needs() {
         check(&[], 0);
         check(&[7, 7, 7], 0);
+        check(&[3, 1, 4, 1, 5, 9, 2, 6, 0, 0, 5, 3], 12);
         check(&[0, 0], 0);
         check(&[0, 255], 2);
         check(&[0, 256, 1], 6);

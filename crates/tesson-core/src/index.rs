@@ -77,6 +77,8 @@ pub struct Index {
     chunks: Chunks,
     n_sequences: u64,
     n_samples: u64,
+    /// The length of all sequences known, if it is one and stored as one.
+    common_length: Option<u32>,
     complete: bool,
     assumes_bytes: bool,
 }
@@ -91,6 +93,14 @@ impl Index {
     pub fn push(&mut self, lengths: CompactLengths, bytes: u64) {
         debug_assert!(!self.complete, "a sealed index does not grow");
         let (sequence, sample) = (self.n_sequences, self.n_samples);
+        if !lengths.is_empty() {
+            let length = match lengths {
+                CompactLengths::Constant { value, .. } => Some(value),
+                _ => None,
+            };
+            let is_common = sequence == 0 || self.common_length == length;
+            self.common_length = length.filter(|_| is_common);
+        }
         self.n_sequences += lengths.len() as u64;
         self.n_samples += lengths.sum(0..lengths.len());
         match &mut self.chunks {
@@ -151,6 +161,11 @@ impl Index {
             Chunks::Alike { chunk, .. } => Some(chunk.span(ChunkId(0))),
             Chunks::Any { .. } => None,
         }
+    }
+
+    /// The length of all sequences, if every chunk known stores the same constant length.
+    pub fn common_length(&self) -> Option<u32> {
+        self.common_length
     }
 
     /// Number of sequences known.
@@ -308,6 +323,7 @@ mod tests {
         let mut other = alike.clone();
         other.push(CompactLengths::new(&[2]), 10);
         assert_eq!((other.common_chunk(), other.n_chunks()), (None, 1001));
+        assert_eq!((alike.common_length(), other.common_length()), (Some(2), Some(2)));
         for chunk in (0..1000).map(ChunkId) {
             assert_eq!(alike.chunk(chunk), other.chunk(chunk));
             assert_eq!(alike.lengths(chunk), other.lengths(chunk));
@@ -317,5 +333,9 @@ mod tests {
             assert_eq!(alike.chunk_of_sample(2 * sequence + 1), other.chunk_of_sample(2 * sequence + 1));
         }
         assert_eq!(other.chunk(ChunkId(1000)).first_sample, 6000);
+        for lengths in [&[3][..], &[2], &[2, 3]] {
+            other.push(CompactLengths::new(lengths), 10);
+            assert_eq!(other.common_length(), None);
+        }
     }
 }

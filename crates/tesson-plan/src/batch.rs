@@ -161,7 +161,8 @@ pub struct BatchPlan {
     /// The sequences to deliver, in order.
     pub own: Vec<SequenceId>,
     /// Under [`Sharing::Position`](crate::Sharing::Position): the sequences of the same minibatch that other ranks
-    /// deliver, in order. Their faults are charged on every rank, so that all states are the same.
+    /// deliver, in order. Their faults are charged on every rank, so that all states are the same. Empty where they are
+    /// counted only ([`Planner::counting_foreign`](crate::Planner::counting_foreign)).
     pub foreign: Vec<SequenceId>,
     /// True if the minibatch reached the end of a sweep, even if it ends exactly there.
     pub sweep_end: bool,
@@ -173,6 +174,8 @@ pub struct BatchPlan {
     pub keep_of_last: Option<u32>,
     /// Ordinary, or one of equal steps.
     pub kind: BatchKind,
+    /// The number of own and foreign sequences, those that are not listed or were left out included.
+    planned: u64,
     /// For each sweep that begins in the minibatch: its number, and the number of its first sequence here.
     sweeps: Vec<(u64, u64)>,
     /// The share of the minibatch that was dealt to this rank; all of it for one worker.
@@ -189,14 +192,14 @@ impl BatchPlan {
         let mut plan = BatchPlan::default();
         plan.clear();
         plan.begin_sweep(sweep);
-        plan.own.push(planned);
+        plan.push(planned);
         plan
     }
 
     /// True if this is the end itself and not a minibatch. A minibatch without own sequences is not the end if other
     /// ranks have sequences in it, or if its own were left out.
     pub fn is_end(&self) -> bool {
-        self.data_end && self.is_unplanned() && self.foreign.is_empty()
+        self.data_end && self.is_unplanned() && self.planned == 0
     }
 
     /// True if no own sequences were planned. False if some were planned and then left out.
@@ -205,22 +208,31 @@ impl BatchPlan {
     }
 
     /// How many sequences each rank gets, without those for which `is_left_out` answers true; it is given numbers
-    /// that count the own and then the foreign sequences. `None` for a single rank, and where ranks share chunks.
+    /// that count the own and then the foreign sequences that are listed. `None` for a single rank, and where ranks
+    /// share chunks.
     pub fn share(&self, is_left_out: Option<&dyn Fn(usize) -> bool>) -> Option<BatchShare> {
         let Share { workers, .. } = self.dealt;
         if workers == 1 {
             return None;
         }
-        let n = (self.own.len() + self.foreign.len()) as u64;
+        let n = self.planned;
         if is_left_out.is_none() && self.kept.is_none() {
             let (least, most) = (n / self.shares, n.div_ceil(self.shares));
             return Some(BatchShare { workers, least, most, owners: self.shares, sequences: n });
         }
         // Ranks beyond `shares` repeat one of these shares, so they add nothing to count.
-        let mut counts = vec![0; self.shares as usize];
-        for (number, slot) in self.own_slots().chain(self.foreign_slots()).enumerate() {
-            let is_left_out = is_left_out.is_some_and(|is_left_out| is_left_out(number));
-            counts[(slot.number % workers) as usize] += u64::from(!is_left_out);
+        let mut counts: Vec<u64> = (0..self.shares).map(|rank| Share { workers, rank }.part_of(n)).collect();
+        let listed = || self.own_slots().chain(self.foreign_slots());
+        let count_of = |slot: BatchSlot| (slot.number % workers) as usize;
+        if self.kept.is_some() {
+            // Where some were left out, all that stay are listed.
+            counts.fill(0);
+            listed().for_each(|slot| counts[count_of(slot)] += 1);
+        }
+        if let Some(is_left_out) = is_left_out {
+            for (_, slot) in listed().enumerate().filter(|(number, _)| is_left_out(*number)) {
+                counts[count_of(slot)] -= 1;
+            }
         }
         let (least, most) = (counts.iter().min().copied()?, counts.iter().max().copied()?);
         let sequences = counts.iter().sum();
@@ -260,6 +272,7 @@ impl BatchPlan {
     pub(crate) fn clear(&mut self) {
         self.own.clear();
         self.foreign.clear();
+        self.planned = 0;
         self.sweeps.clear();
         (self.dealt, self.shares) = (Share::ALL, 1);
         self.kept = None;
@@ -278,13 +291,47 @@ impl BatchPlan {
     pub(crate) fn drop_all(&mut self) {
         self.own.clear();
         self.foreign.clear();
+        self.planned = 0;
         self.sweep_end = false;
         self.keep_of_last = None;
     }
 
     /// Records that the sequences added from now on belong to this sweep.
     pub(crate) fn begin_sweep(&mut self, sweep: u64) {
-        self.sweeps.push((sweep, self.own.len() as u64));
+        self.sweeps.push((sweep, self.planned));
+    }
+
+    /// The number of sequences so far, listed or not.
+    pub(crate) fn n_planned(&self) -> u64 {
+        self.planned
+    }
+
+    /// Adds a sequence.
+    #[inline]
+    pub(crate) fn push(&mut self, planned: SequenceId) {
+        self.own.push(planned);
+        self.planned += 1;
+    }
+
+    /// Counts `n` sequences, and adds those of them that are dealt to a share; `planned` names one by its number among
+    /// them.
+    pub(crate) fn deal_run(&mut self, share: Share, n: u64, mut planned: impl FnMut(u64) -> SequenceId) {
+        let Share { workers, rank } = share;
+        let turn = self.planned % workers;
+        let mut next = if turn <= rank { rank - turn } else { workers - turn + rank };
+        while next < n {
+            self.own.push(planned(next));
+            next = next.saturating_add(workers);
+        }
+        self.planned += n;
+    }
+
+    /// Records that this is the share of a minibatch that was dealt out: [`BatchPlan::deal`] of one that holds only
+    /// that share.
+    pub(crate) fn note_dealt(&mut self, share: Share, shares: u64) {
+        (self.dealt, self.shares) = (share, shares);
+        let last = self.planned.wrapping_sub(1);
+        self.keep_of_last = self.keep_of_last.filter(|_| last % share.workers == share.rank);
     }
 
     /// Keeps every `workers`-th sequence, from number `rank` on, and makes the others foreign.
@@ -295,9 +342,7 @@ impl BatchPlan {
         if workers == 1 {
             return;
         }
-        (self.dealt, self.shares) = (share, shares);
-        let last = self.own.len().wrapping_sub(1) as u64;
-        self.keep_of_last = self.keep_of_last.filter(|_| last % workers == rank);
+        self.note_dealt(share, shares);
         // A counter instead of `i % workers`: this runs for every sequence of all ranks, on each of them.
         let (mut turn, mut kept) = (0, 0);
         for i in 0..self.own.len() {

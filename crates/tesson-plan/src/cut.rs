@@ -4,13 +4,14 @@
 //! Advice for the next editor: the order of the tests in `put` is the specification's (spec/engine.md §6.2). The size comes first,
 //! so a minibatch that is full ends without touching the end of the data; a forced sequence skips that test and no
 //! other. `planner/count.rs` counts by the same rules and `planner/seek_step.rs` computes with them: change all
-//! three. `put` runs for every sequence of every rank, so it is inlined, and the rare endings are in `ends_in`, which
+//! three. [`Cut::run`] takes together what `put` would take one by one, as long as neither the room nor the data come to their
+//! end; the rest is left to `put`. `put` runs for every sequence of every rank, so it is inlined, and the rare endings are in `ends_in`, which
 //! is cold.
 
 use tesson_core::{Index, SequenceId};
 
 use crate::share::Share;
-use crate::size::Room;
+use crate::size::{Room, Size};
 use crate::{BatchPlan, Consumed, LastSequence, PlanSpec};
 
 /// How far a minibatch has filled its room when it has been cut.
@@ -69,6 +70,9 @@ pub(crate) struct Cut<'a> {
     pub(crate) index: &'a Index,
     pub(crate) spec: &'a PlanSpec,
     pub(crate) share: Share,
+    /// If given, only this share of the minibatch is listed, dealt out by number, and the other sequences are counted. Then
+    /// `share` is everything, and nothing was consumed before.
+    pub(crate) dealt: Option<Share>,
     pub(crate) room: Room,
     /// The position at which the data end; `None` if it lies beyond the index so far.
     pub(crate) end: Option<u64>,
@@ -104,11 +108,14 @@ impl Cut<'_> {
             return false;
         }
         if own {
-            if out.own.len() == self.most {
+            if out.n_planned() == self.most as u64 {
                 into.too_large = true;
                 return false;
             }
-            out.own.push(planned);
+            match self.dealt {
+                None => out.push(planned),
+                Some(share) => out.deal_run(share, 1, |_| planned),
+            }
             into.taken.own.add(length);
             into.forced = false;
         }
@@ -116,5 +123,38 @@ impl Cut<'_> {
             into.taken.global.add(length);
         }
         true
+    }
+
+    /// Takes room for sequences that `put` would take, `n` of them at most, `left` samples before the end of the data:
+    /// so many that room is left and the data go on. Returns how many, and their samples. `fit` answers that for a number of
+    /// sequences and of samples that may not be exceeded.
+    ///
+    /// Only where all sequences count alike: where a share of them is dealt out.
+    pub(crate) fn run(
+        &self,
+        n: u64,
+        left: u64,
+        into: &mut Filling,
+        out: &BatchPlan,
+        fit: impl FnOnce(u64, u64) -> (u64, u64),
+    ) -> (u64, u64) {
+        if into.forced {
+            return (0, 0);
+        }
+        let Size { samples, sequences } = into.room.minus(into.taken).least();
+        let most = (self.most as u64).saturating_sub(out.n_planned());
+        let (n, samples) =
+            fit(n.min(most).min(sequences.saturating_sub(1)), samples.min(left).saturating_sub(1));
+        into.taken.add_all(Size { samples, sequences: n });
+        (n, samples)
+    }
+}
+
+/// How many sequences of one length, at least 1, do not exceed a number of sequences and one of samples ([`Cut::run`]).
+pub(crate) fn fit_of_length(length: u32) -> impl Fn(u64, u64) -> (u64, u64) {
+    let length = u64::from(length);
+    move |most, samples| {
+        let n = most.min(samples / length);
+        (n, n * length)
     }
 }

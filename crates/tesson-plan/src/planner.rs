@@ -51,6 +51,8 @@ pub struct Planner {
     retired: Cursor,
     /// The most sequences that a minibatch may hold.
     most: usize,
+    /// True if foreign sequences are counted and not listed, where that is faster.
+    counts_foreign: bool,
 }
 
 /// The order of a specification, before any sweep has been worked out.
@@ -68,6 +70,8 @@ fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
 #[derive(Clone, Copy)]
 struct Part {
     share: Share,
+    /// [`Cut::dealt`].
+    dealt: Option<Share>,
     room: Room,
 }
 
@@ -83,6 +87,7 @@ impl Planner {
             consumed: None,
             retired: Cursor::default(),
             most: usize::MAX,
+            counts_foreign: false,
         }
     }
 
@@ -90,6 +95,17 @@ impl Planner {
     #[must_use]
     pub fn with_most_sequences(mut self, most: usize) -> Planner {
         self.most = most;
+        self
+    }
+
+    /// Counts the sequences of other ranks under sharing by position and does not list them ([`BatchPlan::foreign`]), for a
+    /// rank that has no use for them. All else stays the same.
+    ///
+    /// Then a step as stored, and in the `global` order where all sequences have one length, costs a rank its own sequences, and
+    /// not those of all ranks. It still costs all of them where sequences are excluded, and after a merge of states.
+    #[must_use]
+    pub fn counting_foreign(mut self) -> Planner {
+        self.counts_foreign = true;
         self
     }
 
@@ -209,7 +225,8 @@ impl Planner {
         }
         let local = self.spec.local_timeline || self.info.is_local;
         let room = Room::of(demand, self.spec.most_sequences(), local);
-        let fill = self.advance(index, demand, Part { share: demand.share(), room }, out)?;
+        let part = Part { share: demand.share(), dealt: None, room };
+        let fill = self.advance(index, demand, part, out)?;
         Ok(fill.map_or(Progress::NeedIndex, |_| Progress::Planned))
     }
 
@@ -224,12 +241,20 @@ impl Planner {
         let mut nothing =
             PlanRefusal::NoSequenceForEachWorker { samples: demand.samples, workers: demand.workers };
         loop {
-            let Some(fill) = self.advance(index, demand, Part { share: Share::ALL, room }, out)? else {
-                return Ok(Progress::NeedIndex);
-            };
+            let before = self.cursor;
+            let mut dealt = self.can_deal(index, demand).then(|| demand.share());
+            let mut fill = self.advance(index, demand, Part { share: Share::ALL, dealt, room }, out)?;
+            if self.spec.equal_steps.is_some() && dealt.is_some() && out.n_planned() < demand.workers {
+                // Whose share a rank gets of so few depends on their number.
+                self.cursor = before;
+                out.clear();
+                dealt = None;
+                fill = self.advance(index, demand, Part { share: Share::ALL, dealt, room }, out)?;
+            }
+            let Some(fill) = fill else { return Ok(Progress::NeedIndex) };
             if self.spec.drops_last_of_sweeps() && out.sweep_end && fill == Fill::HasRoom {
                 nothing = PlanRefusal::NoFullMinibatch { sequences: index.n_sequences() };
-            } else if self.deal(demand, out) {
+            } else if self.deal(demand, dealt.is_some(), out) {
                 break;
             }
             if out.data_end {
@@ -249,15 +274,31 @@ impl Planner {
         Ok(Progress::Planned)
     }
 
-    /// Deals out a minibatch of all ranks. `false`: drop it, because some rank would get no share.
-    fn deal(&self, demand: Demand, out: &mut BatchPlan) -> bool {
-        let n = out.own.len() as u64;
+    /// True if this rank's share of a minibatch can be cut without listing the others.
+    fn can_deal(&self, index: &Index, demand: Demand) -> bool {
+        self.counts_foreign
+            && demand.workers > 1
+            && index.is_complete()
+            && self.consumed.is_none()
+            && self.spec.excluded.is_none()
+            && self.order.can_deal(index)
+    }
+
+    /// Deals out a minibatch of all ranks, unless that was done while it was cut. `false`: drop it, because some rank would
+    /// get no share.
+    fn deal(&self, demand: Demand, is_dealt: bool, out: &mut BatchPlan) -> bool {
+        let n = out.n_planned();
         let shares = match self.spec.equal_steps {
             Some(EqualSteps::Drop) if n > 0 && n < demand.workers => return false,
             Some(EqualSteps::Repeat) if n > 0 => demand.workers.min(n),
             _ => demand.workers,
         };
-        out.deal(Share { workers: demand.workers, rank: demand.rank % shares }, shares);
+        let share = Share { workers: demand.workers, rank: demand.rank % shares };
+        if is_dealt {
+            out.note_dealt(share, shares)
+        } else {
+            out.deal(share, shares)
+        }
         true
     }
 
@@ -284,7 +325,7 @@ impl Planner {
         &mut self,
         index: &Index,
         demand: Demand,
-        Part { share, room }: Part,
+        Part { share, dealt, room }: Part,
         at: &mut Cursor,
         out: &mut BatchPlan,
     ) -> Result<Option<Fill>> {
@@ -294,6 +335,7 @@ impl Planner {
             index,
             spec: &self.spec,
             share,
+            dealt,
             room,
             end: epoch_end.map_or(end, |e| Some(end.map_or(e, |end| end.min(e)))),
             last_sequence: self.spec.last_sequence_before(epoch_end),

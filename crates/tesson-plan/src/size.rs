@@ -38,7 +38,11 @@ impl Size {
     }
 
     fn minus(self, taken: Size) -> Size {
-        Size { samples: self.samples - taken.samples, sequences: self.sequences - taken.sequences }
+        // A first sequence is taken even if it exceeds the room.
+        Size {
+            samples: self.samples.saturating_sub(taken.samples),
+            sequences: self.sequences.saturating_sub(taken.sequences),
+        }
     }
 }
 
@@ -72,6 +76,20 @@ impl Room {
     /// The room of all ranks together.
     pub(crate) fn all(size: Size) -> Room {
         Room { global: size, own: size }
+    }
+
+    /// Adds sequences that count for all ranks and for this one.
+    pub(crate) fn add_all(&mut self, size: Size) {
+        for sum in [&mut self.global, &mut self.own] {
+            sum.samples += size.samples;
+            sum.sequences += size.sequences;
+        }
+    }
+
+    /// The room that is there for all ranks and for this one.
+    pub(crate) fn least(self) -> Size {
+        let Room { global, own } = self;
+        Size { samples: global.samples.min(own.samples), sequences: global.sequences.min(own.sequences) }
     }
 
     /// The rest of the room after what was taken.

@@ -146,7 +146,10 @@ impl Source {
             },
         };
         let most = usize::try_from(self.runtime.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
-        let planner = Planner::new(spec).with_most_sequences(most);
+        let mut planner = Planner::new(spec).with_most_sequences(most);
+        if !setup.charge_foreign {
+            planner = planner.counting_foreign();
+        }
         Pipeline::new(setup, PlanningContext::new(planner, corpus_index))
     }
 }

@@ -11,15 +11,15 @@
 
 use std::ops::Range;
 
-use tesson_core::{ChunkId, Index, SequenceId};
+use tesson_core::{ChunkId, CompactLengths, Index, SequenceId};
 
 use super::{
     CutResult, Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, SequenceStart, SequenceVisitor,
     SharedUnit,
 };
 use crate::Result;
-use crate::cut::{Candidate, Cut, Fill, Filling};
-use crate::{BatchPlan, Cursor};
+use crate::cut::{Candidate, Cut, Fill, Filling, fit_of_length};
+use crate::{BatchPlan, Cursor, Share};
 
 /// [`OrderSpec::AsStored`].
 pub(super) struct AsStored;
@@ -82,6 +82,10 @@ impl Order for AsStored {
         out.sweep_end = cursor.sweep != at.sweep;
         *at = cursor;
         Ok(Some(fill))
+    }
+
+    fn can_deal(&self, _: &Index) -> bool {
+        true
     }
 
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
@@ -147,6 +151,10 @@ fn run(cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Option<Fill> {
     let mut number = running_number(cut.index, at.sweep, at.sequence);
     out.begin_sweep(at.sweep);
     while !filling.is_full() {
+        if let Some(share) = cut.dealt {
+            deal_run(cut, share, at, &mut walk, &mut filling, out);
+            number = running_number(cut.index, at.sweep, at.sequence);
+        }
         let (planned, length) = walk.step();
         let length = u64::from(length);
         let consumed = cut.consumed.is_some_and(|c| c.holds(at.position, number));
@@ -173,6 +181,44 @@ fn run(cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Option<Fill> {
     Some(filling.fill())
 }
 
+/// Takes sequences together, at least until one more comes in the sweep: of the rest of the sweep if all have one length, or else
+/// of the chunk.
+fn deal_run<'a>(
+    cut: &Cut<'a>,
+    share: Share,
+    at: &mut Cursor,
+    walk: &mut Walk<'a>,
+    filling: &mut Filling,
+    out: &mut BatchPlan,
+) {
+    let (index, first) = (cut.index, at.sequence);
+    let n = index.n_sequences() - first - 1;
+    let left = cut.end.map_or(u64::MAX, |end| end.saturating_sub(at.position));
+    let (run, samples) = match index.common_length() {
+        Some(length) => {
+            let (run, samples) = cut.run(n, left, filling, out, fit_of_length(length));
+            out.deal_run(share, run, |i| index.sequence(first + i));
+            *walk = Walk::new(index, first + run);
+            (run, samples)
+        }
+        None => {
+            let lengths = walk.chunk_lengths();
+            let SequenceId { chunk, sequence } = walk.at();
+            let (run, samples) = cut.run(n, left, filling, out, |most, samples| {
+                // Few sequences have no samples, so no more are looked at than there may be samples.
+                let most = usize::try_from(most.min(samples)).unwrap_or(usize::MAX);
+                let (n, samples) = lengths.prefix(sequence as usize, most, samples);
+                (n as u64, samples)
+            });
+            out.deal_run(share, run, |i| SequenceId { chunk, sequence: sequence + i as u32 });
+            walk.sequence += run as usize;
+            (run, samples)
+        }
+    };
+    at.position += samples;
+    at.sequence += run;
+}
+
 /// An iterator over the sequences of an index in stored order, without end.
 struct Walk<'a> {
     index: &'a Index,
@@ -187,16 +233,29 @@ impl<'a> Walk<'a> {
         Walk { index, chunk, sequence: sequence as usize }
     }
 
-    /// The next sequence and its counted length; there must be one.
+    /// The lengths of the chunk with the next sequence; there must be one.
     #[inline]
-    fn step(&mut self) -> (SequenceId, u32) {
+    fn chunk_lengths(&mut self) -> &'a CompactLengths {
         let mut lengths = self.index.lengths(self.chunk);
         while self.sequence == lengths.len() {
             self.chunk.0 += 1;
             self.sequence = 0;
             lengths = self.index.lengths(self.chunk);
         }
-        let planned = SequenceId { chunk: self.chunk, sequence: self.sequence as u32 };
+        lengths
+    }
+
+    /// The next sequence, if its chunk was entered.
+    #[inline]
+    fn at(&self) -> SequenceId {
+        SequenceId { chunk: self.chunk, sequence: self.sequence as u32 }
+    }
+
+    /// The next sequence and its counted length; there must be one.
+    #[inline]
+    fn step(&mut self) -> (SequenceId, u32) {
+        let lengths = self.chunk_lengths();
+        let planned = self.at();
         let length = lengths.get(self.sequence);
         self.sequence += 1;
         (planned, length)

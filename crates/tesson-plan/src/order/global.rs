@@ -9,7 +9,7 @@
 //! Version 1 was uneven for few sequences (decision 23). A sort by hash was rejected because it needs a table, a
 //! linear congruence because it is visibly not random.
 
-use tesson_core::{ChunkId, CompactLengths, Index, SequenceId};
+use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::interval_table::IntervalTable;
 use super::lookahead::Lookahead;
@@ -64,8 +64,9 @@ impl Definition for Global {
             seed: self.seed,
             sweep: 0,
             permutation: Permutation::new(1, self.seed, 0),
-            chunks: ChunkTable::Alike { n: 0, sequences: 1 },
+            chunks: None,
             n: 0,
+            n_chunks: 0,
             lookahead: Lookahead::default(),
         })
     }
@@ -84,15 +85,17 @@ struct GlobalOrder {
     seed: u64,
     sweep: u64,
     permutation: Permutation,
-    chunks: ChunkTable,
+    /// Worked out for the first sequences in a row: a few are found in the index as well.
+    chunks: Option<ChunkTable>,
     n: u64,
+    n_chunks: usize,
     lookahead: Lookahead,
 }
 
 /// Where chunks begin.
 enum ChunkTable {
     /// So many that have as many sequences each.
-    Alike { n: usize, sequences: u64 },
+    Alike { sequences: u64 },
     /// The first sequence of each; one more at the end.
     Any { firsts: Vec<u64>, table: IntervalTable },
 }
@@ -101,20 +104,14 @@ impl ChunkTable {
     fn new(index: &Index) -> ChunkTable {
         let (n, n_sequences) = (index.n_chunks(), index.n_sequences());
         if let Some(chunk) = index.common_chunk() {
-            return ChunkTable::Alike { n, sequences: chunk.n_sequences.into() };
+            return ChunkTable::Alike { sequences: chunk.n_sequences.into() };
         }
-        let mut firsts: Vec<u64> = index.chunk_ids().map(|c| index.chunk(c).first_sequence).collect();
-        firsts.push(n_sequences);
+        let begins = index.chunk_ids().map(|c| index.chunk(c).first_sequence);
+        let mut firsts = Vec::with_capacity(n + 1);
+        firsts.extend(begins.chain([n_sequences]));
         let mut table = IntervalTable::default();
         table.rebuild(n, n_sequences, |c| firsts[c]);
         ChunkTable::Any { firsts, table }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            ChunkTable::Alike { n, .. } => *n,
-            ChunkTable::Any { firsts, .. } => firsts.len() - 1,
-        }
     }
 
     /// The chunk that holds a sequence, and where in it.
@@ -143,26 +140,13 @@ impl ChunkTable {
     }
 }
 
-/// The length of all sequences, if every chunk stores the same constant length.
-pub(crate) fn only_length(index: &Index) -> Option<u64> {
-    if index.common_chunk().is_some() {
-        return Some(index.lengths(ChunkId(0)).get(0).into());
-    }
-    let mut lengths = index.chunk_ids().map(|c| match index.lengths(c) {
-        CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
-        _ => None,
-    });
-    let first = lengths.next()??;
-    lengths.all(|length| length == Some(first)).then_some(first)
-}
-
 impl SweepOrder for GlobalOrder {
     fn enter(&mut self, index: &Index, sweep: u64) {
-        if self.n != index.n_sequences() || self.chunks.len() != index.n_chunks() {
+        if (self.n, self.n_chunks) != (index.n_sequences(), index.n_chunks()) {
             // The corpus is seen for the first time.
             self.lookahead.clear();
-            self.n = index.n_sequences();
-            self.chunks = ChunkTable::new(index);
+            (self.n, self.n_chunks) = (index.n_sequences(), index.n_chunks());
+            self.chunks = None;
         } else if sweep == self.sweep {
             return;
         }
@@ -175,6 +159,7 @@ impl SweepOrder for GlobalOrder {
             return;
         }
         let GlobalOrder { permutation, chunks, lookahead, sweep, n, .. } = self;
+        let chunks = chunks.get_or_insert_with(|| ChunkTable::new(index));
         let find = |sequence| {
             let planned = chunks.find(permutation.get(sequence));
             (planned, planned.chunk.into())
@@ -187,8 +172,17 @@ impl SweepOrder for GlobalOrder {
         self.lookahead.from(from)
     }
 
+    fn sequence(&mut self, index: &Index, number: u64) -> SequenceId {
+        let number = self.permutation.get(number);
+        self.chunks.as_ref().map_or_else(|| index.sequence(number), |chunks| chunks.find(number))
+    }
+
+    fn finds_any(&self) -> bool {
+        true
+    }
+
     fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> SequenceStart {
-        match only_length(index) {
+        match index.common_length().map(u64::from) {
             Some(length) => {
                 SequenceStart { number: sample.div_ceil(length), sample: sample.next_multiple_of(length) }
             }
@@ -201,6 +195,6 @@ impl SweepOrder for GlobalOrder {
 
 impl OrderMemory for GlobalOrder {
     fn bytes(&self) -> usize {
-        self.chunks.bytes() + self.permutation.bytes()
+        self.chunks.as_ref().map_or(0, ChunkTable::bytes) + self.permutation.bytes()
     }
 }

@@ -122,7 +122,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
                     if left < length.into() && cut.ends_in(left, true, out) {
                         break;
                     }
-                    out.own.push(planned);
+                    out.push(planned);
                     taken.add(length.into());
                     at.position += u64::from(length);
                     at.sequence += 1;

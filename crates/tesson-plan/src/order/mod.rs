@@ -34,7 +34,6 @@ pub(crate) use bucketed::Bucketed;
 pub use bucketed::Bucketing;
 pub use chunk_window::ChunkWindow;
 pub use global::Global;
-pub(crate) use global::only_length;
 use local_plain::LocalPlain;
 pub use tumbling::Tumbling;
 pub use window::Window;
@@ -305,6 +304,11 @@ pub(crate) trait Order: OrderMemory {
     /// # Errors
     /// [`PlanRefusal`] for a cursor that cannot belong to this corpus.
     fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult;
+
+    /// True if the order can cut a share of a minibatch without listing the other shares ([`Cut::dealt`]).
+    fn can_deal(&self, _index: &Index) -> bool {
+        false
+    }
 
     /// Visits the sequences of a sweep, beginning at a cursor, in runs until the visitor returns `false`.
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>);

@@ -7,11 +7,11 @@
 //! states a round always moves the cursor; with them it may pass a whole sweep without a sequence, which must end the
 //! loop.
 
-use tesson_core::Index;
+use tesson_core::{Index, SequenceId};
 
 use super::{CutResult, Next, Order, OrderMemory, SequenceStart, SequenceVisitor};
 use crate::Result;
-use crate::cut::{Candidate, Cut, Fill, Filling};
+use crate::cut::{Candidate, Cut, Fill, Filling, fit_of_length};
 use crate::share::Share;
 use crate::size::{Room, Size};
 use crate::{BatchPlan, Cursor};
@@ -26,6 +26,17 @@ pub(super) trait SweepOrder: OrderMemory + Sized {
 
     /// The prepared sequences of the current sweep that begin with number `from`; at least one.
     fn prepared(&self, from: u64) -> &[Next];
+
+    /// The sequence of the current sweep with this number.
+    fn sequence(&mut self, index: &Index, number: u64) -> SequenceId {
+        self.prepare(index, number);
+        self.prepared(number)[0].planned
+    }
+
+    /// [`Order::can_deal`], where all sequences have one length: true if [`SweepOrder::sequence`] is as fast for any.
+    fn finds_any(&self) -> bool {
+        false
+    }
 
     /// The size of the bucket that begins with sequence number `sequence`, which is prepared; `None` if none begins there.
     #[inline]
@@ -43,6 +54,10 @@ pub(super) trait SweepOrder: OrderMemory + Sized {
 impl<O: SweepOrder> Order for O {
     fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult {
         Ok(Some(cut_rounds(self, cut, at, out)))
+    }
+
+    fn can_deal(&self, index: &Index) -> bool {
+        self.finds_any() && index.common_length().is_some_and(|length| length > 0)
     }
 
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
@@ -90,14 +105,14 @@ fn cut_rounds<O: SweepOrder>(order: &mut O, cut: &Cut<'_>, at: &mut Cursor, out:
     loop {
         let forced = !out.sweep_end;
         let before = *at;
-        let sequences = out.own.len();
+        let sequences = out.n_planned();
         let Some(filling) = round(order, cut, left, forced, at, out) else { break };
         fill = filling.fill();
         if !forced && *at == before {
             break;
         }
         // A whole sweep without a sequence to deliver: all of it was consumed before the states were merged.
-        if at.sweep > before.sweep && before.sequence == 0 && out.own.len() == sequences {
+        if at.sweep > before.sweep && before.sequence == 0 && out.n_planned() == sequences {
             break;
         }
         if !cut.spec.cross_sweep_ends || !out.sweep_end || out.data_end || fill != Fill::HasRoom {
@@ -129,7 +144,31 @@ fn round<O: SweepOrder>(
     order.enter(cut.index, at.sweep);
     out.begin_sweep(at.sweep);
     let (mut position, mut sequence) = (at.position, at.sequence);
+    let dealt = cut.dealt.zip(cut.index.common_length());
     'sweep: while sequence < n {
+        if let Some((share, length)) = dealt {
+            let left = end.saturating_sub(position);
+            let (run, samples) = cut.run(n - sequence, left, &mut filling, out, fit_of_length(length));
+            out.deal_run(share, run, |i| order.sequence(cut.index, sequence + i));
+            position += samples;
+            sequence += run;
+            if sequence == n {
+                break;
+            }
+            let candidate = Candidate {
+                planned: order.sequence(cut.index, sequence),
+                length: length.into(),
+                own: true,
+                consumed: false,
+                left: left - samples,
+            };
+            if !cut.put(candidate, &mut filling, out) {
+                break;
+            }
+            position += u64::from(length);
+            sequence += 1;
+            continue;
+        }
         order.prepare(cut.index, sequence);
         for &Next { planned, home, length } in order.prepared(sequence) {
             let length = u64::from(length);

@@ -218,7 +218,8 @@ impl Planner {
         while out.own.is_empty() && steps.hold(*at) {
             out.forget_sweeps();
             let room = Room::of(demand, self.spec.most_sequences(), true);
-            self.cut(index, demand, Part { share: demand.share(), room }, at, out)?;
+            let part = Part { share: demand.share(), dealt: None, room };
+            self.cut(index, demand, part, at, out)?;
         }
         Ok(())
     }

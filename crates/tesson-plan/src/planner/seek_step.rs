@@ -8,7 +8,6 @@
 use tesson_core::Index;
 
 use super::Planner;
-use crate::order::only_length;
 use crate::{BatchPlan, Cursor, Demand, EqualSteps, Limit, Result, Share, Sharing};
 
 /// The minibatch sizes that the calls of a run ask for: one, or one for each position (sizes that change from epoch
@@ -169,7 +168,7 @@ impl Planner {
             && (spec.equal_steps.is_none() || gives_shares)
             && spec.epoch_size.is_none()
             && spec.limit != Limit::Sweeps(0);
-        let length = only_length(index).filter(|_| is_regular)?;
+        let length = u64::from(index.common_length().filter(|_| is_regular)?);
         let every = (demand.samples / length).max(1).min(spec.most_sequences());
         // Where minibatches are never quite full, the last one of a sweep may be dropped and no shorter than others.
         let is_full = every == spec.most_sequences() || every.saturating_mul(length) >= demand.samples;

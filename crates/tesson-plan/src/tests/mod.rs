@@ -5,6 +5,7 @@ mod bucketing;
 mod conformance;
 mod ending;
 mod equal;
+mod foreign;
 mod golden;
 mod local;
 mod merging;
