@@ -13,6 +13,9 @@ use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use tesson_formats::example::{Value, write};
+
+use crate::prepared::tfrecord;
 
 /// Rows of the first file; the second one has all others.
 const IN_FIRST: usize = 150;
@@ -133,6 +136,8 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
         ("table.csv".into(), csv(n)),
         ("table.jsonl".into(), json_lines(n)),
+        ("table-0.tfrecord".into(), tfrecords(0..first)),
+        ("table-1.tfrecord".into(), tfrecords(first..n)),
         ("table.svm".into(), libsvm(n)),
         ("table.csv.zst".into(), in_frames(&csv(n))),
     ]
@@ -154,6 +159,23 @@ fn csv(n: usize) -> Vec<u8> {
     };
     let rows = (0..n).map(|row| format!("{},{},{}\r\n", 3 * row, text(row), row as f64 / 7.0));
     format!("id,text,x\r\n{}", rows.collect::<String>()).into_bytes()
+}
+
+/// Rows as records of examples: the key, four floats, a byte string, any number of whole numbers.
+fn tfrecords(rows: std::ops::Range<usize>) -> Vec<u8> {
+    let examples = rows.map(|row| {
+        let (text, mut message) = (format!("ä{row}"), Vec::new());
+        let list: Vec<i64> = (0..row % 5).map(|i| (row + i) as i64).collect();
+        let features = [
+            ("box", Value::Floats(&[row as f32 / 7.0; 4])),
+            ("id", Value::Ints(&[3 * row as i64])),
+            ("list", Value::Ints(&list)),
+            ("text", Value::Bytes(&[text.as_bytes()])),
+        ];
+        write(&features, &mut message);
+        message
+    });
+    tfrecord(&examples.collect::<Vec<_>>())
 }
 
 /// The rows as lines of libsvm: a label, the key as the query, any number of pairs, and comments.

@@ -247,6 +247,10 @@ pub const CSV_AND_JSON: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.csv", "keyColumn": "id", "columns": ["x"], "chunkSizeInBytes": 1024},
     {"type": "TableDeserializer", "file": "table.jsonl", "keyColumn": "id", "columns": ["text", "list"], "chunkSizeInBytes": 700}]"#;
 
+/// Records of examples without a description, of which one has lists.
+pub const TFRECORDS: &str = r#""deserializers": [{"type": "TableDeserializer", "file": "table-*.tfrecord", "keyColumn": "id",
+    "input": {"id": {}, "box": {}, "text": {}, "list": {"ragged": true}}, "chunkSizeInBytes": 1024}]"#;
+
 /// Lines of libsvm, whose features are sparse.
 pub const LIBSVM: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.svm", "keyColumn": "qid", "numFeatures": 12, "chunkSizeInBytes": 1024}]"#;

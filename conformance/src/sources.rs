@@ -178,7 +178,7 @@ pub fn recordings(bytes: &[u8]) -> Option<Input> {
 /// CSV, JSON lines or a shard of MDS, the first byte choosing which and the options.
 pub fn text_tables(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
-    let name = ["a.csv", "a.jsonl", "a.mds", "a.svm"][usize::from(choice >> 2) % 4];
+    let name = ["a.csv", "a.jsonl", "a.mds", "a.svm", "a.tfrecord"][usize::from(choice >> 2) % 5];
     let table = json!({"type": "TableDeserializer", "file": name, "chunkSizeInBytes": 20});
     let reader = json!({"deserializers": [table], "randomize": choice & 1 == 1, "maxErrors": choice & 2});
     Some(Input { reader, files: vec![(name, file.to_vec())] })

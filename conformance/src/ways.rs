@@ -10,7 +10,7 @@ use crate::corpus::{
     BYTES, CSV, CSV_AND_JSON, CSV_COMPRESSED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, FEATURES,
     FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED, FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED,
     LABELLED, LIBSVM, LOCAL, MAP, MATRICES, PARQUET, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED,
-    RECORDINGS, ROWS, SEVERAL, TEXT, TEXTS, TOKENS, TRUNCATED, WHOLE_16, WHOLE_64, config, rest,
+    RECORDINGS, ROWS, SEVERAL, TEXT, TEXTS, TFRECORDS, TOKENS, TRUNCATED, WHOLE_16, WHOLE_64, config, rest,
 };
 
 /// The generic tests of a way: those of its level and of all before it.
@@ -82,6 +82,7 @@ const CORPORA: &[CorpusWays] = &[
     ("csv compressed", CSV_COMPRESSED, MAIN_ORDERS, Sweeps),
     ("csv and json", CSV_AND_JSON, MAIN_ORDERS, Sweeps),
     ("libsvm", LIBSVM, MAIN_ORDERS, Sweeps),
+    ("tfrecords", TFRECORDS, MAIN_ORDERS, Sweeps),
     ("whole 16", WHOLE_16, &[GLOBAL_BY_POSITION, TRUNCATED_BY_POSITION], Resume),
     ("whole 64", WHOLE_64, MAIN_ORDERS, Sweeps),
     ("texts", TEXTS, &[STORED, GLOBAL_BY_POSITION], Sweeps),

@@ -1,4 +1,4 @@
-//! Any bytes as CSV, JSON lines, a shard of MDS or lines of libsvm.
+//! Any bytes as CSV, JSON lines, a shard of MDS, lines of libsvm or records of examples.
 
 #![no_main]
 

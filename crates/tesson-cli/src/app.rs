@@ -12,6 +12,7 @@ use crate::args::{Cli, Command, DataCommand, WorkerArgs};
 use crate::extensions::{Extensions, NoExtensions};
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
+use crate::lists::Listed;
 use crate::output::Output;
 use crate::progress::note;
 use crate::{
@@ -71,9 +72,19 @@ fn check_options(
         _ => None,
     };
     let is_conversion = matches!(command, DataCommand::Convert(_));
+    // Other commands look at records as they are; these need their examples.
+    let reads = matches!(
+        command,
+        DataCommand::Read(_) | DataCommand::Plan(_) | DataCommand::Show(_) | DataCommand::Bench(_)
+    );
     let common = command.common();
     let (worker, path) = (common.worker, common.input.input.clone());
     let kind = InputKind::of(&path, common.dataset.data_dir.is_some(), from.as_deref(), !is_conversion);
+    let kind = if kind == InputKind::Records && reads && Listed::of(&path).is_some() {
+        InputKind::Listed
+    } else {
+        kind
+    };
     common.input.kind = kind;
     // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
     let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');
@@ -138,7 +149,17 @@ fn run(command: &mut DataCommand, extensions: &dyn Extensions, out: &mut Output)
         (DataCommand::Read(args), Dataset) => dataset::read(args, out),
         (DataCommand::Read(args), _) => read::run(args, extensions, out),
         (DataCommand::Info(args), Dataset) => dataset::info(&args.common, out),
-        (DataCommand::Info(args), Records) => records::info(&records::files(&args.common.input)?, out),
+        (DataCommand::Info(args), Records) => {
+            records::info(&records::files(&args.common.input)?, out)?;
+            let mut examples = args.clone();
+            examples.common.input.kind = InputKind::Listed;
+            // Records may hold anything, and then there is no more to say.
+            let are_examples = !out.is_json() && Listed::of(&args.common.input.input).is_some();
+            match are_examples.then(|| info::run(&examples, extensions, out)) {
+                None | Some(Err(Failure::Tesson(_))) => Ok(()),
+                Some(done) => done,
+            }
+        }
         (DataCommand::Info(args), _) => info::run(args, extensions, out),
         (DataCommand::Plan(args), Dataset) => dataset::plan(args, out),
         (DataCommand::Plan(args), _) => plan::run(args, extensions, out),

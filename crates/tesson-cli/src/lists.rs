@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tesson_convert::records::RecordKind;
 use tesson_engine::file_patterns::{is_pattern, matching};
 use tesson_formats::packed::Packing;
 
@@ -57,6 +58,7 @@ const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "r
 const CSV: Listed = listed("a CSV file", "TableDeserializer", "file", "read_csv");
 const JSON_LINES: Listed = listed("a file of JSON lines", "TableDeserializer", "file", "read_json");
 const LIBSVM: Listed = listed("a libsvm file", "TableDeserializer", "file", "read_libsvm");
+const TFRECORD: Listed = listed("a TFRecord file of examples", "TableDeserializer", "file", "read_tfrecords");
 const MDS: Listed = listed("a shard of Mosaic's MDS", "TableDeserializer", "file", "read_mds");
 
 impl Listed {
@@ -70,6 +72,9 @@ impl Listed {
         }
         let first = first_of_pattern(path)?;
         let path = &*first;
+        if RecordKind::of_name(path) == Some(RecordKind::TfRecord) {
+            return Some(TFRECORD);
+        }
         let start = data::beginning(path, 512);
         match &start[..] {
             zip if holds_arrays(zip) => Some(NPZ),
@@ -132,8 +137,10 @@ impl Listed {
             return json!({"deserializers": arrays_of(path)});
         }
         let mut deserializer = json!({"type": self.deserializer, self.option: path});
-        if self == TOKENS {
-            deserializer["format"] = "tokens".into();
+        if let Some((_, format)) =
+            [(TOKENS, "tokens"), (TFRECORD, "tfrecord")].iter().find(|(of, _)| self == *of)
+        {
+            deserializer["format"] = (*format).into();
         }
         deserializer["input"] = match self.function {
             "read_images" => {

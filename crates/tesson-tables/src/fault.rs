@@ -122,6 +122,10 @@ tesson_core::error_kinds! {
         BadJson { what: String = "expected `,` or `}`".into(), column: usize = 17 }
             = "table.bad-json": "column {column}: {what}"
             => "Correct the line; each line has one object.",
+        /// A file of records has no features.
+        NoExamples { records: u64 = 0 }
+            = "table.no-examples": "the first {records} records have no feature, expected examples as TensorFlow writes them"
+            => "Check the file; records of another kind have to be converted first.",
         /// A word of a line is no pair.
         BadPair { found: String = "3;0.5".into() }
             = "table.bad-pair": "found `{found}`, expected a pair `index:value`"

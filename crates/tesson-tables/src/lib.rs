@@ -19,6 +19,7 @@
 //! | `mds` | shards of Mosaic's streaming datasets |
 //! | `webdataset` | tar archives as WebDataset packs them |
 //! | `npy` | NumPy's `.npy` files |
+//! | `tfrecord` | TFRecord files of examples without a description |
 //! | `tokens` | files of token numbers |
 //! | `folder` | the files of a folder |
 //! | `arrow` | Arrow's files and streams, and its columns |
@@ -47,6 +48,7 @@ mod parquet;
 mod streams;
 mod table;
 mod text;
+mod tfrecord;
 mod tokens;
 mod values;
 mod webdataset;

@@ -22,7 +22,7 @@ const FILE: OptionSpec = OptionSpec::required(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 10> = Words::new([
+static FORMATS: Words<Option<&'static str>, 11> = Words::new([
     ("auto", None),
     ("arrow", Some("arrow")),
     ("csv", Some("csv")),
@@ -31,6 +31,7 @@ static FORMATS: Words<Option<&'static str>, 10> = Words::new([
     ("mds", Some("mds")),
     ("npy", Some("npy")),
     ("parquet", Some("parquet")),
+    ("tfrecord", Some("tfrecord")),
     ("tokens", Some("tokens")),
     ("webdataset", Some("webdataset")),
 ]);

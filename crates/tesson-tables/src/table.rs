@@ -22,6 +22,7 @@ use crate::npy;
 use crate::options::TableOptions;
 #[cfg(feature = "parquet")]
 use crate::parquet;
+use crate::tfrecord;
 use crate::tokens;
 use crate::webdataset;
 
@@ -358,6 +359,7 @@ pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &json_lines::JSON_LINES,
     &libsvm::LIBSVM,
     &mds::MDS,
+    &tfrecord::TFRECORD,
     &tokens::TOKENS,
     &webdataset::WEBDATASET,
     #[cfg(feature = "arrow")]

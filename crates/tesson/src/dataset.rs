@@ -95,6 +95,11 @@ pub fn read_libsvm(files: impl Into<Value>) -> Dataset<Table> {
     read_table(files).set("format", "libsvm")
 }
 
+/// TFRecord files of `tf.train.Example`s without a description: features of the first records are the streams.
+pub fn read_tfrecords(files: impl Into<Value>) -> Dataset<Table> {
+    read_table(files).set("format", "tfrecord")
+}
+
 /// Files of token numbers as windows of `length`: the stream `tokens`, and `labels`, which are the tokens after them. Other options are
 /// `stride` and `tokenType`.
 pub fn read_tokens(files: impl Into<Value>, length: u64) -> Dataset<Table> {

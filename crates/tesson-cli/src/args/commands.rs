@@ -136,7 +136,7 @@ pub(crate) struct ReadArgs {
     pub(crate) common: Common,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InfoArgs {
     /// Samples in the minibatches whose padding is computed; 256, or as configured
     #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]

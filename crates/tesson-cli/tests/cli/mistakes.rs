@@ -443,9 +443,6 @@ fn tables_and_pointers_are_told_with_what_to_do() {
     let folder = folder("mistakes-lists");
     fs::write(folder.join("lfs.ctf"), "version https://git-lfs.github.com/spec/v1\nsize 9\n").unwrap();
     assert!(refused(&folder, "info lfs.ctf", 2).contains("`git lfs pull`"));
-    // A table that is none stays one.
-    fs::write(folder.join("t.svm"), "1 1:2\n").unwrap();
-    assert!(refused(&folder, "info t.svm", 2).contains("convert it first"));
     fs::write(folder.join("t.csv.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
     assert!(refused(&folder, "info t.csv.gz", 1).contains("is compressed by gzip and cannot be unpacked"));
 }
@@ -457,7 +454,10 @@ fn tables_of_text_are_read_as_they_are() {
     // "{\"a\": 5}" and a line feed, in a frame of Zstandard with a block as it is.
     let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x38, 9 << 3 | 1, 0, 0][..], b"{\"a\": 5}\n"].concat();
     fs::write(folder.join("t.jsonl.zst"), frame).unwrap();
-    for (name, call, n) in [("t.csv", "read_csv", 2), ("t.jsonl.zst", "read_json", 1)] {
+    fs::write(folder.join("t.svm"), "1 1:2\n-1 3:4 7:5\n").unwrap();
+    for (name, call, n) in
+        [("t.csv", "read_csv", 2), ("t.jsonl.zst", "read_json", 1), ("t.svm", "read_libsvm", 2)]
+    {
         let printed = |command: &str| {
             let run = crate::common::tesson(&folder, &format!("{command} {name}"));
             String::from_utf8_lossy(&run.stdout).into_owned()
@@ -467,6 +467,28 @@ fn tables_of_text_are_read_as_they_are() {
         let rows = printed("read");
         assert!(rows.contains(&format!("1 minibatch, {n} sequence")), "{rows}");
     }
+}
+
+#[test]
+fn records_of_examples_are_read_without_a_description() {
+    let folder = folder("records-of-examples");
+    // The feature `x` with the whole number 7.
+    let example = "\x0a\x0c\x0a\x0a\x0a\x01x\x12\x05\x1a\x03\x0a\x01\x07";
+    crate::common::tfrecord(&folder, "a.tfrecord", &[example, example]);
+    let printed = |command: &str| {
+        let run = crate::common::tesson(&folder, command);
+        String::from_utf8_lossy(&run.stdout).into_owned()
+    };
+    let info = printed("info a.tfrecord");
+    for expected in ["records     2", "x dense 1 int64", "tesson.read_tfrecords(\"a.tfrecord\")"] {
+        assert!(info.contains(expected), "{info}");
+    }
+    assert!(printed("read a.tfrecord --json").contains("[7]"));
+    assert!(printed("read a.tfrecord").contains("1 minibatch, 2 sequences"));
+    // Of other records there is no more to say than how many there are.
+    crate::common::tfrecord(&folder, "b.tfrecord", &["text"]);
+    assert!(printed("info b.tfrecord").contains("records     1"));
+    assert!(refused(&folder, "read b.tfrecord", 1).contains("the record is no `tf.train.Example`"));
 }
 
 #[test]

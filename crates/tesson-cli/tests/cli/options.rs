@@ -178,12 +178,14 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
     fs::write(folder.join("t.npy"), b"\x93NUMPY\x01\0").unwrap();
     fs::write(folder.join("t.h5"), b"\x89HDF\r\n\x1a\n").unwrap();
     tfrecord(&folder, "a.tfrecord", &["one"]);
+    fs::write(folder.join("a.array_record"), "").unwrap();
     for (name, expected) in [
         ("t.svm", "--stream: t.svm is a list of data, the option is for text files; leave it out"),
         ("t.csv", "--stream: t.csv is a list of data, the option is for text files; leave it out"),
         ("t.npz", "t.npz: found a zip archive, such as NumPy's .npz"),
         ("t.h5", "found an HDF5 file"),
-        ("a.tfrecord", "the folder of the prepared dataset"),
+        ("a.tfrecord", "--stream: a.tfrecord is a list of data, the option is for text files; leave it out"),
+        ("a.array_record", "the folder of the prepared dataset"),
     ] {
         let e = refused(&folder, &format!("read {name} --stream x:1"), 2);
         assert!(e.contains(expected), "{name}: {e}");

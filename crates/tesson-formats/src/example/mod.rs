@@ -6,13 +6,15 @@
 //! are, as [`Span`]s of the bytes that were handed in.
 //!
 //! `wire.rs` takes protobuf's wire format apart, `list.rs` the three kinds of lists, `parse.rs` is the message itself,
-//! `layout_cache.rs` the short way for messages that are laid out as one before, `write.rs` the way back.
+//! `layout_cache.rs` the short way for messages that are laid out as one before, `survey.rs` the features that a message has,
+//! `write.rs` the way back.
 
 mod columns;
 mod error;
 mod layout_cache;
 mod list;
 mod parse;
+mod survey;
 mod wire;
 mod write;
 
@@ -22,4 +24,5 @@ mod tests;
 pub use columns::{Column, Columns, Kind, List, Span};
 pub use error::{ExampleError, Fault};
 pub use parse::{FeatureSpec, Parser};
+pub use survey::{Surveyed, survey};
 pub use write::{Value, write};

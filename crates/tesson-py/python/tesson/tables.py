@@ -22,7 +22,7 @@ from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
 __all__ = [
-    "Column", "column", "from_table", "image_column", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tokens",
+    "Column", "column", "from_table", "image_column", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
 ]
 
 Source = AnyPath | Sequence[AnyPath]
@@ -429,6 +429,36 @@ def _members(path: str, columns: Sequence[str] | None) -> dict[str, Source]:
         if name not in names:
             raise ConfigError(f"{path}: found no array {name!r}, there are {', '.join(names)}", path="columns")
     return {name: f"zip://{path}@/{name}.npy" for name in (names if columns is None else columns)}
+
+
+@suggests_arguments
+def read_tfrecords(
+    path: Source,
+    /,
+    *,
+    features: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key_column: str | None = None,
+    nulls: Nulls | None = None,
+) -> Dataset:
+    """TFRecord files of ``tf.train.Example``, without a description of them: each record is an example, each feature a stream of int64, float32 or bytes.
+
+    Features are those of the first records. One with a single value in each of them is a stream without a shape, one with as many values in
+    each has this shape, any other is ragged; :func:`column` declares another shape, type, or ``ragged=True``. Checksums are verified. Datasets
+    with a description are read by :func:`read_tfds`.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"train.tfrecord-*"``; or a list of them. Each may be compressed by gzip or zlib, as TensorFlow does.
+    features : sequence of str, optional
+        The features to read, by default all, or those of `streams`.
+    streams, key_column
+        As for :func:`read_parquet`; :func:`image_column` decodes images.
+    nulls
+        As for :func:`read_parquet`, for records without a feature. One of a ragged stream is empty.
+    """
+    return table_files(path, "tfrecord", features, streams, {"keyColumn": key_column, "nulls": nulls})
 
 
 @suggests_arguments
