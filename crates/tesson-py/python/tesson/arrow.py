@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import UsageError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ._tesson import StreamData
     from .minibatch import Minibatch, MinibatchData
     from .schema import Field
 
 #: Format, name, metadata, length, buffers and children of one level of a column, as Arrow's C data interface has them.
-Level: TypeAlias = tuple[str, str, "bytes | None", int, list[NDArray[Any]], "list[Level]"]
+Level: TypeAlias = "tuple[str, str, bytes | None, int, list[NDArray[Any]], list[Level]]"
 
 #: The letters of types of values.
 _FORMATS = {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from . import _tesson
 from ._tesson import StreamData
@@ -14,6 +13,9 @@ from .arrow import batch_columns
 from .errors import UsageError
 from .keywords import suggests_in_methods
 from .schema import Field, Schema
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Batch", "Padded", "Pieces", "Ragged", "Sparse"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -55,6 +54,8 @@ def resolve_config(
     'data/train.ctf'
     """
     text = _tesson.resolve_config(text_of(config), list(arguments), extended_variables)
+    import json
+
     resolved: dict[str, Any] = json.loads(text)
     return resolved
 
@@ -77,6 +78,8 @@ def load_reader(
         reader = _reader_section(whole, section, overrides)
         if not _is_of_older_type(reader):
             return reader, None
+        import json
+
         return _loaded(json.dumps(whole, default=_plain), section, None, (), False)[0], None
     if not isinstance(config, (str, bytes, os.PathLike)):
         raise TypeError(f"found {config!r}, expected a configuration: a dictionary, the name of a file, or a text")
@@ -97,6 +100,8 @@ def _loaded(
         import logging
 
         logging.getLogger("tesson").warning(complaint)
+    import json
+
     tree: dict[str, Any] = json.loads(text)
     for name, parts in tree.items():
         if name.lower() == "deserializers":

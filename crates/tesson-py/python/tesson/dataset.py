@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,7 @@ from .batch import Batch
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
 from .errors import ConfigError
 from .image_deserializers import TarImageDeserializer
-from .keywords import keyword_elsewhere, nearest_keyword, suggests_arguments, suggests_in_methods
+from .keywords import keyword_elsewhere, nearest_keyword, parameters_of, suggests_arguments, suggests_in_methods
 from .loader import Loader
 from .memory import MemoryDeserializer
 from .paths import AnyPath
@@ -131,14 +130,14 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
 
 def _option(name: str) -> str | None:
     """The option of loaders that has this name, also in another library's words."""
-    options = list(inspect.signature(Loader).parameters)[1:]
+    options = parameters_of(Loader.__init__)[2:]
     return name if name in options else keyword_elsewhere(name, options)
 
 
 def _check_array(name: str, value: Any) -> None:
     """Refuse a value that is no data, or whose data are not all of it."""
     if value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
-        options = list(inspect.signature(Loader).parameters)[1:]
+        options = parameters_of(Loader.__init__)[2:]
         option = name if name in options else nearest_keyword(name, options)
         hint = f"; did you mean `{option}` of the loader, as in from_arrays(…).loader({option}={value!r})?" if option else ""
         raise ConfigError(f"{name}: found {value!r}, expected an array or a list with a value for each example{hint}", path=name)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from . import _tesson
 from .batch import Batch
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import suggests_in_methods, suggests_keywords
+from .keywords import defaults_of, suggests_in_methods, suggests_keywords
 from .rank_check import check_same_data
 from .schema import Schema
 from .source import MinibatchSource
-from .steps import KeyDelivery, PlannedStep
 from .world import World, resolve_world
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from .dataset import Dataset
+    from .steps import KeyDelivery, PlannedStep
 
 __all__ = ["EpochReport", "Loader", "Window"]
 
@@ -158,8 +158,8 @@ class Loader:
             raise ConfigError("on_error: 'skip' leaves out any number of examples, max_errors a limited one; leave one of the two out", path="on_error")
         #: The options that differ from the defaults, in order.
         given = {name: value for name, value in locals().items() if name not in ("self", "dataset")}
-        defaults = inspect.signature(type(self)).parameters
-        self._given = {name: value for name, value in given.items() if value != defaults[name].default}
+        defaults = defaults_of(Loader.__init__)
+        self._given = {name: value for name, value in given.items() if name not in defaults or value != defaults[name]}
         self._dataset = dataset
         #: Samples of a batch, if that is what it is measured by.
         self._batch_samples = batch_samples if truncate is None or batch_size is None else batch_size * truncate

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._tesson import Digest
 from .errors import ConfigError
 from .streams import StreamInformation
 from .strings import StringColumn, string_column
 from .user import UserDeserializer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["MemoryDeserializer", "stream_of"]
 

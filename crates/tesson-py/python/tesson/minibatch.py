@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from ._tesson import Batch, StreamData, batch_of
 from .errors import UsageError
 from .memory import stream_of
 from .streams import no_stream
 from .user import column
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Layout", "Minibatch", "MinibatchData"]
 

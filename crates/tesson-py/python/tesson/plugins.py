@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
-import json
 import os
 import re
 import sys
@@ -71,6 +70,9 @@ def resolved(config: Mapping[str, Any], base_dir: str | None) -> dict[str, Any]:
 
 def made(section: str, path: str, base_dir: str | None) -> dict[str, Any] | None:
     """The replacement for a section in JSON, for the command; None for types that no module has registered."""
+    # Like `config`, this module is imported with every source, and few need JSON.
+    import json
+
     options = spelt(json.loads(section))
     instead = _made(options, path, base_dir)
     return None if instead is options else instead

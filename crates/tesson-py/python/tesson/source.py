@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from . import _tesson
 from .config import copied, load_reader
 from .deserializers import Deserializer
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import camel_case, nearest_keyword, suggests_keywords
+from .keywords import camel_case, defaults_of, nearest_keyword, parameters_of, suggests_keywords
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
 from .paths import AnyPath, optional_text_of, text_of
 from .plugins import resolved
 from .source_base import Source
-from .steps import KeyDelivery, PlannedSequence, PlannedStep
 from .streams import StreamInformation, Streams
 from .transforming import as_transform
 from .transforms import AnyTransform
 from .user import UserDeserializer
 from .world import resolve_world
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from .steps import KeyDelivery, PlannedStep
 
 __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
@@ -410,7 +412,7 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             remedy = remedy if hasattr(data, "columns") else "give arrays by name, as in from_data(x=data)"
             raise ConfigError(f"data: found {type(data).__name__}, expected a mapping from streams to data; {remedy}", path="data")
         _check_options(streams)
-        options = {name: arguments[name] for name in inspect.signature(MinibatchSource).parameters if name in arguments}
+        options = {name: arguments[name] for name in parameters_of(MinibatchSource.__init__) if name in arguments}
         return cls(MemoryDeserializer({**(data or {}), **streams}), **options)
 
     def _reopened(self) -> MinibatchSource:
@@ -701,6 +703,8 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         """
         calls = self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, partition_index)
         sweep_end, sequences = self._source.which(step, calls)
+        from .steps import PlannedSequence, PlannedStep
+
         return PlannedStep(step, sweep_end, [PlannedSequence(*parts) for parts in sequences])
 
     def where(
@@ -731,6 +735,8 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         [(4, 0)]
         """
         calls = self._calls(minibatch_size_in_samples, epoch_size, num_data_partitions, partition_index)
+        from .steps import KeyDelivery
+
         return [KeyDelivery(*parts) for parts in self._source.where_is(str(key), sweep, calls)]
 
     def skip_to(
@@ -902,8 +908,9 @@ def _excluded(keys: Iterable[int | str] | AnyPath | None) -> list[int | str] | s
 
 def _check_options(streams: Mapping[str, Any]) -> None:
     """Refuse streams that are not data and have names close to those of options."""
-    options = list(inspect.signature(MinibatchSource.from_data).parameters)
-    others = [name for name in inspect.signature(MinibatchSource).parameters if name not in options]
+    # Without `cls` and `self`.
+    options = parameters_of(MinibatchSource.from_data)[1:]
+    others = [name for name in parameters_of(MinibatchSource.__init__)[1:] if name not in options]
     for name, value in streams.items():
         if value is None or isinstance(value, (str, bool, int, float, os.PathLike)):
             if name in others:
@@ -953,8 +960,8 @@ def _shares(world: Any, workers: int | None, rank: int | None) -> tuple[int, int
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The options among the arguments of a source that are not as by default, under their names in configurations."""
-    parameters = inspect.signature(MinibatchSource).parameters
-    keywords = {camel_case(name): name for name in parameters}
+    defaults = defaults_of(MinibatchSource.__init__)
+    keywords = {camel_case(name): name for name in defaults}
 
     def is_default(value: Any, default: Any) -> bool:
         # 0 is no False: it may be refused.
@@ -963,7 +970,7 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     given = {}
     for row in _tesson.option_table(""):
         keyword = next((keywords[name] for name in (row["name"], *row["aliases"]) if name in keywords), None)
-        if keyword is not None and not is_default(arguments[keyword], parameters[keyword].default):
+        if keyword is not None and not is_default(arguments[keyword], defaults[keyword]):
             value = arguments[keyword]
             given[row["name"]] = optional_text_of(value) if row["kind"] == "path" else value
     return given

@@ -7,15 +7,17 @@ import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, SupportsIndex, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeGuard, cast
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .errors import ConfigError
 from .keywords import suggests_keywords
 from .paths import AnyPath
 from .transforms import AnyTransform
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"]
 

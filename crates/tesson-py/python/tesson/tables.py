@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from .dataset import Dataset, from_arrays
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .images import Size, decoding
-from .keywords import nearest_keyword, suggests_arguments
+from .keywords import nearest_keyword, parameters_of, suggests_arguments
 from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
@@ -405,7 +404,7 @@ def read_numpy(
     if path is not None:
         if arrays:
             name = next(iter(arrays))
-            meant = nearest_keyword(name, list(inspect.signature(read_numpy).parameters)[1:-1])
+            meant = nearest_keyword(name, parameters_of(read_numpy)[1:])
             hint = f"; did you mean `{meant}`?" if meant else ""
             raise ConfigError(f"found a path and {name}=…, expected one of the two{hint}", path=name)
         return table_files(path, "npy", columns, streams, {"keyColumn": key_column, "eachFile": each_file})

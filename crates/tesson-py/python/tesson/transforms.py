@@ -14,14 +14,13 @@ Random numbers depend on the source's seed, the sweep, the sequence's key, the t
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .errors import ConfigError
-from .keywords import camel_case, suggests_arguments
+from .keywords import camel_case, defaults_of, suggests_arguments
 from .paths import AnyPath, optional_text_of, text_of
 
 __all__ = [
@@ -388,9 +387,9 @@ def cast() -> dict[str, Any]:
 
 def _section(function: Callable[..., Any], arguments: Mapping[str, Any], **changed: Any) -> dict[str, Any]:
     """The section of a function's transform: its arguments that differ from the defaults, in the form of configurations."""
-    defaults = {name: _listed(parameter.default) for name, parameter in inspect.signature(function).parameters.items()}
+    defaults = {name: _listed(default) for name, default in defaults_of(function).items()}
     given = {**arguments, **changed}
-    options = {camel_case(name): value for name, value in given.items() if value is not None and value != defaults[name]}
+    options = {camel_case(name): value for name, value in given.items() if value is not None and (name not in defaults or value != defaults[name])}
     return {"type": "".join(word.capitalize() for word in function.__name__.split("_")), **options}
 
 

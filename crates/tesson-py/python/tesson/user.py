@@ -6,15 +6,17 @@ import atexit
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _tesson
 from .errors import ConfigError
 from .streams import StreamInformation
 from .strings import StringColumn, is_string, string_column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["UserDeserializer"]
 

@@ -121,10 +121,9 @@ def resolve_world(world: Any = "auto", world_size: int | None = None) -> World:
         if type(rank) is not int or type(size) is not int:
             raise ConfigError(f"world: rank and size of {world!r} have to be integers")
         found = _checked(World(rank, size, "the argument"), "world")
-    # Here: the import of the package loads nothing that few programs need.
-    import logging
-
-    logging.getLogger("tesson").info("rank %d of %d, from %s", *found)
+    # A program that has not imported it has no handler that takes this, and importing it takes longer than opening a file.
+    if (logging := sys.modules.get("logging")) is not None:
+        logging.getLogger("tesson").info("rank %d of %d, from %s", *found)
     return found
 
 

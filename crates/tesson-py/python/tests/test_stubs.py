@@ -59,6 +59,13 @@ def test_the_import_loads_nothing_that_few_programs_need() -> None:
     assert not rare & loaded
 
 
+def test_the_first_batch_needs_no_modules_that_few_programs_need(tmp_path: Path) -> None:
+    (tmp_path / "a.ctf").write_text("|x 1 2\n|x 3 4\n")
+    loaded = loaded_by(f"import tesson; next(iter(tesson.read_ctf({str(tmp_path / 'a.ctf')!r}, x=2).loader(batch_size=2)))")
+    assert "tesson.loader" in loaded
+    assert not {"json", "logging", "numpy.typing", "tesson.jax", "tesson.steps", "tesson.tables", "tesson.torch"} & loaded
+
+
 def test_modules_are_loaded_when_they_are_asked_for() -> None:
     script = "import sys; import tesson; print('numpy' in sys.modules, *(m for m in sys.modules if 'tesson' in m))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=PACKAGE.parent, check=True)
