@@ -50,6 +50,16 @@ def save(weights, loader, digest):
         ray.train.report(metrics, checkpoint=ray.train.Checkpoint.from_directory(folder))
 
 
+def place(loader):
+    return f"epoch {loader.epoch}, batch {loader.step}"
+
+
+def tell(text):
+    """Print a text once, whatever the number of workers."""
+    if ray.train.get_context().get_world_rank() == 0:
+        print(text, flush=True)
+
+
 def train(options):
     data = tesson.read_ctf(DIGITS, features=64, labels=tesson.sparse(10))
     loader = data.loader(batch_size=64, shuffle=True, seed=1)  # world="auto" asks Ray for rank and number of workers
@@ -61,7 +71,8 @@ def train(options):
             state = json.loads(Path(folder, "state.json").read_text())
         loader.load_state_dict(state["data"])
         digest = state["digest"]
-    steps = 0
+        tell(f"resumed at {place(loader)}")
+    steps, noticed = 0, None
     while loader.epoch < options["epochs"]:
         for batch in loader:
             gradients, count = sum_of_gradients(weights, batch["features"].astype(np.float64) / 16, batch["labels"].indices)
@@ -69,9 +80,15 @@ def train(options):
             # Equal in runs whose steps had equal examples.
             digest = hashlib.sha256(digest.encode() + weights.tobytes()).hexdigest()
             steps += 1
-            # A node that is about to be taken away gives time for one more checkpoint.
-            if steps % options["save_every"] == 0 or ray.train.get_preemption_info():
+            # All workers get the same answer. Nodes that are about to be taken away leave time for a checkpoint.
+            notice = ray.train.get_preemption_info()
+            if steps % options["save_every"] == 0 or notice != noticed:
                 save(weights, loader, digest)
+            if notice != noticed:
+                # Returns when Ray has taken the checkpoint, so that it outlives the node.
+                ray.train.get_all_reported_checkpoints()
+                tell(f"saved at {place(loader)}, as nodes will be taken away")
+                noticed = notice
     save(weights, loader, digest)
 
 

@@ -57,10 +57,14 @@ struct Framework {
     called: &'static str,
     /// The arguments of `pip install`.
     packages: &'static str,
+    /// The options that all of its tests are run with.
+    whole: &'static [&'static str],
 }
 
-const TORCH: Framework = Framework { name: "torch", called: "PyTorch", packages: "torch torchdata" };
-const RAY: Framework = Framework { name: "ray", called: "Ray", packages: "'ray[data,train]'" };
+const TORCH: Framework =
+    Framework { name: "torch", called: "PyTorch", packages: "torch torchdata", whole: &[] };
+const RAY: Framework =
+    Framework { name: "ray", called: "Ray", packages: "'ray[data,train]' torch", whole: &["--cluster"] };
 
 impl Framework {
     /// Runs its tests if it is installed.
@@ -79,7 +83,8 @@ impl Framework {
     fn all_tests(&self) -> Tally {
         with_python(|python| {
             if self.is_installed(python) {
-                pytest(python, &tests_of(self.name))
+                let whole = self.whole.iter().map(ToString::to_string);
+                pytest(python, &tests_of(self.name).into_iter().chain(whole).collect::<Vec<_>>())
             } else {
                 println!("{}", self.is_missing(python));
                 Tally::one(false)

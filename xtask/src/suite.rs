@@ -46,7 +46,12 @@ const STEPS: &[Step] = &[
 /// Steps that a flag of the step's name runs in place of the one of that name.
 const WHOLE_STEPS: &[Step] = &[
     step("torch", 900, python::all_of_torch, "tesson.torch, and training that is killed 50 times"),
-    step("ray", 900, python::all_of_ray, "tesson.ray, and workers of Ray Train that are killed 50 times"),
+    step(
+        "ray",
+        900,
+        python::all_of_ray,
+        "tesson.ray, workers of Ray Train that are killed 50 times, and a cluster that loses a node",
+    ),
 ];
 
 /// A tool, the test for its presence, and a text about the effect of its absence and how to install it.

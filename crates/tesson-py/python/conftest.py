@@ -42,6 +42,7 @@ TAGGING = """\
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cluster", action="store_true", help="run tests of a cluster of network namespaces, which root can make")
     parser.addoption("--kills", type=int, default=50, help="how often tests kill a run that they compare with another")
 
 
