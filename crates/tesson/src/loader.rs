@@ -32,6 +32,8 @@ pub enum Shuffle {
 pub struct LoaderBuilder {
     config: Result<SourceConfig, Error>,
     batch_samples: Option<u64>,
+    /// True if examples of similar length are grouped.
+    buckets: bool,
     share: Share,
     max_errors: u64,
     options: OpenOptions,
@@ -78,6 +80,7 @@ impl LoaderBuilder {
         LoaderBuilder {
             config: config.map_err(Error::from),
             batch_samples: None,
+            buckets: false,
             share: Share::ALL,
             max_errors: 0,
             options: OpenOptions::default(),
@@ -127,6 +130,17 @@ impl LoaderBuilder {
         self.configure(|config| config.minibatches.limit = Limit::Sweeps(epochs))
     }
 
+    /// Leaves out the last batch of each epoch if it is short; the [report](Loader::report) counts its examples.
+    pub fn drop_last(self) -> LoaderBuilder {
+        self.configure(|config| config.minibatches.drop_last = true)
+    }
+
+    /// Groups examples of similar length within the shuffle, so that less of a padded batch is padding.
+    pub fn bucket_by_length(mut self) -> LoaderBuilder {
+        self.buckets = true;
+        self
+    }
+
     /// The rank of this process, from 0, and the number of ranks that share the batches.
     pub fn rank(mut self, rank: u64, ranks: u64) -> LoaderBuilder {
         self.share = Share { workers: ranks, rank };
@@ -171,7 +185,7 @@ impl LoaderBuilder {
     /// # Errors
     /// Options that mean nothing or exclude each other, unreadable files, data that are not the format's.
     pub fn open(self) -> Result<Loader, Error> {
-        let LoaderBuilder { config, batch_samples, share, max_errors, options } = self;
+        let LoaderBuilder { config, batch_samples, buckets, share, max_errors, options } = self;
         let mut config = config?;
         if batch_samples.is_none() && config.minibatches.size_in_sequences.is_none() {
             return Err(ConfigError::nothing_given(
@@ -183,6 +197,9 @@ impl LoaderBuilder {
         }
         let given = batch_samples.filter(|&samples| samples > 0);
         let samples = given.unwrap_or_else(|| config.minibatches.default_sizes().at(0));
+        if buckets {
+            config.order.bucketing = Some(samples);
+        }
         config.minibatches.cross_sweep_ends = false;
         config.order.sharing = Some(Sharing::Position);
         config.order.equal_steps = (share.workers > 1).then_some(EqualSteps::Repeat);

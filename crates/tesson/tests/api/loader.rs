@@ -82,6 +82,44 @@ fn a_loader_resumes_after_any_batch_on_any_number_of_ranks() {
 }
 
 #[test]
+fn a_short_last_batch_is_left_out_if_asked_for() {
+    let mut loader = loader(10).batch_size(4).drop_last().open().unwrap();
+    for _ in 0..2 {
+        assert_eq!(epoch(&mut loader).unwrap().iter().map(Vec::len).collect::<Vec<_>>(), [4, 4]);
+        let report = loader.report().unwrap();
+        assert_eq!((report.examples, report.dropped, report.is_over), (8, 2, true));
+    }
+    assert_eq!(loader.num_batches().unwrap(), 2);
+}
+
+#[test]
+fn examples_of_similar_length_are_grouped_if_asked_for() {
+    let row = |id: u32| format!("{id} |x {id}\n").repeat(1 + (id % 7) as usize * 5);
+    let text: String = (0..140).map(row).collect();
+    let store = store_of([("a.ctf", text)]);
+    let padding = |builder: LoaderBuilder| {
+        let builder = builder.batch_size(8).shuffle(Shuffle::Whole).store(&store);
+        let (mut padding, mut keys) = (0, Vec::new());
+        for batch in builder.open().unwrap().epoch() {
+            let batch = batch.unwrap();
+            let lengths: Vec<usize> = batch.ragged::<f32>("x").unwrap().iter().map(<[f32]>::len).collect();
+            let longest = lengths.iter().max().unwrap();
+            padding += lengths.iter().map(|n| longest - n).sum::<usize>();
+            keys.extend((0..batch.len()).map(|i| batch.keys().get(i)));
+        }
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), 140);
+        padding
+    };
+    let data = || tesson::read_ctf("a.ctf").dense("x", 1).loader();
+    assert!(padding(data().bucket_by_length()) * 3 < padding(data()));
+    // There is nothing to group within where nothing is shuffled.
+    let refused = data().batch_size(8).store(&store).bucket_by_length().open().err().unwrap();
+    assert!(refused.to_string().contains("bucketing"), "{refused}");
+}
+
+#[test]
 fn epochs_that_are_all_read_do_not_end_in_silence() {
     let mut loader = loader(3).batch_size(2).epochs(1).open().expect("the file is right");
     assert_eq!(epoch(&mut loader).expect("data"), [vec![0.0, 1.0], vec![2.0]]);
