@@ -11,7 +11,7 @@ import numpy as np
 
 from .batch import Batch
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
-from .errors import ConfigError
+from .errors import ConfigError, DataError
 from .image_deserializers import TarImageDeserializer
 from .keywords import keyword_elsewhere, nearest_keyword, parameters_of, suggests_arguments, suggests_in_methods
 from .loader import Loader
@@ -185,7 +185,14 @@ class _EpochSource(MinibatchSource):
     """A source whose minibatches end with their sweep."""
 
     def _open(self, config: dict[str, Any], *others: Any) -> None:
-        super()._open({**config, "crossSweepEnds": False}, *others)
+        config = {**config, "crossSweepEnds": False}
+        try:
+            super()._open(config, *others)
+        except DataError as error:
+            # Only an open table says that its keys are texts.
+            if error.code != "table.key-kind" or "useNumericSequenceKeys" in config:
+                raise
+            super()._open({**config, "useNumericSequenceKeys": False}, *others)
 
 
 def _one_after_the_other(parts: list[Deserializer | UserDeserializer]) -> Deserializer | UserDeserializer:
@@ -274,7 +281,7 @@ class Dataset:
     def schema(self) -> Schema:
         """The streams with their types and shapes. The data are opened, and not more of them read than these take."""
         if self._schema is None:
-            with MinibatchSource(list(self._parts), randomize=False, transforms=self._stored_transforms()) as source:
+            with _EpochSource(list(self._parts), randomize=False, transforms=self._stored_transforms()) as source:
                 self._schema = self._schema_of(source)
         return self._schema
 

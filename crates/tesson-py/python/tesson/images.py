@@ -140,7 +140,7 @@ def read_webdataset(
 
     Images, such as ``7.jpg``, are arrays; ``.cls``, ``.index``, ``.id`` are int64; ``.txt`` and ``.json`` are str; ``.npy`` is an array of
     the type and shape of the first one; other members are bytes. Archives are read in their order and where they are, without unpacking;
-    those that gzip has compressed are slow in shuffled orders.
+    those that gzip has compressed are slow in shuffled orders. The key of an example is the name that its members have in common.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[s
         options["dtype"] = decoded.dtype
     if decoded.ragged:
         options["ragged"] = True
-    return table_files(path, "webdataset", fields, {name: Column(None, options) for name in images}, {"nulls": nulls})
+    return table_files(path, "webdataset", fields, {name: Column(None, options) for name in images}, {"keyColumn": "__key__", "nulls": nulls})
 
 
 #: The extensions of members.

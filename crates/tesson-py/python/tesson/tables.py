@@ -174,7 +174,7 @@ def read_parquet(
     streams : mapping of str to Column, optional
         Streams that differ from their columns, as :func:`column` and :func:`image_column` make them.
     key_column : str, optional
-        The column of whole numbers that joins rows with those of other datasets, by default a row's number.
+        The column of whole numbers or texts that joins rows with those of other datasets, by default a row's number.
     nulls : {"refuse", "skip", "nan"} or float, optional
         What a missing value is: an error, the default; a reason to leave the row out; or this value, and missing lists are empty.
     """

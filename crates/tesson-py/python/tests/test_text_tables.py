@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import random
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +226,36 @@ def test_a_row_with_two_faulty_fields_is_one_fault(tmp_path: Path, name: str, te
     loader = read(tmp_path / name, streams=numbers).loader(batch_size=2, max_errors=1)
     assert [batch["a"].tolist() for batch in loader] == [[1], [5]]
     assert loader.epoch_report().left_out == 1
+
+
+def test_keys_may_be_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,x\nann,1\nböb,2\ncy,3\n")
+    (tmp_path / "b.jsonl").write_text('{"who": "cy", "y": [5]}\n{"who": "ann", "y": [6, 7]}\n')
+    a = tesson.read_csv(tmp_path / "a.csv", key_column="name")
+    joined = a.join(tesson.read_json(tmp_path / "b.jsonl", key_column="who"))
+    assert list(a.schema) == ["name", "x"] and a.head().keys == ["ann", "böb", "cy"]
+    batch = joined.head()
+    assert (batch.keys, batch["x"].tolist(), [part.tolist() for part in batch["y"]]) == (["ann", "cy"], [1, 3], [[6, 7], [5]])
+    loader = joined.loader(batch_size=1, shuffle=True, seed=1)
+    first = next(iter(loader)).keys
+    resumed = joined.loader(batch_size=1, shuffle=True, seed=1)
+    resumed.load_state_dict(loader.state_dict())
+    assert [key for batch in resumed for key in batch.keys] == [key for key in ["ann", "cy"] if key not in first]
+    (tmp_path / "c.csv").write_text("id,z\n1,2\n")
+    with pytest.raises(DataError, match="keys in column `id` are numbers"):
+        a.join(tesson.read_csv(tmp_path / "c.csv", key_column="id")).head()
+
+
+def test_archives_are_joined_by_the_names_of_their_members(tmp_path: Path) -> None:
+    def archive(name: str, members: dict[str, bytes]) -> Path:
+        with tarfile.open(tmp_path / name, "w") as file:
+            for member, data in members.items():
+                header = tarfile.TarInfo(member)
+                header.size = len(data)
+                file.addfile(header, io.BytesIO(data))
+        return tmp_path / name
+
+    texts = tesson.read_webdataset(archive("a.tar", {"s/1.txt": b"one", "s/2.txt": b"two"}))
+    sizes = tesson.read_webdataset(archive("b.tar", {"s/2.cls": b"22", "s/1.cls": b"11"}))
+    batch = texts.join(sizes).head()
+    assert (batch.keys, batch["txt"].tolist(), batch["cls"].tolist()) == (["s/1", "s/2"], ["one", "two"], [11, 22])
