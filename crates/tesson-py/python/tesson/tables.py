@@ -134,8 +134,14 @@ class _Table(Deserializer):
 
 def table_files(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, options: Mapping[str, Any]) -> Dataset:
     """Files of a table, with the options of a configuration."""
+    word = "features" if format == "tfrecord" else "columns"
     if isinstance(columns, str):
-        raise ConfigError(f"columns: found the text {columns!r}, expected a list of names, such as [{columns!r}]", path="columns")
+        raise ConfigError(f"{word}: found the text {columns!r}, expected a list of names, such as [{columns!r}]", path=word)
+    if isinstance(columns, Mapping):
+        # Its values would be lost without a word: TensorFlow's descriptions of features are such mappings.
+        raise ConfigError(
+            f"{word}: found a mapping, expected a list of names, such as {list(columns)!r}; `streams={{name: tesson.column(…)}}` declares types and shapes", path=word
+        )
     named = None if columns is None else list(columns)
     for name, stream in (streams or {}).items():
         if not isinstance(stream, Column):

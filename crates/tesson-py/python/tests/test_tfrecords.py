@@ -121,6 +121,19 @@ def test_columns_are_found_out_and_may_be_chosen(tmp_path: Path) -> None:
         _ = tesson.read_tfrecords(path, features=["tokns"]).schema
 
 
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ({"x": tesson.column(shape=(2,))}, r"^features: found a mapping, expected a list of names, such as \['x'\]; `streams="),
+        ("x", r"^features: found the text 'x', expected a list of names, such as \['x'\]"),
+    ],
+)
+def test_features_that_are_no_list_of_names_are_refused(tmp_path: Path, features: Any, message: str) -> None:
+    (tmp_path / "a.tfrecord").write_bytes(record(example({"x": [1, 2]})))
+    with pytest.raises(ConfigError, match=message):
+        tesson.read_tfrecords(tmp_path / "a.tfrecord", features=features)
+
+
 def test_a_record_of_other_features_is_a_fault_that_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     good = [{"x": [1], "y": [0.5]}] * 1200
