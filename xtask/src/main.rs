@@ -11,6 +11,7 @@ mod decisions;
 mod demo;
 mod doc_starts;
 mod fuzz;
+mod instructions;
 mod jobs;
 mod licences;
 mod links;
@@ -40,6 +41,7 @@ const JOBS: &[Job] = &[
     ("manual", jobs::manual),
     ("api", jobs::api),
     ("bench", jobs::bench),
+    ("instructions", instructions::main),
     ("gpu", jobs::gpu),
     ("miri", jobs::miri),
     ("fuzz", fuzz::main),
@@ -56,6 +58,7 @@ cargo xtask JOB
   manual                      Write docs/options.md, docs/errors.md, docs/order-vectors.json and Python's keywords from the code; tests compare them.
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
+  instructions [--write]      Count the instructions of the text kernels (valgrind) and compare them with bench/instructions.txt; not part of CI.
   gpu [ARGUMENTS]             Check loaders that feed a GPU and measure a training step; needs PyTorch in .venv, skipped without a GPU.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
   fuzz [TARGET] [SECONDS]     Fuzz one target, or each, by default for a minute (cargo-fuzz); not part of CI.

@@ -2,13 +2,16 @@
 //!
 //! Without a file, four small corpora are made: dense floats, dense small integers, sparse lines, sequences of short
 //! lines.
+//!
+//! `ctf instructions CORPUS WAY KERNELS ROUNDS` does the work of one figure a number of times, without measuring it, and
+//! prints its samples: `cargo xtask instructions` counts what the processor does.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::time::Instant;
 
 use tesson_core::{
-    ByteRun, Chunk, Defects, Deserializer, Element, Fetch, InMemory, OneCore, Options, ReaderDefaults,
-    Scratch, Section, SequenceSelection, Value,
+    ByteRun, Chunk, Defects, Deserializer, Element, Fetch, InMemory, Kernels, OneCore, Options,
+    ReaderDefaults, Scratch, Section, SequenceSelection, Value,
 };
 use tesson_formats::ctf::FORMAT;
 
@@ -19,12 +22,83 @@ const ONE_CORE: OneCore = OneCore { memory: u64::MAX };
 fn main() {
     // Cargo's own arguments begin with a dash.
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if let [job, corpus, way, kernels, rounds] = &args[..]
+        && job == "instructions"
+    {
+        return work(corpus, way, kernels, rounds.parse().unwrap());
+    }
     match args.split_first() {
         Some((file, streams)) => measure(file, std::fs::read(file).unwrap(), streams),
-        None => made().into_iter().for_each(|(name, text, streams)| {
-            let streams: Vec<String> = streams.split(' ').map(str::to_string).collect();
-            measure(name, text.into_bytes(), &streams);
+        None => made(2000).into_iter().for_each(|(name, text, streams)| {
+            measure(name, text.into_bytes(), &words(streams));
         }),
+    }
+}
+
+/// Decodes a small corpus a number of times.
+fn work(corpus: &str, way: &str, kernels: &str, rounds: usize) {
+    if Kernels::choose(kernels).is_err() {
+        return println!("lacks {kernels}");
+    }
+    let (_, text, streams) = made(40).into_iter().find(|(name, ..)| *name == corpus).unwrap();
+    let samples = text.lines().count();
+    let memory = InMemory::new(text.into_bytes());
+    let mut ctf = open(&words(streams));
+    ctf.prepare(&memory).unwrap();
+    let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
+    match way {
+        "in-order" => {
+            let pieces = pieces(&*ctf, &memory);
+            for _ in 0..rounds {
+                decode(&*ctf, &pieces, &memory, &mut scratch, &mut chunk);
+            }
+        }
+        "index" => {
+            for _ in 0..rounds {
+                ctf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
+            }
+        }
+        "chunks" => {
+            let indexed = ctf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
+            for _ in 0..rounds {
+                for c in indexed.index.chunk_ids() {
+                    let all = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
+                    indexed.corpus.load(c, all, &memory, &mut scratch, &mut chunk).unwrap();
+                }
+            }
+        }
+        _ => panic!("no way {way}"),
+    }
+    println!("samples {samples}");
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_string).collect()
+}
+
+/// The pieces of a megabyte that data in order are decoded by, with their bytes; none if the format has no such way.
+fn pieces(ctf: &dyn Deserializer, memory: &Memory) -> Vec<(ByteRun, Vec<u8>)> {
+    let Some(decoder) = ctf.streaming() else { return Vec::new() };
+    let mut cut: Vec<(ByteRun, Vec<u8>)> = Vec::new();
+    let mut bytes = Vec::new();
+    while let Some(piece) = decoder.cut(cut.last().map(|(p, _)| *p), 1 << 20, memory, &mut bytes).unwrap() {
+        let range = piece.offset..piece.offset + piece.bytes;
+        memory.read_after(piece.resource, range, 0, &mut bytes).unwrap();
+        cut.push((piece, bytes.clone()));
+    }
+    cut
+}
+
+fn decode(
+    ctf: &dyn Deserializer,
+    pieces: &[(ByteRun, Vec<u8>)],
+    memory: &Memory,
+    scratch: &mut Scratch,
+    chunk: &mut Chunk,
+) {
+    let decoder = ctf.streaming().unwrap();
+    for (piece, bytes) in pieces {
+        decoder.decode(*piece, bytes, memory, scratch, chunk).unwrap();
     }
 }
 
@@ -38,20 +112,10 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
     });
     let mut scratch = Scratch::default();
     let mut chunk = Chunk::empty();
-    if let Some(pieces) = ctf.streaming() {
-        let mut cut: Vec<(ByteRun, Vec<u8>)> = Vec::new();
-        let mut bytes = Vec::new();
-        while let Some(piece) = pieces.cut(cut.last().map(|(p, _)| *p), 1 << 20, &memory, &mut bytes).unwrap()
-        {
-            memory
-                .read_after(piece.resource, piece.offset..piece.offset + piece.bytes, 0, &mut bytes)
-                .unwrap();
-            cut.push((piece, bytes.clone()));
-        }
+    let pieces = pieces(&*ctf, &memory);
+    if !pieces.is_empty() {
         report(name, "decode pieces of 1 MiB", &memory, || {
-            for (piece, bytes) in &cut {
-                pieces.decode(*piece, bytes, &memory, &mut scratch, &mut chunk).unwrap();
-            }
+            decode(&*ctf, &pieces, &memory, &mut scratch, &mut chunk);
         });
     }
     let chunks: Vec<u32> = indexed.index.chunk_ids().map(|c| indexed.index.chunk(c).n_sequences).collect();
@@ -121,7 +185,8 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
     (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &defaults).unwrap()
 }
 
-fn made() -> Vec<(&'static str, String, &'static str)> {
+/// The corpora: names, texts and streams, the dense ones of so many lines.
+fn made(lines: usize) -> Vec<(&'static str, String, &'static str)> {
     use std::fmt::Write;
     let mut state = 1u64;
     let mut draw = move |n: u64| {
@@ -130,7 +195,7 @@ fn made() -> Vec<(&'static str, String, &'static str)> {
     };
     let (mut dense, mut small, mut sparse, mut seq) =
         (String::new(), String::new(), String::new(), String::new());
-    for _ in 0..2000 {
+    for _ in 0..lines {
         write!(dense, "|labels {}:1 |features", draw(10)).unwrap();
         write!(small, "|labels {}:1 |features", draw(10)).unwrap();
         for i in 0..784 {
@@ -140,7 +205,7 @@ fn made() -> Vec<(&'static str, String, &'static str)> {
         dense.push('\n');
         small.push('\n');
     }
-    for i in 0..100_000 {
+    for i in 0..lines * 50 {
         for name in ["|src", "|tgt"] {
             write!(sparse, "{name}").unwrap();
             let mut column = 0;
