@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tesson
 import tesson.io
+from random_runs import check_runs
 from tesson import ConfigError, DataError, Loader, Ragged, Sparse, UserTransform
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
@@ -572,3 +573,8 @@ def test_the_state_of_one_process_is_merged_as_it_is() -> None:
     second = data.loader(batch_size=2, shuffle=True)
     second.load_state_dict(merged)
     assert keys(first) == keys(second)
+
+
+def test_random_runs_are_those_of_one_process() -> None:
+    # More of them: `python random_runs.py COUNT`.
+    assert check_runs(10) > 100
