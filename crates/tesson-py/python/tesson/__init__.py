@@ -61,6 +61,9 @@ _OLDER = {
     "world": [],
 }
 
+# Interfaces of their own, which load what they are for.
+_INTERFACES = frozenset({"arrow", "huggingface", "io", "jax", "orbax", "ray", "tfds", "torch"})
+
 _MODULES = {name: module for modules in (_NAMES, _OLDER) for module, names in modules.items() for name in names}
 
 __all__ = sorted([*(name for names in _NAMES.values() for name in names), "transforms"])
@@ -73,7 +76,7 @@ def __getattr__(name: str) -> object:
         # From now on it is found without this function.
         globals()[name] = value
         return value
-    if name in _NAMES or name in _OLDER:
+    if name in _NAMES or name in _OLDER or name in _INTERFACES:
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_nearest(name)}", name=name)
 

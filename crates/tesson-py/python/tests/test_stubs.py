@@ -76,6 +76,12 @@ def test_modules_are_loaded_when_they_are_asked_for() -> None:
     assert "tesson.world" in loaded_by("import tesson; [getattr(tesson, name) for name in tesson._OLDER]")
 
 
+@pytest.mark.parametrize("interface", ["io", "tfds", "arrow"])
+def test_interfaces_resolve_without_an_import_of_their_own(interface: str) -> None:
+    script = f"import tesson; assert tesson.{interface}.__name__ == 'tesson.{interface}'"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=PACKAGE.parent, check=True)
+
+
 def test_the_stub_of_the_package_has_its_names() -> None:
     imported: dict[str, str] = {}
     exported: list[str] = []
