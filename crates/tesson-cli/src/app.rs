@@ -186,13 +186,15 @@ fn run(command: &mut DataCommand, extensions: &dyn Extensions, out: &mut Output)
 /// A message with the options of the command line instead of those of configurations, where the input has none.
 fn in_words_of_options(text: String, command: &mut Command) -> String {
     let Command::Data(command) = command else { return text };
-    if command.common().input.kind != InputKind::Text {
-        return text;
-    }
+    let owner = match command.common().input.kind {
+        InputKind::Text => "deserializer",
+        InputKind::Listed => "reader",
+        _ => return text,
+    };
     let text = text.replace("columns (`dim`)", "columns (`--stream NAME:DIM:sparse`)");
     match &**command {
         DataCommand::Read(_) | DataCommand::Bench(_) | DataCommand::Convert(_) => {
-            text.replace("`maxErrors` of the deserializer", "`--max-errors N`")
+            text.replace(&format!("`maxErrors` of the {owner}"), "`--max-errors N`")
         }
         _ => text,
     }

@@ -373,9 +373,11 @@ pub(crate) type Configured = (&'static str, &'static str, Option<Value>);
 /// The options of the command line that set options of configurations.
 pub(crate) fn configured(Common { input, order, .. }: &Common) -> [Configured; 14] {
     let words = |given: &Option<String>| given.as_deref().map(text);
+    // Text has a budget of its own; what is known by its content shares the reader's.
+    let max_errors = if input.kind == InputKind::Listed { "maxErrors" } else { "deserializers[0].maxErrors" };
     [
         ("rules", "deserializers[0].rules", words(&input.rules)),
-        ("max-errors", "deserializers[0].maxErrors", input.max_errors.map(whole)),
+        ("max-errors", max_errors, input.max_errors.map(whole)),
         ("quarantine", "quarantine", words(&input.quarantine)),
         ("exclude-keys", "excludeKeys", words(&input.exclude_keys)),
         ("threads", "threads", input.threads.map(whole)),

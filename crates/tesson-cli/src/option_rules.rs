@@ -125,7 +125,7 @@ const RULES: &[Rule] = &[
     (&["streams"], OPENING, TEXT),
     (&["aliases"], OPENING, DATA),
     (&["rules", "allow_empty"], OPENING, TEXT.and(CONFIGURATION)),
-    (&["max_errors"], &["read", "bench", "convert"], TEXT.and(CONFIGURATION)),
+    (&["max_errors"], &["read", "bench", "convert"], TEXT.and(LISTED).and(CONFIGURATION)),
     (&["quarantine"], &["read", "bench", "convert"], CORPUS),
     (&["exclude_keys"], BATCHED, CORPUS),
     (&["base_dir"], OPENING, CONFIGURATION),

@@ -470,6 +470,16 @@ fn tables_of_text_are_read_as_they_are() {
 }
 
 #[test]
+fn a_faulty_row_of_a_table_is_forgiven_by_the_option_that_its_message_names() {
+    let folder = folder("faulty-row");
+    fs::write(folder.join("t.svm"), "1 1:2\n-1 2:x\n1 2:3\n").unwrap();
+    let e = refused(&folder, "read t.svm", 1);
+    assert!(e.contains("t.svm:2 ") && e.contains("`--max-errors N` leaves such data out"), "{e}");
+    let run = crate::common::tesson(&folder, "read t.svm --max-errors 1");
+    assert!(run.status.success() && String::from_utf8_lossy(&run.stdout).contains("2 sequences"));
+}
+
+#[test]
 fn records_of_examples_are_read_without_a_description() {
     let folder = folder("records-of-examples");
     // The feature `x` with the whole number 7.
