@@ -188,7 +188,8 @@ impl Source {
         self.restore(&state)
     }
 
-    /// How many minibatches of such calls come before the next one of a state, from the start of the data on.
+    /// How many minibatches of such calls come before the next one of a state, from the start of the data on. Truncated ones are
+    /// those that ranks share by position: only there a position counts what all ranks have fetched.
     ///
     /// # Errors
     /// Those of [`Source::which`].
@@ -198,7 +199,7 @@ impl Source {
             return Ok(0);
         }
         let index = self.indexed()?.index.clone();
-        if let Some(truncated) = &self.truncated {
+        if let Some(truncated) = self.truncated.as_ref().filter(|_| self.plan.sharing == Sharing::Position) {
             let passed = truncated::passed(state, &index);
             let mut steps = 0;
             truncated.for_each_plan(self, self.plan.clone(), &index, Cursor::default(), demand, |plan| {

@@ -125,8 +125,7 @@ impl Truncated {
 
     /// True if the slots make no further minibatch unless something is fetched for them.
     fn ends_with<T: Clone>(&self, slots: &Slots<T>, share: &SlotShare) -> bool {
-        let lacks = |workers: u64| !slots.serve(workers as usize);
-        slots.is_empty() || self.rules.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
+        slots.is_empty() || self.rules.drops_last && !slots.are_full() || share.lacks_a_rank(slots)
     }
 
     /// True if no further minibatch is known to come.
@@ -147,11 +146,6 @@ impl Truncated {
             None => true,
         };
         self.slots.hungry().filter(|_| may_take && !self.over && !self.waits(&self.slots, self.fetched.sweep))
-    }
-
-    /// True if all that a sweep has is too little for each rank to have something of it.
-    fn lacks_a_rank<T: Clone>(&self, slots: &Slots<T>, share: &SlotShare) -> bool {
-        self.rules.ends_sweeps && share.serves_all.is_some_and(|workers| !slots.serve(workers as usize))
     }
 
     /// True if slots take nothing of this sweep yet.
@@ -196,6 +190,11 @@ impl SlotShare {
     /// The number of slots that this worker delivers of these.
     fn own_of(&self, slots: u64) -> u64 {
         (slots + self.workers - 1 - self.rank) / self.workers
+    }
+
+    /// True if the data end with these slots, because a worker has nothing in them.
+    fn lacks_a_rank<T: Clone>(&self, slots: &Slots<T>) -> bool {
+        self.serves_all.is_some_and(|workers| !slots.serve(workers as usize))
     }
 
     /// Removes the segments of other workers' slots, and numbers its own.
@@ -286,7 +285,8 @@ impl Truncated {
             source.position.end();
             return Ok(None);
         }
-        if self.lacks_a_rank(&self.slots, &share) {
+        // Slots that hold anything are as full as the sweep can make them here.
+        if self.rules.ends_sweeps && share.lacks_a_rank(&self.slots) {
             let Demand { samples, workers, .. } = demand;
             let (sweep, slots) = (self.fetched.sweep.saturating_sub(1), share.shape.n);
             let refusal = EngineRefusal::SlotsWithoutRank { sweep, samples, slots, workers };
@@ -345,7 +345,8 @@ impl Truncated {
         let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
         let mut give = |slots: &mut Slots<SweepSequence>, fetched: u64| {
-            if self.lacks_a_rank(slots, &share) {
+            // Reading refuses such a sweep: it has no minibatch.
+            if self.rules.ends_sweeps && share.lacks_a_rank(slots) {
                 slots.clear();
                 return true;
             }
@@ -619,7 +620,7 @@ impl Truncated {
 /// True if a sweep ends with the minibatch that has been taken: then no slot holds anything, or too few do, and the rest is dropped.
 fn end_sweep<T: Clone>(slots: &mut Slots<T>, share: &SlotShare) -> bool {
     // An open slot holds more than it delivers, so one is empty only where the sweep has nothing for it.
-    let ends = slots.is_empty() || share.serves_all.is_some_and(|workers| !slots.serve(workers as usize));
+    let ends = slots.is_empty() || share.lacks_a_rank(slots);
     if ends {
         slots.clear();
     }
