@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use tesson_core::{Element, Error, Shape};
 
 use super::parse::fault_of;
+use super::table::LINES;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
@@ -143,7 +144,7 @@ impl Beginning {
         let data = refuse_other_encodings(&bytes, file)?;
         let mut seen: Vec<(String, Seen)> = Vec::new();
         let (mut rows, mut first_fault) = (0, None);
-        for line in lines(&bytes[data as usize..whole]).take(SAMPLE_ROWS) {
+        for line in lines(&bytes[data as usize..whole], LINES).take(SAMPLE_ROWS) {
             rows += 1;
             // Others are faults where they are read; without any the first one is the refusal.
             match serde_json::from_slice::<Map<String, Value>>(line.text) {

@@ -1,6 +1,6 @@
 //! The rows of a file.
 
-use tesson_core::{ChunkAccess, DataErrorKind, Defects, Error, Parallelism, Scratch};
+use tesson_core::{ChunkAccess, Defects, Error, Parallelism, Scratch};
 
 use super::parse::{Cell, Members, fault_of, read_line};
 use super::schema::Beginning;
@@ -8,8 +8,8 @@ use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
-use crate::table::{Field, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
-use crate::text::{Block, ColumnBuilder, LineKind, index_lines, lines, units};
+use crate::table::{Field, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
+use crate::text::{Block, ColumnBuilder, LineKind, each_row, index_lines, units};
 
 /// Files with an object of JSON in each line.
 pub(crate) static JSON_LINES: TableFormat = TableFormat {
@@ -21,7 +21,7 @@ pub(crate) static JSON_LINES: TableFormat = TableFormat {
 };
 
 /// Lines that are rows.
-const LINES: LineKind = LineKind { is_space: |byte| byte.is_ascii_whitespace(), comment: None };
+pub(super) const LINES: LineKind = LineKind { is_space: |byte| byte.is_ascii_whitespace(), comment: None };
 
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
     let Beginning { fields, data } = Beginning::read(file, options)?;
@@ -76,34 +76,20 @@ impl Table for JsonLines {
         scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
         let block = &self.blocks[unit];
-        file.read_over(block.start..block.end, &mut scratch.bytes)?;
         let members = Members::of(fields.iter().map(|&field| &self.fields[field]));
         let mut cells: Vec<Cell> =
             fields.iter().map(|&field| Cell::new(&self.fields[field].kind, rows.len())).collect();
         let mut read = ReadRows::default();
-        let mut all = lines(&scratch.bytes).zip(0_u64..);
-        for i in 0..rows.len() {
-            let row = rows.get(i);
-            let Some((line, _)) = all.find(|(_, number)| *number == row) else {
-                let what = format!("no row {row} where {} were indexed", block.rows);
-                return Err(file.error_at(DataErrorKind::Changed { what }, block.start, Some(block.line)));
-            };
-            let fault = |field: Option<usize>, kind: TableFault| RowFault {
-                row: i as u32,
-                field,
-                kind: kind.into(),
-                offset: block.start + line.start as u64,
-                line: Some(block.line + line.number),
-            };
+        each_row(block, rows, file, LINES, &mut scratch.bytes, |line| {
             if let Err(error) = read_line(line.text, &members, &mut cells) {
-                read.faults.push(fault(None, fault_of(&error)));
+                read.faults.push(line.fault(None, fault_of(&error)));
                 cells.iter_mut().for_each(Cell::end_unread_row);
-                continue;
+                return;
             }
             for (place, (cell, &field)) in cells.iter_mut().zip(fields).enumerate() {
                 if let Err(found) = cell.end_row(self.nulls) {
                     if found.is_none() && self.nulls == NullRule::Skip {
-                        read.skipped.push(i as u32);
+                        read.skipped.push(line.row);
                         continue;
                     }
                     let Field { name, kind, .. } = &self.fields[field];
@@ -112,10 +98,10 @@ impl Table for JsonLines {
                         Some(found) => TableFault::BadValue { column, found, dtype: kind.name() },
                         None => TableFault::NoValue { column },
                     };
-                    read.faults.push(fault(Some(place), kind));
+                    read.faults.push(line.fault(Some(place), kind));
                 }
             }
-        }
+        })?;
         read.sort();
         read.columns = cells.into_iter().map(|cell| ColumnBuilder::finish(cell.column)).collect();
         Ok(read)

@@ -3,6 +3,7 @@
 use tesson_core::{Element, Error, Shape};
 
 use super::line::{Parts, pair, word};
+use super::table::LINES;
 use crate::fault::TableFault;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes};
@@ -25,7 +26,7 @@ pub(super) fn fields(file: FileBytes<'_>, options: &TableOptions) -> Result<(Vec
     let complete =
         if size > SAMPLE_BYTES { memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1) } else { bytes.len() };
     let sample = bytes.get(mark as usize..complete).unwrap_or_default();
-    let rows = lines(sample).map(|line| line.text).filter(|line| is_row(line)).map(Parts::of);
+    let rows = lines(sample, LINES).map(|line| Parts::of(line.text));
     let rows: Vec<Parts<'_>> = rows.take(SAMPLE_ROWS).collect();
     if rows.is_empty() && size <= SAMPLE_BYTES {
         return Err(file.error(TableFault::NoFirstRow, size));
@@ -39,11 +40,6 @@ pub(super) fn fields(file: FileBytes<'_>, options: &TableOptions) -> Result<(Vec
         fields.iter().map(|field| format!("`{}` {}", field.name, field.kind.name())).collect();
     tracing::info!("{}: columns {}", file.path.display(), shown.join(", "));
     Ok((fields, mark))
-}
-
-/// True if a line is no comment.
-pub(super) fn is_row(line: &[u8]) -> bool {
-    line.trim_ascii_start().first() != Some(&b'#')
 }
 
 /// The labels of a row: one number, or lists where some row has another number of them.
@@ -105,7 +101,7 @@ impl Indices {
                 part *= 8;
                 continue;
             }
-            lines(&bytes[..complete]).filter(|line| is_row(line.text)).for_each(|line| found.see(line.text));
+            lines(&bytes[..complete], LINES).for_each(|line| found.see(line.text));
             (at, part) = (at + complete as u64, PART_BYTES);
         }
         Ok(found)

@@ -1,17 +1,16 @@
 //! The rows of a file.
 
 use tesson_core::{
-    ChunkAccess, Data, DataErrorKind, Defects, Element, Error, Offsets, Parallelism, Scratch, StreamColumn,
-    Values,
+    ChunkAccess, Data, Defects, Element, Error, Offsets, Parallelism, Scratch, StreamColumn, Values,
 };
 
 use super::line::{Parts, pair, words};
-use super::scan::{fields, is_row};
+use super::scan::fields;
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::options::TableOptions;
-use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
-use crate::text::{Block, ColumnBuilder, LineKind, index_lines, lines, units};
+use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
+use crate::text::{Block, ColumnBuilder, LineKind, each_row, index_lines, units};
 
 /// Files in libsvm's format.
 pub(crate) static LIBSVM: TableFormat = TableFormat {
@@ -23,7 +22,8 @@ pub(crate) static LIBSVM: TableFormat = TableFormat {
 };
 
 /// Lines that are rows.
-const LINES: LineKind = LineKind { is_space: |byte| byte.is_ascii_whitespace(), comment: Some(b'#') };
+pub(super) const LINES: LineKind =
+    LineKind { is_space: |byte| byte.is_ascii_whitespace(), comment: Some(b'#') };
 
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
     let (fields, data) = fields(file, options)?;
@@ -195,32 +195,17 @@ impl Table for Libsvm {
         scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
         let block = &self.blocks[unit];
-        file.read_over(block.start..block.end, &mut scratch.bytes)?;
         let fields: Vec<&Field> = fields.iter().map(|&field| &self.fields[field]).collect();
         let mut columns: Vec<Column> = fields.iter().map(|field| Column::new(field, rows.len())).collect();
         let mut read = ReadRows::default();
-        let mut all = lines(&scratch.bytes).filter(|line| is_row(line.text)).zip(0_u64..);
-        for i in 0..rows.len() {
-            let row = rows.get(i);
-            let Some((line, _)) = all.find(|(_, number)| *number == row) else {
-                let what = format!("no row {row} where {} were indexed", block.rows);
-                return Err(file.error_at(DataErrorKind::Changed { what }, block.start, Some(block.line)));
-            };
+        each_row(block, rows, file, LINES, &mut scratch.bytes, |line| {
             let parts = Parts::of(line.text);
             for (place, (column, field)) in columns.iter_mut().zip(&fields).enumerate() {
                 let pushed = column.push(&parts, field);
                 column.end_row(pushed.is_err());
-                if let Err(kind) = pushed {
-                    read.faults.push(RowFault {
-                        row: i as u32,
-                        field: Some(place),
-                        kind: kind.into(),
-                        offset: block.start + line.start as u64,
-                        line: Some(block.line + line.number),
-                    });
-                }
+                read.faults.extend(pushed.err().map(|kind| line.fault(Some(place), kind)));
             }
-        }
+        })?;
         read.columns = columns.into_iter().map(Column::finish).collect();
         Ok(read)
     }

@@ -1,9 +1,9 @@
 //! The lines of a file in blocks of about equal size, which are found on all cores.
 
-use tesson_core::{Error, Parallelism};
+use tesson_core::{DataErrorKind, Error, Parallelism};
 
 use crate::fault::TableFault;
-use crate::table::{FileBytes, Unit};
+use crate::table::{FileBytes, RowFault, Rows, Unit};
 
 /// Bytes of a block, about: a row at random costs the reading of one.
 const BLOCK_BYTES: u64 = 1 << 18;
@@ -36,7 +36,7 @@ pub(crate) struct LineKind {
     pub(crate) comment: Option<u8>,
 }
 
-/// A line that is not blank.
+/// A line that is a row.
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a [u8],
     /// Position of its first byte.
@@ -45,8 +45,16 @@ pub(crate) struct Line<'a> {
     pub(crate) number: u64,
 }
 
-/// The lines of bytes that are not blank.
-pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+impl LineKind {
+    /// True if a line is a row.
+    fn is_row(self, line: &[u8]) -> bool {
+        let first = line.iter().find(|byte| **byte != b'\n' && !(self.is_space)(**byte));
+        first.is_some_and(|first| Some(*first) != self.comment)
+    }
+}
+
+/// The lines of bytes that are rows.
+pub(crate) fn lines(bytes: &[u8], kind: LineKind) -> impl Iterator<Item = Line<'_>> {
     let mut at = 0;
     let all = (0..).map_while(move |number| {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -55,7 +63,50 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
         at += length;
         Some(line)
     });
-    all.filter(|line| !line.text.trim_ascii().is_empty())
+    all.filter(move |line| kind.is_row(line.text))
+}
+
+/// A row that is read.
+pub(crate) struct LineRow<'a> {
+    pub(crate) text: &'a [u8],
+    /// Its number among those that are read.
+    pub(crate) row: u32,
+    offset: u64,
+    line: u64,
+}
+
+impl LineRow<'_> {
+    /// A fault of the row, or of one of the fields that are read.
+    pub(crate) fn fault(&self, field: Option<usize>, kind: TableFault) -> RowFault {
+        let LineRow { row, offset, line, .. } = *self;
+        RowFault { row, field, kind: kind.into(), offset, line: Some(line) }
+    }
+}
+
+/// Reads a block, and calls `each` with these of its rows.
+///
+/// # Errors
+/// Unreadable storage, and a file that has changed since it was indexed.
+pub(crate) fn each_row(
+    block: &Block,
+    rows: &Rows<'_>,
+    file: FileBytes<'_>,
+    kind: LineKind,
+    bytes: &mut Vec<u8>,
+    mut each: impl FnMut(&LineRow<'_>),
+) -> Result<(), Error> {
+    file.read_over(block.start..block.end, bytes)?;
+    let mut all = lines(bytes, kind).zip(0_u64..);
+    for i in 0..rows.len() {
+        let row = rows.get(i);
+        let Some((line, _)) = all.find(|(_, number)| *number == row) else {
+            let what = format!("no row {row} where {} were indexed", block.rows);
+            return Err(file.error_at(DataErrorKind::Changed { what }, block.start, Some(block.line)));
+        };
+        let (offset, number) = (block.start + line.start as u64, block.line + line.number);
+        each(&LineRow { text: line.text, row: i as u32, offset, line: number });
+    }
+    Ok(())
 }
 
 /// The lines that begin in a part of a file.

@@ -11,7 +11,8 @@ mod builder;
 mod types;
 
 pub(crate) use blocks::{
-    Block, LineKind, MOST_ROW_BYTES, block_bytes, index_lines, lines, long_row, refuse_other_encodings, units,
+    Block, LineKind, MOST_ROW_BYTES, block_bytes, each_row, index_lines, lines, long_row,
+    refuse_other_encodings, units,
 };
 pub(crate) use builder::{ColumnBuilder, Scalar, parse_scalar};
 pub(crate) use types::Guess;
