@@ -165,6 +165,9 @@ def read_webdataset(
     >>> tesson.read_webdataset("captions.tar")
     <Dataset captions.tar: txt str [], cls int64 []>
     """
+    if isinstance(fields, (str, Mapping)):
+        kind = "the text" if isinstance(fields, str) else "a mapping"
+        raise ConfigError(f"fields: found {kind} {fields!r}, expected a list of extensions, such as ['jpg', 'cls']", path="fields")
     found = _fields_of_first(path) if fields is None else [field.lstrip(".").lower() for field in fields]
     pickles = [field for field in found if field.rsplit(".", 1)[-1] in _PICKLES]
     if pickles:

@@ -375,3 +375,9 @@ def test_the_binary_format_declares_its_streams(tmp_path: Path) -> None:
     data = tesson.read_cbf("tagging.cbf", ragged=["w", "t"])
     assert [field.type for field in data.schema.values()] == ["ragged sparse float32 [10]", "ragged float32 [3]"]
     assert data.head(2)["t"].lengths.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize("fields", ["txt", {"txt": "utf-8"}])
+def test_fields_of_a_webdataset_are_a_list(fields: Any) -> None:
+    with pytest.raises(ConfigError, match=r"fields: found .*, expected a list of extensions"):
+        tesson.read_webdataset("a.tar", fields=fields)
