@@ -99,8 +99,8 @@ impl Growing {
 
 /// The reason for which a row has no values of a column.
 pub(super) enum Missing {
-    /// It lacks the feature.
+    /// The row lacks the feature.
     Value,
-    /// It has others.
+    /// The feature has other values than the column.
     Fault(TableFault),
 }
