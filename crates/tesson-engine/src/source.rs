@@ -3,6 +3,7 @@
 mod budget;
 mod corpus;
 mod faults;
+mod identity;
 mod keys;
 mod open;
 mod pass;

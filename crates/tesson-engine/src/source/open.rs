@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use tesson_core::identity::Identity;
 use tesson_core::{
     ConfigError, Deserializer, Element, Error, FaultRules, RuntimeSpec, SEQUENCES_IN_MEMORY, StreamInfo,
 };
 use tesson_memory::process_memory::ProcessMemory;
-use tesson_plan::{
-    Bucketing, Cursor, Fingerprint, JoinRules, MissingKeys, PlanRefusal, PlanSpec, Sharing, Truncation,
-};
+use tesson_plan::{Cursor, JoinRules, PlanRefusal, PlanSpec, Sharing, Truncation};
 
 use super::faults::FaultLedger;
 use super::position::Position;
 use super::runtime::Runtime;
-use super::truncated::{self, Truncated, delivered};
+use super::truncated::{Truncated, delivered};
 use super::{Source, SourceCorpus, SourceStreams};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
@@ -192,38 +189,6 @@ impl SourceSpec {
             return Err(ConfigError::refused("equalSteps", &PlanRefusal::EqualStepsNeedComposable));
         }
         Ok(())
-    }
-
-    /// The identity that a state must share with this source to be resumed from.
-    fn fingerprint(&self, corpus: u64, parts: &Parts, transforms: &Transforms) -> Fingerprint {
-        Fingerprint {
-            corpus,
-            index: None,
-            order: self.plan.order,
-            cross_sweep_ends: self.plan.cross_sweep_ends,
-            options: fingerprint::text(&transforms.write(self.options(parts)).text()),
-        }
-    }
-
-    /// The hash of options in states of releases that drew random numbers otherwise; `None` if nothing is drawn.
-    fn former_options(&self, parts: &Parts, transforms: &Transforms) -> Option<u64> {
-        let former = || fingerprint::text(&transforms.write_with_former_draws(self.options(parts)).text());
-        transforms.draw_by_key().then(former)
-    }
-
-    /// The options that change values, but for those of transforms.
-    fn options(&self, parts: &Parts) -> Identity {
-        let mut options = Identity::of(parts.identity())
-            .field("frame", self.frame_mode)
-            .field("element", self.element.name())
-            .flag("outer", self.join.missing == MissingKeys::Empty);
-        if let Some(truncation) = &self.truncation {
-            options = truncated::write(truncation, options);
-        }
-        if let Some(Bucketing { samples, sequences }) = self.plan.bucketing {
-            options = options.field("bucketing", format_args!("{samples}/{sequences}"));
-        }
-        options.flag("hashed", self.join.hash_keys)
     }
 
     fn delivered_streams(&self, transforms: &Transforms) -> Vec<Arc<StreamInfo>> {

@@ -9,12 +9,11 @@ mod equal_steps;
 
 use std::sync::Arc;
 
-use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, SequenceId, StreamInfo, UsageError};
 use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::{
-    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, ResumeState, Segment, SegmentLength,
-    Sharing, Slots, SlotsShape, SlotsState, Steps, Truncation,
+    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, ResumeState, Segment, Sharing, Slots,
+    SlotsShape, SlotsState, Steps, Truncation,
 };
 
 use super::Source;
@@ -69,19 +68,6 @@ struct EndRules {
     /// True if sizes or slots change from epoch to epoch by configuration: unfinished sequences then continue where the number
     /// of slots is another.
     carries: bool,
-}
-
-/// Writes what changes values.
-pub(super) fn write(truncation: &Truncation, identity: Identity) -> Identity {
-    let identity = match &truncation.length {
-        SegmentLength::Samples(length) => identity.field("truncationLength", length),
-        SegmentLength::BySlots(slots) => identity.field("truncationSlots", slots),
-        SegmentLength::BySlotsOfEpoch(runs) => {
-            let runs: Vec<String> = runs.iter().map(|(slots, epochs)| format!("{slots}*{epochs}")).collect();
-            identity.field("truncationSlots", runs.join(":"))
-        }
-    };
-    identity.field("rightSplice", truncation.right_splice).field("keepSparse", truncation.keep_sparse)
 }
 
 /// A stream as truncated minibatches have it.
