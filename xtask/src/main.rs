@@ -21,6 +21,7 @@ mod readme;
 mod references;
 mod run;
 mod shapes;
+mod site;
 mod source_text;
 mod suite;
 mod tally;
@@ -40,6 +41,7 @@ const JOBS: &[Job] = &[
     ("venv", python::main),
     ("manual", jobs::manual),
     ("api", jobs::api),
+    ("site", site::main),
     ("bench", jobs::bench),
     ("instructions", instructions::main),
     ("gpu", jobs::gpu),
@@ -57,6 +59,7 @@ cargo xtask JOB
   venv                        Make .venv, install what the Python tests need, build the extension into it; part of `test`.
   manual                      Write docs/options.md, docs/errors.md, docs/order-vectors.json and Python's keywords from the code; tests compare them.
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
+  site                        Build the manual as a site in target/site (MkDocs, from the network once); a job of its own in CI.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
   instructions [--write]      Count the instructions of the text kernels (valgrind) and compare them with bench/instructions.txt; not part of CI.
   gpu [ARGUMENTS]             Check loaders that feed a GPU and measure a training step; needs PyTorch in .venv, skipped without a GPU.

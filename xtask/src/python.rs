@@ -9,9 +9,6 @@ use std::sync::OnceLock;
 use crate::run::{answer, passes, program, root, tee};
 use crate::tally::Tally;
 
-/// The requirements of the tests, with the reasons.
-const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
-
 /// The oldest Python that the wheel serves (abi3-py311).
 pub(crate) const OLDEST: (u32, u32) = (3, 11);
 
@@ -184,8 +181,7 @@ pub(crate) fn version(words: &str) -> Option<(u32, u32)> {
 }
 
 fn prepare() -> Result<PathBuf, String> {
-    let python = environment()?;
-    install_requirements(&python)?;
+    let python = environment(&folder(), "xtask/python-requirements.txt")?;
     build_extension(&python)?;
     Ok(python)
 }
@@ -194,32 +190,29 @@ fn folder() -> PathBuf {
     root().join(".venv")
 }
 
-fn interpreter() -> PathBuf {
+/// The interpreter of an environment in this folder that has what a list of the repository requires.
+pub(crate) fn environment(folder: &Path, list: &str) -> Result<PathBuf, String> {
     let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-    folder().join(inside)
-}
-
-fn environment() -> Result<PathBuf, String> {
-    let python = interpreter();
+    let python = folder.join(inside);
     if answer(program(&python).arg("--version")).is_none() {
-        must(program(find()?).args(["-m", "venv", "--clear", ".venv"]), "making .venv")?;
+        must(program(find()?).args(["-m", "venv", "--clear"]).arg(folder), "making a Python environment")?;
     }
+    install_requirements(&python, &folder.join("installed.txt"), list)?;
     Ok(python)
 }
 
-fn install_requirements(python: &PathBuf) -> Result<(), String> {
+fn install_requirements(python: &Path, note: &Path, list: &str) -> Result<(), String> {
+    let required = fs::read_to_string(root().join(list)).map_err(|e| format!("{list}: {e}"))?;
     // The installed requirements are recorded, so that a second run needs no network.
-    let note = folder().join("installed.txt");
-    if fs::read_to_string(&note).is_ok_and(|installed| installed == REQUIREMENTS) {
+    if fs::read_to_string(note).is_ok_and(|installed| installed == required) {
         return Ok(());
     }
-    let list = "xtask/python-requirements.txt";
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", list];
     must(
         program(python).args(pip),
-        "installing the packages that the tests need (this needs a network once)",
+        &format!("installing the packages of {list} (this needs a network once)"),
     )?;
-    fs::write(&note, REQUIREMENTS).map_err(|e| format!("{}: {e}", note.display()))
+    fs::write(note, required).map_err(|e| format!("{}: {e}", note.display()))
 }
 
 fn build_extension(python: &PathBuf) -> Result<(), String> {
@@ -247,10 +240,12 @@ mod tests {
 
     #[test]
     fn each_requirement_has_its_reason() {
-        let mut above = "";
-        for line in REQUIREMENTS.lines() {
-            assert!(line.is_empty() || line.starts_with('#') || above.starts_with('#'), "{line}");
-            above = line;
+        for list in [include_str!("../python-requirements.txt"), include_str!("../site-requirements.txt")] {
+            let mut above = "";
+            for line in list.lines() {
+                assert!(line.is_empty() || line.starts_with('#') || above.starts_with('#'), "{line}");
+                above = line;
+            }
         }
     }
 }

@@ -33,7 +33,8 @@ fn run_page(blocks: &[Block]) -> Tally {
 
 /// The blocks of the manual's pages.
 fn manual() -> impl Iterator<Item = Vec<Block>> {
-    let pages = files().into_iter().filter(|f| f.path.starts_with("docs/manual/") && f.path.ends_with(".md"));
+    let is_page = |path: &str| path == "docs/README.md" || path.starts_with("docs/manual/");
+    let pages = files().into_iter().filter(move |f| is_page(&f.path) && f.path.ends_with(".md"));
     pages.map(|page| blocks(&page.text))
 }
 
