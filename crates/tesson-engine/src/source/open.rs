@@ -12,7 +12,7 @@ use super::faults::FaultLedger;
 use super::position::Position;
 use super::runtime::Runtime;
 use super::truncated::{Truncated, delivered};
-use super::{Source, SourceCorpus, SourceStreams};
+use super::{Source, SourceCorpus, SourceStreams, identity};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::fingerprint;
@@ -100,8 +100,8 @@ impl Source {
         let name = parts.primary().facts().name;
         let transforms =
             Transforms::new(&spec.transforms, &parts.decoders(), &stored, &parts.strict_streams(), name)?;
-        let fingerprint = spec.fingerprint(corpus, &parts, &transforms);
-        let former_options = spec.former_options(&parts, &transforms);
+        let fingerprint = identity::fingerprint(&spec, corpus, &parts, &transforms);
+        let former_options = identity::former_options(&spec, &parts, &transforms);
         if let Some(ragged) = stored.iter().find(|stream| stream.ragged && spec.truncation.is_some()) {
             let refusal = EngineRefusal::RaggedTruncated { stream: ragged.name.clone() };
             return Err(ConfigError::refused("truncated", &refusal).into());
