@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use bytemuck::checked::{CheckedBitPattern, try_cast_slice};
 use tesson_core::{Element, Error, StreamInfo, did_you_mean};
-use tesson_engine::{BatchKeys, EngineRefusal, Minibatch, SampleValue, SampleValues, Samples, StreamBatch};
+use tesson_engine::{
+    BatchKeys, EngineRefusal, Layout, Minibatch, SampleValue, SampleValues, Samples, StreamBatch,
+};
 use tesson_plan::ResumeState;
 
 /// Examples, and their streams by name.
@@ -14,7 +16,7 @@ use tesson_plan::ResumeState;
 pub struct Batch(Arc<Minibatch>);
 
 /// Types of values that streams may be read as.
-pub trait Scalar: CheckedBitPattern + sealed::Sealed {
+pub trait Scalar: CheckedBitPattern + Default + sealed::Sealed {
     /// The type's name among those of streams.
     const ELEMENT: Element;
 }
@@ -121,6 +123,21 @@ impl Batch {
         });
         let offsets = std::iter::once(0).chain(offsets).collect();
         Ok(Ragged { values: Dense { batch: self.clone(), number, scalar: PhantomData }, offsets })
+    }
+
+    /// The samples of a stream of a [truncated](crate::LoaderBuilder::truncate) loader, in the rows and steps where they lie.
+    ///
+    /// # Errors
+    /// A stream that there is not, or that has another type, and whole examples.
+    pub fn pieces<T: Scalar>(&self, name: &str) -> Result<Pieces<T>, Error> {
+        let (_, stream) = self.stream(name)?;
+        let asked = || refused("pieces of", T::ELEMENT, stream);
+        let (Samples::Dense { values: v }, Some(layout)) = (stream.samples(), stream.truncated_layout())
+        else {
+            return Err(asked());
+        };
+        let samples = values::<T>(v).ok_or_else(asked)?;
+        Ok(Pieces::of(samples, stream.info().shape.dims(), layout))
     }
 
     /// The samples of a sparse stream as compressed rows.
@@ -253,6 +270,54 @@ impl<T: Scalar> Ragged<T> {
         let width = self.values.stream().info().shape.len();
         let range = move |pair: &[usize]| -> Range<usize> { pair[0] * width..pair[1] * width };
         self.offsets.windows(2).map(move |pair| &self.values[range(pair)])
+    }
+}
+
+/// Examples cut into pieces: a row continues, step by step, in the same row of the next batch, and where an example ends inside a row
+/// the next one begins behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pieces<T> {
+    /// Rows of a batch.
+    pub rows: usize,
+    /// Steps of a row.
+    pub steps: usize,
+    /// The shape of a sample.
+    pub shape: Vec<usize>,
+    /// `[rows, steps, *shape]`; zeros where there is no sample.
+    pub values: Vec<T>,
+    /// `[rows, steps]`: false behind the last example of a row, where values are padding.
+    pub mask: Vec<bool>,
+    /// `[rows, steps]`: true where an example begins, and what a model has kept of the row is to be forgotten.
+    pub is_start: Vec<bool>,
+}
+
+impl<T: Scalar> Pieces<T> {
+    fn of(samples: &[T], shape: &[usize], layout: &Layout) -> Pieces<T> {
+        let (rows, steps) = (layout.rows as usize, layout.steps as usize);
+        let width: usize = shape.iter().product();
+        let mut pieces = Pieces {
+            rows,
+            steps,
+            shape: shape.to_vec(),
+            values: vec![T::default(); rows * steps * width],
+            mask: vec![false; rows * steps],
+            is_start: vec![false; rows * steps],
+        };
+        let mut rest = samples;
+        for place in &layout.places {
+            // What lies before the row's first step was in an earlier batch, and what lies behind its last one is for the next.
+            let begin = place.begin.max(0) as usize;
+            let end = place.end.min(steps as i64) as usize;
+            let row = place.row as usize * steps;
+            let (piece, others) = rest.split_at((end - begin) * width);
+            rest = others;
+            pieces.values[(row + begin) * width..(row + end) * width].copy_from_slice(piece);
+            pieces.mask[row + begin..row + end].fill(true);
+            if place.begin >= 0 && begin < end {
+                pieces.is_start[row + begin] = true;
+            }
+        }
+        pieces
     }
 }
 

@@ -58,9 +58,11 @@ pub fn read_cbf(files: impl Into<Value>) -> Dataset<Cbf> {
     read_format(&tesson_formats::cbf::FORMAT).set("file", files).of_format()
 }
 
-/// Images that a map lists, or that lie in a folder for each class.
+/// Images that a map lists, or that lie in a folder for each class: red, green, blue, and turned as their files say. Options are
+/// `channelOrder` and `exifOrientation`.
 pub fn read_images(map: impl Into<Value>) -> Dataset<Images> {
-    read_format(&tesson_formats::image_map::FORMAT).set("file", map).of_format()
+    let images = read_format(&tesson_formats::image_map::FORMAT).set("file", map);
+    images.set("channelOrder", "rgb").set("exifOrientation", "apply").of_format()
 }
 
 /// Features of HTK that script files list.

@@ -44,7 +44,7 @@ mod loader;
 mod open;
 pub mod tfds;
 
-pub use batch::{Batch, Dense, Ragged, Scalar, Sparse};
+pub use batch::{Batch, Dense, Pieces, Ragged, Scalar, Sparse};
 pub use dataset::{
     Dataset, formats, read_cbf, read_ctf, read_format, read_htk, read_images, read_libsvm, read_mlf,
     read_table, read_tfds, read_tfrecords, read_tokens, step,

@@ -34,6 +34,8 @@ pub struct LoaderBuilder {
     batch_samples: Option<u64>,
     /// True if examples of similar length are grouped.
     buckets: bool,
+    /// Samples of a piece, if examples are cut.
+    truncate: Option<u64>,
     share: Share,
     max_errors: u64,
     options: OpenOptions,
@@ -81,6 +83,7 @@ impl LoaderBuilder {
             config: config.map_err(Error::from),
             batch_samples: None,
             buckets: false,
+            truncate: None,
             share: Share::ALL,
             max_errors: 0,
             options: OpenOptions::default(),
@@ -141,6 +144,14 @@ impl LoaderBuilder {
         self
     }
 
+    /// Cuts examples into pieces of so many samples: a batch has [`batch_size`](LoaderBuilder::batch_size) rows of them, and a row
+    /// continues in the same row of the next batch, for models that keep a state; [`Batch::pieces`] reads them. Several ranks share
+    /// the rows, and an epoch ends where one of them has nothing left.
+    pub fn truncate(mut self, samples: u64) -> LoaderBuilder {
+        self.truncate = Some(samples);
+        self
+    }
+
     /// The rank of this process, from 0, and the number of ranks that share the batches.
     pub fn rank(mut self, rank: u64, ranks: u64) -> LoaderBuilder {
         self.share = Share { workers: ranks, rank };
@@ -185,8 +196,11 @@ impl LoaderBuilder {
     /// # Errors
     /// Options that mean nothing or exclude each other, unreadable files, data that are not the format's.
     pub fn open(self) -> Result<Loader, Error> {
-        let LoaderBuilder { config, batch_samples, buckets, share, max_errors, options } = self;
+        let LoaderBuilder { config, mut batch_samples, buckets, truncate, share, max_errors, options } = self;
         let mut config = config?;
+        if let Some(steps) = truncate {
+            batch_samples = Some(truncated(&mut config, steps, batch_samples, share)?);
+        }
         if batch_samples.is_none() && config.minibatches.size_in_sequences.is_none() {
             return Err(ConfigError::nothing_given(
                 "batch_size",
@@ -202,7 +216,9 @@ impl LoaderBuilder {
         }
         config.minibatches.cross_sweep_ends = false;
         config.order.sharing = Some(Sharing::Position);
-        config.order.equal_steps = (share.workers > 1).then_some(EqualSteps::Repeat);
+        // Rows of other ranks continue inside examples whose beginning this one has not had: it cannot repeat any.
+        let equal_steps = if config.truncation.is_on { EqualSteps::Drop } else { EqualSteps::Repeat };
+        config.order.equal_steps = (share.workers > 1).then_some(equal_steps);
         if max_errors > 0 {
             config.faults.max_errors = max_errors;
             for part in &mut config.deserializers {
@@ -218,6 +234,30 @@ impl LoaderBuilder {
         let epochs = Epochs::new(&source, demand);
         Ok(Loader { source, epochs, demand })
     }
+}
+
+/// Prepares a configuration for rows of so many steps. Returns the samples of a batch.
+fn truncated(
+    config: &mut SourceConfig,
+    steps: u64,
+    batch_samples: Option<u64>,
+    share: Share,
+) -> Result<u64, ConfigError> {
+    if steps == 0 {
+        return Err(ConfigError::out_of_range("truncate", "0", "at least 1"));
+    }
+    let rows = config.minibatches.size_in_sequences.take();
+    let (Some(rows), None) = (rows, batch_samples.filter(|&samples| samples > 0)) else {
+        let found = if rows.is_none() { "nothing" } else { "it beside batch_samples" };
+        return Err(ConfigError::nothing_given("batch_size", found, "the number of rows in a batch alone"));
+    };
+    if rows < share.workers {
+        let found = format!("{rows} rows for {} ranks", share.workers);
+        return Err(ConfigError::out_of_range("batch_size", found, "at least one for each"));
+    }
+    config.truncation.length = steps;
+    config.truncation.is_on = true;
+    Ok(rows.saturating_mul(steps))
 }
 
 /// Batches of a dataset: each [epoch](Loader::epoch) has each example once, and its last batch is short.

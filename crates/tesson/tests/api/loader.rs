@@ -2,7 +2,7 @@
 
 use tesson::formats::Ctf;
 use tesson::store::MemoryStore;
-use tesson::{Dataset, Error, LoaderBuilder, Shuffle};
+use tesson::{Dataset, Error, LoaderBuilder, Pieces, Shuffle};
 
 use crate::kit::{refusal, store_of};
 
@@ -182,4 +182,98 @@ fn a_configuration_gives_the_same_builder() {
     assert!(refusal(open().open()).contains("batch_size"));
     let missing = std::env::temp_dir().join("tesson-no-such.cntk");
     assert!(refusal(tesson::from_path(&missing)).contains("tesson-no-such.cntk"));
+}
+
+/// Six examples of 7, 1, 4, 9, 2 and 2 samples; sample `t` of example `i` is `100 · i + t`.
+fn cut(rows: u64) -> LoaderBuilder {
+    let row = |(i, t): (usize, u32)| format!("{i} |x {} |y {i}:1\n", 100 * i + t as usize);
+    let lengths = [7, 1, 4, 9, 2, 2];
+    let text: String =
+        lengths.iter().enumerate().flat_map(|(i, &n)| (0..n).map(move |t| (i, t))).map(row).collect();
+    let data = tesson::read_ctf("a.ctf").dense("x", 1).sparse("y", 6);
+    data.loader().batch_size(rows).truncate(3).epochs(2).store(&store_of([("a.ctf", text)]))
+}
+
+fn pieces(loader: &mut tesson::Loader) -> Vec<Pieces<f32>> {
+    loader.epoch().map(|batch| batch.and_then(|batch| batch.pieces("x")).expect("pieces")).collect()
+}
+
+#[test]
+fn examples_are_cut_into_pieces_that_continue_in_their_row() {
+    let mut loader = cut(2).shuffle(Shuffle::Whole).seed(3).open().unwrap();
+    let epochs = [pieces(&mut loader), pieces(&mut loader)];
+    for batches in &epochs {
+        // Each row, from batch to batch: its examples one behind the other.
+        let mut examples: Vec<Vec<f32>> = Vec::new();
+        for row in 0..2 {
+            for batch in batches {
+                assert_eq!((batch.rows, batch.steps, &batch.shape[..]), (2, 3, &[1][..]));
+                for at in row * 3..row * 3 + 3 {
+                    match (batch.mask[at], batch.is_start[at]) {
+                        (true, true) => examples.push(vec![batch.values[at]]),
+                        (true, false) => examples.last_mut().unwrap().push(batch.values[at]),
+                        (false, begins) => assert_eq!((begins, batch.values[at]), (false, 0.0)),
+                    }
+                }
+            }
+        }
+        examples.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let whole = |(i, n): (u16, u16)| (0..n).map(|t| f32::from(100 * i + t)).collect();
+        assert_eq!(
+            examples,
+            [7, 1, 4, 9, 2, 2]
+                .iter()
+                .enumerate()
+                .map(|(i, &n)| whole((i as u16, n)))
+                .collect::<Vec<Vec<f32>>>()
+        );
+    }
+    assert_ne!(epochs[0], epochs[1]);
+}
+
+#[test]
+fn pieces_resume_and_are_shared_by_rows() {
+    let of = |rank, ranks| cut(2).rank(rank, ranks).open().unwrap();
+    let whole = pieces(&mut of(0, 1));
+    let mut first = of(0, 1);
+    let state = first.epoch().nth(1).unwrap().unwrap().state().clone();
+    let mut resumed = of(0, 1);
+    resumed.restore(&state).unwrap();
+    assert_eq!(pieces(&mut resumed), whole[2..]);
+    for rank in 0..2 {
+        for (own, all) in pieces(&mut of(rank, 2)).iter().zip(&whole) {
+            let row = rank as usize * 3..rank as usize * 3 + 3;
+            assert_eq!(
+                (own.rows, &own.values[..], &own.mask[..]),
+                (1, &all.values[row.clone()], &all.mask[row])
+            );
+        }
+    }
+}
+
+#[test]
+fn what_pieces_cannot_be_is_refused_with_a_remedy() {
+    let refused = |builder: LoaderBuilder| refusal(builder.open().map(|_| ()));
+    assert_eq!(refused(cut(2).truncate(0)), "truncate: found 0, expected at least 1");
+    assert!(refused(cut(2).rank(0, 3)).starts_with("batch_size: found 2 rows for 3 ranks"));
+    assert!(refused(cut(2).batch_samples(9)).starts_with("batch_size: found it beside batch_samples"));
+    assert!(refused(cut(2).shuffle(Shuffle::Whole).bucket_by_length()).contains("truncated"));
+    let mut loader = loader(4).batch_size(2).open().unwrap();
+    let batch = loader.epoch().next().unwrap().unwrap();
+    assert_eq!(
+        batch.pieces::<f32>("x").unwrap_err().to_string(),
+        "stream `x` is dense float32 [1], asked for as pieces of float32"
+    );
+}
+
+#[test]
+fn colours_of_images_are_red_green_and_blue() {
+    let image = b"P6 1 1 255 \x01\x02\x03".to_vec();
+    let store = MemoryStore::default().with("a.ppm", image).with("a.map", b"a.ppm\t0\n".to_vec());
+    let data = tesson::read_images("a.map").images("x", []).labels("y", 1);
+    let batch = data.loader().batch_size(1).store(&store).open().unwrap().epoch().next().unwrap().unwrap();
+    assert_eq!(
+        (&*batch.dense::<f32>("x").unwrap(), batch.dense::<f32>("x").unwrap().shape()),
+        (&[1.0, 2.0, 3.0][..], &[1, 1, 3][..])
+    );
 }
