@@ -57,7 +57,7 @@ Examples:
   tesson show reader.json --key 4711 --sweep 2 --json";
 
 pub(super) const BENCH_EXAMPLES: &str = "\
-The rates leave the first minibatch out. Without an end given one sweep is read.
+The rates leave the first minibatch out. Without an end given whole sweeps are read, for at least a second. The last lines say what bounds the rate, beside reading the files alone on this machine.
 
 Examples:
   tesson bench train.ctf --stream features:784 --stream labels:10:sparse --threads 1

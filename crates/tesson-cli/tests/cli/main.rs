@@ -298,6 +298,18 @@ fn bench_counts_what_was_read() {
     }
     let text = String::from_utf8(tesson(&folder, "bench many.json --take 3").stdout).unwrap();
     assert!(text.contains("minibatches/s"), "{text}");
+    assert!(text.contains("which takes") && text.contains("never waits"), "{text}");
+    // Small data are read again and again, sweep by sweep.
+    let run = &answers(&folder, "bench many.json --json --minibatch-size 10")[0];
+    let (sweeps, samples) = (run["sweeps"].as_u64().unwrap(), run["samples"].as_u64().unwrap());
+    assert!(
+        sweeps > 1 && samples + in_first >= 60 * sweeps && samples + in_first < 60 * (sweeps + 1),
+        "{run}"
+    );
+    assert!(
+        run["verdict"]["advice"].is_string() && run["verdict"]["bytesPerSecondAlone"].as_f64() > Some(0.0),
+        "{run}"
+    );
 }
 
 #[test]
