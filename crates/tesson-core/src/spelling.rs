@@ -38,7 +38,6 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("expandToUtterance", "broadcast"),
     ("feature", "field"),
     ("file", "filename"),
-    ("format", "is_sparse"),
     ("input", "streams"),
     ("labelDim", "shape"),
     ("maxSequenceSize", "max_sequence_length"),
@@ -50,6 +49,10 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("prefixPathInSCP", "prefix_path_in_scp"),
     ("scpFile", "scp"),
 ];
+
+/// The option of a stream whose keyword is another word, and a question. Deserializers have an option of this name too, which is no
+/// such question: the format of files.
+const STREAM_FORMAT: (&str, &str) = ("format", "is_sparse");
 
 /// Options that are no keywords: what they say is part of other keywords, or of configurations alone.
 const NO_KEYWORDS: &[&str] = &[
@@ -109,7 +112,7 @@ impl Spelling {
                     // The names of streams between are the caller's own, and may hold dots.
                     ("input", Some(rest)) => match rest.rsplit_once('.') {
                         Some((stream, option)) => {
-                            format!("{first}.streams.{stream}.{}", keyword(option)).into()
+                            format!("{first}.streams.{stream}.{}", stream_keyword(option)).into()
                         }
                         None => format!("{first}.streams.{rest}").into(),
                     },
@@ -121,6 +124,11 @@ impl Spelling {
             Some(_) => path.into(),
         }
     }
+}
+
+/// The keyword of an option of a stream.
+fn stream_keyword(name: &str) -> Cow<'_, str> {
+    if name == STREAM_FORMAT.0 { STREAM_FORMAT.1.into() } else { keyword(name) }
 }
 
 /// The keyword of an option in Python; the option itself where it has none.
@@ -195,9 +203,9 @@ impl fmt::Display for OptionSetting {
         note(name, Some(value));
         match (Spelling::current(), name, value) {
             (Spelling::Configurations, ..) => write!(f, "`{name} = {value}`"),
-            // The one option whose keyword is a question.
-            (Spelling::Keywords, "format", _) => {
-                write!(f, "`is_sparse={}`", if value.contains("sparse") { "True" } else { "False" })
+            (Spelling::Keywords, ..) if name == STREAM_FORMAT.0 => {
+                let answer = if value.contains("sparse") { "True" } else { "False" };
+                write!(f, "`{}={answer}`", STREAM_FORMAT.1)
             }
             (Spelling::Keywords, _, "true") => write!(f, "`{}=True`", keyword(name)),
             (Spelling::Keywords, _, "false") => write!(f, "`{}=False`", keyword(name)),
@@ -263,6 +271,8 @@ mod tests {
         assert_eq!(keywords("deserializers[0]"), "deserializers[0]");
         assert_eq!(keywords("deserializers[0].file"), "deserializers[0].filename");
         assert_eq!(keywords("deserializers[0].input.a.b.dim"), "deserializers[0].streams.a.b.shape");
+        assert_eq!(keywords("deserializers[0].input.x.format"), "deserializers[0].streams.x.is_sparse");
+        assert_eq!(keywords("deserializers[0].format"), "deserializers[0].format");
         assert_eq!(keywords("deserializers[0].input.maxErrors"), "deserializers[0].streams.maxErrors");
         assert_eq!(
             keywords("deserializers[0].input.x.transforms[1].cropSize"),
