@@ -147,6 +147,9 @@ fn put(
     given: Option<&ConfigSpan>,
 ) -> Result<(), ConfigError> {
     let (step, rest) = steps.split_first().expect("a path has a step");
+    if !step.places.is_empty() {
+        check_list(section, step.name, path)?;
+    }
     let (name, mut target) = entry(section, step.name, given);
     if let (Some(given), []) = (given, rest) {
         *name = name.clone().with_span(given.clone());
@@ -169,6 +172,16 @@ fn put(
             Err(ConfigError::refused(path, &fault))
         }
     }
+}
+
+/// Refuses places of a list that is not there: the section that would be made for its name has none.
+fn check_list(section: &Section, name: &str, path: &str) -> Result<(), ConfigError> {
+    if section.0.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)) {
+        return Ok(());
+    }
+    let lists = section.0.iter().filter(|(_, value)| matches!(value, Value::List(_)));
+    let near = nearest(name, lists.map(|(n, _)| n.as_str())).map(str::to_owned);
+    Err(ConfigError::refused(path, &TextFault::NoSuchList { name: name.to_owned(), near }))
 }
 
 /// The last entry of this name in any case, or a new empty section.
@@ -295,6 +308,13 @@ mod tests {
             "d[1].file: found place 1, expected one from 0 to 0, those of `d`"
         );
         assert_eq!(refused("n[0]=b"), "n[0]: `n` is `1`, expected a list");
+        assert_eq!(refused("far[0].file=b"), "far[0].file: there is no list `far`");
+        let mut tree = json::parse(r#"{"deserializers": [{"file": "a"}]}"#).unwrap();
+        assert_eq!(
+            set(&mut tree, "desrializers[0].file=b").unwrap_err().to_string(),
+            "desrializers[0].file: there is no list `desrializers`, did you mean `deserializers`?"
+        );
+        assert_eq!(tree, json::parse(r#"{"deserializers": [{"file": "a"}]}"#).unwrap());
         assert!(refused("d[x]=1").contains("found `d[x]`"));
         assert!(refused(".a=1").contains("expected a name"));
     }

@@ -142,6 +142,10 @@ tesson_core::error_kinds! {
         NoList { name: String = "maxErrors".into(), found: String = "`3`".into() }
             = "config.no-list": "`{name}` is {found}, expected a list"
             => in manual "Correct the path.",
+        /// A path names a place of a list that does not exist.
+        NoSuchList { name: String = "desrializers".into(), near: Option<String> = Some("deserializers".into()) }
+            = "config.no-such-list": "there is no list `{name}`", (if let Some(near) = near => "did you mean `{near}`?")
+            => in manual "Correct the path.",
         /// A section of a configuration does not exist.
         UnknownSection { path: String = "train.reader".into(), name: String = "train".into(), there: Vec<String> = vec!["Train".into()] }
             = "config.unknown-section": ("section `{path}`: there is no section `{name}`{}", if there.is_empty() {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from . import _tesson
@@ -177,13 +178,20 @@ def _inside(tree: Mapping[str, Any], name: str, section: str) -> dict[str, Any]:
 
 def _put(tree: dict[str, Any], path: str, value: Any) -> None:
     """Puts a value at a path such as ``deserializers[0].file``; sections that are missing are made."""
-    *way, last = _steps(path)
+    steps = _steps(path)
     place: Any = tree
-    for step in way:
-        _check(place, step, path)
-        place = place[step] if isinstance(step, int) else place.setdefault(step, {})
-    _check(place, last, path)
-    place[last] = value
+    # What leads to the place, as errors name it.
+    name = ""
+    for step, following in pairwise(steps):
+        _check(place, step, name, path)
+        if isinstance(step, int):
+            place, name = place[step], f"{name}[{step}]"
+        else:
+            if isinstance(following, int) and step not in place:
+                raise _no_list(place, step, path)
+            place, name = place.setdefault(step, {}), step
+    _check(place, steps[-1], name, path)
+    place[steps[-1]] = value
 
 
 def _steps(path: str) -> list[str | int]:
@@ -197,11 +205,22 @@ def _steps(path: str) -> list[str | int]:
     return steps
 
 
-def _check(place: Any, step: str | int, path: str) -> None:
-    """Refuses a step that does not lead on from a place."""
-    if isinstance(step, int):
-        if not isinstance(place, list) or step >= len(place):
-            found = f"a list of {len(place)}" if isinstance(place, list) else "no list"
-            raise ConfigError(f"found {found}, expected one with an entry [{step}]", path=path)
-    elif not isinstance(place, dict):
-        raise ConfigError(f"found a value or a list where the section of `{step}` is expected", path=path)
+def _check(place: Any, step: str | int, name: str, path: str) -> None:
+    """Refuses a step that does not lead on from the place of a name."""
+    if isinstance(step, str):
+        if isinstance(place, list):
+            raise ConfigError(f"`{name}` is a list, expected a section, or one of its entries: `{name}[0]` is the first", path=path)
+        if not isinstance(place, dict):
+            raise ConfigError(f"`{name}` is `{place}`, expected a section", path=path)
+    elif not isinstance(place, list):
+        raise ConfigError(f"`{name}` is {'a section' if isinstance(place, dict) else f'`{place}`'}, expected a list", path=path)
+    elif not place:
+        raise ConfigError(f"found place {step}, but `{name}` has no entries", path=path)
+    elif step >= len(place):
+        raise ConfigError(f"found place {step}, expected one from 0 to {len(place) - 1}, those of `{name}`", path=path)
+
+
+def _no_list(place: dict[str, Any], name: str, path: str) -> ConfigError:
+    """The error of a list that is not there."""
+    near = _tesson.nearest_name(name, [there for there, value in place.items() if isinstance(value, list)])
+    return ConfigError(f"there is no list `{name}`" + (f", did you mean `{near}`?" if near else ""), path=path)

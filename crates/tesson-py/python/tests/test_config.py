@@ -59,6 +59,22 @@ def test_an_override_without_a_place_is_refused(path: str) -> None:
     assert caught.value.path == path
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("desrializers[0].file", "there is no list `desrializers`, did you mean `deserializers`?"),
+        ("deserializers[1].file", "found place 1, expected one from 0 to 0, those of `deserializers`"),
+        ("deserializers.file", "`deserializers` is a list, expected a section, or one of its entries: `deserializers[0]` is the first"),
+        ("maxSweeps[0]", "`maxSweeps` is `1`, expected a list"),
+        ("maxSweeps.x", "`maxSweeps` is `1`, expected a section"),
+    ],
+)
+def test_an_override_that_leads_nowhere_says_where_it_ends(path: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        MinibatchSource.from_config(CONFIG, overrides={path: 1})
+    assert message in str(caught.value)
+
+
 def test_file_names_are_relative_to_the_base_directory(files: Path) -> None:
     (files / "inner").mkdir()
     (files / "train.ctf").rename(files / "inner" / "train.ctf")
