@@ -188,7 +188,7 @@ def whole_run(open_one: Callable[..., Opened], folder: Path, world: int) -> list
     return [(numbers, [state() for _, state in ranks]) for numbers in steps(ranks)]
 
 
-def measure(name: str, folder: Path, kills: int) -> dict[str, Any]:
+def measure(name: str, folder: Path, kills: int, minutes: float) -> dict[str, Any]:
     open_one, package, words = LOADERS[name]
     started = time.perf_counter()
     runs = {world: whole_run(open_one, folder, world) for world in RANKS}
@@ -196,7 +196,11 @@ def measure(name: str, folder: Path, kills: int) -> dict[str, Any]:
     draw = random.Random(1)
     outcomes: dict[str, list[tuple[int, int]]] = {"same": [], "other": []}
     refused, seconds = Counter[str](), []
+    made = 0
     for kill in range(kills):
+        if time.perf_counter() - started > 60 * minutes:
+            break
+        made += 1
         before, after = draw.choice(RANKS), draw.choice(RANKS)
         if kill % 2 == 0:
             after = before
@@ -220,7 +224,7 @@ def measure(name: str, folder: Path, kills: int) -> dict[str, Any]:
     return {
         "loader": words,
         "version": version(package) if name != "tesson" else __import__("tesson").__version__,
-        "kills": kills,
+        "kills": made,
         "unharmed": {world: {"lost": EXAMPLES - len(seen), "repeated": seen.total() - len(seen)} for world, seen in unharmed.items()},
         "same number of ranks": summary(outcomes["same"]),
         "another number of ranks": summary(outcomes["other"]),
@@ -248,12 +252,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("loaders", nargs="*", default=list(LOADERS), help=", ".join(LOADERS))
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--minutes", type=float, default=60.0, help="the longest time for a loader, which then has fewer kills")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder))
         for name in options.loaders:
             try:
-                print(json.dumps(measure(name, Path(folder), options.kills)), flush=True)
+                print(json.dumps(measure(name, Path(folder), options.kills, options.minutes)), flush=True)
             except ImportError as error:
                 print(json.dumps({"loader": name, "skipped": str(error)}), flush=True)
 
