@@ -6,6 +6,7 @@
 mod convert;
 mod corpus;
 mod images;
+mod profile;
 mod speech;
 mod tfds;
 
@@ -26,6 +27,7 @@ const USAGE: &str = "usage:
   tesson-bench convert KIND FILE OUT [OPTIONS]   reading FILE, converting it to OUT, writing as many bytes there, in turns
 options: --randomize window|global  --threads N  --rounds N  --minibatch N  --sweeps N  --memory-limit BYTES  --cache  --mmap";
 
+#[derive(Clone)]
 struct Options {
     randomize: Option<String>,
     threads: u64,
@@ -75,12 +77,17 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
             let round = |_| convert::round(&config, &options, bytes, Path::new(output));
             report("convert", kind, &words, (0..options.rounds).map(round).collect::<Result<_, _>>()?);
         }
+        words if profile::run(words, parse)? => {}
         ["tfds", rest @ ..] if tfds::run(rest)? => {}
         ["images", rest @ ..] if images::run(rest)? => {}
         ["speech", rest @ ..] if speech::run(rest)? => {}
         _ => {
-            let parts =
-                [("prepared datasets", tfds::USAGE), ("pictures", images::USAGE), ("speech", speech::USAGE)];
+            let parts = [
+                ("prepared datasets", tfds::USAGE),
+                ("pictures", images::USAGE),
+                ("speech", speech::USAGE),
+                ("where the time goes", profile::USAGE),
+            ];
             let parts = parts.map(|(what, usage)| format!("\n{what}:{usage}"));
             let usage = format!("{USAGE}{}", parts.concat());
             return Err(usage.into());

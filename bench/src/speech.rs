@@ -7,7 +7,7 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{open, report, round};
 
@@ -27,6 +27,9 @@ const IN_ARCHIVE: usize = 200;
 
 /// Frames of an utterance in a list that is only opened.
 const FRAMES: u32 = 400;
+
+/// States that frames are labelled with.
+const STATES: u32 = 120;
 
 /// Samples of a minibatch.
 const SAMPLES: u64 = 4096;
@@ -51,18 +54,20 @@ fn header(frames: u32) -> Vec<u8> {
 }
 
 /// Writes archives with fixed contents; an existing folder is left as it is.
-fn make(folder: &Path, megabytes: u64) -> Answer<()> {
+pub(crate) fn make(folder: &Path, megabytes: u64) -> Answer<()> {
     if folder.exists() {
         return Ok(());
     }
     fs::create_dir_all(folder)?;
     let (mut random, mut list, mut written, mut utterance) = (crate::corpus::Random(80), String::new(), 0, 0);
+    let mut labels = String::from("#!MLF!#\n");
     for archive in 0.. {
         let path = folder.join(format!("arch{archive:03}.chunk"));
         let mut frames = 0;
         for _ in 0..IN_ARCHIVE {
             let n = 200 + random.below(1001) as u32;
             writeln!(list, "utt{utterance:06}.mfc={}[{frames},{}]", path.display(), frames + n - 1)?;
+            label(&format!("utt{utterance:06}"), n, &mut labels);
             (frames, utterance) = (frames + n, utterance + 1);
         }
         let values = (0..frames as usize * DIM).map(|_| random.unit() as f32 - 0.5);
@@ -76,17 +81,33 @@ fn make(folder: &Path, megabytes: u64) -> Answer<()> {
         }
     }
     fs::write(folder.join("train.scp"), list)?;
+    fs::write(folder.join("train.mlf"), labels)?;
+    write_states(folder)?;
     Ok(())
 }
 
+fn write_states(folder: &Path) -> std::io::Result<()> {
+    fs::write(folder.join("states"), (0..STATES).map(|i| format!("s{i}\n")).collect::<String>())
+}
+
+/// Appends the labels of an utterance of so many frames, a state for ten of them each.
+fn label(name: &str, frames: u32, labels: &mut String) {
+    let _ = writeln!(labels, "\"{name}.lab\"");
+    for start in (0..frames).step_by(10) {
+        let (end, state) = ((start + 10).min(frames), (start / 10 + frames) % STATES);
+        let _ = writeln!(labels, "{start}00000 {end}00000 s{state}");
+    }
+    labels.push_str(".\n");
+}
+
 fn measure(folder: &Path, rounds: usize, way: Option<&str>) -> Answer<()> {
-    let list = folder.join("train.scp");
     let mut ways = vec![
         ("utterances", 0, false, json!(false)),
         ("utterances, 11 frames", 5, false, json!(false)),
         ("frames", 0, true, json!(false)),
         ("frames, 11 frames", 5, true, json!(false)),
         ("utterances, randomized", 0, false, json!(true)),
+        ("frames, randomized", 0, true, json!(true)),
     ];
     ways.retain(|(name, ..)| way.is_none_or(|way| way == *name));
     let (mut limits, mut results) = ([Vec::new(), Vec::new()], vec![Vec::new(); ways.len()]);
@@ -94,13 +115,7 @@ fn measure(folder: &Path, rounds: usize, way: Option<&str>) -> Answer<()> {
         limits[0].push(bare(folder, 0)?);
         limits[1].push(bare(folder, 5)?);
         for ((_, side, by_frame, randomize), results) in ways.iter().zip(&mut results) {
-            let config = json!({
-                "deserializers": [{"type": "HTKFeatureDeserializer", "input": {"x": {
-                    "scpFile": list, "dim": DIM, "contextWindow": [side, side],
-                }}}],
-                "frameMode": by_frame, "randomize": randomize, "randomizationWindow": 8,
-                "maxSweeps": 1, "threads": 1,
-            });
+            let config = config(folder, *side, *by_frame, randomize);
             let start = Instant::now();
             let mut source = open(&config)?;
             let mut samples = 0;
@@ -122,6 +137,25 @@ fn measure(folder: &Path, rounds: usize, way: Option<&str>) -> Answer<()> {
         line(name, rates, best[usize::from(*side > 0)]);
     }
     Ok(())
+}
+
+/// Reading the archives with the labels of their frames.
+pub(crate) fn labelled(folder: &Path, by_frame: bool, randomize: &Value) -> Value {
+    let mut config = config(folder, 0, by_frame, randomize);
+    let labels = labels_config(&folder.join("train.mlf"), folder);
+    config["deserializers"].as_array_mut().expect("a list").push(labels);
+    config
+}
+
+/// Reading the archives, with so many frames on either side of each.
+pub(crate) fn config(folder: &Path, side: usize, by_frame: bool, randomize: &Value) -> Value {
+    json!({
+        "deserializers": [{"type": "HTKFeatureDeserializer", "input": {"x": {
+            "scpFile": folder.join("train.scp"), "dim": DIM, "contextWindow": [side, side],
+        }}}],
+        "frameMode": by_frame, "randomize": randomize, "randomizationWindow": 8,
+        "maxSweeps": 1, "threads": 1,
+    })
 }
 
 /// The frames a second of a bare loop that reads all archives in pieces, turns their bytes into numbers, and writes
@@ -169,6 +203,12 @@ fn bare(folder: &Path, side: usize) -> Answer<f64> {
     Ok(frames as f64 / start.elapsed().as_secs_f64())
 }
 
+/// The deserializer of labels, whose states are listed in a folder.
+fn labels_config(file: &Path, folder: &Path) -> Value {
+    json!({"type": "HTKMLFDeserializer", "input": {"y": {
+        "mlfFile": file, "labelMappingFile": folder.join("states"), "dim": STATES}}})
+}
+
 /// Opening a list of utterances, each a range in one of a few archives; then with their labels, forty lines of text each.
 fn open_list(utterances: usize) -> Answer<()> {
     let folder = std::env::temp_dir().join(format!("tesson-bench-speech-{}", std::process::id()));
@@ -181,19 +221,17 @@ fn open_list(utterances: usize) -> Answer<()> {
     fs::write(archive(0), [header(FRAMES), vec![0; FRAMES as usize * 4 * DIM]].concat())?;
     let mut labels = std::io::BufWriter::new(fs::File::create(folder.join("l.mlf"))?);
     labels.write_all(b"#!MLF!#\n")?;
+    let mut text = String::new();
     for i in 0..utterances {
-        writeln!(labels, "\"{}.lab\"", key(i))?;
-        for start in (0..FRAMES).step_by(10) {
-            writeln!(labels, "{}00000 {}00000 s{}", start, start + 10, (i + start as usize) % 120)?;
-        }
-        writeln!(labels, ".")?;
+        text.clear();
+        label(&key(i), FRAMES, &mut text);
+        labels.write_all(text.as_bytes())?;
     }
     labels.flush()?;
-    fs::write(folder.join("states"), (0..120).map(|i| format!("s{i}\n")).collect::<String>())?;
+    write_states(&folder)?;
     let features = json!({"type": "HTKFeatureDeserializer",
         "input": {"x": {"scpFile": folder.join("l.scp"), "dim": DIM}}});
-    let labels = json!({"type": "HTKMLFDeserializer", "input": {"y": {
-        "mlfFile": folder.join("l.mlf"), "labelMappingFile": folder.join("states"), "dim": 120}}});
+    let labels = labels_config(&folder.join("l.mlf"), &folder);
     for (name, deserializers) in
         [("open", json!([features])), ("open with labels", json!([features, labels]))]
     {
