@@ -10,7 +10,7 @@ use crate::run::{answer, cargo, output, program, root, tee};
 const FIGURES: &str = "bench/instructions.txt";
 
 const CORPORA: [&str; 4] = ["dense", "mnist", "sparse", "seq"];
-const WAYS: [&str; 3] = ["in-order", "index", "chunks"];
+const WAYS: [&str; 4] = ["in-order", "index", "chunks", "binary"];
 /// The kernels that any machine has, and the best that valgrind knows.
 const KERNELS: [&str; 2] = ["plain", "avx2"];
 
@@ -76,9 +76,9 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
 
 fn rows() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let ways = CORPORA.into_iter().flat_map(|corpus| WAYS.map(|way| (corpus, way)));
-    // Lines are found by the same code under all kernels.
+    // Lines are found, and binary chunks decoded, by the same code under all kernels.
     ways.flat_map(|(corpus, way)| KERNELS.map(|kernels| (corpus, way, kernels)))
-        .filter(|(_, way, kernels)| *way != "index" || *kernels == KERNELS[1])
+        .filter(|(_, way, kernels)| !matches!(*way, "index" | "binary") || *kernels == KERNELS[1])
 }
 
 /// The instructions for each sample; `None` if the machine lacks the kernels.

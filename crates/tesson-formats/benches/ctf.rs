@@ -10,10 +10,12 @@
 use std::time::Instant;
 
 use tesson_core::{
-    ByteRun, Chunk, Defects, Deserializer, Element, Fetch, InMemory, Kernels, OneCore, Options,
-    ReaderDefaults, Scratch, Section, SequenceSelection, Value,
+    ByteRun, Chunk, Defects, Deserializer, Element, Fetch, Format, InMemory, Indexed, Kernels, OneCore,
+    Options, ReaderDefaults, Scratch, Section, SequenceSelection, Value,
 };
+use tesson_formats::cbf;
 use tesson_formats::ctf::FORMAT;
+use tesson_formats::write::{SequenceWriter, StreamSpec};
 
 type Memory = InMemory<Vec<u8>>;
 
@@ -61,15 +63,55 @@ fn work(corpus: &str, way: &str, kernels: &str, rounds: usize) {
         "chunks" => {
             let indexed = ctf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
             for _ in 0..rounds {
-                for c in indexed.index.chunk_ids() {
-                    let all = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
-                    indexed.corpus.load(c, all, &memory, &mut scratch, &mut chunk).unwrap();
-                }
+                load_all(&indexed, &memory, &mut scratch, &mut chunk);
+            }
+        }
+        "binary" => {
+            let memory = binary(&*ctf, &memory, &words(streams));
+            let mut cbf = opened(&cbf::FORMAT, []);
+            cbf.prepare(&memory).unwrap();
+            let indexed = cbf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
+            for _ in 0..rounds {
+                load_all(&indexed, &memory, &mut scratch, &mut chunk);
             }
         }
         _ => panic!("no way {way}"),
     }
     println!("samples {samples}");
+}
+
+fn load_all(indexed: &Indexed, memory: &Memory, scratch: &mut Scratch, chunk: &mut Chunk) {
+    for c in indexed.index.chunk_ids() {
+        let all = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
+        indexed.corpus.load(c, all, memory, scratch, chunk).unwrap();
+    }
+}
+
+/// A binary file of a corpus's sequences.
+fn binary(ctf: &dyn Deserializer, memory: &Memory, streams: &[String]) -> Memory {
+    let stream = |word: &String| {
+        let parts: Vec<&str> = word.split(':').collect();
+        StreamSpec {
+            name: parts[0].to_string(),
+            sparse: parts[1] == "sparse",
+            dim: parts[2].parse().ok(),
+            element: Element::F32,
+            classes: [].into(),
+        }
+    };
+    let streams: Vec<StreamSpec> = streams.iter().map(stream).collect();
+    let mut bytes = Vec::new();
+    let mut writer = cbf::write::Writer::new(&mut bytes, &streams, 1 << 20).unwrap();
+    let indexed = ctf.index(memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
+    let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
+    for c in indexed.index.chunk_ids() {
+        let all = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
+        indexed.corpus.load(c, all, memory, &mut scratch, &mut chunk).unwrap();
+        writer.append(writer.encoder().encode(&chunk).unwrap()).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    InMemory::new(bytes)
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -173,8 +215,15 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
         let entries = [("format", text(parts[1])), ("dim", text(parts[2]))];
         (parts[0].to_string(), Value::Section(entries.into_iter().collect()))
     });
-    let input = Value::Section(input.collect());
-    let section = Section::from_iter([("file", text("bench.ctf")), ("input", input)]);
+    opened(&FORMAT, [("input", Value::Section(input.collect()))])
+}
+
+fn opened(
+    format: &Format,
+    options: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Box<dyn Deserializer> {
+    let file = ("file", Value::Text("bench.ctf".to_string()));
+    let section = Section::from_iter(options.into_iter().chain([file]));
     let defaults = ReaderDefaults {
         element: Element::F32,
         frame_mode: false,
@@ -182,7 +231,7 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
         cache_index: false,
         forgives: false,
     };
-    (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &defaults).unwrap()
+    (format.open)(&Options::new(format.options, &section, "").unwrap(), &defaults).unwrap()
 }
 
 /// The corpora: names, texts and streams, the dense ones of so many lines.
