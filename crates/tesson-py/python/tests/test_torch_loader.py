@@ -171,3 +171,14 @@ def test_ranks_that_have_other_data_than_each_other_are_told() -> None:
     said = [rank.communicate() for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], said
     assert any("has 10 examples and rank 1 has 11" in out or "has 11 examples and rank 0 has 10" in out for out, _ in said), said
+
+
+def test_pieces_are_tensors_of_the_same_values() -> None:
+    data = tesson.from_arrays(x=[np.arange(n, dtype=np.float32) for n in (7, 1, 4, 9, 2, 2)])
+    arrays, tensors = (data.loader(batch_size=2, truncate=3, shuffle=True, seed=1, epochs=1) for _ in range(2))
+    pairs = list(zip([batch["x"] for batch in arrays], [batch["x"] for batch in tensors.torch()], strict=True))
+    assert len(pairs) == 5
+    for array, tensor in pairs:
+        for expected, found in zip(array, tensor, strict=True):
+            assert isinstance(found, torch.Tensor)
+            assert np.array_equal(found.numpy(), expected)
