@@ -63,7 +63,7 @@ def on_page_markdown(markdown, page, config, files):
             target = posixpath.relpath(pages[path + "/README.md"], posixpath.dirname(page.file.src_uri) or ".")
         elif (ROOT / path).exists():
             kind = "tree" if (ROOT / path).is_dir() else "blob"
-            target = f"{config.repo_url.rstrip('/')}/{kind}/main/{path}"
+            target = f"{config.extra['repository']}/{kind}/main/{path}"
         return f"{label}({target}{part})"
 
     # Links inside of code are text.
