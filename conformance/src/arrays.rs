@@ -15,6 +15,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tesson_formats::example::{Value, write};
 
+use crate::images::tar;
 use crate::prepared::tfrecord;
 
 /// Rows of the first file; the second one has all others.
@@ -140,6 +141,8 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("table-1.tfrecord".into(), tfrecords(first..n)),
         ("table.svm".into(), libsvm(n)),
         ("table.csv.zst".into(), in_frames(&csv(n))),
+        ("table-0.tar".into(), members(0..first)),
+        ("table-1.tar".into(), members(first..n)),
     ]
 }
 
@@ -176,6 +179,20 @@ fn tfrecords(rows: std::ops::Range<usize>) -> Vec<u8> {
         message
     });
     tfrecord(&examples.collect::<Vec<_>>())
+}
+
+/// Rows as members of an archive, named by the key: a text, a number, and an array of pairs of floats, as many as the row says.
+fn members(rows: std::ops::Range<usize>) -> Vec<u8> {
+    let members = rows.flat_map(|row| {
+        let pairs = 1 + row % 5;
+        let values: Vec<u8> = (0..2 * pairs).flat_map(|i| (row as f32 + i as f32).to_le_bytes()).collect();
+        [
+            (format!("{}.txt", 3 * row), format!("ä{row}").into_bytes()),
+            (format!("{}.cls", 3 * row), (row % 7).to_string().into_bytes()),
+            (format!("{}.npy", 3 * row), npy("'<f4'", &format!("({pairs}, 2)"), &values)),
+        ]
+    });
+    tar(members)
 }
 
 /// The rows as lines of libsvm: a label, the key as the query, any number of pairs, and comments.

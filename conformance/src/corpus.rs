@@ -255,6 +255,11 @@ pub const TFRECORDS: &str = r#""deserializers": [{"type": "TableDeserializer", "
 pub const LIBSVM: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.svm", "keyColumn": "qid", "numFeatures": 12, "chunkSizeInBytes": 1024}]"#;
 
+/// Archives whose members with one name are a row, of which one is an array of any length.
+pub const WEBDATASET: &str = r#""useNumericSequenceKeys": false, "deserializers": [
+    {"type": "TableDeserializer", "file": "table-*.tar", "keyColumn": "__key__", "columns": ["txt", "cls", "npy"],
+        "chunkSizeInBytes": 1024}]"#;
+
 /// An option to be added to others: recordings, sequences as long as those of the text.
 pub const RECORDINGS: &str = r#""deserializers": [{"type": "AudioDeserializer", "file": "recordings.scp",
     "chunkSizeInFrames": 60, "input": {"x": {"sampleRate": 8000, "filters": 5}}}]"#;

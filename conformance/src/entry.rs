@@ -11,7 +11,7 @@ pub use crate::image_files::{imdecode, opencv_storage};
 pub use crate::records::{array_record_read, tfrecord_read};
 pub use crate::sources::{
     Input, base64_images, htk_features, htk_scp, image_map, image_transforms, kaldi_features, numpy_arrays,
-    recordings, speech_labels, tar_images, text_tables, token_files, zip_members,
+    recordings, speech_labels, tar_images, tar_tables, text_tables, token_files, zip_members,
 };
 pub use crate::tables::table_convert;
 use tesson::store::MemoryStore;

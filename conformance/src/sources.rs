@@ -184,6 +184,19 @@ pub fn text_tables(bytes: &[u8]) -> Option<Input> {
     Some(Input { reader, files: vec![(name, file.to_vec())] })
 }
 
+/// A tar archive of members of any kind, the first byte choosing options.
+pub fn tar_tables(bytes: &[u8]) -> Option<Input> {
+    let (&choice, file) = bytes.split_first()?;
+    let nulls = ["refuse", "skip", "0"][usize::from(choice >> 2) % 3];
+    let mut table =
+        json!({"type": "TableDeserializer", "file": "a.tar", "nulls": nulls, "chunkSizeInBytes": 20});
+    if choice >> 4 & 1 == 1 {
+        table["input"] = json!({"npy": {"ragged": true}, "key": {"column": "__key__"}});
+    }
+    let reader = json!({"deserializers": [table], "randomize": choice & 1 == 1, "maxErrors": choice & 2});
+    Some(Input { reader, files: vec![("a.tar", file.to_vec())] })
+}
+
 /// An array of NumPy's, the first byte choosing options.
 pub fn numpy_arrays(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;

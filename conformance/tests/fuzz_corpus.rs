@@ -118,6 +118,7 @@ fn arrays_and_tokens_are_read_the_same_or_refused() {
     replay_input("numpy_arrays", entry::numpy_arrays);
     replay_input("text_tables", entry::text_tables);
     replay_input("token_files", entry::token_files);
+    replay_input("tar_tables", entry::tar_tables);
 }
 
 /// Without these all files could be refused for a reason of no interest.
@@ -163,6 +164,16 @@ fn files_that_are_right_are_read() {
     for (name, n) in [("quoted", 2), ("lines", 3), ("shard", 2)] {
         assert_eq!(n_read("text_tables", name, entry::text_tables), Some(n), "{name}");
     }
+    for (name, n) in [
+        ("members", 3),
+        ("arrays-of-one-shape", 2),
+        ("declared-ragged", 1),
+        ("lacks-members", 1),
+        ("wrong-array", 1),
+    ] {
+        assert_eq!(n_read("tar_tables", name, entry::tar_tables), Some(n), "{name}");
+    }
+    assert_eq!(n_read("tar_tables", "other-inner-shapes", entry::tar_tables), None);
     for (name, n) in [("windows", 4), ("overlapping", 7), ("documents", 3), ("megatron", 3), ("array", 2)] {
         assert_eq!(n_read("token_files", name, entry::token_files), Some(n), "{name}");
     }
@@ -204,6 +215,7 @@ fn every_target_is_replayed() {
             "split_grammar",
             "table_convert",
             "tar_images",
+            "tar_tables",
             "text_tables",
             "tfrecord_read",
             "token_files",

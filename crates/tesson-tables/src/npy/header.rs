@@ -1,5 +1,7 @@
 //! The header: type, order and shape.
 
+use std::ops::Range;
+
 use tesson_core::{Element, Error, Shape};
 
 use super::literal::{Literal, parse};
@@ -12,6 +14,9 @@ pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// The most bytes of a header, which is NumPy's default limit.
 const LONGEST: u64 = 1 << 20;
+
+/// Bytes that hold nearly all headers.
+const USUAL: u64 = 256;
 
 /// A header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,15 +74,37 @@ impl Header {
 
     /// Reads the header of an array in memory, whose values have to follow it.
     pub(crate) fn of_array(bytes: &[u8]) -> Result<Header, String> {
+        Header::of_beginning(bytes, bytes.len() as u64)
+    }
+
+    /// Reads the header of an array that lies within a file, and none of its values.
+    ///
+    /// # Errors
+    /// Unreadable storage; within, why these bytes are no array.
+    pub(crate) fn within(
+        file: FileBytes<'_>,
+        place: Range<u64>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Result<Header, String>, Error> {
+        let size = place.end - place.start;
+        file.read_over(place.start..place.start + size.min(USUAL), buffer)?;
+        let extent = header_extent(&buffer[..buffer.len().min(12)]);
+        let end = extent.map_or(0, |(start, length)| start + length).min(size);
+        if end > buffer.len() as u64 && end <= LONGEST {
+            file.read_over(place.start..place.start + end, buffer)?;
+        }
+        Ok(Header::of_beginning(buffer, size))
+    }
+
+    /// Reads the header of an array of `size` bytes from the first ones.
+    fn of_beginning(bytes: &[u8], size: u64) -> Result<Header, String> {
         let (start, length) = header_extent(&bytes[..bytes.len().min(12)])?;
         let end = start.saturating_add(length);
         let text = usize::try_from(end).ok().and_then(|end| bytes.get(start as usize..end));
         let header = Header::parse(text.ok_or("the header is cut off")?, end)?;
         match header.file_bytes() {
-            expected if expected == bytes.len() as u64 => Ok(header),
-            expected => {
-                Err(format!("an array of {} bytes where its header declares {expected}", bytes.len()))
-            }
+            expected if expected == size => Ok(header),
+            expected => Err(format!("an array of {size} bytes where its header declares {expected}")),
         }
     }
 

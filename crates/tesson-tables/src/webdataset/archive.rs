@@ -5,9 +5,10 @@ use std::ops::Range;
 use tesson_core::{ChunkAccess, Defects, Element, Error, Parallelism, Scratch, Shape};
 use tesson_formats::tar_image::members::{Input, Member, Members, Stop, Tar, split};
 
-use super::member::{append, is_array, kind_of};
+use super::member::{Arrays, append, in_row, is_array, kind_of};
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
+use crate::npy::Header;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
@@ -30,9 +31,6 @@ const UNIT: u64 = 4 << 20;
 
 /// Bytes that are read with a member where the next row is wanted as well.
 const AHEAD: u64 = 256 << 10;
-
-/// The largest array that tells its type.
-const LARGEST_ARRAY: u64 = 1 << 30;
 
 /// Takes a sample: its key, and its members by extension. Returns false if no other one is wanted.
 type Act<'a> = dyn FnMut(&str, &[(String, Member)]) -> Result<bool, Stop> + 'a;
@@ -67,23 +65,43 @@ fn each_sample(file: FileBytes<'_>, act: &mut Act<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
+/// The first samples, whose arrays tell types: all of these, and more while they are small.
+const FIRST: usize = 8;
+const MOST_FIRST: usize = 100;
+const BYTES_OF_FIRST: u64 = 4 << 20;
+
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
-    let mut bytes = Vec::new();
-    let mut fields = vec![Field::new(KEY, FieldKind::Flat(Element::Text, Shape::new([])))];
+    let mut header = Vec::new();
+    // The members of the first sample, and what is known of those that are arrays.
+    let mut found: Vec<(String, Option<Arrays>)> = Vec::new();
+    let mut samples = 0;
     let walked = each_sample(file, &mut |_, sample| {
         for (extension, Member { data, .. }) in sample {
-            if fields.iter().any(|field| field.name == *extension) {
-                continue;
+            if samples == 0 && !found.iter().any(|(name, _)| name == extension) {
+                let is_read = is_array(extension) && options.declared(extension) != Some(Element::Bytes);
+                found.push((extension.clone(), is_read.then(Arrays::default)));
             }
-            let is_read = is_array(extension) && data.end - data.start <= LARGEST_ARRAY;
-            if is_read {
-                file.read_over(data.clone(), &mut bytes)?;
+            let of_name = found.iter_mut().find(|(name, _)| name == extension);
+            if let Some((_, Some(arrays))) = of_name {
+                arrays.see(Header::within(file, data.clone(), &mut header)?);
             }
-            fields.push(Field::new(extension, kind_of(extension, is_read.then_some(&bytes[..]))));
         }
-        Ok(false)
+        samples += 1;
+        let end = sample.last().map_or(0, |(_, member)| member.data.end);
+        let is_enough = samples >= FIRST && end >= BYTES_OF_FIRST || samples >= MOST_FIRST;
+        Ok(!is_enough && found.iter().any(|(_, arrays)| arrays.is_some()))
     });
-    walked.map_err(|stop| error_of(stop, file))?;
+    match walked {
+        // What is damaged behind the first sample is reported when the archive is indexed.
+        Err(Stop::Fault(..)) if samples > 0 => {}
+        other => other.map_err(|stop| error_of(stop, file))?,
+    }
+    let mut fields = vec![Field::new(KEY, FieldKind::Flat(Element::Text, Shape::new([])))];
+    fields.extend(found.into_iter().map(|(extension, arrays)| {
+        let is_ragged = options.inputs.iter().any(|s| s.column == extension && s.ragged == Some(true));
+        let kind = arrays.map_or_else(|| kind_of(&extension), |arrays| arrays.kind(is_ragged));
+        Field::new(extension, kind)
+    }));
     if fields.len() == 1 {
         return Err(file.error(TableFault::Empty { files: 1 }, 0));
     }
@@ -93,6 +111,7 @@ fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, E
         nulls,
         wanted: Vec::new(),
         rows: Vec::new(),
+        keys: String::new(),
         places: Vec::new(),
         units: Vec::new(),
     }))
@@ -107,11 +126,21 @@ fn error_of(stop: Stop, file: FileBytes<'_>) -> Error {
 
 /// A sample.
 struct Row {
-    /// The key, if it is wanted.
-    key: Box<str>,
     /// Where its first header begins.
     begin: u64,
+    /// Where its key ends among all keys.
+    key_end: u64,
 }
+
+/// Where a member lies.
+#[derive(Clone, Copy)]
+struct Place {
+    begin: u64,
+    end: u64,
+}
+
+/// The place of a member that a sample lacks.
+const NOWHERE: Place = Place { begin: u64::MAX, end: u64::MAX };
 
 struct Archive {
     fields: Vec<Field>,
@@ -119,8 +148,10 @@ struct Archive {
     /// The fields whose members are known.
     wanted: Vec<usize>,
     rows: Vec<Row>,
+    /// The keys, one after the other, if they are wanted.
+    keys: String,
     /// Where the members of the wanted fields lie, row by row.
-    places: Vec<Option<Range<u64>>>,
+    places: Vec<Place>,
     /// The first row of each unit.
     units: Vec<usize>,
 }
@@ -129,12 +160,19 @@ impl Archive {
     /// Where the member of a field lies.
     fn place(&self, row: usize, field: usize) -> Option<Range<u64>> {
         let at = self.wanted.iter().position(|wanted| *wanted == field)?;
-        self.places[row * self.wanted.len() + at].clone()
+        let Place { begin, end } = self.places[row * self.wanted.len() + at];
+        (begin != NOWHERE.begin).then_some(begin..end)
+    }
+
+    /// The key of a row.
+    fn key(&self, row: usize) -> &str {
+        let begin = row.checked_sub(1).map_or(0, |before| self.rows[before].key_end);
+        &self.keys[begin as usize..self.rows[row].key_end as usize]
     }
 
     /// Finds the samples. Returns the end of the last one.
     fn walk(&mut self, file: FileBytes<'_>) -> (u64, Result<(), Stop>) {
-        let Archive { fields, wanted, rows, places, .. } = self;
+        let Archive { fields, wanted, rows, keys, places, .. } = self;
         let names: Vec<&str> = wanted.iter().map(|&field| fields[field].name.as_str()).collect();
         let has_keys = names.contains(&KEY);
         let mut end = 0;
@@ -145,12 +183,19 @@ impl Archive {
                 let fault = tesson_formats::tar_image::TarImageFault::Sparse { member: member.name.clone() };
                 return Err(Stop::Fault(member.begin, fault));
             }
-            let key = if has_keys { key.into() } else { "".into() };
-            rows.push(Row { key, begin: sample[0].1.begin });
-            places.extend(found.into_iter().map(|member| Some(member?.1.data.clone())));
+            if has_keys {
+                keys.push_str(key);
+            }
+            rows.push(Row { begin: sample[0].1.begin, key_end: keys.len() as u64 });
+            let place =
+                |(_, member): &(String, Member)| Place { begin: member.data.start, end: member.data.end };
+            places.extend(found.into_iter().map(|member| member.map_or(NOWHERE, place)));
             end = sample.last().map_or(end, |(_, member)| member.data.end);
             Ok(true)
         });
+        rows.shrink_to_fit();
+        keys.shrink_to_fit();
+        places.shrink_to_fit();
         (end, walked)
     }
 }
@@ -188,8 +233,8 @@ impl Table for Archive {
         let n_wanted = self.wanted.len();
         let unit = |(number, &first): (usize, &usize)| {
             let last = self.units.get(number + 1).copied().unwrap_or(self.rows.len());
-            let places = self.places[first * n_wanted..last * n_wanted].iter().flatten();
-            let members: u64 = places.map(|place| place.end - place.start).sum();
+            let places = &self.places[first * n_wanted..last * n_wanted];
+            let members: u64 = places.iter().map(|place| place.end - place.begin).sum();
             let rows = (last - first) as u64;
             Unit { rows, bytes: begin(first)..begin(last), decoded: members + rows }
         };
@@ -202,8 +247,9 @@ impl Table for Archive {
 
     fn memory(&self) -> usize {
         size_of::<Archive>()
-            + self.places.capacity() * size_of::<Option<Range<u64>>>()
-            + self.rows.iter().map(|row| size_of::<Row>() + row.key.len()).sum::<usize>()
+            + self.places.capacity() * size_of::<Place>()
+            + self.rows.capacity() * size_of::<Row>()
+            + self.keys.capacity()
             + self.fields.capacity() * size_of::<Field>()
     }
 
@@ -235,7 +281,7 @@ impl Table for Archive {
                     line: None,
                 };
                 if name == KEY {
-                    column.push_field(self.rows[row].key.as_bytes());
+                    column.push_field(self.key(row).as_bytes());
                     column.end_row();
                     continue;
                 }
@@ -273,5 +319,23 @@ impl Table for Archive {
         read.sort();
         read.columns = columns.into_iter().map(ColumnBuilder::finish).collect();
         Ok(read)
+    }
+
+    fn lengths(
+        &self,
+        unit: usize,
+        rows: Range<u64>,
+        field: usize,
+        file: FileBytes<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<u32>, Error> {
+        let kind = &self.fields[field].kind;
+        rows.map(|row| {
+            // A row without such a member, or with a fault, has no sample.
+            let Some(place) = self.place(self.units[unit] + row as usize, field) else { return Ok(0) };
+            let header = Header::within(file, place, &mut scratch.bytes)?;
+            Ok(header.and_then(|header| in_row(&header, kind)).map_or(0, |(_, samples)| samples as u32))
+        })
+        .collect()
     }
 }
