@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,12 @@ def test_the_stub_of_the_package_has_its_names() -> None:
     for name, module in imported.items():
         of = importlib.import_module(f"tesson.{module}")
         assert getattr(tesson, name) is (of if module == name else getattr(of, name))
+
+
+def test_the_manual_has_every_public_name() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "manual" / "python.md").read_text()
+    listed = re.findall(r"^::: tesson\.(\w+)$", page, re.MULTILINE)
+    assert sorted(listed) == [name for name in tesson.__all__ if not name.startswith("_")]
 
 
 def test_names_of_the_older_interface_resolve_and_are_listed_by_io() -> None:
