@@ -169,7 +169,7 @@ tesson_core::error_kinds! {
         /// A folder has no files of a table.
         EmptyFolder { known: String = "npy, parquet".into() }
             = "table.empty-folder": "the folder has no file of a known format ({known})"
-            => "Name the files by a pattern, and set {FORMAT}.",
+            => "Name the files by a pattern, such as `data/*.txt`.",
         /// A folder has files of several formats.
         MixedFolder { one: String = "a.npy".into(), other: String = "b.parquet".into() }
             = "table.mixed-folder": "the folder has files of several formats, such as {one} and {other}"; "set {FORMAT}"
