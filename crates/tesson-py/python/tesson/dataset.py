@@ -184,6 +184,8 @@ def _dtype(value: Any, name: str) -> np.dtype[Any]:
 class _EpochSource(MinibatchSource):
     """A source whose minibatches end with their sweep."""
 
+    _state_is = "a state is what state_dict() returned"
+
     def _open(self, config: dict[str, Any], *others: Any) -> None:
         config = {**config, "crossSweepEnds": False}
         try:

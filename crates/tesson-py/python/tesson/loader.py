@@ -467,10 +467,10 @@ def _check_truncated(batch_size: int | None, **others: Any) -> None:
 
 
 def _check_whole(least: int, **options: Any) -> None:
-    """Refuse options that are given and no whole numbers from `least`."""
+    """Refuse options that are given and no whole numbers from `least` that the engine can hold."""
     for name, value in options.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
-            raise ConfigError(f"{name}: found {value!r}, expected a whole number from {least}", path=name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < 2**64):
+            raise ConfigError(f"{name}: found {value!r}, expected a whole number from {least} below 2^64", path=name)
 
 
 def _world(world: Any, rank: int | None, world_size: int | None) -> World:

@@ -46,10 +46,6 @@ FULL_DATA_SWEEP = 2**64 - 2
 DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
 
 
-#: The remedies for an object that is not a state, and for the state of another source.
-_STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
-
-
 @suggests_keywords
 class MinibatchSource(Source):
     """Reads a corpus in minibatches: in an order that depends on nothing but the data and these arguments.
@@ -184,6 +180,9 @@ class MinibatchSource(Source):
     (4, 4) [0 2 1 0]
     (2, 4) [1 2]
     """
+
+    #: The remedy for an object that is not a state.
+    _state_is = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
 
     _source: _tesson.Source
     _streams: Streams
@@ -633,12 +632,12 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
             The state belongs to other data, another order or another version; ``.what`` names it. The source does not change.
         """
         if not isinstance(checkpoint, Mapping):
-            raise ResumeError(f"found {type(checkpoint).__name__}, which is no state; {_STATE}", code="resume.unreadable")
+            raise ResumeError(f"found {type(checkpoint).__name__}, which is no state; {self._state_is}", code="resume.unreadable")
         try:
             self._source.restore(checkpoint)
         except ResumeError as e:
             if e.code == "resume.unreadable":
-                e.args = (f"{e}; {_STATE}",)
+                e.args = (f"{e}; {self._state_is}",)
             raise
 
     @property

@@ -578,3 +578,14 @@ def test_the_state_of_one_process_is_merged_as_it_is() -> None:
 def test_random_runs_are_those_of_one_process() -> None:
     # More of them: `python random_runs.py COUNT`.
     assert check_runs(10) > 100
+
+
+def test_a_seed_that_is_too_large_is_refused_by_its_name() -> None:
+    with pytest.raises(ConfigError, match="seed: found 18446744073709551616, expected a whole number from 0 below 2"):
+        tesson.from_arrays(x=np.arange(4)).loader(batch_size=2, seed=2**64)
+
+
+def test_a_mapping_that_is_no_state_is_refused_in_the_words_of_loaders() -> None:
+    loader = tesson.from_arrays(x=np.arange(4)).loader(batch_size=2)
+    with pytest.raises(tesson.ResumeError, match=r"a state is what state_dict\(\) returned"):
+        loader.load_state_dict({"weight": [1, 2]})
