@@ -1,9 +1,10 @@
 //! Keys of the whole corpus: which sequences have one, and which are left out for theirs.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Error, Indexed, Key, OptionName, Scratch, SequenceId, nearest};
+use tesson_core::{Chunk, ChunkId, Error, Indexed, Key, Keys, OptionName, Scratch, SequenceId, nearest};
 use tesson_plan::ExcludedSequences;
 
 use super::Source;
@@ -33,6 +34,33 @@ impl Source {
             }
         }
         Ok(())
+    }
+
+    /// The keys of sequences. They are read where the index does not hold them.
+    ///
+    /// # Errors
+    /// Those of [`Source::indexed`], and unreadable storage.
+    pub fn keys_of(&mut self, sequences: &[SequenceId]) -> Result<Vec<Key>, Error> {
+        let indexed = self.indexed()?.clone();
+        let keys = self.keys_of_chunks(&indexed, sequences.iter().map(|sequence| sequence.chunk))?;
+        Ok(sequences.iter().map(|at| keys[&at.chunk].get(at.sequence as usize)).collect())
+    }
+
+    /// The keys of all sequences of chunks, of each chunk once.
+    pub(super) fn keys_of_chunks(
+        &self,
+        indexed: &Indexed,
+        chunks: impl Iterator<Item = ChunkId>,
+    ) -> Result<BTreeMap<ChunkId, Keys>, Error> {
+        let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
+        let mut keys = BTreeMap::new();
+        for chunk in chunks {
+            if let Entry::Vacant(vacant) = keys.entry(chunk) {
+                let (n, corpus) = (indexed.index.chunk(chunk).n_sequences, &indexed.corpus);
+                vacant.insert(corpus.keys_of_chunk(chunk, n, &*self.resources, &mut scratch, &mut memory)?);
+            }
+        }
+        Ok(keys)
     }
 
     /// The first `most` sequences with a key, and how many there are.

@@ -1,11 +1,10 @@
 //! Minibatches by their number, and the minibatches that a sequence comes in: planned, without reading data.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Error, Indexed, Key, Scratch, SequenceId};
+use tesson_core::{Error, Indexed, Key, SequenceId};
 use tesson_plan::{
     BatchPlan, BatchSlot, Cursor, Demand, EqualSteps, Planner, ResumeState, Share, Sharing, StepSizes,
 };
@@ -422,21 +421,7 @@ impl Source {
 
     /// Looks up keys and places of sequences, the keys of each chunk once.
     fn located(&self, indexed: &Indexed, found: Vec<Found>) -> Result<Vec<StepSequence>, Error> {
-        let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
-        let mut keys = BTreeMap::new();
-        for chunk in found.iter().map(|found| found.planned.chunk) {
-            if let std::collections::btree_map::Entry::Vacant(vacant) = keys.entry(chunk) {
-                let n = indexed.index.chunk(chunk).n_sequences;
-                let resources = &*self.resources;
-                vacant.insert(indexed.corpus.keys_of_chunk(
-                    chunk,
-                    n,
-                    resources,
-                    &mut scratch,
-                    &mut memory,
-                )?);
-            }
-        }
+        let keys = self.keys_of_chunks(indexed, found.iter().map(|found| found.planned.chunk))?;
         let locate = |Found { rank, sweep, planned, samples }: Found| {
             let (resource, bytes) = indexed.corpus.locate(planned, &*self.resources)?;
             let key = keys[&planned.chunk].get(planned.sequence as usize);
