@@ -229,10 +229,12 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-prepared",
         ],
     ),
+    ("tesson-report", &["tesson", "tesson-core", "tesson-plan", "tesson-image", "tesson-engine"]),
     (
         "tesson-cli",
         &[
             "tesson",
+            "tesson-report",
             "tesson-core",
             "tesson-plan",
             "tesson-formats",
@@ -248,6 +250,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tesson-py",
         &[
             "tesson",
+            "tesson-report",
             "tesson-cli",
             "tesson-core",
             "tesson-plan",

@@ -16,8 +16,8 @@ use crate::lists::Listed;
 use crate::output::Output;
 use crate::progress::note;
 use crate::{
-    bench, check, config, convert, data, dataset, index, info, interrupt, option_rules, plan, read, records,
-    shell, show, state,
+    bench, certificate, check, config, convert, data, dataset, index, info, interrupt, option_rules, plan,
+    read, records, report, shell, show, state,
 };
 
 /// Runs the command. `args` begin with the program's name. Returns the exit code: 0, 1 (an error of data or storage)
@@ -29,6 +29,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 /// Runs the command in a program that adds custom formats, like [`main`].
 pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsString>) -> i32 {
     let declared = option_rules::declaration();
+    let args: Vec<OsString> = args.collect();
+    let words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let parsed = declared.clone().try_get_matches_from(args);
     let parsed = parsed.and_then(|given| Ok((Cli::from_arg_matches(&given)?, given)));
     let (mut cli, given) = match parsed {
@@ -40,6 +42,9 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
         }
     };
     let mut out = Output::new(cli.command.is_json());
+    if let Command::Data(command) = &mut cli.command {
+        command.common().input.words = words;
+    }
     let done = match &mut cli.command {
         Command::Data(command) => {
             check_options(command, &declared, &given).and_then(|()| run(command, extensions, &mut out))
@@ -66,6 +71,9 @@ fn check_options(
     given: &ArgMatches,
 ) -> Result<(), Failure> {
     let (name, given) = given.subcommand().expect("a command is required");
+    if matches!(command, DataCommand::Report(_)) && report::are_two(&command.common().input)? {
+        return Ok(());
+    }
     let spare = usize::from(matches!(command, DataCommand::Convert(_)));
     let from = match command {
         DataCommand::Convert(args) => args.from.clone(),
@@ -75,7 +83,11 @@ fn check_options(
     // Other commands look at records as they are; these need their examples.
     let reads = matches!(
         command,
-        DataCommand::Read(_) | DataCommand::Plan(_) | DataCommand::Show(_) | DataCommand::Bench(_)
+        DataCommand::Read(_)
+            | DataCommand::Plan(_)
+            | DataCommand::Show(_)
+            | DataCommand::Bench(_)
+            | DataCommand::Report(_)
     );
     let common = command.common();
     let (worker, path) = (common.worker, common.input.input.clone());
@@ -148,7 +160,14 @@ fn run(command: &mut DataCommand, extensions: &dyn Extensions, out: &mut Output)
     match (command, kind) {
         (DataCommand::Read(args), Dataset) => dataset::read(args, out),
         (DataCommand::Read(args), _) => read::run(args, extensions, out),
-        (DataCommand::Info(args), Dataset) => dataset::info(&args.common, out),
+        (DataCommand::Info(args), Dataset) => {
+            dataset::info(&args.common, out)?;
+            if args.stats {
+                report::stats(&args.common, args.minibatch_size, extensions, out)
+            } else {
+                Ok(())
+            }
+        }
         (DataCommand::Info(args), Records) => {
             records::info(&records::files(&args.common.input)?, out)?;
             let mut examples = args.clone();
@@ -161,6 +180,8 @@ fn run(command: &mut DataCommand, extensions: &dyn Extensions, out: &mut Output)
             }
         }
         (DataCommand::Info(args), _) => info::run(args, extensions, out),
+        (DataCommand::Plan(args), _) if args.certificate.is_some() => certificate::run(args, extensions, out),
+        (DataCommand::Report(args), _) => report::run(args, extensions, out),
         (DataCommand::Plan(args), Dataset) => dataset::plan(args, out),
         (DataCommand::Plan(args), _) => plan::run(args, extensions, out),
         (DataCommand::Check(args), Dataset) => dataset::check(args, out),

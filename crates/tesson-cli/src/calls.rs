@@ -69,7 +69,7 @@ pub(crate) fn by_command(kind: InputKind, path: &Path, streams: &[String]) -> St
 }
 
 /// A word as shells read it.
-fn in_shell(word: &str) -> String {
+pub(crate) fn in_shell(word: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "._-/:@=+,".contains(c);
     if !word.is_empty() && word.chars().all(is_safe) {
         return word.to_owned();

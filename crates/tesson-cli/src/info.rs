@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tesson::config::Randomize;
-use tesson::{Demand, Key, Shape, Source, SourceConfig, StreamInfo};
+use tesson::{Demand, Key, Source, StreamInfo};
 use tesson_core::{Index, LeftOut};
-use tesson_engine::Layout;
-use tesson_plan::{Bucketing, Limit, PlanSpec};
-use tesson_plan::{JoinReport, PartReport};
+use tesson_plan::{JoinReport, Limit, PartReport};
+use tesson_report::text::dims;
+use tesson_report::{Lengths, Padding, Paddings};
 
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;
@@ -17,7 +16,7 @@ use crate::input_kind::InputKind;
 use crate::label_counts::LabelCounts;
 use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
-use crate::{calls, input, stream_proposal};
+use crate::{calls, input, report, stream_proposal};
 
 pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let mut common = args.common.clone();
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     };
     let lengths = Lengths::of(&index);
     let minibatch_size = input::first_size(args.minibatch_size, &config);
-    let padding = Paddings::of(&mut source, &index, &config, minibatch_size)?;
+    let padding = Paddings::of(&mut source, &index, minibatch_size)?;
     let join = source.join_report()?.cloned();
     let left_out = source.left_out()?;
     let labels = LabelCounts::of(&config)?;
@@ -50,7 +49,12 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
         command: calls::by_command(input.kind, &input.input, &input.streams),
     };
     let info = Info { index: &index, memory, left_out, join, labels, lengths, padding, how };
-    Ok(out.answer(&info.json(&source), &info.pairs(&source))?)
+    out.answer(&info.json(&source), &info.pairs(&source))?;
+    if args.stats {
+        drop(source);
+        report::stats(&common, args.minibatch_size, extensions, out)?;
+    }
+    Ok(())
 }
 
 /// The kind of the input, and the calls that read it.
@@ -113,11 +117,11 @@ impl Info<'_> {
             }
         }
         let index = self.index;
-        let Lengths { min, max, mean } = self.lengths;
+        let Lengths { min, max, mean, .. } = self.lengths;
         let Paddings { without, with, .. } = &self.padding;
         let shares = |padding: &Padding| {
             let (padded, packed) = (100.0 * padding.padded, 100.0 * padding.packed);
-            format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
+            format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", size_of(&self.padding))
         };
         let longest = counted(max.into(), "sample");
         let lengths = if min == max {
@@ -188,7 +192,7 @@ impl Info<'_> {
             "lengths": {"min": self.lengths.min, "mean": self.lengths.mean, "max": self.lengths.max},
             "bytes": bytes(self.index),
             "indexBytes": self.memory,
-            "padding": self.padding.json(),
+            "padding": padding_json(&self.padding),
             "python": self.how.python,
             "command": self.how.command,
         });
@@ -238,16 +242,9 @@ fn class_names(names: &[String]) -> String {
     listed.join(", ")
 }
 
-/// A shape as `28x28x3`: a scalar has none, and samples of any size have `?`.
-fn dims(shape: &Shape) -> String {
-    let dim = |&n: &usize| if n == 0 { "?".to_owned() } else { n.to_string() };
-    let dims: Vec<String> = shape.dims().iter().map(dim).collect();
-    if dims.is_empty() { "1".to_owned() } else { dims.join("x") }
-}
-
 fn describe(stream: &StreamInfo) -> String {
     let form = if stream.sparse { "sparse" } else { "dense" };
-    format!("{} {form} {} {}", stream.name, dims(&stream.shape), stream.element.name())
+    format!("{} {form} {} {}", stream.name, dims(stream.shape.dims()), stream.element.name())
 }
 
 /// The size of the data in storage, if it is known.
@@ -255,120 +252,27 @@ fn bytes(index: &Index) -> Option<u64> {
     (!index.assumes_bytes()).then(|| index.chunk_ids().map(|c| index.chunk(c).bytes).sum())
 }
 
-/// Counted lengths of sequences, in samples.
-#[derive(Clone, Copy)]
-struct Lengths {
-    min: u32,
-    max: u32,
-    mean: f64,
-}
-
-impl Lengths {
-    fn of(index: &Index) -> Lengths {
-        let columns = index.chunk_ids().map(|c| index.lengths(c));
-        let lengths = columns.flat_map(|column| (0..column.len()).map(move |i| column.get(i)));
-        let (min, max) = lengths.fold((u32::MAX, 0), |(min, max), n| (min.min(n), max.max(n)));
-        let mean = index.n_samples() as f64 / index.n_sequences().max(1) as f64;
-        Lengths { min: min.min(max), max, mean }
-    }
-}
-
-/// The shares of padding in the configured order, with and without buckets.
-struct Paddings {
-    /// Samples of a minibatch, and sequences where they are limited.
-    samples: u64,
-    sequences: Option<u64>,
-    /// True if the configuration has buckets.
-    is_on: bool,
-    without: Padding,
-    /// The samples of a bucket and the padding with buckets, in orders that can have them.
-    with: Option<(u64, Padding)>,
-}
-
-impl Paddings {
-    fn of(
-        source: &mut Source,
-        index: &Index,
-        config: &SourceConfig,
-        samples: u64,
-    ) -> Result<Paddings, Failure> {
-        let bucketing = Bucketing {
-            samples: config.order.bucketing.unwrap_or(samples),
-            sequences: config.minibatches.size_in_sequences.unwrap_or(u64::MAX),
-        };
-        let may_be = config.order.randomize != Randomize::Off
-            && !config.truncation.is_on
-            && source.shares_a_timeline();
-        let with = if may_be {
-            Some((bucketing.samples, Padding::of(source, index, samples, Some(bucketing))?))
-        } else {
-            None
-        };
-        Ok(Paddings {
-            samples,
-            sequences: config.minibatches.size_in_sequences,
-            is_on: config.order.bucketing.is_some(),
-            without: Padding::of(source, index, samples, None)?,
-            with,
-        })
-    }
-
-    fn size(&self) -> String {
-        let samples = counted(self.samples, "sample");
-        match self.sequences {
-            None => format!("minibatches of {samples}"),
-            Some(n) if self.samples == Demand::ANY_SAMPLES => {
-                format!("minibatches of {}", counted(n, "sequence"))
-            }
-            Some(n) => format!("minibatches of {samples}, in {}", counted(n, "sequence")),
+/// The size of minibatches in words.
+fn size_of(padding: &Paddings) -> String {
+    let samples = counted(padding.samples, "sample");
+    match padding.sequences {
+        None => format!("minibatches of {samples}"),
+        Some(n) if padding.samples == Demand::ANY_SAMPLES => {
+            format!("minibatches of {}", counted(n, "sequence"))
         }
-    }
-
-    fn json(&self) -> Value {
-        let shares = |p: &Padding| json!({"padded": p.padded, "packed": p.packed});
-        let now = self.with.as_ref().filter(|_| self.is_on).map_or(&self.without, |(_, with)| with);
-        let mut answer = shares(now);
-        answer["minibatchSize"] = self.samples.into();
-        answer["withoutBucketing"] = shares(&self.without);
-        if let Some((samples, with)) = &self.with {
-            answer["withBucketing"] = shares(with);
-            answer["withBucketing"]["bucketing"] = (*samples).into();
-        }
-        answer
+        Some(n) => format!("minibatches of {samples}, in {}", counted(n, "sequence")),
     }
 }
 
-/// Share of cells without a sample, in minibatches cut by counted lengths.
-#[derive(Clone, Copy)]
-struct Padding {
-    /// With each sequence in its own slot, padded to the longest of its minibatch.
-    padded: f64,
-    /// With several short sequences in one slot.
-    packed: f64,
-}
-
-impl Padding {
-    fn of(
-        source: &mut Source,
-        index: &Index,
-        minibatch_size: u64,
-        bucketing: Option<Bucketing>,
-    ) -> Result<Padding, Failure> {
-        let (mut samples, mut padded, mut packed) = (0, 0, 0);
-        let demand = Demand { samples: minibatch_size, workers: 1, rank: 0 };
-        let mut lengths: Vec<u32> = Vec::new();
-        let in_buckets = |plan: &mut PlanSpec| plan.bucketing = bucketing;
-        source.plan_with(in_buckets, demand, |plan| {
-            lengths.clear();
-            lengths.extend(plan.own.iter().map(|p| index.length(*p)));
-            let layout = Layout::of(&lengths);
-            let steps = u64::from(layout.steps);
-            samples += lengths.iter().map(|&n| u64::from(n)).sum::<u64>();
-            padded += steps * lengths.len() as u64;
-            packed += steps * u64::from(layout.rows);
-            true
-        })?;
-        let share = |cells: u64| if cells == 0 { 0.0 } else { 1.0 - samples as f64 / cells as f64 };
-        Ok(Padding { padded: share(padded), packed: share(packed) })
+fn padding_json(padding: &Paddings) -> Value {
+    let shares = |p: &Padding| json!({"padded": p.padded, "packed": p.packed});
+    let now = padding.with.as_ref().filter(|_| padding.is_on).map_or(&padding.without, |(_, with)| with);
+    let mut answer = shares(now);
+    answer["minibatchSize"] = padding.samples.into();
+    answer["withoutBucketing"] = shares(&padding.without);
+    if let Some((samples, with)) = &padding.with {
+        answer["withBucketing"] = shares(with);
+        answer["withBucketing"]["bucketing"] = (*samples).into();
     }
+    answer
 }

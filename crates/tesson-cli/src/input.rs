@@ -30,6 +30,7 @@ pub(crate) fn config(common: &Common, extensions: &dyn Extensions) -> Result<Sou
         InputKind::BrainScript | InputKind::Dictionary => from_config(input)?,
         InputKind::Binary => (from_binary(input)?, None),
         InputKind::Listed => (from_listed(path)?, None),
+        InputKind::Dataset => (from_dataset(common)?, None),
         _ => (from_streams(input)?, None),
     };
     let registry = extensions.registry();
@@ -254,6 +255,23 @@ fn from_listed(path: &Path) -> Result<Section, Failure> {
     let gone = || Failure::file(path, ErrorKind::NotFound.into());
     let reader = Listed::of(path).ok_or_else(gone)?.reader(utf8(path)?);
     Ok(tesson_config::json::parse(&reader.to_string())?)
+}
+
+/// A reader of the splits of a prepared dataset, as minibatches.
+fn from_dataset(common: &Common) -> Result<Section, Failure> {
+    let path = utf8(&common.input.input)?;
+    let mut options = section([("type", text("TFDSDeserializer"))]);
+    match &common.dataset.data_dir {
+        Some(folder) => {
+            options.push("name", text(path));
+            options.push("dataDir", text(utf8(folder)?));
+        }
+        None => options.push("directory", text(path)),
+    }
+    if let Some(split) = common.dataset.split.first() {
+        options.push("split", text(split));
+    }
+    Ok(section([("deserializers", Value::List(vec![Value::Section(options)]))]))
 }
 
 /// A reader of one file.

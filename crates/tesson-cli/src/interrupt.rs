@@ -36,6 +36,30 @@ pub(crate) fn outlive_large_files() -> std::io::Result<()> {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
 }
 
+/// Catches Ctrl-C: the flag is set, and a second one ends the process.
+///
+/// # Errors
+/// The system's error.
+#[cfg(unix)]
+pub(crate) fn caught() -> std::io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
+    use signal_hook::consts::SIGINT;
+
+    let flag = std::sync::Arc::default();
+    // In this order: the first signal finds the flag unset.
+    signal_hook::flag::register_conditional_shutdown(SIGINT, 130, std::sync::Arc::clone(&flag))?;
+    signal_hook::flag::register(SIGINT, std::sync::Arc::clone(&flag))?;
+    Ok(flag)
+}
+
+/// Other systems end the process at once.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub(crate) fn caught() -> std::io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
+    Ok(std::sync::Arc::default())
+}
+
 /// Other systems have no such signal.
 #[cfg(not(unix))]
 pub(crate) fn outlive_large_files() -> std::io::Result<()> {

@@ -101,6 +101,7 @@ const COMMANDS: &[(&str, Kinds)] = &[
     ("config", CONFIGURATION),
     ("convert", CORPUS.and(RECORDS).and(TABLE)),
     ("bench", CORPUS),
+    ("report", CORPUS.and(DATASET)),
 ];
 
 /// Options by their names in the declaration, the commands that use them (none: all), and the inputs for which they mean
@@ -108,11 +109,11 @@ const COMMANDS: &[(&str, Kinds)] = &[
 type Rule = (&'static [&'static str], &'static [&'static str], Kinds);
 
 /// Commands that read or plan in an order.
-const ORDERED: &[&str] = &["read", "info", "plan", "show", "bench"];
+const ORDERED: &[&str] = &["read", "info", "plan", "show", "bench", "report"];
 /// The commands that read minibatches, or show their contents.
 const BATCHED: &[&str] = &["read", "plan", "bench"];
 /// Commands that take a corpus.
-const OPENING: &[&str] = &["read", "info", "plan", "show", "check", "index", "convert", "bench"];
+const OPENING: &[&str] = &["read", "info", "plan", "show", "check", "index", "convert", "bench", "report"];
 
 const RULES: &[Rule] = &[
     (&["input", "json"], &[], ALL),
@@ -125,7 +126,7 @@ const RULES: &[Rule] = &[
     (&["streams"], OPENING, TEXT),
     (&["aliases"], OPENING, DATA),
     (&["rules", "allow_empty"], OPENING, TEXT.and(CONFIGURATION)),
-    (&["max_errors"], &["read", "bench", "convert"], TEXT.and(LISTED).and(CONFIGURATION)),
+    (&["max_errors"], &["read", "bench", "convert", "report"], TEXT.and(LISTED).and(CONFIGURATION)),
     (&["quarantine"], &["read", "bench", "convert"], CORPUS),
     (&["exclude_keys"], BATCHED, CORPUS),
     (&["base_dir"], OPENING, CONFIGURATION),
@@ -152,9 +153,15 @@ const RULES: &[Rule] = &[
     (&["numbers", "files", "epochs"], &["plan"], DATASET),
     // Options of single commands.
     (&["epochs", "minibatch_size", "state", "save_state"], &["read"], CORPUS.and(DATASET)),
-    (&["minibatch_size"], &["info", "bench"], CORPUS),
+    (&["minibatch_size"], &["info", "bench", "report"], CORPUS),
+    (&["stats"], &["info"], CORPUS.and(DATASET)),
+    (&["output", "all", "no_timing"], &["report"], CORPUS.and(DATASET)),
+    (&["workers", "equal_steps", "sharing", "drop_last", "exclude_keys"], &["report"], CORPUS),
+    (&["minibatch_size", "batch_size", "workers", "split", "data_dir"], &["report"], DATASET),
+    (&["certificate"], &["plan"], CORPUS.and(DATASET)),
     (&["minibatch"], &["plan"], CORPUS),
     (&["layout", "preview"], &["read"], CORPUS),
+    (&["no_pictures", "color"], &["read", "show"], CORPUS),
     (&["key", "sweep"], &["show", "plan"], CORPUS),
     (&["io"], &["plan"], CORPUS),
     (&["step"], &["plan"], CORPUS),

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
+pub(crate) use tesson_report::text::{count, counted, inflected, size};
 
 /// The writer of answers.
 pub(crate) struct Output {
@@ -93,75 +94,5 @@ impl JsonList {
     /// Writes the end of the list and of the line.
     pub(crate) fn end(self, out: &mut Output) -> io::Result<()> {
         out.part("]}\n")
-    }
-}
-
-/// A count with its thousands apart.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count of things, in the singular or the plural: `1 fault`, `2 faults`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    format!("{} {}", count(n), inflected(n, noun))
-}
-
-/// The noun in the singular for 1, or else in the plural.
-pub(crate) fn inflected(n: u64, noun: &str) -> String {
-    let ending = match n {
-        1 => "",
-        _ if noun.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{noun}{ending}")
-}
-
-/// A number of bytes in the unit that leaves one to three digits before the point.
-pub(crate) fn size(bytes: u64) -> String {
-    let units = ["", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.95 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => counted(bytes, "byte"),
-        _ => format!("{value:.1} {}", units[unit]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_have_their_thousands_apart() {
-        let found: Vec<String> = [0, 999, 1000, 1_234_567].map(count).into();
-        assert_eq!(found, ["0", "999", "1,000", "1,234,567"]);
-    }
-
-    #[test]
-    fn one_of_a_thing_is_in_the_singular() {
-        let found = [(0, "fault"), (1, "fault"), (1000, "fault"), (1, "minibatch"), (2, "minibatch")];
-        assert_eq!(
-            found.map(|(n, noun)| counted(n, noun)),
-            ["0 faults", "1 fault", "1,000 faults", "1 minibatch", "2 minibatches"]
-        );
-    }
-
-    #[test]
-    fn sizes_have_the_unit_that_suits_them() {
-        let found: Vec<String> = [0, 1, 999, 1000, 999_949, 999_950, 1 << 40].map(size).into();
-        assert_eq!(found, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "1.1 TB"]);
-        assert_eq!(size(u64::MAX), "18.4 EB");
     }
 }

@@ -62,6 +62,14 @@ fn classes(stream: &StreamBatch) -> Option<Vec<i32>> {
     indptr.windows(2).all(|w| w[1] - w[0] == 1).then(|| indices.to_vec())
 }
 
+/// True for streams of formats of images, which decode them as CNTK does, with blue first.
+pub(crate) fn is_blue_first(config: &SourceConfig, stream: &str) -> bool {
+    config.deserializers.iter().any(|d| {
+        let streams = d.options.get("input");
+        d.format.decoder.is_some() && matches!(streams, Some(Value::Section(s)) if s.get(stream).is_some())
+    })
+}
+
 /// The images of a stream.
 struct Images<'a> {
     values: &'a SampleValues,
@@ -110,12 +118,7 @@ impl<'a> Images<'a> {
             (height, width, first) = (height.max(y), width.max(x), first + y * x * channels);
         }
         let range = range(values, first);
-        // Formats of images decode them as CNTK does, with blue first.
-        let is_bgr = config.deserializers.iter().any(|d| {
-            let streams = d.options.get("input");
-            d.format.decoder.is_some()
-                && matches!(streams, Some(Value::Section(s)) if s.get(&stream.info().name).is_some())
-        });
+        let is_bgr = is_blue_first(config, &stream.info().name);
         Some(Images { values, places, height, width, channels, is_transposed, is_bgr, range })
     }
 

@@ -49,6 +49,13 @@ impl Progress {
         Progress::show(bar, what)
     }
 
+    /// Shows how many of `total` examples are done.
+    pub(crate) fn examples(what: &str, total: u64) -> Progress {
+        let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
+        bar.set_style(style("{msg} {wide_bar} {percent} % of {human_len} examples, {per_sec}, {eta} left"));
+        Progress::show(bar, what)
+    }
+
     /// Sets the position.
     pub(crate) fn at(&self, done: u64) {
         self.0.set_position(done);

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::minibatch_json::Line;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
+use crate::terminal::Terminal;
 use crate::{input, minibatch_json, preview, state_file};
 
 pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
@@ -51,6 +52,9 @@ fn configure(args: &ReadArgs, config: &mut SourceConfig) {
     config.minibatches.cross_sweep_ends = false;
 }
 
+/// Minibatches whose first images are drawn on a terminal.
+const DRAWN: u64 = 3;
+
 /// The counts of what has been read.
 #[derive(Default)]
 struct Read {
@@ -78,6 +82,7 @@ fn read(
     if !out.is_json() {
         out.line(&header(source))?;
     }
+    let terminal = Terminal::of(args.pictures, out);
     let progress = Progress::samples("reading", total(config, source)?);
     while args.common.order.take.is_none_or(|n| read.minibatches < n) {
         let Some(minibatch) = source.next(args.common.worker.demand(schedule.at(epoch)))? else {
@@ -90,6 +95,10 @@ fn read(
             out.json(&Line { minibatch: &minibatch, layout: args.layout })?;
         } else {
             out.line(&row(read.minibatches, &minibatch))?;
+            if let Some(terminal) = terminal.filter(|_| read.minibatches < DRAWN) {
+                let lines = terminal.images(&minibatch, config);
+                lines.iter().try_for_each(|line| out.line(&format!("          {line}")))?;
+            }
         }
         if let Some(path) =
             args.preview.as_ref().filter(|_| read.sequences == 0 && minibatch.n_sequences() > 0)

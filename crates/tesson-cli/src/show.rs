@@ -1,7 +1,7 @@
 //! `tesson show`: sequences by their key.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tesson::Source;
+use tesson::{Source, SourceConfig};
 use tesson_engine::Shown;
 
 use crate::args::ShowArgs;
@@ -11,9 +11,10 @@ use crate::input;
 use crate::minibatch_json::{Sample, Streams};
 use crate::output::{Output, count, counted};
 use crate::progress::Progress;
+use crate::terminal::Terminal;
 
 pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let (_, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
+    let (config, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
     let found = Progress::during("looking", || source.show(&args.key, args.sweep, MOST))?;
     if found.sequences.is_empty() {
         return Err(Failure::Usage(unknown(&args.key, &mut source)?));
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output
         if out.is_json() {
             json(args, shown, found.occurrences, out)?
         } else {
-            text(args, shown, number, found.occurrences, out)?
+            text(args, &config, shown, number, found.occurrences, out)?
         }
     }
     let unshown = found.occurrences - found.sequences.len() as u64;
@@ -74,6 +75,7 @@ impl Serialize for Line<'_> {
 /// Shows a sequence, which is number `number` of the `occurrences` of its key.
 fn text(
     args: &ShowArgs,
+    config: &SourceConfig,
     shown: &Shown,
     number: u64,
     occurrences: u64,
@@ -96,6 +98,7 @@ fn text(
     for fault in &shown.faults {
         out.pair("fault", &fault.to_string())?;
     }
+    let terminal = Terminal::of(args.pictures, out);
     for batch in shown.minibatch.streams() {
         let form = if batch.info().sparse { "sparse" } else { "dense" };
         out.pair(
@@ -103,7 +106,13 @@ fn text(
             &format!("{}, {form} {}", counted(batch.n_samples() as u64, "sample"), batch.info().shape),
         )?;
         for sample in 0..batch.n_samples() {
-            out.pair("", &serde_json::to_string(&Sample { batch, sample })?)?;
+            match terminal {
+                Some(terminal) => {
+                    let lines = terminal.sample(batch, sample, config);
+                    lines.iter().try_for_each(|line| out.pair("", line))?;
+                }
+                None => out.pair("", &serde_json::to_string(&Sample { batch, sample })?)?,
+            }
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use tesson::config::Schedule;
 use tesson_engine::atomic_file::Existing;
 use tesson_image::JpegDecoding;
 
-use super::common::Common;
+use super::common::{Common, PictureArgs};
 use super::examples::*;
 use super::values::{positive, schedule, seconds, start, whole};
 
@@ -86,6 +86,9 @@ pub(crate) enum DataCommand {
     /// Converts any input, or a table, to CNTK's text or binary format; speech labels to label files
     #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <CONFIG|FILE> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
+    /// Writes one page that shows the data, the order of a run and what it would wait for; or compares two such pages
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
     /// Measures how fast minibatches are read
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
@@ -128,6 +131,9 @@ pub(crate) struct ReadArgs {
     #[arg(long, requires = "save_state", help_heading = "Prepared datasets")]
     pub(crate) include_buffers: bool,
 
+    #[command(flatten)]
+    pub(crate) pictures: PictureArgs,
+
     /// Adds the layout of each stream: which sequences share a row (with --json)
     #[arg(long, requires = "json")]
     pub(crate) layout: bool,
@@ -138,6 +144,10 @@ pub(crate) struct ReadArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InfoArgs {
+    /// Adds the figures of a report: distributions of values, classes, and what is out of the ordinary, of a sample
+    #[arg(long)]
+    pub(crate) stats: bool,
+
     /// Samples in the minibatches whose padding is computed; 256, or as configured
     #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
@@ -177,6 +187,10 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with_all = ["take", "key", "step"])]
     pub(crate) io: bool,
 
+    /// Prints the digest of the order, or compares it with that of another machine or of a report
+    #[arg(long, value_name = "DIGEST", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["take", "key", "step", "io"])]
+    pub(crate) certificate: Option<String>,
+
     /// The sweep of `--key`, counted from 0 [default: 0]
     #[arg(long, value_name = "S", value_parser = whole)]
     pub(crate) sweep: Option<u64>,
@@ -196,6 +210,9 @@ pub(crate) struct ShowArgs {
     pub(crate) sweep: u64,
 
     #[command(flatten)]
+    pub(crate) pictures: PictureArgs,
+
+    #[command(flatten)]
     pub(crate) common: Common,
 }
 
@@ -212,6 +229,28 @@ pub(crate) struct BenchArgs {
     /// Number of runs, each from the start
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) runs: u64,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The page to write; `report.html` unless figures are printed with `--json`
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Looks at every example instead of a sample
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Leaves out how fast the data are read, so that equal data give equal reports
+    #[arg(long)]
+    pub(crate) no_timing: bool,
+
+    /// Samples in a minibatch over all workers; 256, or as configured
+    #[arg(long, visible_alias = "minibatch", value_name = "N", value_parser = positive)]
+    pub(crate) minibatch_size: Option<u64>,
 
     #[command(flatten)]
     pub(crate) common: Common,
@@ -373,6 +412,7 @@ impl DataCommand {
             DataCommand::Index(args) => &mut args.common,
             DataCommand::Config(args) => &mut args.common,
             DataCommand::Convert(args) => &mut args.common,
+            DataCommand::Report(args) => &mut args.common,
             DataCommand::Bench(args) => &mut args.common,
         }
     }

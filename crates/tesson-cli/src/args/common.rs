@@ -38,6 +38,10 @@ pub(crate) struct InputArgs {
     #[arg(skip = InputKind::Text)]
     pub(crate) kind: InputKind,
 
+    /// The words of the command line after the program's name.
+    #[arg(skip)]
+    pub(crate) words: Vec<String>,
+
     /// Arguments of a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
@@ -155,6 +159,26 @@ pub(crate) struct OrderArgs {
     /// How workers share the data: `chunk` or `position`
     #[arg(long, value_name = "SHARING")]
     pub(crate) sharing: Option<String>,
+}
+
+/// The arguments about samples on a terminal.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct PictureArgs {
+    /// Draws no images on a terminal
+    #[arg(long)]
+    pub(crate) no_pictures: bool,
+
+    /// Colours of images: `auto` (on a terminal, unless NO_COLOR is set), `always` or `never`
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, hide_possible_values = true)]
+    pub(crate) color: Color,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
 }
 
 /// The arguments about workers.

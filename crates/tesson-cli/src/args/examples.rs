@@ -29,6 +29,7 @@ Examples:
   tesson info train.ctf --stream features:784 --stream labels:10:sparse
   tesson info reader.json --minibatch-size 1024 --json
   tesson info mnist/3.0.1
+  tesson info train.parquet --stats
   tesson info mnist --data-dir tensorflow_datasets
   tesson info mnist-train.tfrecord-00000-of-00001
   tesson info reader.json --minibatch-size 1024 --bucketing";
@@ -47,7 +48,20 @@ Examples:
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json
   tesson plan reader.json --minibatch 256 --workers 4 --step 81920
   tesson plan reader.json --minibatch 256 --key 4711 --sweep 3 --json
+  tesson plan train.ctf --shuffle --certificate
   tesson plan reader.json --minibatch-size-in-sequences 1024 --workers 64 --sharing position --io";
+
+pub(super) const REPORT_EXAMPLES: &str = "\
+The page needs no other file and no network. Figures are those of a sample, the same one each time, unless the data are small or
+`--all` is given. Ctrl-C writes the page with what has been seen.
+
+Examples:
+  tesson report train.ctf
+  tesson report photos -o photos.html --shuffle --workers 4
+  tesson report reader.json --minibatch-size 1024 --all
+  tesson report mnist/3.0.1 --split train -o mnist.html
+  tesson report train.parquet --json
+  tesson report monday.html tuesday.html";
 
 pub(super) const SHOW_EXAMPLES: &str = "\
 The values are those of the sweep: transforms have been applied with its random numbers.

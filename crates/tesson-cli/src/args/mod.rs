@@ -8,7 +8,7 @@ mod values;
 
 pub(crate) use commands::{
     BenchArgs, CheckArgs, Cli, Command, ConfigArgs, ConvertArgs, DataCommand, Form, IndexArgs, InfoArgs,
-    PlanArgs, ReadArgs, ShowArgs, StateArgs,
+    PlanArgs, ReadArgs, ReportArgs, ShowArgs, StateArgs,
 };
-pub(crate) use common::{Common, InputArgs, OrderArgs, WorkerArgs};
+pub(crate) use common::{Color, Common, InputArgs, OrderArgs, PictureArgs, WorkerArgs};
 pub(crate) use dataset::DatasetArgs;

@@ -12,6 +12,7 @@ mod named_options;
 mod options;
 mod outputs;
 mod preview;
+mod reports;
 mod states;
 mod streams;
 mod tables;

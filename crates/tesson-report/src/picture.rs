@@ -1,0 +1,237 @@
+//! Small pictures of samples: images as they are, and samples over time as a map.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use tesson::{SampleValues, Samples, StreamBatch};
+use tesson_image::decode::Depth;
+use tesson_image::encode::png;
+
+/// Pixels, three bytes each, row after row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// Pixels of a row.
+    pub width: usize,
+    /// Number of rows.
+    pub height: usize,
+    /// Red, green and blue of each pixel.
+    pub pixels: Vec<u8>,
+}
+
+/// Smallest sides of what is drawn as an image.
+const SMALLEST: usize = 8;
+
+/// The least length and number of values of samples over time that are drawn as a map.
+const SMALLEST_MAP: usize = 8;
+
+/// Colours of a map from the smallest value to the largest, evenly spaced: dark to light for every eye.
+const COLORS: [[u8; 3]; 5] = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+
+/// How the values of an image lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    height: usize,
+    width: usize,
+    channels: usize,
+    /// Channels come before rows and columns.
+    is_transposed: bool,
+}
+
+impl Layout {
+    /// The layout of a sample of this shape, if it can be an image.
+    fn of(shape: &[usize]) -> Option<Layout> {
+        let (height, width, channels, is_transposed) = match *shape {
+            [height, width, channels @ (1 | 3)] => (height, width, channels, false),
+            [channels @ (1 | 3), height, width] => (height, width, channels, true),
+            [height, width] => (height, width, 1, false),
+            _ => return None,
+        };
+        (height.min(width) >= SMALLEST).then_some(Layout { height, width, channels, is_transposed })
+    }
+
+    /// The layout of samples without rows and columns that may be square images: of at least 14 x 14 values, none below 0, or 8 x 8
+    /// whole numbers.
+    fn of_square(n: usize, values: &SampleValues, range: &Range<usize>) -> Option<Layout> {
+        let side = n.isqrt();
+        let all = |may_be: fn(f64) -> bool| range.clone().all(|i| may_be(values.get(i)));
+        let is_large = side >= 14 || side >= SMALLEST && all(|v| v.fract() == 0.0);
+        let is_square = side * side == n && is_large && all(|v| v >= 0.0);
+        is_square.then_some(Layout { height: side, width: side, channels: 1, is_transposed: false })
+    }
+}
+
+impl Picture {
+    /// A sample as an image, at most `side` pixels wide and high; `None` if it is none. `is_blue_first`: colours come in
+    /// the order of OpenCV.
+    pub fn of_sample(
+        batch: &StreamBatch,
+        sample: usize,
+        is_blue_first: bool,
+        side: usize,
+    ) -> Option<Picture> {
+        let shape = batch.info().shape.dims();
+        let (values, layout, range) = match batch.samples() {
+            Samples::Dense { values } if !matches!(values, SampleValues::Strings(_)) => {
+                let n = batch.info().shape.len();
+                let range = sample * n..(sample + 1) * n;
+                let layout = match shape {
+                    [n] => Layout::of_square(*n, values, &range)?,
+                    shape => Layout::of(shape)?,
+                };
+                (values, layout, range)
+            }
+            Samples::Ragged { values, .. } if !matches!(values, SampleValues::Strings(_)) => {
+                let (shape, range) = batch.ragged_sample(sample)?;
+                (values, Layout::of(shape)?, range)
+            }
+            _ => return None,
+        };
+        Some(Picture::of_image(values, range, layout, is_blue_first, side))
+    }
+
+    fn of_image(
+        values: &SampleValues,
+        range: Range<usize>,
+        layout: Layout,
+        is_blue_first: bool,
+        side: usize,
+    ) -> Picture {
+        let Layout { height, width, channels, is_transposed } = layout;
+        let (black, white) = black_and_white(values, range.clone());
+        let value = |y: usize, x: usize, color: usize| {
+            let channel = match channels {
+                1 => 0,
+                _ if is_blue_first => 2 - color,
+                _ => color,
+            };
+            let within = if is_transposed {
+                (channel * height + y) * width + x
+            } else {
+                (y * width + x) * channels + channel
+            };
+            (values.get(range.start + within) - black) / (white - black) * 255.0
+        };
+        let scale = (height.max(width) as f64 / side as f64).max(1.0);
+        let [rows, columns] = [height, width].map(|n| ((n as f64 / scale) as usize).max(1));
+        let mut pixels = Vec::with_capacity(3 * rows * columns);
+        for row in 0..rows {
+            for column in 0..columns {
+                let (ys, xs) = (cells(row, rows, height), cells(column, columns, width));
+                let n = (ys.len() * xs.len()) as f64;
+                for color in 0..3 {
+                    let sum: f64 = ys
+                        .clone()
+                        .flat_map(|y| xs.clone().map(move |x| (y, x)))
+                        .map(|(y, x)| value(y, x, color))
+                        .sum();
+                    pixels.push((sum / n).round().clamp(0.0, 255.0) as u8);
+                }
+            }
+        }
+        Picture { width: columns, height: rows, pixels }
+    }
+
+    /// Dense samples over time as a map, the first sample at the left and the first value at the bottom; `None` if there are
+    /// too few of them.
+    pub fn of_map(batch: &StreamBatch, samples: Range<usize>, sides: [usize; 2]) -> Option<Picture> {
+        let Samples::Dense { values } = batch.samples() else { return None };
+        let dim = batch.info().shape.len();
+        let is_map =
+            samples.len() >= SMALLEST_MAP && dim >= SMALLEST_MAP && batch.info().shape.dims().len() == 1;
+        if !is_map || matches!(values, SampleValues::Strings(_)) {
+            return None;
+        }
+        let (low, high) = extremes(values, samples.start * dim..samples.end * dim);
+        let (columns, rows) = (samples.len().min(sides[0]), dim.min(sides[1]));
+        let mut pixels = Vec::with_capacity(3 * rows * columns);
+        for row in (0..rows).rev() {
+            for column in 0..columns {
+                let (dims, times) = (cells(row, rows, dim), cells(column, columns, samples.len()));
+                let n = (dims.len() * times.len()) as f64;
+                let at = |time: usize, d: usize| values.get((samples.start + time) * dim + d);
+                let sum: f64 = times
+                    .flat_map(|time| dims.clone().map(move |d| (time, d)))
+                    .map(|(time, d)| at(time, d))
+                    .sum();
+                pixels.extend(color((sum / n - low) / (high - low).max(f64::MIN_POSITIVE)));
+            }
+        }
+        Some(Picture { width: columns, height: rows, pixels })
+    }
+
+    /// The picture as a PNG file in a data URI; `None` in a build without PNG.
+    pub(crate) fn data_uri(&self) -> Option<String> {
+        let file = png(&self.pixels, [self.height, self.width, 3], Depth::Eight).ok()?;
+        Some(format!("data:image/png;base64,{}", STANDARD.encode(file)))
+    }
+
+    /// Red, green and blue of a pixel.
+    pub fn pixel(&self, y: usize, x: usize) -> [u8; 3] {
+        let first = 3 * (y * self.width + x);
+        [0, 1, 2].map(|color| self.pixels[first + color])
+    }
+}
+
+/// The cells of `n` that fall to cell `i` of `of`, at least one.
+fn cells(i: usize, of: usize, n: usize) -> Range<usize> {
+    let begin = i * n / of;
+    begin..((i + 1) * n / of).max(begin + 1)
+}
+
+/// The colour of a value from 0 to 1.
+fn color(value: f64) -> [u8; 3] {
+    if !value.is_finite() {
+        return [128, 128, 128];
+    }
+    let place = value.clamp(0.0, 1.0) * (COLORS.len() - 1) as f64;
+    let first = (place as usize).min(COLORS.len() - 2);
+    let part = place - first as f64;
+    [0, 1, 2].map(|i| {
+        let [a, b] = [COLORS[first][i], COLORS[first + 1][i]].map(f64::from);
+        (a + (b - a) * part).round() as u8
+    })
+}
+
+/// The smallest and the largest finite value.
+fn extremes(values: &SampleValues, range: Range<usize>) -> (f64, f64) {
+    let finite = range.map(|i| values.get(i)).filter(|value| value.is_finite());
+    finite.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)))
+}
+
+/// The values for black and white: 0 and 255, if all values lie between them and not all within 0 to 1; otherwise the
+/// smallest and the largest.
+fn black_and_white(values: &SampleValues, range: Range<usize>) -> (f64, f64) {
+    let (low, high) = extremes(values, range);
+    let is_plain = matches!(values, SampleValues::U8(_)) || low >= 0.0 && high <= 255.0 && high > 1.0;
+    if is_plain || low >= high { (0.0, 255.0) } else { (low, high) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_of_images_are_known() {
+        let layout =
+            |shape: &[usize]| Layout::of(shape).map(|l| (l.height, l.width, l.channels, l.is_transposed));
+        assert_eq!(layout(&[28, 20, 3]), Some((28, 20, 3, false)));
+        assert_eq!(layout(&[1, 28, 20]), Some((28, 20, 1, true)));
+        assert_eq!(layout(&[28, 20]), Some((28, 20, 1, false)));
+        assert_eq!(layout(&[3, 2]), None);
+        assert_eq!(layout(&[28, 20, 4]), None);
+    }
+
+    #[test]
+    fn each_cell_falls_to_a_pixel() {
+        let all: Vec<_> = (0..3).map(|i| cells(i, 3, 10)).collect();
+        assert_eq!(all, [0..3, 3..6, 6..10]);
+    }
+
+    #[test]
+    fn colours_run_from_dark_to_light() {
+        assert_eq!(color(0.0), COLORS[0]);
+        assert_eq!(color(1.0), COLORS[4]);
+        assert_eq!(color(f64::NAN), [128; 3]);
+    }
+}
