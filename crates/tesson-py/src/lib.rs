@@ -17,6 +17,7 @@ mod errors;
 mod global_order;
 mod log;
 mod mapping;
+mod report;
 mod source;
 mod state;
 mod stream_data;
@@ -48,6 +49,8 @@ mod _tesson {
     use crate::epochs::{Epochs, Iteration};
     #[pymodule_export]
     use crate::global_order::GlobalOrder;
+    #[pymodule_export]
+    use crate::report::report;
     #[pymodule_export]
     use crate::source::{Batches, Source};
     #[pymodule_export]

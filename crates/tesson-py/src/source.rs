@@ -172,7 +172,7 @@ impl Drop for Source {
 }
 
 /// Runs something without the GIL and lends it a look for signals; returns what came of it, and the signal if one came.
-fn attentive<R: Send>(
+pub(crate) fn attentive<R: Send>(
     py: Python<'_>,
     act: impl FnOnce(&mut dyn FnMut() -> bool) -> R + Send,
 ) -> PyResult<(R, Option<PyErr>)> {
@@ -237,7 +237,7 @@ fn open_attentively(
 }
 
 /// Runs something in a thread of its own, and calls it off when `interrupted` says so.
-fn or_call_off<R: Send>(
+pub(crate) fn or_call_off<R: Send>(
     interrupted: &mut dyn FnMut() -> bool,
     canceller: &Canceller,
     act: impl FnOnce() -> Result<R, Error> + Send,

@@ -49,6 +49,7 @@ __all__ = [
     "nearest_name",
     "option_table",
     "parse_split",
+    "report",
     "resolve_config",
     "transform_table",
 ]
@@ -213,6 +214,16 @@ def load_reader(
     extended_variables: bool,
 ) -> tuple[str, str | None, list[str]]: ...
 def main(arguments: Sequence[str]) -> int: ...
+def report(
+    config: Any,
+    base_dir: str | None,
+    by_keywords: bool,
+    path: str | None,
+    shown: str,
+    batch_samples: int,
+    workers: int,
+    all: bool,
+) -> str: ...
 def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]: ...
 def is_cntk_module(module: str) -> bool: ...
 def keyword_of(option: str) -> str: ...

@@ -434,6 +434,25 @@ class Dataset:
                 return batch
         raise ConfigError("the dataset has no examples")
 
+    def report(self, path: AnyPath | None = "report.html", *, all: bool = False, **options: Any) -> dict[str, Any]:
+        """Write one page that shows the data and the order of a run, and return its figures.
+
+        The page needs no other file, no script and no network. `options` are those of the run's :class:`Loader`, by default batches of
+        32 examples. Figures are those of a sample, the same one each time, or of every example with ``all=True``; ``path=None`` writes
+        no page.
+
+        Examples
+        --------
+        >>> data = tesson.read_ctf("train.ctf", x=4, y=tesson.sparse(3))
+        >>> figures = data.report("train.html", batch_size=2, shuffle=True)
+        >>> figures["card"]["examples"]
+        6
+        """
+        if "batch_samples" not in options:
+            options.setdefault("batch_size", 32)
+        with self.loader(**options) as loader:
+            return loader.report(path, all=all)
+
     def loader(self, **options: Any) -> Loader:
         """A loader of batches; for the options see :class:`Loader`."""
         return Loader(self, **options)

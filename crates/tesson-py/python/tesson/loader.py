@@ -13,6 +13,7 @@ from . import _tesson
 from .batch import Batch
 from .errors import ConfigError, ResumeError, UsageError
 from .keywords import defaults_of, suggests_in_methods, suggests_keywords
+from .paths import AnyPath
 from .rank_check import check_same_data
 from .schema import Schema
 from .source import MinibatchSource
@@ -413,6 +414,20 @@ class Loader:
         if reader.is_shared and pad_to is None and any(field.is_ragged for field in self.schema.values()):
             raise ConfigError("pad_to: found None, expected the length of ragged streams: processes that share an array need the same", path="pad_to")
         return JaxBatches(reader, sharding, prefetch)
+
+    def report(self, path: AnyPath | None = "report.html", *, all: bool = False) -> dict[str, Any]:
+        """Write one page that shows the data and the order of these batches, and return its figures.
+
+        The page needs no other file, no script and no network. The loader stays where it is: its data are opened anew. Figures are
+        those of a sample, the same one each time, or of every example with ``all=True``; ``path=None`` writes no page.
+
+        Examples
+        --------
+        >>> figures = tesson.from_arrays(x=np.arange(8)).loader(batch_size=4, shuffle=True).report("x.html")
+        >>> figures["card"]["examples"], figures["streams"][0]["max"]
+        (8, 7.0)
+        """
+        return self._source._report(path, self._dataset._shown, self._size(), self._world.size, all)
 
     def stats(self) -> Mapping[str, Any]:
         """Counters: bytes read, examples, time waited."""

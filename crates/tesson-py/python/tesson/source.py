@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -783,6 +784,44 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
         epoch = 1 if schedule.constant() else self._epoch_samples(epoch_size)
         return schedule, epoch, (self._share[0] or 1) if workers is None else workers, rank
+
+    def report(
+        self,
+        path: AnyPath | None = "report.html",
+        *,
+        minibatch_size_in_samples: int | None = None,
+        num_data_partitions: int | None = None,
+        all: bool = False,
+    ) -> dict[str, Any]:
+        """Write one page that shows the data and the order of a run, and return its figures.
+
+        The page needs no other file, no script and no network. The source stays where it is: its data are opened anew.
+
+        Parameters
+        ----------
+        path : path or None
+            The page; an earlier file is replaced. None writes none.
+        minibatch_size_in_samples : int, optional
+            Samples of a minibatch, over all ranks.
+        num_data_partitions : int, optional
+            Number of ranks, by default that of the source.
+        all : bool
+            Look at every example instead of a sample, which is the same one each time.
+
+        Examples
+        --------
+        >>> with MinibatchSource.from_data(x=np.arange(8, dtype=np.float32)) as source:
+        ...     figures = source.report("x.html")
+        >>> figures["card"]["examples"], figures["streams"][0]["max"]
+        (8, 7.0)
+        """
+        return self._report(path, type(self).__name__, minibatch_size_in_samples or self._default_size(), num_data_partitions, all)
+
+    def _report(self, path: AnyPath | None, shown: str, size: int, workers: int | None, all: bool) -> dict[str, Any]:
+        config, _, base_dir, by_keywords = self._arguments
+        page = None if path is None else text_of(path)
+        workers = workers or self._share[0] or 1
+        return json.loads(_tesson.report(resolved(config, base_dir), base_dir, by_keywords, page, shown, size, workers, all))
 
     def stats(self) -> dict[str, int]:
         """Counters since the source was opened: minibatches, bytes, stalls, memory and others, by name."""
