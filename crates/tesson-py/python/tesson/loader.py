@@ -150,7 +150,7 @@ class Loader:
         if truncate is not None:
             _check_truncated(batch_size, batch_samples=batch_samples, drop_last=drop_last, bucket_by_length=bucket_by_length)
         if not isinstance(shuffle, (bool, np.bool_, Window)):
-            raise ConfigError(f"found {shuffle!r}, expected True, False or a tesson.Window", path="shuffle")
+            raise ConfigError(f"shuffle: found {shuffle!r}, expected True, False or a tesson.Window", path="shuffle")
         _check_whole(1, batch_size=batch_size, batch_samples=batch_samples, epochs=epochs, truncate=truncate)
         _check_whole(0, seed=seed, max_errors=max_errors)
         if on_error not in ("raise", "skip"):
