@@ -165,6 +165,9 @@ impl Info<'_> {
             if !s.classes.is_empty() {
                 stream["classes"] = json!(s.classes.to_vec());
             }
+            if let Some(unit) = &s.unit {
+                stream["unit"] = json!(&**unit);
+            }
             stream
         };
         let keys = |keys: &[Key]| keys.iter().map(Key::to_string).collect::<Vec<_>>();
@@ -244,7 +247,8 @@ fn class_names(names: &[String]) -> String {
 
 fn describe(stream: &StreamInfo) -> String {
     let form = if stream.sparse { "sparse" } else { "dense" };
-    format!("{} {form} {} {}", stream.name, dims(stream.shape.dims()), stream.element.name())
+    let unit = stream.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
+    format!("{} {form} {} {}{unit}", stream.name, dims(stream.shape.dims()), stream.element.name())
 }
 
 /// The size of the data in storage, if it is known.

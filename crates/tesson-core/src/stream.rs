@@ -197,6 +197,9 @@ pub struct StreamInfo {
     pub storage: Storage,
     /// The names of the classes that are its columns, if the data have names for them; otherwise empty.
     pub classes: Arc<[String]>,
+    /// The unit that its whole numbers count, where the data say so: a type of times or decimals in Arrow's words, such as `timestamp[us, UTC]`
+    /// or `decimal(10, 2)`.
+    pub unit: Option<Arc<str>>,
     /// True if the data declare that a sequence may have any number of samples, as columns of lists do. Formats whose data
     /// declare nothing of the kind leave it false.
     pub any_length: bool,
@@ -213,6 +216,7 @@ impl StreamInfo {
             ragged: false,
             storage: Storage::Values,
             classes: Arc::default(),
+            unit: None,
             any_length: false,
         }
     }

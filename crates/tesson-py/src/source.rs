@@ -43,7 +43,7 @@ fn check_shapes(
 
 /// Name, shape of a sample, NumPy's name of the type, whether it is sparse, names of classes, and whether the data declare that
 /// examples may have any number of samples.
-type StreamParts<'a> = (&'a str, Vec<i64>, &'static str, bool, &'a [String], bool);
+type StreamParts<'a> = (&'a str, Vec<i64>, &'static str, bool, &'a [String], Option<&'a str>, bool);
 
 /// Minibatches of one size.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -389,7 +389,8 @@ impl Source {
             .iter()
             .zip(&self.shapes)
             .map(|(s, shape)| {
-                (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse, &*s.classes, s.any_length)
+                let (classes, unit) = (&*s.classes, s.unit.as_deref());
+                (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse, classes, unit, s.any_length)
             })
             .collect()
     }

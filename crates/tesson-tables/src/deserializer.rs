@@ -104,7 +104,7 @@ impl TableDeserializer {
         }
         let listed = |fields: &[Field]| {
             let one =
-                |&i: &usize| fields.get(i).map(|field| format!("`{}` {}", field.name, field.kind.name()));
+                |&i: &usize| fields.get(i).map(|field| format!("`{}` {}", field.name, field.type_name()));
             used.iter().filter_map(one).collect::<Vec<_>>().join(", ")
         };
         let (found, expected) = (listed(fields), listed(first));

@@ -81,6 +81,7 @@ impl TableColumn {
         }
         let mut info = StreamInfo::dense(&stream.name, shape, element);
         info.classes = Arc::clone(&field.classes);
+        info.unit.clone_from(&field.unit);
         let mut column = TableColumn { info, field: number, from, samples };
         column.info.any_length = column.varies(fields) || stream.ragged == Some(true);
         Ok(column)

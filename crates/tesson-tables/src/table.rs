@@ -35,12 +35,22 @@ pub(crate) struct Field {
     pub(crate) kind: FieldKind,
     /// The names of the classes that its numbers stand for; otherwise empty.
     pub(crate) classes: Arc<[String]>,
+    /// The unit that its whole numbers count, such as `timestamp[us, UTC]`.
+    pub(crate) unit: Option<Arc<str>>,
 }
 
 impl Field {
-    /// A field without names of classes.
+    /// A field without names of classes and without a unit.
     pub(crate) fn new(name: impl Into<String>, kind: FieldKind) -> Field {
-        Field { name: name.into(), kind, classes: Arc::default() }
+        Field { name: name.into(), kind, classes: Arc::default(), unit: None }
+    }
+
+    /// The type as errors name it.
+    pub(crate) fn type_name(&self) -> String {
+        match &self.unit {
+            Some(unit) => format!("{} {unit}", self.kind.name()),
+            None => self.kind.name(),
+        }
     }
 }
 

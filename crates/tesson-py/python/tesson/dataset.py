@@ -295,7 +295,7 @@ class Dataset:
             name: Field(
                 name, streams[stored].stream_id, streams[stored].dtype, streams[stored].shape, streams[stored].is_sparse,
                 stored in self._is_ragged or streams[stored].any_length, source._source.is_truncated(),
-                streams[stored].classes or self._classes.get(stored, ()),
+                streams[stored].classes or self._classes.get(stored, ()), streams[stored].unit,
             )
             for name, stored in names.items()
         }
@@ -350,7 +350,11 @@ class Dataset:
         return self._changed(_names=renamed)
 
     def transform(self, transforms: Mapping[str, Any] | None = None, /, **others: Any) -> Dataset:
-        """The dataset with some streams transformed: by a function from array to array, a :class:`UserTransform`, or a list of them."""
+        """The dataset with some streams transformed: by a function from array to array, a :class:`UserTransform`, or a list of them.
+
+        An example at which a function raises is left out if the loader's `max_errors` allows it. Where several ranks share the batches, this
+        holds for images; of other streams it is an error, as the other ranks do not call the function: catch it there, and return a value.
+        """
         names, schema = self._all_names(), self.schema
         added = dict(self._transforms)
         for name, steps in {**(transforms or {}), **others}.items():

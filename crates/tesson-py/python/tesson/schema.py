@@ -33,12 +33,16 @@ class Field:
     is_cut: bool = False
     #: The names of the classes that its values number, if the data have names.
     classes: tuple[str, ...] = ()
+    #: What its whole numbers count, if the data say so: ``"date[day]"``, ``"timestamp[us, UTC]"``, ``"duration[ms]"``, or
+    #: ``"decimal(10, 2)"`` for numbers of 10 digits, the last 2 of them behind the point.
+    unit: str | None = None
 
     @property
     def type(self) -> str:
-        """Type and shape in a few words, such as ``float32 [28, 28]``, ``sparse float32 [10]`` or ``ragged int64 []``."""
+        """Type, shape and unit in a few words, such as ``float32 [28, 28]``, ``ragged int64 []`` or ``int64 [] timestamp[us, UTC]``."""
         words = [("pieces", self.is_cut), ("ragged", self.is_ragged and not self.is_cut), ("sparse", self.is_sparse)]
-        return " ".join([*(word for word, holds in words if holds), self.dtype.name, str(list(self.shape))])
+        unit = [] if self.unit is None else [self.unit]
+        return " ".join([*(word for word, holds in words if holds), self.dtype.name, str(list(self.shape)), *unit])
 
     def __str__(self) -> str:
         return f"{self.name}: {self.type}"

@@ -275,9 +275,9 @@ class MinibatchSource(Source):
         self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir, by_keywords)
         streams = {
             name: StreamInformation(
-                name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims), False, classes, any_length
+                name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims), False, classes, any_length, unit
             )
-            for number, (name, dims, dtype, sparse, classes, any_length) in enumerate(self._source.streams())
+            for number, (name, dims, dtype, sparse, classes, unit, any_length) in enumerate(self._source.streams())
         }
         self._streams = Streams(streams)
         self._names = tuple(streams)

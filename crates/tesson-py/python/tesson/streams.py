@@ -271,6 +271,8 @@ class StreamInformation:
         For a stream of classes: their names in the order of their numbers, if the data have names.
     any_length : bool
         True if the data declare that a sequence may have any number of samples, as columns of lists do.
+    unit : str, optional
+        What its whole numbers count, if the data say so: ``"timestamp[us, UTC]"``, ``"decimal(10, 2)"``.
 
     Examples
     --------
@@ -286,6 +288,7 @@ class StreamInformation:
     defines_mb_size: bool
     classes: tuple[str, ...] = dataclasses.field(repr=False)
     any_length: bool = dataclasses.field(repr=False)
+    unit: str | None = dataclasses.field(repr=False)
 
     def __init__(
         self,
@@ -297,6 +300,7 @@ class StreamInformation:
         defines_mb_size: bool = False,
         classes: Sequence[str] = (),
         any_length: bool = False,
+        unit: str | None = None,
     ) -> None:
         if storage_format not in ("dense", "sparse"):
             raise ConfigError(f"found the storage format {storage_format!r}, expected `dense` or `sparse`")
@@ -310,6 +314,7 @@ class StreamInformation:
             ("defines_mb_size", defines_mb_size),
             ("classes", tuple(classes)),
             ("any_length", any_length),
+            ("unit", unit),
         ):
             object.__setattr__(self, attribute, value)
 

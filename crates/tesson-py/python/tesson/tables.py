@@ -169,7 +169,7 @@ def read_parquet(
     """Parquet files: each row is an example, each column a stream of its type.
 
     Lists are ragged streams; a list whose length is the same in all rows has a shape (:func:`column`). Fields of structs are columns such
-    as ``"box.x"``. Dates, times and decimals are whole numbers of their unit.
+    as ``"box.x"``. Dates, times and decimals are whole numbers of their unit, which the schema says (:attr:`Field.unit`).
 
     Parameters
     ----------

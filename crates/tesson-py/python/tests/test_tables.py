@@ -112,6 +112,24 @@ def write_arrow(table: Any, path: Path, draw: random.Random) -> None:
         writer.write_table(table.unify_dictionaries(), max_chunksize=draw.choice([9, 1000]))
 
 
+def test_times_and_decimals_have_their_unit_in_the_schema(tmp_path: Path) -> None:
+    moment = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    table = pa.table({
+        "when": pa.array([moment], pa.timestamp("us", "UTC")), "day": pa.array([moment.date()], pa.date32()), "price": pa.array([decimal.Decimal("1.25")], pa.decimal128(10, 2)),
+        "took": pa.array([3], pa.duration("ms")), "times": pa.array([[1, 2]], pa.list_(pa.time64("ns"))), "n": pa.array([7]),
+    })
+    types = ["int64 [] timestamp[us, UTC]", "int32 [] date[day]", "int64 [] decimal(10, 2)", "int64 [] duration[ms]", "ragged int64 [] time[ns]", "int64 []"]
+    parquet.write_table(table, tmp_path / "a.parquet")
+    feather.write_feather(table, tmp_path / "a.feather")
+    for data in (tesson.read_parquet(tmp_path / "a.parquet"), tesson.read_arrow(tmp_path / "a.feather")):
+        assert [field.type for field in data.schema.values()] == types
+        assert (data.schema["price"].unit, data.head(1)["price"].tolist(), data.schema["n"].unit) == ("decimal(10, 2)", [125], None)
+    # One column never mixes two units.
+    parquet.write_table(table.set_column(0, "when", pa.array([moment], pa.timestamp("ms", "UTC"))), tmp_path / "b.parquet")
+    with pytest.raises(tesson.DataError, match=r"`when` int64 timestamp\[ms, UTC\].*`when` int64 timestamp\[us, UTC\]"):
+        list(tesson.read_parquet(tmp_path / "*.parquet").loader(batch_size=2))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_tables_have_the_values_that_pyarrow_reads(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)

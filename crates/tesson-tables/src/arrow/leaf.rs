@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use serde_json::Value;
 use tesson_core::{Element, Shape};
 
@@ -62,7 +62,7 @@ fn push(name: String, data_type: &DataType, leaf: Leaf, fields: &mut Vec<Field>,
             }
         }
         _ => {
-            fields.push(Field::new(name, kind(data_type)));
+            fields.push(Field { unit: unit(data_type).map(Arc::from), ..Field::new(name, kind(data_type)) });
             leaves.push(leaf);
         }
     }
@@ -96,6 +96,32 @@ fn flat(data_type: &DataType) -> Option<(Element, Vec<usize>)> {
         }
         other => Some((element(other)?, Vec::new())),
     }
+}
+
+/// The unit that the whole numbers of a type of times or decimals count, in Arrow's words.
+fn unit(data_type: &DataType) -> Option<String> {
+    let word = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    Some(match data_type {
+        DataType::Date32 => "date[day]".into(),
+        DataType::Date64 => "date[ms]".into(),
+        DataType::Time32(unit) | DataType::Time64(unit) => format!("time[{}]", word(unit)),
+        DataType::Duration(unit) => format!("duration[{}]", word(unit)),
+        DataType::Timestamp(unit, None) => format!("timestamp[{}]", word(unit)),
+        DataType::Timestamp(unit, Some(zone)) => format!("timestamp[{}, {zone}]", word(unit)),
+        DataType::Decimal32(digits, scale)
+        | DataType::Decimal64(digits, scale)
+        | DataType::Decimal128(digits, scale) => format!("decimal({digits}, {scale})"),
+        DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
+            return unit(inner.data_type());
+        }
+        DataType::Dictionary(_, values) => return unit(values),
+        _ => return None,
+    })
 }
 
 /// Digits of the largest decimal number whose digits are a 64-bit one.
@@ -135,6 +161,25 @@ mod tests {
     use arrow_schema::Field as ArrowField;
 
     use super::*;
+
+    #[test]
+    fn times_and_decimals_have_their_unit() {
+        let zoned = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let list = DataType::List(Arc::new(ArrowField::new("item", zoned.clone(), true)));
+        let cases = [
+            (zoned, Some("timestamp[us, UTC]")),
+            (list, Some("timestamp[us, UTC]")),
+            (DataType::Timestamp(TimeUnit::Nanosecond, None), Some("timestamp[ns]")),
+            (DataType::Date32, Some("date[day]")),
+            (DataType::Time32(TimeUnit::Millisecond), Some("time[ms]")),
+            (DataType::Duration(TimeUnit::Second), Some("duration[s]")),
+            (DataType::Decimal128(10, 2), Some("decimal(10, 2)")),
+            (DataType::Int64, None),
+        ];
+        for (data_type, expected) in cases {
+            assert_eq!(unit(&data_type).as_deref(), expected, "{data_type}");
+        }
+    }
 
     #[test]
     fn classes_have_the_names_that_datasets_describes() {
