@@ -39,6 +39,21 @@ impl BatchKeys {
         self.len() == 0
     }
 
+    /// Removes the key of sequence `i`.
+    pub(crate) fn remove(&mut self, i: usize) {
+        match self {
+            BatchKeys::Numbers(v) => {
+                v.remove(i);
+            }
+            BatchKeys::Texts(v) => {
+                let (begin, n) = (v.ends[i] - v.get(i).len(), v.get(i).len());
+                v.text.drain(begin..begin + n);
+                v.ends.remove(i);
+                v.ends[i..].iter_mut().for_each(|end| *end -= n);
+            }
+        }
+    }
+
     /// Frees memory beyond the keys.
     pub(crate) fn trim(&mut self) {
         match self {

@@ -66,6 +66,13 @@ impl StringValues {
         }
     }
 
+    fn remove(&mut self, range: Range<usize>) {
+        let (begin, end) = (self.offsets[range.start], self.offsets[range.end]);
+        self.bytes.items().drain(begin as usize..end as usize);
+        self.offsets.items().drain(range.start + 1..range.end + 1);
+        self.offsets.items()[range.start + 1..].iter_mut().for_each(|offset| *offset -= end - begin);
+    }
+
     /// Appends strings that lie one after the other from `start` on, each up to its end.
     fn append(&mut self, bytes: &[u8], start: u64, ends: impl Iterator<Item = u64>) {
         let first = self.bytes.len() as u64;
@@ -230,6 +237,11 @@ impl SampleValues {
 
     pub(crate) fn truncate(&mut self, n: usize) {
         buffer!(self, v => v.items().truncate(n), v => v.truncate(n));
+    }
+
+    /// Removes some values.
+    pub(crate) fn remove(&mut self, range: Range<usize>) {
+        buffer!(self, v => drop(v.items().drain(range)), v => v.remove(range));
     }
 
     /// Makes room for `n` more values, and for no others.

@@ -180,6 +180,34 @@ impl StreamBatch {
         }
     }
 
+    /// Removes sequence `i`.
+    pub(crate) fn remove(&mut self, i: usize) {
+        let begin: usize = self.lengths[..i].iter().map(|&n| n as usize).sum();
+        let n = self.lengths.remove(i) as usize;
+        let end = begin + n;
+        self.n_samples -= n;
+        let rank = self.info.shape.dims().len();
+        match &mut self.samples {
+            Samples::Dense { values } => {
+                let of_sample = self.info.shape.len();
+                values.remove(begin * of_sample..end * of_sample);
+            }
+            Samples::Sparse { indptr, indices, values } => {
+                let entries = indptr[begin] as usize..indptr[end] as usize;
+                indptr.items().drain(begin + 1..end + 1);
+                indptr.items()[begin + 1..].iter_mut().for_each(|bound| *bound -= entries.len() as i32);
+                indices.items().drain(entries.clone());
+                values.remove(entries);
+            }
+            Samples::Ragged { values, shapes } => {
+                let first = ragged_len(&shapes[..begin * rank], rank);
+                let of_sequence = ragged_len(&shapes[begin * rank..end * rank], rank);
+                shapes.drain(begin * rank..end * rank);
+                values.remove(first..first + of_sequence);
+            }
+        }
+    }
+
     /// Bytes of lengths and samples.
     pub(crate) fn bytes(&self) -> usize {
         self.lengths.len() * 4 + self.samples.bytes()

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::{ConfigError, DataError, Error, Key, ResumeError, StoreError, UsageError};
-use tesson_core::Spelling;
+use tesson_core::{DataErrorKind, Spelling};
 use tesson_engine::pairing::PairingError;
 
 use crate::calls::Raised;
@@ -57,8 +57,19 @@ pub(crate) fn unpaired(py: Python<'_>, error: &PairingError) -> PyErr {
     build().unwrap_or_else(|e: PyErr| e)
 }
 
+/// The exception of a user's code that an error is about, one beyond a budget of faults among them.
+fn raised_in(error: &Error) -> Option<&Raised> {
+    if let Error::Data(error) = error
+        && let DataErrorKind::BudgetSpent { last, .. } = error.kind()
+        && let DataErrorKind::Transform { cause, .. } | DataErrorKind::User { cause, .. } = &**last
+    {
+        return cause.0.downcast_ref();
+    }
+    std::error::Error::source(error)?.downcast_ref()
+}
+
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    let raised = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Raised>());
+    let raised = raised_in(error);
     // What is no `Exception` (KeyboardInterrupt, SystemExit) is not about the data.
     if let Some(raised) = raised
         && !raised.exception.is_instance_of::<PyException>(py)

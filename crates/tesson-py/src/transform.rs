@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use tesson::Shape;
 use tesson_core::{
-    BitsBuffer, BitsSlice, Draw, Element, Input, InputValues, Object, Output, OutputValues, SampleType,
-    Scratch, SparseInput, SparseOutput, Transform, Value, ValueType,
+    BitsBuffer, BitsSlice, Cause, ChunkId, DataError, DataErrorKind, Draw, Element, Error, Input,
+    InputValues, Object, Output, OutputValues, SampleType, Scratch, SparseInput, SparseOutput, Transform,
+    Value, ValueType,
 };
 use tesson_formats::user::UserError;
 
-use crate::calls::{self, Owner};
+use crate::calls::{self, Owner, Raised};
 
 /// A Python callable from sample to sample.
 struct PythonTransform {
@@ -83,6 +84,19 @@ impl PythonTransform {
 
     fn shape_of<'a>(&'a self, input: &'a [usize]) -> &'a [usize] {
         self.shape.as_deref().unwrap_or(self.input_shape(input))
+    }
+
+    /// Calls Python. An exception that is no `Exception`, such as an interrupt, is an error of ours: no budget forgives it.
+    fn called(&self, act: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<(), UserError> {
+        calls::call(self.owner, &self.name, act).map_err(|error| {
+            let interrupts =
+                |raised: &Raised| Python::attach(|py| !raised.exception.is_instance_of::<PyException>(py));
+            if !error.downcast_ref::<Raised>().is_some_and(interrupts) {
+                return error;
+            }
+            let kind = DataErrorKind::Transform { transform: self.name.clone(), cause: Cause(error.into()) };
+            UserError::from(Error::from(DataError::in_chunk(kind, "", ChunkId(0))))
+        })
     }
 
     /// Calls the function for each sample of a sequence. `samples` and the result are flat, of unsigned numbers where
@@ -190,7 +204,7 @@ impl Transform for PythonTransform {
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        calls::call(self.owner, &self.name, |py| {
+        self.called(|py| {
             let (columns, counts) = match (input.values, output.values) {
                 (InputValues::F32(values), OutputValues::F32(out)) => {
                     let (v, columns, counts) = self.call_rows(py, &input, values, words)?;
@@ -219,7 +233,7 @@ impl Transform for PythonTransform {
     ) -> Result<(), UserError> {
         // As many bits as NumPy's generator has for a key.
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        calls::call(self.owner, &self.name, |py| {
+        self.called(|py| {
             let samples = &match input.values {
                 InputValues::F32(v) => PyArray1::from_slice(py, v).into_any(),
                 InputValues::F64(v) => PyArray1::from_slice(py, v).into_any(),

@@ -29,7 +29,7 @@ use crate::memory_budget::limit_for;
 use crate::pack::{self, BatchSize, Item, Packing, Source};
 use crate::refusal::EngineRefusal;
 use crate::samples::StreamBatch;
-use crate::transform::Sequences;
+use crate::transform::{Sequences, Untransformed};
 
 /// Of chunks that are loaded as a whole so many times more is fetched at once.
 const WHOLE_CHUNK_PARTS: usize = 8;
@@ -91,7 +91,9 @@ impl Shared {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
         let sequences = Sequences { items: &work.items, sources: &sources, places: &places };
-        self.setup.transforms.apply(streams, keys, sequences, &mut worker.chains, &self.pools)?;
+        let untransformed =
+            self.setup.transforms.apply(streams, keys, sequences, &mut worker.chains, &self.pools)?;
+        self.leave_out_untransformed(work, untransformed, &places, &mut charges, &mut arrays)?;
         worker.chains.note_warnings(&self.setup.counters);
         drop(sources);
         fetched.into_iter().for_each(|chunk| self.chunk_pool.give(chunk));
@@ -147,6 +149,33 @@ impl Shared {
             work.items.retain(|item| numbers.next().is_some_and(|number| stays(number, item)));
         }
         (places, keeps_last)
+    }
+
+    /// Charges the sequences that transforms refuse, and removes them from the minibatch.
+    ///
+    /// # Errors
+    /// The fault, where ranks share by position: the others do not run these transforms and cannot know of it (decision 61).
+    fn leave_out_untransformed(
+        &self,
+        work: &mut Work,
+        untransformed: Vec<Untransformed>,
+        places: &[BatchSlot],
+        charges: &mut Vec<(u64, Charge)>,
+        Arrays { streams, keys, .. }: &mut Arrays,
+    ) -> Result<(), Error> {
+        let others_know = self.setup.spec.sharing == Sharing::Chunk || work.demand.workers == 1;
+        // From the last one on, so that the numbers of those before stay what they are.
+        for Untransformed { sequence, charge } in untransformed.into_iter().rev() {
+            if !others_know {
+                return Err(charge.error.into());
+            }
+            self.charge_in(work, places[sequence], charge, charges);
+            work.items.remove(sequence);
+            streams.iter_mut().for_each(|stream| stream.remove(sequence));
+            keys.remove(sequence);
+        }
+        charges.sort_by_key(|(number, _)| *number);
+        Ok(())
     }
 
     /// True if the positions of a minibatch's sequences in the plan are needed.

@@ -137,13 +137,24 @@ impl Shared {
         charges: &mut Vec<(u64, Charge)>,
     ) {
         for (slot, charge) in undecodable.faults.drain(..) {
-            let again = work.plan.kind == BatchKind::RepeatedStep
-                || !self.is_first_visit(work, slot.planned, slot.sweep);
-            if charge.fatal || !again {
-                charges.push((slot.number, charge));
-            }
+            self.charge_in(work, slot, charge, charges);
         }
         charges.sort_by_key(|(number, _)| *number);
+    }
+
+    /// Adds a fault that was found while a minibatch was made, if it counts now.
+    pub(super) fn charge_in(
+        &self,
+        work: &Work,
+        slot: BatchSlot,
+        charge: Charge,
+        charges: &mut Vec<(u64, Charge)>,
+    ) {
+        let again =
+            work.plan.kind == BatchKind::RepeatedStep || !self.is_first_visit(work, slot.planned, slot.sweep);
+        if charge.fatal || !again {
+            charges.push((slot.number, charge));
+        }
     }
 }
 

@@ -28,6 +28,7 @@ use tesson_core::{
 use tesson_plan::{BatchSlot, DrawKey};
 
 use crate::batch_keys::BatchKeys;
+use crate::fault::Charge;
 use crate::fingerprint;
 use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
@@ -85,6 +86,13 @@ pub(crate) struct Sequences<'a> {
     pub(crate) sources: &'a [Source<'a>],
     /// The place of each in the plan.
     pub(crate) places: &'a [BatchSlot],
+}
+
+/// A sequence that a transform refuses.
+pub(crate) struct Untransformed {
+    /// Its number in the minibatch.
+    pub(crate) sequence: usize,
+    pub(crate) charge: Charge,
 }
 
 impl Transforms {
@@ -196,10 +204,11 @@ impl Transforms {
         all.field("seed", self.seed).flag("cntk", self.draw_in_order())
     }
 
-    /// Transforms the streams of a minibatch that are packed as values.
+    /// Transforms the streams of a minibatch that are packed as values. Returns the sequences that a transform refuses, ascending
+    /// and each once; what comes out for them is of no use.
     ///
     /// # Errors
-    /// Those of a transform, with stream, sequence and chunk.
+    /// Errors of ours that a transform hands on.
     pub(crate) fn apply(
         &self,
         batches: &mut [StreamBatch],
@@ -207,7 +216,9 @@ impl Transforms {
         Sequences { items, sources, places }: Sequences<'_>,
         memory: &mut ChainMemory,
         pools: &Pools,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Untransformed>, Error> {
+        let mut untransformed = Vec::new();
+        let mut refused = Vec::new();
         let packed = |chain: &Chain| !chain.steps.is_empty() && !chain.is_stored();
         let mut draws = self.draws.lock();
         for ((stream, chain), batch) in self.chains.iter().enumerate().zip(batches) {
@@ -216,18 +227,18 @@ impl Transforms {
             }
             let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
             let key = |i: usize| self.key(places[i].sweep, batch_key_hash(keys, i), copy(i));
-            chain.apply(batch, draws.of_batch(stream, key), memory, pools).map_err(|(i, cause)| {
-                let chunk = places.get(i).map_or(ChunkId(0), |place| place.planned.chunk);
-                let kind = match chain.error_kind(cause) {
-                    Ok(kind) => kind,
-                    Err(ours) => return ours,
-                };
-                DataError::in_chunk(kind, self.deserializer, chunk)
-                    .within(Some(chain.stored.name.clone()), Some(keys.get(i)))
-                    .into()
-            })?;
+            chain.apply(batch, draws.of_batch(stream, key), memory, pools, &mut refused);
+            for (sequence, cause) in refused.drain(..) {
+                let chunk = places.get(sequence).map_or(ChunkId(0), |place| place.planned.chunk);
+                let error = DataError::in_chunk(chain.error_kind(cause)?, self.deserializer, chunk)
+                    .within(Some(chain.stored.name.clone()), Some(keys.get(sequence)));
+                untransformed
+                    .push(Untransformed { sequence, charge: Charge { error, fatal: chain.is_strict } });
+            }
         }
-        Ok(())
+        untransformed.sort_by_key(|refused: &Untransformed| refused.sequence);
+        untransformed.dedup_by_key(|refused| refused.sequence);
+        Ok(untransformed)
     }
 
     /// The key of a sequence's random numbers, but for what tells transforms apart.
@@ -359,23 +370,24 @@ impl Chain {
         !self.steps.is_empty() && matches!(storage, Storage::Encoded | Storage::Frames | Storage::Recordings)
     }
 
-    /// Transforms all sequences of a packed stream. An error comes with the number of the sequence.
+    /// Transforms all sequences of a packed stream. Those that a step refuses are listed by number.
     fn apply(
         &self,
         batch: &mut StreamBatch,
         mut draws: BatchDraws<'_, '_, impl Fn(usize) -> DrawKey>,
         memory: &mut ChainMemory,
         pools: &Pools,
-    ) -> Result<(), (usize, FailureCause)> {
+        refused: &mut Vec<(usize, FailureCause)>,
+    ) {
         for (number, step) in self.steps[..self.n_sparse].iter().enumerate() {
-            sparse::apply(step, batch, &mut draws, self.first + number, memory, pools)
-                .map_err(|(i, e)| (i, FailureCause::Step(number, e)))?;
+            let mut by_step = Vec::new();
+            sparse::apply(step, batch, &mut draws, self.first + number, memory, pools, &mut by_step);
+            refused.extend(by_step.into_iter().map(|(i, error)| (i, FailureCause::Step(number, error))));
         }
         if self.n_sparse < self.steps.len() {
-            self.apply_dense(batch, draws, memory, pools)?;
+            self.apply_dense(batch, draws, memory, pools, refused);
         }
         batch.info = self.delivered.clone();
-        Ok(())
     }
 
     /// Why a sequence could not be transformed, as an error of the data; errors of ours that a transform handed on are what
@@ -408,7 +420,8 @@ impl Chain {
         mut draws: BatchDraws<'_, '_, impl Fn(usize) -> DrawKey>,
         memory: &mut ChainMemory,
         pools: &Pools,
-    ) -> Result<(), (usize, FailureCause)> {
+        refused: &mut Vec<(usize, FailureCause)>,
+    ) {
         let steps = &self.steps[self.n_sparse..];
         let dim = steps[0].input.shape().map_or(0, |shape| shape.len());
         let element = self.delivered.element;
@@ -433,11 +446,15 @@ impl Chain {
             let passage = Passage { draws: draws.of(i), number: self.first + self.n_sparse };
             let feed = Feed::Even(values.slice(range), 0..n as usize);
             let sink = Sink { values: &mut out, shapes: &mut shapes };
-            chain::run(steps, feed, passage, memory, sink)
-                .map_err(|failure| (i, failure.cause.after(self.n_sparse)))?;
+            let before = sink.values.len();
+            if let Err(failure) = chain::run(steps, feed, passage, memory, sink) {
+                // Of open shapes there are no values, and the sequence is left out in any case.
+                out.truncate(before);
+                out.append_zeros(n as usize * self.delivered.shape.len());
+                refused.push((i, failure.cause.after(self.n_sparse)));
+            }
         }
         batch.samples = Samples::Dense { values: out };
-        Ok(())
     }
 }
 

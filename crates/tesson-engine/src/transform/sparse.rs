@@ -17,7 +17,7 @@ struct Made {
     values: SampleValues,
 }
 
-/// Transforms all sequences of a stream; an error comes with the number of its sequence.
+/// Transforms all sequences of a stream. Those that it refuses are listed by number, and have no entries.
 pub(super) fn apply(
     step: &Step,
     batch: &mut StreamBatch,
@@ -25,7 +25,8 @@ pub(super) fn apply(
     number: usize,
     memory: &mut ChainMemory,
     pools: &Pools,
-) -> Result<(), (usize, UserError)> {
+    refused: &mut Vec<(usize, UserError)>,
+) {
     let Samples::Sparse { indptr, indices, values } = &batch.samples else {
         unreachable!("a dense stream stays dense")
     };
@@ -57,11 +58,14 @@ pub(super) fn apply(
         let mut words = draws.begin(step);
         let scratch = memory.scratch(number);
         let output = made.output(&mut counts);
-        step.transform.apply_sparse(input, output, &mut words.draw(), scratch).map_err(|e| (i, e))?;
-        made.end_sequence(step, n, &counts, before).map_err(|what| (i, what.into()))?;
+        let applied = step.transform.apply_sparse(input, output, &mut words.draw(), scratch);
+        let ended = applied.and_then(|()| Ok(made.end_sequence(step, n, &counts, before)?));
+        if let Err(error) = ended {
+            made.refuse_sequence(n, before);
+            refused.push((i, error));
+        }
     }
     batch.samples = Samples::Sparse { indptr: made.bounds, indices: made.columns, values: made.values };
-    Ok(())
 }
 
 impl Made {
@@ -75,6 +79,13 @@ impl Made {
             }
         };
         SparseOutput::new(counts, self.columns.items(), values)
+    }
+
+    /// Leaves the `n` samples of a sequence empty, of which there may be columns after the first `before`.
+    fn refuse_sequence(&mut self, n: u32, before: usize) {
+        self.columns.items().truncate(before);
+        self.values.truncate(before);
+        self.bounds.items().extend((0..n).map(|_| before as i32));
     }
 
     /// Checks the `n` samples of a sequence, whose columns lie after the first `before`, and notes where they end.

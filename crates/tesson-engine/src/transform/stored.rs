@@ -271,12 +271,12 @@ impl Transforms {
                 Data::Recordings(column) => Some(column.origin(row)),
                 _ => None,
             };
-            let decodes = origin.is_some()
-                && matches!(failure.cause, FailureCause::Step(0, _) | FailureCause::Memory { .. });
+            let is_of_sample = origin.is_some()
+                && matches!(failure.cause, FailureCause::Step(..) | FailureCause::Memory { .. });
             let key = fault::key(item.row, source);
             let error =
                 self.stored_error(stream, failure, SamplePlace { origin, place, key }, source, resources)?;
-            return if decodes {
+            return if is_of_sample {
                 Ok(Some(Charge { error, fatal: self.chains[stream].is_strict }))
             } else {
                 Err(error.into())

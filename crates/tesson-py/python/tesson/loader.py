@@ -98,7 +98,7 @@ class Loader:
     rank, world_size : int, optional
         Rank and number of ranks, in place of `world`.
     max_errors : int
-        Examples with invalid data that may be left out before reading fails.
+        Examples with invalid data, or at which a function raises (:meth:`Dataset.transform`), that may be left out before reading fails.
     on_error : {"raise", "skip"}
         ``"skip"`` leaves out any number of them. Each is logged, and :meth:`epoch_report` counts them.
     memory_limit : int or str, optional

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+import tesson
 from tesson import ConfigError, DataError, ResumeError, UsageError, UserTransform
 from tesson.io import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
 
@@ -260,3 +261,77 @@ def test_an_error_of_a_function_that_uses_its_source_names_the_function(threads:
         with pytest.raises(DataError, match="`greedy` raised UsageError: the source is used by its own transform"):
             for _ in of.minibatches(1):
                 pass
+
+
+def loader_of(function: Any, **options: Any) -> tesson.Loader:
+    """Twenty examples, of which a function transforms a dense stream beside texts and lists."""
+    lists = [list(range(n % 4)) for n in range(20)]
+    data = tesson.from_arrays(x=np.arange(20), name=[f"n{n}" for n in range(20)], some=lists)
+    return data.transform(x=function).loader(**{"batch_size": 3, "shuffle": True, "seed": 3, **options})
+
+
+def raises_at_sevens(sample: Any) -> Any:
+    if sample % 7 == 0:
+        raise ValueError(f"no {sample}")
+    return sample * 2
+
+
+def test_an_example_whose_function_raises_is_left_out_of_all_streams() -> None:
+    with loader_of(raises_at_sevens, max_errors=3) as loader:
+        batches = list(loader)
+        assert loader.epoch_report()[2:] == (17, 0, 0, 3, True)
+    numbers = [n for batch in batches for n in (batch["x"] // 2).tolist()]
+    assert sorted(numbers) == [n for n in range(20) if n % 7]
+    assert [key for batch in batches for key in batch.keys] == numbers
+    assert [name for batch in batches for name in batch["name"].tolist()] == [f"n{n}" for n in numbers]
+    assert [len(some) for batch in batches for some in batch["some"]] == [n % 4 for n in numbers]
+
+
+def test_faults_of_functions_beyond_the_budget_are_errors_with_the_key() -> None:
+    with loader_of(raises_at_sevens, max_errors=2) as loader, pytest.raises(DataError, match="`raises_at_sevens` raised ValueError: no ") as e:
+        list(loader)
+    assert (e.value.stream, e.value.key in (0, 7, 14)) == ("x", True)
+
+
+def test_faults_of_functions_are_in_states() -> None:
+    def steps(loader: tesson.Loader) -> list[Any]:
+        return [(batch["x"].tolist(), batch.keys, loader.state_dict()) for batch in loader]
+
+    with loader_of(raises_at_sevens, max_errors=3) as whole:
+        all_steps = steps(whole)
+    # After the last one the next epoch begins.
+    for number, (_, _, state) in enumerate(all_steps[:-1]):
+        with loader_of(raises_at_sevens, max_errors=3) as resumed:
+            resumed.load_state_dict(state)
+            assert steps(resumed) == all_steps[number + 1 :]
+
+
+def test_several_ranks_do_not_forgive_faults_of_functions() -> None:
+    with loader_of(raises_at_sevens, max_errors=9, rank=0, world_size=2) as loader, pytest.raises(DataError, match="raised ValueError"):
+        list(loader)
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_interrupts_in_functions_are_not_forgiven(interrupt: type[BaseException]) -> None:
+    def interrupts(sample: Any) -> Any:
+        raise interrupt
+
+    with loader_of(interrupts, on_error="skip") as loader, pytest.raises(interrupt):
+        list(loader)
+
+
+def test_sparse_examples_whose_function_raises_are_left_out() -> None:
+    matrix = np.arange(45, dtype=np.float32).reshape(9, 5) % 4
+
+    def picky(row: Any) -> Any:
+        if np.array_equal(row.toarray()[0], matrix[4]):
+            raise ValueError("this one")
+        return row
+
+    data = tesson.from_arrays(x=csr_matrix(matrix)).transform(x=tesson.UserTransform(picky, sparse="csr"))
+    # Rows 0 and 8 have equal values as well.
+    kept = [row for row in range(9) if not np.array_equal(matrix[row], matrix[4])]
+    with data.loader(batch_size=9, max_errors=9) as loader:
+        (batch,) = loader
+        assert batch.keys == kept
+        assert np.array_equal(batch["x"].to_dense(), matrix[kept])
