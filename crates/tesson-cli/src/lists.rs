@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tesson_convert::records::RecordKind;
 use tesson_engine::file_patterns::{is_pattern, matching};
 use tesson_formats::packed::Packing;
+use tesson_formats::tar_image::members::split;
 
 use crate::data;
 use crate::input_kind::extension;
@@ -15,6 +16,9 @@ use crate::input_kind::extension;
 /// Bytes that are looked at, and rows.
 const SAMPLE_BYTES: u64 = 64 << 10;
 const ROWS: usize = 20;
+
+/// Bytes of a member of an archive that are passed over, at most.
+const MOST_IN_TAR: u64 = 64 << 20;
 
 /// Extensions of files that lists name.
 const IMAGES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
@@ -50,6 +54,8 @@ const MAP: Listed = listed("a map of images", "ImageDeserializer", "file", "read
 const FOLDER: Listed =
     listed("a folder of images for each class", "ImageDeserializer", "file", "read_images");
 const TAR: Listed = listed("a tar archive of images", "TarImageDeserializer", "file", "read_images");
+const WEBDATASET: Listed =
+    listed("a tar archive as WebDataset packs it", "TableDeserializer", "file", "read_webdataset");
 const NPY: Listed = listed("a NumPy array", "TableDeserializer", "file", "read_numpy");
 const NPZ: Listed = listed("an archive of NumPy arrays", "TableDeserializer", "file", "read_numpy");
 const TOKENS: Listed = listed("documents of tokens", "TableDeserializer", "file", "read_tokens");
@@ -85,7 +91,10 @@ impl Listed {
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => {
                 Some(ARROW)
             }
-            tar if tar.get(257..262) == Some(b"ustar") => Some(TAR),
+            tar if tar.get(257..262) == Some(b"ustar") => {
+                let has_image = extensions_in_tar(path).iter().any(|found| IMAGES.contains(&last(found)));
+                Some(if has_image { TAR } else { WEBDATASET })
+            }
             kaldi if holds_kaldi(kaldi) => Some(ARK),
             packed if Packing::of(packed).is_some() => Listed::of_table(path),
             _ if start.contains(&0) => Listed::of_table(path),
@@ -137,10 +146,17 @@ impl Listed {
             return json!({"deserializers": arrays_of(path)});
         }
         let mut deserializer = json!({"type": self.deserializer, self.option: path});
-        if let Some((_, format)) =
-            [(TOKENS, "tokens"), (TFRECORD, "tfrecord")].iter().find(|(of, _)| self == *of)
+        if let Some((_, format)) = [(TOKENS, "tokens"), (TFRECORD, "tfrecord"), (WEBDATASET, "webdataset")]
+            .iter()
+            .find(|(of, _)| self == *of)
         {
             deserializer["format"] = (*format).into();
+        }
+        if self == WEBDATASET {
+            let first = first_of_pattern(Path::new(path));
+            deserializer["columns"] = first.map(|first| extensions_in_tar(&first)).unwrap_or_default().into();
+            deserializer["keyColumn"] = "__key__".into();
+            return json!({"deserializers": [deserializer], "useNumericSequenceKeys": false});
         }
         deserializer["input"] = match self.function {
             "read_images" => {
@@ -189,6 +205,40 @@ fn arrays_of(archive: &str) -> Vec<Value> {
         )
     };
     data::inside(&folder, usize::MAX).filter_map(array).collect()
+}
+
+/// The extensions of the first members of a tar archive that have one name in common, in lower case.
+fn extensions_in_tar(path: &Path) -> Vec<String> {
+    let (mut found, mut key) = (Vec::new(), None);
+    let Ok(mut file) = data::stream(path) else { return found };
+    let mut header = [0; 512];
+    // An archive that is damaged here is refused when it is read.
+    while found.len() < ROWS && file.read_exact(&mut header).is_ok() && header[0] != 0 {
+        let text = |range: std::ops::Range<usize>| {
+            let field = &header[range];
+            String::from_utf8_lossy(field.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
+        };
+        // Others than files tell more of those that follow.
+        if matches!(header[156], b'0' | 0)
+            && let Some((of, extension)) = split(&text(0..100))
+        {
+            if key.get_or_insert_with(|| of.clone()) != &of {
+                break;
+            }
+            found.push(extension);
+        }
+        let Ok(size) = u64::from_str_radix(text(124..136).trim(), 8) else { break };
+        let data = size.next_multiple_of(512);
+        if data > MOST_IN_TAR || std::io::copy(&mut (&mut file).take(data), &mut std::io::sink()).is_err() {
+            break;
+        }
+    }
+    found
+}
+
+/// The last part of an extension such as `mask.png`.
+fn last(extension: &str) -> &str {
+    extension.rsplit_once('.').map_or(extension, |(_, last)| last)
 }
 
 /// True if a zip archive begins with a member that is a NumPy array.

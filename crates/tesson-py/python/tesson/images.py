@@ -18,7 +18,7 @@ from .streams import StreamDef, StreamDefs
 from .transforms import AnyTransform
 
 if TYPE_CHECKING:
-    from .tables import Nulls
+    from .tables import Column, Nulls
 
 __all__ = ["decoding", "read_images", "read_webdataset"]
 
@@ -134,12 +134,13 @@ def read_webdataset(
     layout: Literal["HWC", "CHW"] = "HWC",
     ragged: bool = False,
     on_corrupt_image: OnCorruptImage | None = None,
+    streams: Mapping[str, Column] | None = None,
     nulls: Nulls | None = None,
 ) -> Dataset:
     """Tar archives as WebDataset packs them: members with one name before its first ``.`` are an example, a stream for each extension.
 
     Images, such as ``7.jpg``, are arrays; ``.cls``, ``.index``, ``.id`` are int64; ``.txt`` and ``.json`` are str; ``.npy`` is an array of
-    the type and shape of the first one; other members are bytes. Archives are read in their order and where they are, without unpacking;
+    one type and shape, or ragged if the first ones differ in their first dimension; other members are bytes. Archives are read in their order and where they are, without unpacking;
     those that gzip has compressed are slow in shuffled orders. The key of an example is the name that its members have in common.
 
     Parameters
@@ -151,6 +152,9 @@ def read_webdataset(
         of the first example.
     size, transforms, dtype, layout, ragged, on_corrupt_image
         As for :func:`read_images`, for all images.
+    streams : mapping of str to Column, optional
+        Extensions whose streams differ from that, as :func:`column` and :func:`image_column` make them: ``{"npy": tesson.column(ragged=True)}``,
+        or ``dtype=bytes`` for files as they are.
     nulls : {"refuse", "skip", "nan"} or float, optional
         What it is that an example lacks one of the members: an error, the default; a reason to leave the example out; or this value.
 
@@ -174,22 +178,22 @@ def read_webdataset(
         choice = f"name those to read, as in fields={[field for field in found if field not in pickles]!r}"
         raise ConfigError(f"fields: found `.{pickles[0]}`, which is a pickle: reading it would run its code; {choice}", path="fields")
     images = [field for field in found if field.rsplit(".", 1)[-1] in _IMAGES]
-    if len(images) != 1 or any(field not in (images[0], "cls") for field in found) or nulls is not None:
+    if len(images) != 1 or any(field not in (images[0], "cls") for field in found) or nulls is not None or streams:
         if on_corrupt_image not in (None, "error"):
             choice = "read one image and `.cls` alone, or set `max_errors` of the loader"
             raise ConfigError(f"on_corrupt_image: found {on_corrupt_image!r} with the members {', '.join(found)}; {choice}", path="on_corrupt_image")
-        return _members_of_archives(path, found, images, decoding(size, transforms, dtype, False, ragged), layout, nulls)
-    streams = {images[0]: decoding(size, transforms, dtype, False, ragged)}
+        return _members_of_archives(path, found, images, decoding(size, transforms, dtype, False, ragged), layout, streams or {}, nulls)
+    defined = {images[0]: decoding(size, transforms, dtype, False, ragged)}
     if "cls" in found:
-        streams["cls"] = StreamDef("label", dtype="int64")
+        defined["cls"] = StreamDef("label", dtype="int64")
     part = TarImageDeserializer(
-        path, streams, layout=layout, image_extension=images[0], channel_order="rgb", exif_orientation="apply",
+        path, defined, layout=layout, image_extension=images[0], channel_order="rgb", exif_orientation="apply",
         on_corrupt_image=on_corrupt_image,
     )
     return Dataset((part,), _shown(path), frozenset())
 
 
-def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[str], decoded: StreamDef, layout: str, nulls: Nulls | None) -> Dataset:
+def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[str], decoded: StreamDef, layout: str, streams: Mapping[str, Column], nulls: Nulls | None) -> Dataset:
     """Archives as tables, whose columns are the extensions."""
     from .tables import Column, table_files
 
@@ -201,7 +205,7 @@ def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[s
         options["dtype"] = decoded.dtype
     if decoded.ragged:
         options["ragged"] = True
-    return table_files(path, "webdataset", fields, {name: Column(None, options) for name in images}, {"keyColumn": "__key__", "nulls": nulls})
+    return table_files(path, "webdataset", fields, {**{name: Column(None, options) for name in images}, **streams}, {"keyColumn": "__key__", "nulls": nulls})
 
 
 #: The extensions of members.

@@ -23,7 +23,7 @@ import pytest
 from prepare import node, tensor, write_dataset
 
 import tesson
-from tesson import ConfigError, Dataset, StoreError, tfds, transforms
+from tesson import ConfigError, DataError, Dataset, StoreError, tfds, transforms
 
 CLASSES = ("cat", "dog")
 
@@ -205,6 +205,28 @@ def npy(array: np.ndarray) -> bytes:
     return into.getvalue()
 
 
+def test_arrays_of_an_archive_that_differ_in_length_are_ragged(tmp_path: Path) -> None:
+    arrays = [np.arange(2 * n, dtype=np.float32).reshape(n, 2) for n in (3, 1, 0, 2)]
+    archive = tar(tmp_path / "a.tar", [(f"{number}.npy", npy(array)) for number, array in enumerate(arrays)])
+    data = tesson.read_webdataset(archive)
+    assert str(data.schema["npy"]) == "npy: ragged float32 [2]"
+    assert all(np.array_equal(found, array) for found, array in zip(data.head(4)["npy"], arrays, strict=True))
+    alike = tar(tmp_path / "b.tar", [("0.npy", npy(arrays[0])), ("1.npy", npy(arrays[0]))])
+    assert str(tesson.read_webdataset(alike).schema["npy"]) == "npy: float32 [3, 2]"
+    declared = tesson.read_webdataset(alike, streams={"npy": tesson.column(ragged=True)})
+    assert str(declared.schema["npy"]) == "npy: ragged float32 [2]"
+    assert declared.head(2)["npy"].lengths.tolist() == [3, 3]
+
+
+def test_arrays_of_an_archive_whose_inner_shapes_differ_are_faults_and_can_be_read_as_bytes(tmp_path: Path) -> None:
+    arrays = [np.zeros((2, 3)), np.zeros((2, 4))]
+    archive = tar(tmp_path / "a.tar", [(f"{number}.npy", npy(array)) for number, array in enumerate(arrays)])
+    with pytest.raises(DataError, match=r"found `float64 \[2x4\]`, expected float64 \[2x3\]"):
+        tesson.read_webdataset(archive).head(2)
+    files = tesson.read_webdataset(archive, streams={"npy": tesson.column(dtype=bytes)}).head(2)["npy"]
+    assert [np.load(io.BytesIO(file)).shape for file in files] == [(2, 3), (2, 4)]
+
+
 def test_members_of_any_kind_keep_their_types_and_values_in_any_order(tmp_path: Path) -> None:
     vectors = np.arange(24, dtype=">i8").reshape(6, 2, 2) + 2**60
     for part in range(2):
@@ -238,7 +260,7 @@ def test_members_that_are_missing_or_of_another_type_are_named(tmp_path: Path) -
     for name, data, what in [
         ("cls", b"one", r"column `cls`: found `one`, expected int64"),
         ("txt", b"\xff", r"column `txt`"),
-        ("npy", npy(np.zeros(3, np.float32)), r"column `npy`: found `float32 \[3\]`, expected float32 \[2\]"),
+        ("npy", npy(np.zeros(2, np.int16)), r"column `npy`: found `int16 \[2\]`, expected float32 \[2\]"),
         ("npy", b"\x93NUMPY\x01\0", r"column `npy`: found `the file ends within it`"),
         ("npy", npy(np.zeros(2, np.dtype([]))), r"column `npy`"),
         (None, b"", r"column `txt` has no value in row 1"),
