@@ -98,7 +98,8 @@ impl Picture {
         side: usize,
     ) -> Picture {
         let Layout { height, width, channels, is_transposed } = layout;
-        let (black, white) = black_and_white(values, range.clone());
+        let (low, high) = extremes(values, range.clone());
+        let (black, white) = black_and_white(low, high, matches!(values, SampleValues::U8(_)));
         let value = |y: usize, x: usize, color: usize| {
             let channel = match channels {
                 1 => 0,
@@ -199,11 +200,13 @@ fn extremes(values: &SampleValues, range: Range<usize>) -> (f64, f64) {
     finite.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)))
 }
 
-/// The values for black and white: 0 and 255, if all values lie between them and not all within 0 to 1; otherwise the
+/// The largest value of an image whose values may be of 0 to 255, at least: others have a scale of their own, such as 0 to 1 or 0 to 16.
+const LEAST_WHITE: f64 = 64.0;
+
+/// The values for black and white: 0 and 255 of bytes, and of other values that lie between them and look like it; otherwise the
 /// smallest and the largest.
-fn black_and_white(values: &SampleValues, range: Range<usize>) -> (f64, f64) {
-    let (low, high) = extremes(values, range);
-    let is_plain = matches!(values, SampleValues::U8(_)) || low >= 0.0 && high <= 255.0 && high > 1.0;
+fn black_and_white(low: f64, high: f64, are_bytes: bool) -> (f64, f64) {
+    let is_plain = are_bytes || low >= 0.0 && (LEAST_WHITE..=255.0).contains(&high);
     if is_plain || low >= high { (0.0, 255.0) } else { (low, high) }
 }
 
@@ -220,6 +223,16 @@ mod tests {
         assert_eq!(layout(&[28, 20]), Some((28, 20, 1, false)));
         assert_eq!(layout(&[3, 2]), None);
         assert_eq!(layout(&[28, 20, 4]), None);
+    }
+
+    #[test]
+    fn values_of_a_scale_of_their_own_are_stretched() {
+        assert_eq!(black_and_white(0.0, 16.0, false), (0.0, 16.0));
+        assert_eq!(black_and_white(0.0, 16.0, true), (0.0, 255.0));
+        assert_eq!(black_and_white(0.25, 1.0, false), (0.25, 1.0));
+        assert_eq!(black_and_white(3.0, 200.0, false), (0.0, 255.0));
+        assert_eq!(black_and_white(-1.0, 200.0, false), (-1.0, 200.0));
+        assert_eq!(black_and_white(7.0, 7.0, false), (0.0, 255.0));
     }
 
     #[test]
