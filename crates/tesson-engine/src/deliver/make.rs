@@ -154,7 +154,7 @@ impl Shared {
     /// Charges the sequences that transforms refuse, and removes them from the minibatch.
     ///
     /// # Errors
-    /// The fault, where ranks share by position: the others do not run these transforms and cannot know of it (decision 61).
+    /// The first fault, where ranks share by position: the others do not run these transforms and cannot know of it (decision 61).
     fn leave_out_untransformed(
         &self,
         work: &mut Work,
@@ -164,11 +164,12 @@ impl Shared {
         Arrays { streams, keys, .. }: &mut Arrays,
     ) -> Result<(), Error> {
         let others_know = self.setup.spec.sharing == Sharing::Chunk || work.demand.workers == 1;
+        if !others_know {
+            let first = untransformed.into_iter().next();
+            return first.map_or(Ok(()), |first| Err(first.charge.error.into()));
+        }
         // From the last one on, so that the numbers of those before stay what they are.
         for Untransformed { sequence, charge } in untransformed.into_iter().rev() {
-            if !others_know {
-                return Err(charge.error.into());
-            }
             self.charge_in(work, places[sequence], charge, charges);
             work.items.remove(sequence);
             streams.iter_mut().for_each(|stream| stream.remove(sequence));
