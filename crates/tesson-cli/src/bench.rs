@@ -1,11 +1,11 @@
 //! `tesson bench`: how fast minibatches come, without looking at them, and what bounds the rate.
 
-mod verdict;
-
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tesson::{Demand, Source, SourceConfig};
 use tesson_plan::Limit;
+use tesson_report::{Reading, cores_and_threads, plain_rate, verdict};
 
 use crate::args::BenchArgs;
 use crate::extensions::Extensions;
@@ -13,8 +13,6 @@ use crate::failure::Failure;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
 use crate::{data, input, log};
-
-use verdict::{BareReading, Verdict};
 
 /// Sweeps over small data go on for so long, where nothing says when to end: less time would measure the clock.
 const LEAST: Duration = Duration::from_secs(1);
@@ -36,9 +34,7 @@ pub(crate) fn run(args: &BenchArgs, extensions: &dyn Extensions, out: &mut Outpu
         of_sweeps: (!has_end).then_some(LEAST),
     };
     for _ in 0..args.runs {
-        let (figures, alone) = measure(args, &config, demand, &end)?;
-        let verdict = Verdict::new(&figures, &config, alone.as_ref());
-        figures.show(&verdict, out)?;
+        measure(args, &config, demand, &end)?.show(out)?;
         out.flush()?;
     }
     Ok(())
@@ -60,16 +56,10 @@ struct Figures {
     opening: Duration,
     /// The time from there to the first minibatch.
     first: Duration,
-    /// The time from there to the last one.
-    rest: Duration,
-    /// Minibatches, sequences and samples after the first minibatch.
-    counts: [u64; 3],
+    /// The measurements from there to the last one.
+    reading: Reading,
     /// Sweeps that ended.
     sweeps: u64,
-    /// Bytes read after opening.
-    bytes: u64,
-    /// Bytes of all files; `None` of very many, and of those that are no files.
-    stored: Option<u64>,
     /// Most bytes of decoded blocks at any time.
     blocks: u64,
     stalls: u64,
@@ -78,12 +68,7 @@ struct Figures {
     plain_jpegs: u64,
 }
 
-fn measure(
-    args: &BenchArgs,
-    config: &SourceConfig,
-    demand: Demand,
-    end: &End,
-) -> Result<(Figures, Option<BareReading>), Failure> {
+fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand, end: &End) -> Result<Figures, Failure> {
     let started = Instant::now();
     let mut source = input::open(config, &args.common.input)?;
     let opening = started.elapsed();
@@ -97,26 +82,36 @@ fn measure(
     let sweeps = u64::from(ends_at_once) + read_on(end, &mut source, demand, going)?;
     let rest = going.elapsed();
     let stats = source.stats();
-    let sizes: Option<Vec<u64>> =
-        source.files().take(MOST_FILES + 1).map(|file| data::size(file).ok()).collect();
-    let figures = Figures {
+    let files: Vec<PathBuf> = source.files().take(MOST_FILES + 1).map(Into::into).collect();
+    let sizes: Option<Vec<u64>> = files.iter().map(|file| data::size(file).ok()).collect();
+    let stored = sizes.filter(|sizes| sizes.len() <= MOST_FILES).map(|sizes| sizes.iter().sum::<u64>());
+    let stalled = Duration::from_micros(stats.stalled_us - before.stalled_us);
+    let [cores, threads] = cores_and_threads(config);
+    let mut reading = Reading {
+        seconds: rest.as_secs_f64(),
+        minibatches: stats.minibatches - before.minibatches,
+        examples: stats.sequences - before.sequences,
+        samples: stats.samples - before.samples,
+        bytes_read: stats.bytes_read - bytes_before,
+        bytes_used: stored.map(|bytes| bytes.saturating_mul(sweeps.max(1))),
+        requests: stats.blocks_loaded + stats.rows_loaded,
+        waited: stalled.div_duration_f64(rest).min(1.0),
+        storage_rate: plain_rate(&files),
+        threads,
+        cores,
+        verdict: String::new(),
+    };
+    reading.verdict = verdict(&reading);
+    Ok(Figures {
         opening,
         first,
-        rest,
-        counts: [
-            stats.minibatches - before.minibatches,
-            stats.sequences - before.sequences,
-            stats.samples - before.samples,
-        ],
+        reading,
         sweeps,
-        bytes: stats.bytes_read - bytes_before,
-        stored: sizes.filter(|sizes| sizes.len() <= MOST_FILES).map(|sizes| sizes.iter().sum()),
         blocks: stats.peak_resident_bytes,
         stalls: stats.stalls - before.stalls,
-        stalled: Duration::from_micros(stats.stalled_us - before.stalled_us),
+        stalled,
         plain_jpegs: stats.plain_jpegs,
-    };
-    Ok((figures, BareReading::measure(source.files())))
+    })
 }
 
 /// Reads until the data end or the requested end is reached. Returns how many sweeps ended.
@@ -136,21 +131,11 @@ fn read_on(end: &End, source: &mut Source, demand: Demand, since: Instant) -> Re
 }
 
 impl Figures {
-    fn per_second(&self, n: u64) -> f64 {
-        n as f64 / self.rest.as_secs_f64().max(1e-9)
-    }
-
-    /// How often the data were read, on average, in each sweep.
-    fn times_read(&self) -> f64 {
-        let once = self.stored.unwrap_or(u64::MAX).saturating_mul(self.sweeps.max(1));
-        self.bytes as f64 / once.max(1) as f64
-    }
-
-    fn show(&self, verdict: &Verdict, out: &mut Output) -> std::io::Result<()> {
-        let [minibatches, sequences, samples] = self.counts;
-        let [minibatch_rate, sample_rate] = [minibatches, samples].map(|n| self.per_second(n));
+    fn show(&self, out: &mut Output) -> std::io::Result<()> {
+        let Reading { seconds, minibatches, examples: sequences, samples, bytes_read, .. } = self.reading;
+        let per_second = |n: u64| n as f64 / seconds.max(1e-9);
+        let [minibatch_rate, sample_rate] = [minibatches, samples].map(per_second);
         let ms = |d: Duration| format!("{:.1} ms", d.as_secs_f64() * 1000.0);
-        let seconds = self.rest.as_secs_f64();
         let json = serde_json::json!({
             "openingSeconds": self.opening.as_secs_f64(),
             "firstSeconds": self.first.as_secs_f64(),
@@ -160,13 +145,14 @@ impl Figures {
             "samples": samples,
             "minibatchesPerSecond": minibatch_rate,
             "samplesPerSecond": sample_rate,
-            "bytesRead": self.bytes,
+            "bytesRead": bytes_read,
             "peakBlockBytes": self.blocks,
             "stalls": self.stalls,
             "stalledSeconds": self.stalled.as_secs_f64(),
             "plainJpegs": self.plain_jpegs,
             "sweeps": self.sweeps,
-            "verdict": verdict.json(),
+            "bytesPerSecondAlone": self.reading.storage_rate,
+            "verdict": self.reading.verdict,
         });
         let counts = [(minibatches, "minibatch"), (sequences, "sequence"), (samples, "sample")];
         let [minibatches, sequences, samples] = counts.map(|(n, noun)| counted(n, noun));
@@ -177,13 +163,24 @@ impl Figures {
             ("first", format!("minibatch after {}", ms(self.first))),
             ("then", format!("{minibatches}, {sequences}, {samples} in {seconds:.3} s")),
             ("rate", format!("{minibatch_rate}/s, {sample_rate}/s")),
-            ("read", format!("{}, {} of blocks in memory at most", size(self.bytes), size(self.blocks))),
+            ("read", format!("{}, {} of blocks in memory at most", size(bytes_read), size(self.blocks))),
             ("waited", format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled))),
         ];
         if self.plain_jpegs > 0 {
             pairs.push(("slow", tesson_image::jpeg_decoding().to_string()));
         }
-        pairs.extend(verdict.lines());
+        if let Some(rate) = self.reading.storage_rate {
+            let share = 100.0 * (bytes_read as f64 / seconds.max(1e-9) / rate).min(1.0);
+            let share = if share < 1.0 { "less than 1 %".to_owned() } else { format!("{share:.0} %") };
+            pairs.push((
+                "limit",
+                format!(
+                    "the files alone are read at {}/s, which takes {share} of the time",
+                    size(rate as u64)
+                ),
+            ));
+        }
+        pairs.push(("verdict", self.reading.verdict.clone()));
         out.answer(&json, &pairs)
     }
 }

@@ -158,7 +158,7 @@ fn sections(
         let bytes = report.card.bytes;
         let demand = Demand { samples, workers: 1, rank: 0 };
         let interrupted = request.interrupted;
-        let measure = |source: &mut Source| reading::measure(source, demand, bytes, interrupted);
+        let measure = |source: &mut Source| reading::measure(source, config, demand, bytes, interrupted);
         report.reading = match attended(&mut source, request, measure) {
             // What the run itself would say: a result, and no defect of the report.
             Err(Error::Data(error)) => {

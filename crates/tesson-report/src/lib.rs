@@ -29,4 +29,4 @@ pub use figures::*;
 pub use lengths::{Lengths, Padding, Paddings};
 pub use page::page;
 pub use picture::Picture;
-pub use reading::{Reading, plain_rate, verdict};
+pub use reading::{Reading, cores_and_threads, plain_rate, verdict};

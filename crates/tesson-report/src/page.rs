@@ -484,7 +484,7 @@ fn reading(reading: &Reading) -> String {
     let mut html =
         look("How fast minibatches come on this machine, and what a training loop would wait for.");
     write!(html, "<p class=\"verdict\">{}</p>", escape(&reading.verdict)).expect("a string takes any text");
-    if reading.minibatches == 0 {
+    if reading.is_too_short() {
         return html;
     }
     let per_second = |n: u64| n as f64 / reading.seconds.max(1e-9);

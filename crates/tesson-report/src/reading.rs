@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tesson::store::{Store, Stores};
-use tesson::{Demand, Error, Source};
+use tesson::{Demand, Error, Source, SourceConfig};
 
-use crate::text::{number, percent, size};
+use crate::text::{counted, number, percent, size};
 
 /// Time that is measured, and the least that the figure of a rate means something after.
 const TIME: Duration = Duration::from_secs(2);
@@ -40,13 +40,30 @@ pub struct Reading {
     pub storage_rate: Option<f64>,
     /// Threads that decode.
     pub threads: u64,
+    /// Cores of the machine.
+    pub cores: u64,
     /// The resource that the loop would wait for, and a remedy.
     pub verdict: String,
+}
+
+impl Reading {
+    /// True if too little was measured for a rate to mean something.
+    pub fn is_too_short(&self) -> bool {
+        self.minibatches < 20 || self.seconds < 0.05
+    }
+}
+
+/// The cores of this machine, and the threads that a source decodes with.
+pub fn cores_and_threads(config: &SourceConfig) -> [u64; 2] {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if config.runtime.threads == 0 { cores } else { config.runtime.threads };
+    [cores, threads].map(|n| n as u64)
 }
 
 /// Reads for a while in the order of the source, from its start. `bytes` are those of all data.
 pub(crate) fn measure(
     source: &mut Source,
+    config: &SourceConfig,
     demand: Demand,
     bytes: Option<u64>,
     interrupted: &dyn Fn() -> bool,
@@ -63,6 +80,7 @@ pub(crate) fn measure(
     }
     let (elapsed, stats) = (started.elapsed(), source.stats());
     let examples = stats.sequences - before.sequences;
+    let [cores, threads] = cores_and_threads(config);
     let mut reading = Reading {
         seconds: elapsed.as_secs_f64(),
         minibatches: stats.minibatches - before.minibatches,
@@ -75,7 +93,8 @@ pub(crate) fn measure(
             .div_duration_f64(elapsed)
             .min(1.0),
         storage_rate: plain_rate(&files),
-        threads: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
+        threads,
+        cores,
         verdict: String::new(),
     };
     reading.verdict = verdict(&reading);
@@ -103,14 +122,16 @@ pub fn plain_rate(files: &[PathBuf]) -> Option<f64> {
 
 /// The resource that a loop would wait for, and which option or file layout would change it.
 pub fn verdict(reading: &Reading) -> String {
-    if reading.minibatches < 20 || reading.seconds < 0.05 {
+    if reading.is_too_short() {
         return "The data are too few for a figure that means something; they are delivered at once."
             .to_owned();
     }
     let rate = reading.bytes_read as f64 / reading.seconds;
     let again =
         reading.bytes_used.filter(|&used| used > 0).map(|used| reading.bytes_read as f64 / used as f64);
-    if let Some(again) = again.filter(|&again| again > 1.5) {
+    // Reading again what takes no time is no reason.
+    let matters = reading.storage_rate.is_none_or(|storage| rate > 0.1 * storage);
+    if let Some(again) = again.filter(|&again| again > 1.5 && matters) {
         return format!(
             "Each byte used costs {again:.1} bytes read: the order jumps between more chunks than fit in memory. A larger \
              `--memory-limit`, a smaller window (`--shuffle N`), or smaller chunks would change it; `tesson plan --io` compares orders."
@@ -127,15 +148,21 @@ pub fn verdict(reading: &Reading) -> String {
             percent((rate / storage).min(1.0)),
             size(storage as u64)
         ),
+        _ if reading.waited > 0.3 && reading.threads < reading.cores => format!(
+            "{step}; a shorter one would wait for the work of {} on {}: `--threads {}`, or leaving it out, would change it.",
+            counted(reading.threads, "thread"),
+            counted(reading.cores, "core"),
+            reading.cores
+        ),
         Some(storage) if reading.waited > 0.3 => format!(
             "{step}; a shorter one would wait for decoding: storage could give {}/s. More cores (here {}) or a format that \
-             needs less decoding would change it.",
+             needs less decoding (`tesson convert`) would change it.",
             size(storage as u64),
-            reading.threads
+            reading.cores
         ),
         _ if reading.waited > 0.3 => format!(
             "{step}; a shorter one would wait for decoding. More cores (here {}) would change it.",
-            reading.threads
+            reading.cores
         ),
         _ => "Minibatches are ready before the loop asks for them: nothing to change.".to_owned(),
     }
@@ -169,7 +196,11 @@ mod tests {
             verdict(&Reading { bytes_read: 900, bytes_used: Some(900), ..reading.clone() })
                 .contains("wait for storage")
         );
-        assert!(verdict(&Reading { bytes_used: Some(10), ..reading.clone() }).contains("10.0 bytes read"));
+        assert!(
+            verdict(&Reading { bytes_used: Some(10), bytes_read: 200, ..reading.clone() })
+                .contains("20.0 bytes read")
+        );
+        assert!(verdict(&Reading { threads: 1, cores: 4, ..reading.clone() }).contains("`--threads 4`"));
         assert!(verdict(&Reading { waited: 0.0, ..reading.clone() }).contains("nothing to change"));
         assert!(verdict(&Reading { minibatches: 3, ..reading }).contains("too few"));
     }

@@ -299,7 +299,7 @@ fn bench_counts_what_was_read() {
     }
     let text = String::from_utf8(tesson(&folder, "bench many.json --take 3").stdout).unwrap();
     assert!(text.contains("minibatches/s"), "{text}");
-    assert!(text.contains("which takes") && text.contains("never waits"), "{text}");
+    assert!(text.contains("which takes") && text.contains("too few"), "{text}");
     // Small data are read again and again, sweep by sweep.
     let run = &answers(&folder, "bench many.json --json --minibatch-size 10")[0];
     let (sweeps, samples) = (run["sweeps"].as_u64().unwrap(), run["samples"].as_u64().unwrap());
@@ -308,7 +308,8 @@ fn bench_counts_what_was_read() {
         "{run}"
     );
     assert!(
-        run["verdict"]["advice"].is_string() && run["verdict"]["bytesPerSecondAlone"].as_f64() > Some(0.0),
+        run["verdict"].as_str().is_some_and(|verdict| verdict.contains("training step"))
+            && run["bytesPerSecondAlone"].as_f64() > Some(0.0),
         "{run}"
     );
 }
