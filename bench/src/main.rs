@@ -8,6 +8,7 @@ mod corpus;
 mod images;
 mod profile;
 mod speech;
+mod tables;
 mod tfds;
 
 use std::path::{Path, PathBuf};
@@ -81,12 +82,14 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         ["tfds", rest @ ..] if tfds::run(rest)? => {}
         ["images", rest @ ..] if images::run(rest)? => {}
         ["speech", rest @ ..] if speech::run(rest)? => {}
+        ["tables", rest @ ..] if tables::run(rest)? => {}
         _ => {
             let parts = [
                 ("prepared datasets", tfds::USAGE),
                 ("pictures", images::USAGE),
                 ("speech", speech::USAGE),
                 ("where the time goes", profile::USAGE),
+                ("tables", tables::USAGE),
             ];
             let parts = parts.map(|(what, usage)| format!("\n{what}:{usage}"));
             let usage = format!("{USAGE}{}", parts.concat());
