@@ -361,6 +361,7 @@ mod tests {
             "read_config" => ("shuffle_seed=1", &[]),
             "op" => ("take=1", &[]),
             "on_damage" => ("skip", &[]),
+            "color" => ("never", &[]),
             "precision" => ("float", &[]),
             "to" if command.get_name() == "config" => ("json", &[]),
             "force" if command.get_name() == "read" => ("", &["--state=x"]),
