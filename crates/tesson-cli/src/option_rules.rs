@@ -243,7 +243,9 @@ pub(crate) fn declaration() -> Command {
                 command.mut_arg(&id, |argument| {
                     // A number below 0 is a value that its option refuses, and no option itself.
                     let is_valued = argument.get_action().takes_values() && argument.get_long().is_some();
-                    let argument = argument.allow_negative_numbers(is_valued);
+                    // `-h` has the command's own options, `--help` all of them.
+                    let is_shared = argument.get_help_heading().is_some();
+                    let argument = argument.allow_negative_numbers(is_valued).hide_short_help(is_shared);
                     match argument.get_help().map(ToString::to_string) {
                         _ if (*name, &*id) == ("config", "input") => argument
                             .value_name("CONFIG")
@@ -473,6 +475,21 @@ mod tests {
     /// The words in backticks.
     fn quoted(text: &str) -> impl Iterator<Item = &str> {
         text.split('`').skip(1).step_by(2)
+    }
+
+    #[test]
+    fn short_help_has_the_own_options_of_a_command_and_long_help_all() {
+        let mut read = declaration().find_subcommand("read").expect("declared").clone();
+        let (short, long) = (read.render_help().to_string(), read.render_long_help().to_string());
+        for (option, is_short) in [
+            ("--minibatch-size <", true),
+            ("--save-state <", true),
+            ("--memory-limit <", false),
+            ("--seed <", false),
+        ] {
+            assert_eq!((short.contains(option), long.contains(option)), (is_short, true), "{option}");
+        }
+        assert!(short.lines().count() < 60 && short.contains("Examples:"), "{short}");
     }
 
     #[test]
