@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -818,10 +817,14 @@ equal_steps, sharing, memory_limit, threads, dtype, transforms, num_data_partiti
         return self._report(path, type(self).__name__, minibatch_size_in_samples or self._default_size(), num_data_partitions, all)
 
     def _report(self, path: AnyPath | None, shown: str, size: int, workers: int | None, all: bool) -> dict[str, Any]:
+        # Few programs write reports, and importing it takes as long as the first batch.
+        import json
+
         config, _, base_dir, by_keywords = self._arguments
         page = None if path is None else text_of(path)
         workers = workers or self._share[0] or 1
-        return json.loads(_tesson.report(resolved(config, base_dir), base_dir, by_keywords, page, shown, size, workers, all))
+        figures: dict[str, Any] = json.loads(_tesson.report(resolved(config, base_dir), base_dir, by_keywords, page, shown, size, workers, all))
+        return figures
 
     def stats(self) -> dict[str, int]:
         """Counters since the source was opened: minibatches, bytes, stalls, memory and others, by name."""
