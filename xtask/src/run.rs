@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::tally::Tally;
 
 /// The time limit of a program: a deadlock in a test must not hold a CI machine for hours.
-const LONGEST: Duration = Duration::from_secs(20 * 60);
+const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 /// The outcome of a program.
 pub(crate) struct Outcome {
