@@ -123,7 +123,8 @@ fn an_error_of_a_transform_says_where() {
     let error = source.next_minibatch(1).unwrap_err().to_string();
     assert_eq!(
         error,
-        "CNTKTextFormatDeserializer, chunk 0: stream `x`, sequence 8: transform `marked`: 1234 is not transformed"
+        "CNTKTextFormatDeserializer, chunk 0: stream `x`, sequence 8: transform `marked`: 1234 is not transformed; `maxErrors` of \
+         the deserializer leaves such data out, `tesson check` lists all of it"
     );
 }
 
