@@ -105,7 +105,7 @@ pub(crate) fn run(words: &[&str], options: impl Fn(&[&str]) -> Answer<Options>) 
     Ok(true)
 }
 
-/// The configuration of a row, whose corpus is written if it is not there.
+/// The configuration of a row. Writes its corpus first if there is none.
 fn row_config(row: &str, folder: &Path, options: &Options) -> Answer<Value> {
     std::fs::create_dir_all(folder)?;
     if let "utterances" | "context" | "frames" | "labelled" = row {

@@ -174,7 +174,7 @@ fn put(
     }
 }
 
-/// Refuses places of a list that is not there: the section that would be made for its name has none.
+/// Refuses a path into a list that does not exist. Other missing sections are created on the way; a section has no numbered entries.
 fn check_list(section: &Section, name: &str, path: &str) -> Result<(), ConfigError> {
     if section.0.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)) {
         return Ok(());

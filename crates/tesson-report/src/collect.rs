@@ -54,7 +54,7 @@ pub struct Request<'a> {
     pub python: String,
     /// Samples of a minibatch, over all ranks.
     pub samples: u64,
-    /// Number of ranks; 1 if nobody said.
+    /// Number of ranks; 1 if none is given.
     pub workers: u64,
     /// True if every example is looked at.
     pub all: bool,

@@ -258,7 +258,7 @@ pub struct OrderFigures {
     pub ranks: Vec<RankFigures>,
     /// Number of ranks.
     pub workers: u64,
-    /// True if nobody asked for ranks: they are an example.
+    /// True if no number of ranks was given, so that these serve as an example.
     pub ranks_are_assumed: bool,
     /// True if all ranks make as many steps.
     pub has_equal_steps: bool,

@@ -22,10 +22,10 @@ const PLACES: usize = 20;
 /// Examples of each class in a window, on average, so that a window says something.
 const CLASS_IN_WINDOW: usize = 10;
 
-/// Classes that are told apart in a mix; the rest is one more.
+/// The most classes that a mix shows separately; all others are shown as one more.
 const MIXED: usize = 6;
 
-/// Ranks that are planned where nobody says how many there are, and at most.
+/// The number of ranks that are planned by default, and the largest one.
 const EXAMPLE_RANKS: u64 = 4;
 const MOST_RANKS: u64 = 8;
 

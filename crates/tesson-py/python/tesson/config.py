@@ -221,6 +221,6 @@ def _check(place: Any, step: str | int, name: str, path: str) -> None:
 
 
 def _no_list(place: dict[str, Any], name: str, path: str) -> ConfigError:
-    """The error of a list that is not there."""
+    """The error for a path into a list that does not exist."""
     near = _tesson.nearest_name(name, [there for there, value in place.items() if isinstance(value, list)])
     return ConfigError(f"there is no list `{name}`" + (f", did you mean `{near}`?" if near else ""), path=path)
