@@ -124,7 +124,7 @@ fn an_error_of_a_transform_says_where() {
     assert_eq!(
         error,
         "CNTKTextFormatDeserializer, chunk 0: stream `x`, sequence 8: transform `marked`: 1234 is not transformed; `maxErrors` of \
-         the deserializer leaves such data out, `tesson check` lists all of it"
+         the deserializer leaves such examples out"
     );
 }
 

@@ -103,7 +103,9 @@ impl Subject<'_> {
             let decoded = self.transforms.append_stored(item, &source, self.resources, &mut batches, chains);
             match decoded {
                 // What comes after decoding fails in every sweep, whatever is forgiven.
-                Err(Error::Data(error)) => found.undecodable.push(Charge { error, fatal: true }),
+                Err(Error::Data(error)) => {
+                    found.undecodable.push(Charge { error, fatal: true, is_of_data: true })
+                }
                 other => found.undecodable.extend(other?),
             }
             found.remarks.extend(self.transforms.remarks(item, &source, self.resources));
@@ -177,7 +179,7 @@ pub(crate) fn check(
                 each(&fault::describe(fault, &source, streams, resources), severity);
                 seen.fatal += u64::from(fault.fatal);
             }
-            for Charge { error, fatal } in &undecodable {
+            for Charge { error, fatal, .. } in &undecodable {
                 each(error, if *fatal { Severity::Fatal } else { Severity::Fault });
                 seen.fatal += u64::from(*fatal);
             }

@@ -12,6 +12,8 @@ pub(crate) struct Charge {
     pub(crate) error: DataError,
     /// No budget forgives it.
     pub(crate) fatal: bool,
+    /// A [check](crate::Source::check) finds it, too: it is one of the data, not of a function that transforms them.
+    pub(crate) is_of_data: bool,
 }
 
 /// Appends what counts of a sequence: its damage, or its faults; only fatal ones if it has been met `again`.
@@ -24,13 +26,14 @@ pub(crate) fn charge(
     into: &mut Vec<Charge>,
 ) {
     if let Some(error) = source.chunk.damage_of(sequence) {
-        return into.push(Charge { error: error.clone(), fatal: true });
+        return into.push(Charge { error: error.clone(), fatal: true, is_of_data: true });
     }
     let counted = source.chunk.faults_of(sequence).iter().filter(|fault| fault.fatal || !again);
-    into.extend(
-        counted
-            .map(|fault| Charge { error: describe(fault, source, streams, resources), fatal: fault.fatal }),
-    );
+    into.extend(counted.map(|fault| Charge {
+        error: describe(fault, source, streams, resources),
+        fatal: fault.fatal,
+        is_of_data: true,
+    }));
 }
 
 /// A fault as an error: file, line, byte, stream and key.

@@ -109,13 +109,17 @@ crate::error_kinds! {
             last: Box<DataErrorKind> = Box::new(DataErrorKind::IndexOutOfRange { index: "5".into(), dim: 5 }),
             budget: u64 = 3,
             owner: &'static str = "reader",
+            is_of_data: bool = true,
         }
             = "data.budget-spent": "{last}"; ("{}", match (budget, last.least_dim()) {
                 (0, Some(least)) => format!(
                     "if the number is right, declare at least {least} columns ({DIM}); {MAX_ERRORS} of the {owner} would leave such \
                         data out, `tesson check` lists all of it"
                 ),
-                (0, None) => format!("{MAX_ERRORS} of the {owner} leaves such data out, `tesson check` lists all of it"),
+                (0, None) if *is_of_data => {
+                    format!("{MAX_ERRORS} of the {owner} leaves such data out, `tesson check` lists all of it")
+                }
+                (0, None) => format!("{MAX_ERRORS} of the {owner} leaves such examples out"),
                 (budget, _) => {
                     format!("this is one more than the {budget} faults that {MAX_ERRORS} and {MAX_ERROR_SHARE} forgive")
                 }

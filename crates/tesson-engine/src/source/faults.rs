@@ -45,11 +45,8 @@ impl Source {
             faults += 1;
             if charge.fatal || faults > budget {
                 let owner = self.corpus.parts.budget_owner(charge.error.stream());
-                let error = if charge.fatal {
-                    charge.error.clone()
-                } else {
-                    over_budget(&charge.error, budget, owner)
-                };
+                let error =
+                    if charge.fatal { charge.error.clone() } else { over_budget(charge, budget, owner) };
                 return Err(self.position.fail(error.into()));
             }
             tracing::warn!("{}", charge.error);
@@ -62,7 +59,8 @@ impl Source {
     }
 }
 
-fn over_budget(last: &DataError, budget: u64, owner: &'static str) -> DataError {
-    let kind = DataErrorKind::BudgetSpent { last: Box::new(last.kind().clone()), budget, owner };
-    last.clone().with_kind(kind)
+fn over_budget(charge: &Charge, budget: u64, owner: &'static str) -> DataError {
+    let last = Box::new(charge.error.kind().clone());
+    let kind = DataErrorKind::BudgetSpent { last, budget, owner, is_of_data: charge.is_of_data };
+    charge.error.clone().with_kind(kind)
 }

@@ -232,8 +232,10 @@ impl Transforms {
                 let chunk = places.get(sequence).map_or(ChunkId(0), |place| place.planned.chunk);
                 let error = DataError::in_chunk(chain.error_kind(cause)?, self.deserializer, chunk)
                     .within(Some(chain.stored.name.clone()), Some(keys.get(sequence)));
-                untransformed
-                    .push(Untransformed { sequence, charge: Charge { error, fatal: chain.is_strict } });
+                untransformed.push(Untransformed {
+                    sequence,
+                    charge: Charge { error, fatal: chain.is_strict, is_of_data: false },
+                });
             }
         }
         untransformed.sort_by_key(|refused: &Untransformed| refused.sequence);

@@ -277,7 +277,7 @@ impl Transforms {
             let error =
                 self.stored_error(stream, failure, SamplePlace { origin, place, key }, source, resources)?;
             return if is_of_sample {
-                Ok(Some(Charge { error, fatal: self.chains[stream].is_strict }))
+                Ok(Some(Charge { error, fatal: self.chains[stream].is_strict, is_of_data: true }))
             } else {
                 Err(error.into())
             };
