@@ -94,7 +94,7 @@ fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand, end: &End) -
         samples: stats.samples - before.samples,
         bytes_read: stats.bytes_read - bytes_before,
         bytes_used: stored.map(|bytes| bytes.saturating_mul(sweeps.max(1))),
-        requests: stats.blocks_loaded + stats.rows_loaded,
+        requests: stats.blocks_loaded - before.blocks_loaded + stats.rows_loaded - before.rows_loaded,
         waited: stalled.div_duration_f64(rest).min(1.0),
         storage_rate: plain_rate(&files),
         threads,
