@@ -17,7 +17,7 @@ from prepare import tensor, write_dataset
 
 import tesson
 from tesson import tfds
-from tesson.io import CTFDeserializer, Minibatch, MinibatchSource, StreamDef, StreamDefs
+from tesson.io import CTFDeserializer, ImageDeserializer, Minibatch, MinibatchSource, StreamDef, StreamDefs
 
 timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 
@@ -198,6 +198,28 @@ def of_stream(minibatch: Any) -> Any:
     return minibatch["n"].keys, minibatch["n"].samples.tolist()
 
 
+def write_images() -> None:
+    """Writes 24 images of one pixel, whose red value is the number, and their map."""
+    for i in range(24):
+        Path(f"{i}.ppm").write_bytes(b"P6\n1 1\n255\n" + bytes([i, 0, 0]))
+    Path("images.map").write_text("".join(f"{i}.ppm\t0\n" for i in range(24)))
+
+
+def images(_: object) -> MinibatchSource:
+    write_images()
+    streams = StreamDefs(n=StreamDef(field="image", transforms=[]), label=StreamDef(field="label", shape=1))
+    return MinibatchSource(ImageDeserializer("images.map", streams), minibatch_size_in_sequences=4)
+
+
+def image_loader(_: object) -> tesson.Loader:
+    write_images()
+    return tesson.read_images("images.map").loader(batch_size=5, shuffle=True, seed=3)
+
+
+def table_loader(_: object) -> tesson.Loader:
+    return tesson.from_arrays(n=np.arange(90)).loader(batch_size=7, shuffle=True, seed=3)
+
+
 def of_jax(_: object) -> Any:
     jax = pytest.importorskip("tesson.jax")
     pytest.importorskip("jax")
@@ -217,6 +239,9 @@ DOORS = {
     "minibatches": Door(text, lambda source: source.minibatches([(1, 3), (2, 6)], epoch_size=50, sweeps=2), of_stream),
     "truncated": Door(lambda _: text(None, truncation_length=2), shown=of_stream),
     "global": Door(lambda _: text(None, randomize="global"), shown=of_stream),
+    "images": Calls(images, shown=of_stream),
+    "loader of images": Door(image_loader, shown=lambda batch: batch["image"][:, 0, 0, 0].tolist()),
+    "loader": Door(table_loader, shown=lambda batch: batch["n"].tolist()),
     "examples": Door(iter),
     "batches of examples": Door(lambda ds: ds.minibatches(7)),
     "batch": Door(lambda ds: iter(ds.batch(5))),
