@@ -52,6 +52,7 @@ _OLDER = {
     "text_format": ["sequence_to_cntk_text_format"],
     "user_source": ["UserMinibatchSource"],
     # Modules alone.
+    "elsewhere": [],
     "keywords": [],
     "memory": [],
     "paths": [],
@@ -78,15 +79,12 @@ def __getattr__(name: str) -> object:
         return value
     if name in _NAMES or name in _OLDER or name in _INTERFACES:
         return _import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_nearest(name)}", name=name)
+    hint = ""
+    if not name.startswith("_"):
+        from .elsewhere import OF_PACKAGE, hinted
 
-
-def _nearest(name: str) -> str:
-    """A question after the public name that was probably meant, or nothing."""
-    from difflib import get_close_matches
-
-    near = [] if name.startswith("_") else get_close_matches(name, __all__, 1)
-    return f", did you mean {near[0]!r}?" if near else ""
+        hint = hinted(name, OF_PACKAGE, __all__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
 
 
 def __dir__() -> list[str]:

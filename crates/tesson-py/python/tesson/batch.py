@@ -10,6 +10,7 @@ import numpy as np
 from . import _tesson
 from ._tesson import StreamData
 from .arrow import batch_columns
+from .elsewhere import OF_BATCH, OF_RAGGED, OF_SPARSE, no_attribute
 from .errors import UsageError
 from .keywords import suggests_in_methods
 from .schema import Field, Schema
@@ -90,6 +91,9 @@ class Sparse:
         if copy is False:
             raise ValueError("a sparse stream becomes an array by a copy: use its indptr, indices and values, or leave out copy=False")
         return self.to_dense().astype(dtype or self.values.dtype, copy=False)
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute(OF_SPARSE)
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -178,6 +182,9 @@ class Ragged:
     def _dense(self) -> NDArray[Any]:
         return self.values.to_dense() if isinstance(self.values, Sparse) else self.values
 
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute(OF_RAGGED)
+
     def __repr__(self) -> str:
         inner = repr(self.values) if isinstance(self.values, Sparse) else f"{self.dtype} {list(self.values.shape[1:])}"
         return f"<Ragged {len(self)} examples, {self.offsets[-1]} samples, {inner}>"
@@ -196,6 +203,9 @@ def check_fill(value: Any, dtype: np.dtype[Any]) -> None:
     is_float = dtype.kind == "f" and held is not None and np.asarray(value).dtype.kind in "iufb"
     if not is_float and (held is None or held != value):
         raise UsageError(f"found the padding value {value!r}, which is no {dtype}; choose another one, or convert the values before")
+
+
+_no_attribute_of_batch = no_attribute(OF_BATCH)
 
 
 @suggests_in_methods
@@ -274,6 +284,13 @@ class Batch:
     def is_epoch_end(self) -> bool:
         """True if it is the last batch of its epoch."""
         return self._batch.sweep_end
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if not name.startswith("_") and name in self._schema:
+                raise AttributeError(f"streams are items of a batch: batch[{name!r}]", name=name, obj=self)
+            return _no_attribute_of_batch(self, name)
 
     def __repr__(self) -> str:
         return f"<Batch {len(self)} examples: {', '.join(f'{name} {self._schema[name].type}' for name in self)}>"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
 from .batch import Batch
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
+from .elsewhere import OF_DATASET, no_attribute
 from .errors import ConfigError, DataError
 from .image_deserializers import TarImageDeserializer
 from .keywords import keyword_elsewhere, nearest_keyword, parameters_of, suggests_arguments, suggests_in_methods
@@ -315,13 +316,14 @@ class Dataset:
     def _all_names(self) -> dict[str, str]:
         return {name: name for name in self.schema} if self._names is None else self._names
 
-    def select(self, *streams: str) -> Dataset:
-        """The dataset with these streams alone, in this order. Of tables no other columns are read."""
+    def select(self, *streams: str | Sequence[str]) -> Dataset:
+        """The dataset with these streams alone, in this order, by names or a list of them. Of tables no other columns are read."""
         names = self._all_names()
         schema = self.schema
         if not streams:
             raise ConfigError(f"no streams, expected at least one of {', '.join(schema)}", path="streams")
-        selected = {name: names[schema[name].name] for name in streams}
+        given = [name for one in streams for name in ([one] if isinstance(one, str) else one)]
+        selected = {name: names[schema[name].name] for name in given}
         return self._with_stored({stored: stored for stored in selected.values()})._changed(_names=selected)
 
     def _with_stored(self, names: Mapping[str, str]) -> Dataset:
@@ -343,6 +345,9 @@ class Dataset:
         """The dataset with other names for some streams: ``data.rename(x="features")`` or ``data.rename({"x": "features"})``."""
         new = {**(names or {}), **others}
         schema = self.schema
+        if not any(name in schema for name in new) and all(name in schema for name in new.values()):
+            turned = ", ".join(f"{name}={old!r}" for old, name in new.items())
+            raise ConfigError(f"the names are the wrong way round; give rename({turned}), the present name first", path="names")
         new = {schema[name].name: name_here for name, name_here in new.items()}
         renamed = {new.get(name, name): stored for name, stored in self._all_names().items()}
         if len(renamed) < len(schema):
@@ -457,8 +462,10 @@ class Dataset:
         with self.loader(**options) as loader:
             return loader.report(path, all=all)
 
-    def loader(self, **options: Any) -> Loader:
+    def loader(self, *batch_size: Never, **options: Any) -> Loader:
         """A loader of batches; for the options see :class:`Loader`."""
+        if batch_size:
+            raise TypeError(f"loader() takes its options by name: loader(batch_size={batch_size[0]!r})")
         return Loader(self, **options)
 
     def _open(self, *, max_errors: int = 0, **options: Any) -> MinibatchSource:
@@ -468,6 +475,12 @@ class Dataset:
             if max_errors and isinstance(part, CTFDeserializer):
                 part._options = {**part._options, "max_errors": max_errors}
         return _EpochSource(parts, max_errors=max_errors, transforms=self._stored_transforms(), **options)
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute(OF_DATASET)
+
+        def __getitem__(self, name):
+            raise TypeError("a Dataset describes data; `data.head(n)` reads the first examples, and `data.select(name)` keeps a stream")
 
     def __iter__(self) -> Iterable[Batch]:
         raise TypeError("a Dataset describes data; iterate over its loader, as in `for batch in data.loader(batch_size=32)`")

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from . import _tesson
 
-__all__ = ["camel_case", "defaults_of", "keyword_elsewhere", "nearest_keyword", "parameters_of", "suggests_arguments", "suggests_in_methods", "suggests_keywords"]
+__all__ = ["camel_case", "defaults_of", "keyword_elsewhere", "nearest_keyword", "parameters_of", "suggests_arguments", "suggests_in_methods", "suggests_keywords", "suggests_keywords_or"]
 
 #: Words of other libraries, and keywords for the same.
 _ELSEWHERE = {
+    "batch": ("batch_size",),
     "batch_size": ("minibatch_size",),
-    "num_replicas": ("world",),
+    "drop_remainder": ("drop_last",),
+    "generator": ("seed",),
+    "max_epochs": ("epochs",),
+    "num_epochs": ("epochs",),
+    "num_replicas": ("world_size", "world"),
+    "num_shards": ("world_size",),
+    "process_index": ("rank",),
+    "random_state": ("seed",),
     "rank": ("world", "partition_index"),
     "seed": ("randomization_seed",),
+    "shard_id": ("rank",),
     "shuffle": ("randomize",),
 }
 
@@ -32,9 +41,18 @@ def suggests_keywords(maker: type[T]) -> type[T]:
 
     The name of an option in configurations, such as ``maxErrors`` or ``precision``, leads to its keyword.
     """
-    parameters = parameters_of(maker.__init__)[1:]
-    setattr(maker, "__init__", _checked(maker.__init__, maker.__name__, parameters))  # noqa: B010  (an assignment is an error to type checkers)
-    return maker
+    return suggests_keywords_or({})(maker)
+
+
+def suggests_keywords_or(elsewhere: Mapping[str, str]) -> Callable[[type[T]], type[T]]:
+    """A decorator of classes that does the same, and for keywords of other libraries says what to do instead."""
+
+    def decorated(maker: type[T]) -> type[T]:
+        parameters = parameters_of(maker.__init__)[1:]
+        setattr(maker, "__init__", _checked(maker.__init__, maker.__name__, parameters, elsewhere))  # noqa: B010  (an assignment is an error to type checkers)
+        return maker
+
+    return decorated
 
 
 def suggests_arguments(function: Callable[P, T]) -> Callable[P, T]:
@@ -50,8 +68,8 @@ def suggests_in_methods(maker: type[T]) -> type[T]:
     return maker
 
 
-def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Callable[P, T]:
-    """A function that refuses other keywords than these."""
+def _checked(function: Callable[P, T], name: str, parameters: list[str], elsewhere: Mapping[str, str] | None = None) -> Callable[P, T]:
+    """A function that refuses other keywords than these, with what `elsewhere` says of them or the nearest one."""
 
     # One that takes any keyword has names of its own for them.
     if _innermost(function).__code__.co_flags & _TAKES_ANY_KEYWORD:
@@ -61,8 +79,11 @@ def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Call
     def checked(*args: P.args, **keywords: P.kwargs) -> T:
         for keyword in keywords:
             if keyword not in parameters:
-                meant = nearest_keyword(keyword, parameters)
-                hint = f", did you mean `{meant}`?" if meant else ""
+                if elsewhere and keyword in elsewhere:
+                    hint = f"; {elsewhere[keyword]}"
+                else:
+                    meant = nearest_keyword(keyword, parameters)
+                    hint = f", did you mean `{meant}`?" if meant else ""
                 raise TypeError(f"{name}() has no keyword argument `{keyword}`{hint}")
         return function(*args, **keywords)
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from . import _tesson
 from .batch import Batch
+from .elsewhere import OF_LOADER, OF_LOADER_OPTIONS, no_attribute
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import defaults_of, suggests_in_methods, suggests_keywords
+from .keywords import defaults_of, suggests_in_methods, suggests_keywords, suggests_keywords_or
 from .paths import AnyPath
 from .rank_check import check_same_data
 from .schema import Schema
@@ -62,7 +63,7 @@ class EpochReport(NamedTuple):
 
 
 @suggests_in_methods
-@suggests_keywords
+@suggests_keywords_or(OF_LOADER_OPTIONS)
 class Loader:
     """Batches of a dataset: iterating gives an epoch, and iterating again the next one.
 
@@ -442,6 +443,9 @@ class Loader:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute(OF_LOADER)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_epochs": self.state_dict(), "_pass": None, "_yielded": None}

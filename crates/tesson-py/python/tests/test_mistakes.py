@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import tesson
-from tesson import ConfigError, DataError, ResumeError, UsageError, UserDeserializer
+from tesson import elsewhere, ConfigError, DataError, ResumeError, UsageError, UserDeserializer
 from tesson.io import (
     CBFDeserializer,
     CTFDeserializer,
@@ -419,3 +421,66 @@ def test_a_misspelt_name_of_the_package_is_told() -> None:
         tesson.read_cvs  # noqa: B018
     with pytest.raises(AttributeError, match=r"has no attribute 'zzz'$"):
         tesson.zzz  # noqa: B018
+
+
+def first_batch(**options: Any) -> tesson.Batch:
+    data = tesson.from_arrays(x=np.arange(4), words=[[1], [2, 3], [], [4]])
+    return next(iter(data.loader(batch_size=4, **options)))
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "message"),
+    [
+        (lambda: tesson.DataLoader, AttributeError, "; `data.loader(batch_size=32)` makes one"),  # type: ignore[attr-defined]
+        (lambda: tesson.from_pandas, AttributeError, "'from_pandas'; `tesson.from_table(table)`"),  # type: ignore[attr-defined]
+        (lambda: numbers().shuffle(100), AttributeError, "'shuffle'; `data.loader(batch_size=32, shuffle=True)` shuffles the whole"),
+        (lambda: numbers().map(abs), AttributeError, "'map'; `data.transform(x=function)` changes a stream"),
+        (lambda: numbers().selekt("x"), AttributeError, "'selekt', did you mean 'select'?"),
+        (lambda: numbers()["x"], TypeError, "`data.select(name)` keeps a stream"),
+        (lambda: numbers().loader(4), TypeError, "loader(batch_size=4)"),  # type: ignore[arg-type]
+        (lambda: numbers().loader(batch_size=4, num_workers=2), TypeError, "`num_workers`; batches are made by threads without Python"),
+        (lambda: numbers().loader(batch=4), TypeError, "`batch`, did you mean `batch_size`?"),
+        (lambda: numbers().loader(batch_size=4, num_epochs=2), TypeError, "`num_epochs`, did you mean `epochs`?"),
+        (lambda: numbers().loader(batch_size=4).set_epoch(1), AttributeError, "'set_epoch'; each `for` is the next epoch"),
+        (lambda: numbers().loader(batch_size=4).state_dikt(), AttributeError, "did you mean 'state_dict'?"),
+        (lambda: numbers().rename(number="x"), ConfigError, "give rename(x='number'), the present name first"),
+        (lambda: first_batch().x, AttributeError, "streams are items of a batch: batch['x']"),
+        (lambda: first_batch().items(), AttributeError, "'items'; `batch.as_dict()`"),
+        (lambda: first_batch()["words"].to_padded_tensor(0), AttributeError, "; `x.pad()` gives an array and a mask"),
+    ],
+)
+def test_a_name_of_another_library_is_answered_with_the_one_here(use: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind) as error:
+        use()
+    assert message in str(error.value)
+
+
+def numbers() -> Any:
+    return tesson.from_arrays(x=np.arange(10))
+
+
+def test_attributes_that_are_asked_for_by_protocols_are_missing_as_ever() -> None:
+    for made in (numbers(), numbers().loader(batch_size=4), first_batch(), first_batch()["words"]):
+        assert not hasattr(made, "__dataframe__")
+        assert bool(made)
+    assert copy.copy(first_batch()["words"]).lengths.tolist() == [1, 2, 0, 1]
+
+
+def names_there(owner: str) -> set[str]:
+    """The names that the manual's interface has of what a remedy calls so."""
+    examples = {"data": numbers(), "loader": numbers().loader(batch_size=4), "batch": first_batch(), "x": first_batch()["words"], "tesson": tesson}
+    return set(dir(examples[owner]))
+
+
+def test_what_is_proposed_for_names_of_other_libraries_exists() -> None:
+    tables = [table for name, table in vars(elsewhere).items() if name.startswith("OF_")]
+    proposed = {match for table in tables for remedy in table.values() for match in re.findall(r"`(\w+)\.(\w+)", remedy)}
+    sparse = {("x", name) for name in ("to_dense", "to_scipy", "values")}
+    assert len(proposed) > 25
+    assert {(owner, name) for owner, name in proposed - sparse if name not in names_there(owner)} == set()
+    assert all(hasattr(tesson.Sparse, name) for _, name in sparse)
+
+
+def test_streams_are_selected_by_a_list_of_names_too() -> None:
+    data = tesson.from_arrays(x=np.arange(4), y=np.arange(4))
+    assert list(data.select(["y", "x"]).schema) == list(data.select("y", "x").schema) == ["y", "x"]
