@@ -19,6 +19,7 @@ mod manifest;
 mod python;
 mod readme;
 mod references;
+mod releases;
 mod run;
 mod shapes;
 mod site;

@@ -7,6 +7,7 @@ use crate::doc_starts;
 use crate::links;
 use crate::manifest::dependencies;
 use crate::references;
+use crate::releases;
 use crate::shapes;
 use crate::source_text::{File, files, numbered};
 use crate::tally::Tally;
@@ -32,6 +33,7 @@ const RULES: &[Rule] = &[
     ("links between documents lead somewhere", links::broken),
     ("references to specifications name a page and a section that exist", references::broken),
     ("every decision has a date and a state", decisions::undated),
+    ("every release has its notes", releases::without_notes),
     ("every term of the glossary is used", words::unused_terms),
     ("every term of the glossary has one line", words::repeated_terms),
     (
