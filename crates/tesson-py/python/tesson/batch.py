@@ -10,9 +10,8 @@ import numpy as np
 from . import _tesson
 from ._tesson import StreamData
 from .arrow import batch_columns
-from .elsewhere import OF_BATCH, OF_RAGGED, OF_SPARSE, no_attribute
 from .errors import UsageError
-from .keywords import suggests_in_methods
+from .keywords import no_attribute, suggests_in_methods
 from .schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class Sparse:
         return self.to_dense().astype(dtype or self.values.dtype, copy=False)
 
     if not TYPE_CHECKING:
-        __getattr__ = no_attribute(OF_SPARSE)
+        __getattr__ = no_attribute("OF_SPARSE")
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -183,7 +182,7 @@ class Ragged:
         return self.values.to_dense() if isinstance(self.values, Sparse) else self.values
 
     if not TYPE_CHECKING:
-        __getattr__ = no_attribute(OF_RAGGED)
+        __getattr__ = no_attribute("OF_RAGGED")
 
     def __repr__(self) -> str:
         inner = repr(self.values) if isinstance(self.values, Sparse) else f"{self.dtype} {list(self.values.shape[1:])}"
@@ -205,7 +204,7 @@ def check_fill(value: Any, dtype: np.dtype[Any]) -> None:
         raise UsageError(f"found the padding value {value!r}, which is no {dtype}; choose another one, or convert the values before")
 
 
-_no_attribute_of_batch = no_attribute(OF_BATCH)
+_no_attribute_of_batch = no_attribute("OF_BATCH")
 
 
 @suggests_in_methods

@@ -11,10 +11,9 @@ import numpy as np
 
 from .batch import Batch
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
-from .elsewhere import OF_DATASET, no_attribute
 from .errors import ConfigError, DataError
 from .image_deserializers import TarImageDeserializer
-from .keywords import keyword_elsewhere, nearest_keyword, parameters_of, suggests_arguments, suggests_in_methods
+from .keywords import keyword_elsewhere, nearest_keyword, no_attribute, parameters_of, suggests_arguments, suggests_in_methods
 from .loader import Loader
 from .memory import MemoryDeserializer
 from .paths import AnyPath
@@ -477,7 +476,7 @@ class Dataset:
         return _EpochSource(parts, max_errors=max_errors, transforms=self._stored_transforms(), **options)
 
     if not TYPE_CHECKING:
-        __getattr__ = no_attribute(OF_DATASET)
+        __getattr__ = no_attribute("OF_DATASET")
 
         def __getitem__(self, name):
             raise TypeError("a Dataset describes data; `data.head(n)` reads the first examples, and `data.select(name)` keeps a stream")

@@ -1,14 +1,12 @@
 """Names that other libraries have for what is here under another one: errors about them say what to write in their place.
 
-Each table is of one owner: the package, a class, or a function's keywords. A name that stands in none gets the nearest one there is.
+Each table is of one owner: the package, a class, or a function's keywords. A name that stands in none gets the nearest one there is. Nothing
+imports this before an error needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-__all__ = ["OF_BATCH", "OF_DATASET", "OF_LOADER", "OF_LOADER_OPTIONS", "OF_PACKAGE", "OF_RAGGED", "OF_SPARSE", "hinted", "no_attribute"]
+__all__ = ["OF_BATCH", "OF_DATASET", "OF_LOADER", "OF_LOADER_OPTIONS", "OF_PACKAGE", "OF_RAGGED", "OF_SPARSE", "hinted"]
 
 
 def _each(remedy: str, *names: str) -> dict[str, str]:
@@ -112,13 +110,3 @@ def hinted(name: str, table: dict[str, str], known: list[str]) -> str:
 
     near = get_close_matches(name, known, 1)
     return f", did you mean {near[0]!r}?" if near else ""
-
-
-def no_attribute(table: dict[str, str]) -> Callable[[Any, str], Any]:
-    """A ``__getattr__`` that refuses with a remedy. Python calls it for what is not found in any other way."""
-
-    def refuse(owner: object, name: str) -> Any:
-        known = [one for one in dir(type(owner)) if not one.startswith("_")]
-        raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}{hinted(name, table, known)}", name=name, obj=owner)
-
-    return refuse

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from . import _tesson
 
-__all__ = ["camel_case", "defaults_of", "keyword_elsewhere", "nearest_keyword", "parameters_of", "suggests_arguments", "suggests_in_methods", "suggests_keywords", "suggests_keywords_or"]
+__all__ = ["camel_case", "defaults_of", "keyword_elsewhere", "nearest_keyword", "no_attribute", "parameters_of", "suggests_arguments", "suggests_in_methods", "suggests_keywords", "suggests_keywords_or"]
 
 #: Words of other libraries, and keywords for the same.
 _ELSEWHERE = {
@@ -41,11 +41,11 @@ def suggests_keywords(maker: type[T]) -> type[T]:
 
     The name of an option in configurations, such as ``maxErrors`` or ``precision``, leads to its keyword.
     """
-    return suggests_keywords_or({})(maker)
+    return suggests_keywords_or(None)(maker)
 
 
-def suggests_keywords_or(elsewhere: Mapping[str, str]) -> Callable[[type[T]], type[T]]:
-    """A decorator of classes that does the same, and for keywords of other libraries says what to do instead."""
+def suggests_keywords_or(elsewhere: str | None) -> Callable[[type[T]], type[T]]:
+    """A decorator of classes that does the same, and for keywords of this table of names elsewhere says what to do instead."""
 
     def decorated(maker: type[T]) -> type[T]:
         parameters = parameters_of(maker.__init__)[1:]
@@ -68,8 +68,8 @@ def suggests_in_methods(maker: type[T]) -> type[T]:
     return maker
 
 
-def _checked(function: Callable[P, T], name: str, parameters: list[str], elsewhere: Mapping[str, str] | None = None) -> Callable[P, T]:
-    """A function that refuses other keywords than these, with what `elsewhere` says of them or the nearest one."""
+def _checked(function: Callable[P, T], name: str, parameters: list[str], elsewhere: str | None = None) -> Callable[P, T]:
+    """A function that refuses other keywords than these, with what the table `elsewhere` says of them or the nearest one."""
 
     # One that takes any keyword has names of its own for them.
     if _innermost(function).__code__.co_flags & _TAKES_ANY_KEYWORD:
@@ -79,8 +79,8 @@ def _checked(function: Callable[P, T], name: str, parameters: list[str], elsewhe
     def checked(*args: P.args, **keywords: P.kwargs) -> T:
         for keyword in keywords:
             if keyword not in parameters:
-                if elsewhere and keyword in elsewhere:
-                    hint = f"; {elsewhere[keyword]}"
+                if (remedy := _names_elsewhere(elsewhere).get(keyword)) is not None:
+                    hint = f"; {remedy}"
                 else:
                     meant = nearest_keyword(keyword, parameters)
                     hint = f", did you mean `{meant}`?" if meant else ""
@@ -88,6 +88,28 @@ def _checked(function: Callable[P, T], name: str, parameters: list[str], elsewhe
         return function(*args, **keywords)
 
     return checked
+
+
+def no_attribute(elsewhere: str) -> Callable[[Any, str], Any]:
+    """A ``__getattr__`` that refuses with a remedy of this table. Python calls it for what is not found in any other way."""
+
+    def refuse(owner: object, name: str) -> Any:
+        from .elsewhere import hinted
+
+        known = [one for one in dir(type(owner)) if not one.startswith("_")]
+        hint = hinted(name, _names_elsewhere(elsewhere), known)
+        raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=owner)
+
+    return refuse
+
+
+def _names_elsewhere(table: str | None) -> dict[str, str]:
+    """A table of names of other libraries, each with what to do here."""
+    # Needed where there is an error alone.
+    from . import elsewhere
+
+    names: dict[str, str] = getattr(elsewhere, table) if table else {}
+    return names
 
 
 def parameters_of(function: Callable[..., Any]) -> list[str]:

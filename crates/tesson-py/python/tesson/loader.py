@@ -11,9 +11,8 @@ import numpy as np
 
 from . import _tesson
 from .batch import Batch
-from .elsewhere import OF_LOADER, OF_LOADER_OPTIONS, no_attribute
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import defaults_of, suggests_in_methods, suggests_keywords, suggests_keywords_or
+from .keywords import defaults_of, no_attribute, suggests_in_methods, suggests_keywords, suggests_keywords_or
 from .paths import AnyPath
 from .rank_check import check_same_data
 from .schema import Schema
@@ -63,7 +62,7 @@ class EpochReport(NamedTuple):
 
 
 @suggests_in_methods
-@suggests_keywords_or(OF_LOADER_OPTIONS)
+@suggests_keywords_or("OF_LOADER_OPTIONS")
 class Loader:
     """Batches of a dataset: iterating gives an epoch, and iterating again the next one.
 
@@ -445,7 +444,7 @@ class Loader:
         self.close()
 
     if not TYPE_CHECKING:
-        __getattr__ = no_attribute(OF_LOADER)
+        __getattr__ = no_attribute("OF_LOADER")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_epochs": self.state_dict(), "_pass": None, "_yielded": None}
