@@ -24,6 +24,9 @@ from .strings import StringColumn
 from .transforms import AnyTransform
 from .user import UserDeserializer, check_dtype
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["Dataset", "DatasetInfo", "Stream", "dense", "from_arrays", "ragged", "read_ctf", "sparse"]
 
 
@@ -108,6 +111,7 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
     **streams
         Each is an array ``[examples, *shape]``, a list of ``str`` or ``bytes``, or a :class:`scipy.sparse.csr_matrix`
         ``[examples, columns]``; or, for ragged streams, a list with an array ``[samples, *shape]`` or a list of strings for each example.
+        Times (``datetime64``, ``timedelta64``) are whole numbers of their unit, which the schema has.
 
     Examples
     --------
@@ -122,10 +126,33 @@ def from_arrays(data: Mapping[str, Any] | None = None, /, **streams: Any) -> Dat
         remedy = "give arrays by name, as in from_arrays(x=data)"
         raise ConfigError(f"data: found {type(data).__name__}, expected a mapping from streams to arrays; {remedy}", path="data")
     arrays = {**(data or {}), **streams}
+    units: dict[str, str] = {}
     for name, value in arrays.items():
         _check_array(name, value)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "mM":
+            arrays[name], units[name] = _whole_times(name, value)
     deserializer = ArrayDeserializer(arrays)
-    return Dataset((deserializer,), "in memory", frozenset(name for name in arrays if deserializer.is_ragged(name)))
+    is_ragged = frozenset(name for name in arrays if deserializer.is_ragged(name))
+    return Dataset((deserializer,), "in memory", is_ragged)._changed(_units=units)
+
+
+#: Units of NumPy's times that streams have, in the schema's words.
+_TIME_UNITS = {"D": "day", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+
+
+def _whole_times(name: str, times: NDArray[Any]) -> tuple[NDArray[np.int64], str]:
+    """Times as whole numbers, and their unit."""
+    kind, (numpy_unit, count) = times.dtype.kind, np.datetime_data(times.dtype)
+    unit = _TIME_UNITS.get(numpy_unit)
+    if unit is None or count != 1:
+        what = f"found {times.dtype}, expected a unit of {', '.join(_TIME_UNITS)}"
+        raise ConfigError(f"stream `{name}`: {what}; convert it, as in astype(\"{kind}8[s]\")", path=name)
+    missing = np.isnat(times)
+    if missing.any():
+        example = int(np.argwhere(missing)[0][0])
+        raise ConfigError(f"stream `{name}`: found NaT in example {example}, expected a time; fill it in, or leave the example out", path=name)
+    what = "duration" if kind == "m" else "date" if unit == "day" else "timestamp"
+    return times.astype(times.dtype.newbyteorder("="), copy=False).view(np.int64), f"{what}[{unit}]"
 
 
 def _option(name: str) -> str | None:
@@ -270,6 +297,8 @@ class Dataset:
         self._parts = parts
         #: The names of classes of streams whose own information has none, by their names in the parts.
         self._classes = dict(classes or {})
+        #: The units of streams whose own information has none, likewise.
+        self._units: dict[str, str] = {}
         #: What it reads, in a few words.
         self._shown = shown
         #: Streams of any number of samples, by their names in the parts.
@@ -295,7 +324,7 @@ class Dataset:
             name: Field(
                 name, streams[stored].stream_id, streams[stored].dtype, streams[stored].shape, streams[stored].is_sparse,
                 stored in self._is_ragged or streams[stored].any_length, source._source.is_truncated(),
-                streams[stored].classes or self._classes.get(stored, ()), streams[stored].unit,
+                streams[stored].classes or self._classes.get(stored, ()), streams[stored].unit or self._units.get(stored),
             )
             for name, stored in names.items()
         }
@@ -336,6 +365,7 @@ class Dataset:
             _parts=(changed,),
             _is_ragged=frozenset(new[stored] for stored in self._is_ragged if stored in new),
             _classes={new[stored]: classes for stored, classes in self._classes.items() if stored in new},
+            _units={new[stored]: unit for stored, unit in self._units.items() if stored in new},
             _names={name: new[stored] for name, stored in self._all_names().items() if stored in new},
             _transforms={new[stored]: steps for stored, steps in self._transforms.items() if stored in new},
         )
@@ -389,6 +419,7 @@ class Dataset:
             _shown=f"{self._shown} and {other._shown}",
             _is_ragged=self._is_ragged | other._is_ragged,
             _classes={**self._classes, **other._classes},
+            _units={**self._units, **other._units},
             _names=names,
             _transforms={**self._transforms, **other._transforms},
         )

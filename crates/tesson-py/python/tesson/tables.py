@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -551,30 +552,38 @@ def _missing(name: str, row: int) -> ConfigError:
     return ConfigError(f"table: column {name!r} has no value in row {row}; fill the column in, or drop the row", path=f"table.{name}")
 
 
+#: Digits of the largest decimal number whose digits are a 64-bit one.
+_DECIMAL_DIGITS = 18
+
+
 def _of_arrow(table: Any) -> Dataset:
     """The columns of a table of pyarrow's."""
     streams: dict[str, Any] = {}
+    units: dict[str, str] = {}
     for name in table.column_names:
-        _add_column(name, table.column(name).combine_chunks(), streams)
-    return _shown(from_arrays(streams), table)
+        _add_column(name, table.column(name).combine_chunks(), streams, units)
+    return _shown(from_arrays(streams), table)._changed(_units=units)
 
 
-def _add_column(name: str, array: Any, streams: dict[str, Any]) -> None:
-    """Adds the stream of a column, or those of the fields of a struct."""
+def _add_column(name: str, array: Any, streams: dict[str, Any], units: dict[str, str]) -> None:
+    """Adds the stream of a column, or those of the fields of a struct, and their units."""
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     if pa.types.is_struct(array.type):
         for field, child in zip(array.type, array.flatten(), strict=True):
-            _add_column(f"{name}.{field.name}", child, streams)
+            _add_column(f"{name}.{field.name}", child, streams, units)
         return
     if array.null_count:
         raise _missing(name, array.is_null().to_pylist().index(True))
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    unit = _unit(array.type)
+    if unit is not None:
+        units[name] = unit
     if pa.types.is_fixed_size_list(array.type):
-        streams[name] = _numbers(array.flatten(), name).reshape(len(array), array.type.list_size)
+        streams[name] = _values(array, name)
     elif pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
         values, ends = _values(array.flatten(), name), np.cumsum(array.value_lengths().to_numpy(zero_copy_only=False))
         streams[name] = [values[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
@@ -582,9 +591,25 @@ def _add_column(name: str, array: Any, streams: dict[str, Any]) -> None:
         streams[name] = _values(array, name)
 
 
-def _values(array: Any, name: str) -> Any:
-    """The values of an array: of numbers as an array of NumPy's, of strings as a list."""
+def _unit(arrow_type: Any) -> str | None:
+    """The unit of a column's values, in the words of columns that are read from files: ``timestamp[us, UTC]``, ``decimal(10, 2)``."""
     import pyarrow as pa
+
+    while hasattr(arrow_type, "value_type"):
+        arrow_type = arrow_type.value_type
+    if pa.types.is_temporal(arrow_type) or pa.types.is_decimal(arrow_type):
+        return re.sub(r"^(time|date|decimal)\d+", r"\1", str(arrow_type)).replace("tz=", "")
+    return None
+
+
+def _values(array: Any, name: str) -> Any:
+    """The values of an array: of numbers and lists of one length as an array of NumPy's, of strings as a list."""
+    import pyarrow as pa
+
+    if pa.types.is_fixed_size_list(array.type):
+        if array.null_count:
+            raise _missing(name, array.is_null().to_pylist().index(True))
+        return _numbers(array.flatten(), name).reshape(len(array), array.type.list_size)
 
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     if any(is_kind(array.type) for is_kind in kinds) or "view" in str(array.type):
@@ -602,6 +627,12 @@ def _numbers(array: Any, name: str) -> np.ndarray[Any, Any]:
     # Times are whole numbers of their unit, as when they are read from files.
     if pa.types.is_temporal(array.type):
         array = array.cast(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    # Decimals are whole numbers of their last digit.
+    if pa.types.is_decimal(array.type) and array.type.precision <= _DECIMAL_DIGITS:
+        words = np.frombuffer(array.buffers()[1] or b"", "<i4" if array.type.bit_width == 32 else "<i8")
+        # The lowest word of a number of these digits is all of it.
+        step = max(array.type.bit_width // 64, 1)
+        return words[array.offset * step :: step][: len(array)]
     numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
     if numbers.dtype == object:
         raise ConfigError(f"table: column {name!r} has the type {array.type}, which cannot be a stream; drop it or convert it", path=f"table.{name}")

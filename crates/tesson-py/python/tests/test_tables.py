@@ -121,13 +121,49 @@ def test_times_and_decimals_have_their_unit_in_the_schema(tmp_path: Path) -> Non
     types = ["int64 [] timestamp[us, UTC]", "int32 [] date[day]", "int64 [] decimal(10, 2)", "int64 [] duration[ms]", "ragged int64 [] time[ns]", "int64 []"]
     parquet.write_table(table, tmp_path / "a.parquet")
     feather.write_feather(table, tmp_path / "a.feather")
-    for data in (tesson.read_parquet(tmp_path / "a.parquet"), tesson.read_arrow(tmp_path / "a.feather")):
+    for data in (tesson.read_parquet(tmp_path / "a.parquet"), tesson.read_arrow(tmp_path / "a.feather"), tesson.from_table(table)):
         assert [field.type for field in data.schema.values()] == types
         assert (data.schema["price"].unit, data.head(1)["price"].tolist(), data.schema["n"].unit) == ("decimal(10, 2)", [125], None)
     # One column never mixes two units.
     parquet.write_table(table.set_column(0, "when", pa.array([moment], pa.timestamp("ms", "UTC"))), tmp_path / "b.parquet")
     with pytest.raises(tesson.DataError, match=r"`when` int64 timestamp\[ms, UTC\].*`when` int64 timestamp\[us, UTC\]"):
         list(tesson.read_parquet(tmp_path / "*.parquet").loader(batch_size=2))
+
+
+def test_tables_in_memory_have_decimals_and_lists_of_lists_of_one_length() -> None:
+    prices = [decimal.Decimal(cents).scaleb(-2) for cents in (-(10**17), 0, 125, 10**17)]
+    boxes = [[[1, 2], [3, 4]], [], [[5, 6]], [[7, 8]]]
+    table = pa.table({
+        "price": pa.array(prices, pa.decimal128(18, 2)), "wide": pa.array(prices, pa.decimal256(18, 2)),
+        "boxes": pa.array(boxes, pa.list_(pa.list_(pa.int16(), 2))),
+    })
+    data = tesson.from_table(table.slice(1))
+    assert [field.type for field in data.schema.values()] == ["int64 [] decimal(18, 2)", "int64 [] decimal(18, 2)", "ragged int16 [2]"]
+    batch = data.head(3)
+    assert batch["price"].tolist() == batch["wide"].tolist() == [0, 125, 10**17]
+    assert [box.tolist() for box in batch["boxes"].to_list()] == boxes[1:]
+    assert data.select("price").rename(price="cents").schema["cents"].unit == "decimal(18, 2)"
+    with pytest.raises(tesson.ConfigError, match=r"'n' has the type decimal128\(19, 0\), which cannot be a stream"):
+        tesson.from_table(pa.table({"n": pa.array([decimal.Decimal(10**18)], pa.decimal128(19, 0))}))
+    with pytest.raises(tesson.ConfigError, match="column 'l' has no value in row 1"):
+        tesson.from_table(pa.table({"l": pa.array([[[1, 2], None]], pa.list_(pa.list_(pa.int16(), 2)))}))
+
+
+def test_times_in_arrays_are_whole_numbers_of_their_unit() -> None:
+    whens = np.array(["2020-01-01T00:00:01", "1969-12-31T23:59:59"], "datetime64[ms]")
+    data = tesson.from_arrays(when=whens, day=whens.astype("datetime64[D]"), took=(whens - whens[0]).astype(">m8[us]"))
+    assert [field.type for field in data.schema.values()] == ["int64 [] timestamp[ms]", "int64 [] date[day]", "int64 [] duration[us]"]
+    batch = data.head(2)
+    assert batch["when"].tolist() == [1577836801000, -1000]
+    assert batch["day"].tolist() == [18262, -1]
+    assert batch["took"].tolist() == [0, -1577836802000000]
+    for wrong, message in (
+        (np.array(["2020", "NaT"], "datetime64[s]"), "found NaT in example 1"),
+        (np.array(["2020"], "datetime64[Y]"), r"found datetime64\[Y\], expected a unit of D, s, ms, us, ns; convert it"),
+        (np.array([3], "m8[5s]"), r"timedelta64\[5s\]"),
+    ):
+        with pytest.raises(tesson.ConfigError, match=message):
+            tesson.from_arrays(t=wrong)
 
 
 @pytest.mark.parametrize("seed", range(40))
