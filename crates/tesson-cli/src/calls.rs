@@ -12,12 +12,14 @@ pub(crate) fn what(kind: InputKind, path: &Path) -> &'static str {
     Listed::of(path).filter(|_| kind == InputKind::Listed).map_or(kind.describe(), |listed| listed.what)
 }
 
-/// The call of Python that describes the input; `longest` has the largest number of samples in an example.
+/// The call of Python that describes the input; `longest` has the largest number of samples in an example, `split` the examples of a prepared
+/// dataset.
 pub(crate) fn in_python<'a>(
     kind: InputKind,
     path: &Path,
     mut streams: impl Iterator<Item = &'a StreamInfo>,
     longest: u32,
+    split: Option<&str>,
 ) -> String {
     let file = serde_json::Value::from(path.to_string_lossy());
     match kind {
@@ -31,7 +33,9 @@ pub(crate) fn in_python<'a>(
             format!("tesson.read_ctf({})", arguments.join(", "))
         }
         InputKind::Binary => format!("tesson.read_cbf({file})"),
-        InputKind::Dataset => format!("tesson.read_tfds({file})"),
+        InputKind::Dataset => {
+            format!("tesson.read_tfds({file}, split={})", serde_json::Value::from(split.unwrap_or("all")))
+        }
         InputKind::Listed => {
             let function = Listed::of(path).map_or("read_images", |listed| listed.function);
             let is_of_any_shape = streams.any(|stream| stream.shape.dims().contains(&0));

@@ -23,11 +23,12 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
         return Err(Failure::Usage(what));
     }
     let common = report::with_streams(&args.common)?;
-    let (_, mut source) = input::open_adjusted(&common, extensions, |config| {
+    let (config, mut source) = input::open_adjusted(&common, extensions, |config| {
+        input::size_buckets(config, &common.order, args.minibatch);
         config.minibatches.limit = Limit::Sweeps(1);
     })?;
     let words = report::certificate_command(&common.input.words);
-    let made = Progress::during("planning", || tesson_report::certificate(&mut source, words))?;
+    let made = Progress::during("planning", || tesson_report::certificate(&mut source, &config, words))?;
     let is_same = expected.map(|digest| digest.eq_ignore_ascii_case(&made.digest));
     if out.is_json() {
         let mut json = serde_json::to_value(&made).expect("a certificate is texts and numbers");
@@ -37,6 +38,9 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
         out.json(&json)?;
     } else {
         out.pair("order", &format!("{} (version {})", made.order, made.order_version))?;
+        if let Some(grouping) = &made.grouping {
+            out.pair("minibatches", &grouping.words)?;
+        }
         out.pair(
             "examples",
             &format!("{} of {}", counted(made.examples, "example"), counted(made.samples, "sample")),

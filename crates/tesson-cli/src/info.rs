@@ -45,7 +45,7 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     let streams = source.streams().iter().map(|stream| &**stream);
     let how = How {
         what: calls::what(input.kind, &input.input),
-        python: calls::in_python(input.kind, &input.input, streams, lengths.max),
+        python: calls::in_python(input.kind, &input.input, streams, lengths.max, None),
         command: calls::by_command(input.kind, &input.input, &input.streams),
     };
     let info = Info { index: &index, memory, left_out, join, labels, lengths, padding, how };

@@ -260,7 +260,12 @@ fn from_listed(path: &Path) -> Result<Section, Failure> {
 /// A reader of the splits of a prepared dataset, as minibatches.
 fn from_dataset(common: &Common) -> Result<Section, Failure> {
     let path = utf8(&common.input.input)?;
-    let mut options = section([("type", text("TFDSDeserializer"))]);
+    // As `read_tfds` has them in Python.
+    let mut options = section([
+        ("type", text("TFDSDeserializer")),
+        ("keepTypes", Value::Bool(true)),
+        ("order", text("tfds")),
+    ]);
     match &common.dataset.data_dir {
         Some(folder) => {
             options.push("name", text(path));

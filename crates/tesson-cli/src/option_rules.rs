@@ -108,6 +108,8 @@ const COMMANDS: &[(&str, Kinds)] = &[
 /// something there. An option may have several lines; a command without one refuses it.
 type Rule = (&'static [&'static str], &'static [&'static str], Kinds);
 
+/// `plan` with a certificate, which takes of a prepared dataset what a report does, in addition to the options of `plan`.
+const WITH_CERTIFICATE: &str = "plan --certificate";
 /// Commands that read or plan in an order.
 const ORDERED: &[&str] = &["read", "info", "plan", "show", "bench", "report"];
 /// The commands that read minibatches, or show their contents.
@@ -158,6 +160,9 @@ const RULES: &[Rule] = &[
     (&["output", "all", "no_timing"], &["report"], CORPUS.and(DATASET)),
     (&["workers", "equal_steps", "sharing", "drop_last", "exclude_keys"], &["report"], CORPUS),
     (&["minibatch_size", "batch_size", "workers", "split", "data_dir"], &["report"], DATASET),
+    // A report is of the loader's order, and so is the certificate.
+    (&["randomize", "shuffle", "seed", "window", "bucketing"], &["report", WITH_CERTIFICATE], DATASET),
+    (&["minibatch", "batch_size", "workers"], &[WITH_CERTIFICATE], DATASET),
     (&["certificate"], &["plan"], CORPUS.and(DATASET)),
     (&["minibatch"], &["plan"], CORPUS),
     (&["layout", "preview"], &["read"], CORPUS),
@@ -295,12 +300,14 @@ pub(crate) fn check(
         return Err(Failure::Usage(format!("{found}; {expected}; {}", way_to(command, kind, path))));
     }
     kind.refuse_foreign(path)?;
+    let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
+    let has_certificate = command == "plan" && is_given("certificate");
     for argument in declared.find_subcommand(command).into_iter().flat_map(Command::get_arguments) {
         let id = argument.get_id().as_str();
         let n_given = given.get_raw(id).map_or(0, Iterator::count);
-        let is_given = given.value_source(id) == Some(ValueSource::CommandLine)
-            && (id != "arguments" || n_given > spare);
-        let kinds = Kinds(kinds(command, id).0 & takes.0);
+        let is_given = is_given(id) && (id != "arguments" || n_given > spare);
+        let more = if has_certificate { kinds(WITH_CERTIFICATE, id) } else { Kinds::NONE };
+        let kinds = Kinds(kinds(command, id).and(more).0 & takes.0);
         if !is_given || kinds.has(kind) {
             continue;
         }
@@ -425,7 +432,11 @@ mod tests {
             let has = |c: &&Command| c.get_arguments().any(|a| a.get_id() == *option);
             let having: Vec<&str> = commands().filter(has).map(Command::get_name).collect();
             assert!(!having.is_empty(), "no command has `{option}`");
-            assert!(of.iter().all(|name| having.contains(name)), "`{option}` of {of:?}, found in {having:?}");
+            let has_all = of.iter().all(|&name| {
+                let command = if name == WITH_CERTIFICATE { "plan" } else { name };
+                having.contains(&command)
+            });
+            assert!(has_all, "`{option}` of {of:?}, found in {having:?}");
         }
         for (option, kinds, _) in INSTEAD {
             let used = commands().all(|c| self::kinds(c.get_name(), option).0 & kinds.0 == kinds.0);

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::input_kind::InputKind;
 use crate::output::{Output, size};
 use crate::progress::Progress;
-use crate::{calls, data, input, interrupt, preview, stream_proposal};
+use crate::{calls, data, input, interrupt, stream_proposal};
 
 /// The page that is written where none is named.
 const PAGE: &str = "report.html";
@@ -121,16 +121,17 @@ fn make(
         kind: calls::what(common.input.kind, path).to_owned(),
         command: in_shell(&common.input.words),
         certificate_command: certificate_command(&common.input.words),
-        python: calls::in_python(common.input.kind, path, streams.iter().map(|stream| &**stream), 1),
+        python: calls::in_python(
+            common.input.kind,
+            path,
+            streams.iter().map(|stream| &**stream),
+            1,
+            common.dataset.split.first().map(String::as_str),
+        ),
         samples: input::first_size(minibatch_size, &config),
         workers: common.worker.workers,
         all: false,
         measures: true,
-        blue_first: streams
-            .iter()
-            .map(|stream| stream.name.clone())
-            .filter(|stream| preview::is_blue_first(&config, stream))
-            .collect(),
         interrupted: &is_interrupted,
         progress: &progress,
     };

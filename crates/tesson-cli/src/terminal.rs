@@ -4,12 +4,11 @@ use std::fmt::Write;
 use std::io::{IsTerminal, stdout};
 
 use tesson::{Minibatch, SampleValue, Samples, SourceConfig, StreamBatch};
-use tesson_report::Picture;
 use tesson_report::text::{dims, number, shortened};
+use tesson_report::{Picture, is_blue_first};
 
 use crate::args::{Color, PictureArgs};
 use crate::output::Output;
-use crate::preview::is_blue_first;
 
 /// Columns of a picture by itself, and of one beside others; a row of text has two pixels above each other.
 const ALONE: usize = 32;

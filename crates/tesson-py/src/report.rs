@@ -46,7 +46,6 @@ pub(crate) fn report(
             workers,
             all,
             measures: true,
-            blue_first: Vec::new(),
             interrupted: &|| canceller.is_cancelled(),
             progress: &|_, _, _| (),
         };

@@ -1,11 +1,12 @@
 //! Certificates: what another machine can check, that it reads the same examples in the same order.
 
-use tesson::{Demand, Error, Source};
+use tesson::{Demand, Error, Source, SourceConfig};
 use tesson_core::{Index, SequenceId};
-use tesson_plan::{Limit, PlanSpec};
+use tesson_plan::{Limit, PlanSpec, SegmentLength, Truncation};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::figures::Certificate;
+use crate::order::Grouping;
 
 /// Positions of the sweep that go into a digest.
 const POSITIONS: u64 = 1000;
@@ -33,12 +34,16 @@ pub(crate) fn sweep(
         .plan_with(one_sweep, demand, |plan| plan.own.iter().all(|&sequence| each(index.number_of(sequence))))
 }
 
-/// The certificate of the order of a source: of its first sweep for a single worker, without buckets. `command` is the one that
-/// checks it.
+/// The certificate of the order of a source of this configuration: of its first sweep for a single worker, before examples come into buckets
+/// or are cut, and of how that is done. `command` is the one that checks it.
 ///
 /// # Errors
 /// Those of [`Source::plan`], and unreadable keys.
-pub fn certificate(source: &mut Source, command: String) -> Result<Certificate, Error> {
+pub fn certificate(
+    source: &mut Source,
+    config: &SourceConfig,
+    command: String,
+) -> Result<Certificate, Error> {
     let index = source.indexed()?.index.clone();
     let n = index.n_sequences();
     let positions = POSITIONS.min(n);
@@ -76,9 +81,12 @@ pub fn certificate(source: &mut Source, command: String) -> Result<Certificate, 
     for number in [n, index.n_samples(), examples] {
         digest.update(&number.to_le_bytes());
     }
+    let grouping = Grouping::of(config);
+    digest_of_grouping(&grouping, &mut digest);
     Ok(Certificate {
         order: order.name().to_owned(),
         order_version: order.version().into(),
+        grouping: grouping.figures(),
         examples,
         samples: index.n_samples(),
         first: keys(source, &index, &first)?,
@@ -87,6 +95,24 @@ pub fn certificate(source: &mut Source, command: String) -> Result<Certificate, 
         digest: format!("{:032x}", digest.digest128()),
         command,
     })
+}
+
+/// Adds how minibatches are made of the order. Nothing for whole examples in their order, whose digests stay what they were.
+fn digest_of_grouping(grouping: &Grouping, digest: &mut Xxh3) {
+    if let Some(samples) = grouping.bucket_samples {
+        digest.update(b"buckets");
+        digest.update(&samples.to_le_bytes());
+    }
+    let Some(Truncation { length, right_splice, .. }) = &grouping.truncation else { return };
+    digest.update(b"pieces");
+    let numbers = match length {
+        SegmentLength::Samples(samples) => vec![0, *samples],
+        SegmentLength::BySlots(slots) => vec![1, *slots],
+        SegmentLength::BySlotsOfEpoch(runs) => {
+            runs.iter().flat_map(|&(slots, epochs)| [slots, epochs]).collect()
+        }
+    };
+    numbers.iter().chain([right_splice]).for_each(|number| digest.update(&number.to_le_bytes()));
 }
 
 /// The keys of examples.

@@ -18,7 +18,8 @@ use crate::faults::{self, Faults};
 use crate::figures::{Card, FileFigures, REPORT_VERSION, Report};
 use crate::gallery::example;
 use crate::lengths::{Lengths, Paddings};
-use crate::order::{self, KnownClasses};
+use crate::order::{self, Grouping, KnownClasses};
+use crate::picture::is_blue_first;
 use crate::reading::{self, Reading};
 use crate::tally::StreamTally;
 
@@ -60,8 +61,6 @@ pub struct Request<'a> {
     pub all: bool,
     /// True to measure the speed of reading, which no other figure depends on.
     pub measures: bool,
-    /// Streams of images whose colours come in the order of OpenCV.
-    pub blue_first: Vec<String>,
     /// Asked again and again: true ends the report with what has been seen.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
     /// Told what is under way, how much is done, and of how much.
@@ -133,7 +132,8 @@ fn sections(
     let index = indexed.index.clone();
     card(&mut source, &index, &mut report.card)?;
     report.lengths = Some(Lengths::of(&index));
-    let known = attended(&mut source, request, |source| sample(source, &indexed, budget, request, report))?;
+    let known =
+        attended(&mut source, request, |source| sample(source, stored, &indexed, budget, request, report))?;
     let is_small = report.card.bytes.is_some_and(|bytes| bytes <= CHECKED_BYTES);
     if request.all || is_small || report.card.sampled >= report.card.examples {
         check(stored, options, request, budget, report)?;
@@ -146,8 +146,9 @@ fn sections(
     let samples = request.samples;
     attended(&mut source, request, |source| {
         report.padding = Some(Paddings::of(source, &index, samples)?);
-        report.order = Some(order::figures(source, &index, samples, request.workers, known)?);
-        report.certificate = Some(certificate(source, request.certificate_command.clone())?);
+        let grouping = Grouping::of(config);
+        report.order = Some(order::figures(source, &index, samples, request.workers, known, &grouping)?);
+        report.certificate = Some(certificate(source, config, request.certificate_command.clone())?);
         if let Some(certificate) = &mut report.certificate {
             certificate.command = format!("{} {}", request.certificate_command, certificate.digest);
         }
@@ -295,11 +296,14 @@ struct Sampling<'a> {
     /// Number and class of each example, by the stream that has classes.
     classes: HashMap<usize, HashMap<u64, i64>>,
     sampled: u64,
+    /// Streams of images whose colours come in the order of OpenCV.
+    blue_first: Vec<String>,
 }
 
 /// Reads a sample, and counts it. Returns the classes of its examples.
 fn sample(
     source: &mut Source,
+    config: &SourceConfig,
     indexed: &Indexed,
     budget: u64,
     request: &Request<'_>,
@@ -314,6 +318,11 @@ fn sample(
         file_names: BTreeMap::new(),
         classes: HashMap::new(),
         sampled: 0,
+        blue_first: streams
+            .iter()
+            .map(|info| info.name.clone())
+            .filter(|stream| is_blue_first(config, stream))
+            .collect(),
     };
     let faults = RefCell::new(Faults { budget, ..Faults::default() });
     let read = read_sample(source, n, request, report, &mut sampling, &faults, &names);
@@ -382,7 +391,7 @@ fn read_sample(
             };
             while next_shown < sampling.sampled + minibatch.n_sequences() as u64 {
                 let sequence = (next_shown - sampling.sampled) as usize;
-                report.examples.push(example(&minibatch, sequence, &request.blue_first));
+                report.examples.push(example(&minibatch, sequence, &sampling.blue_first));
                 next_shown += stride;
             }
             sampling.add(&minibatch, step * AT_ONCE, n, names);

@@ -266,6 +266,18 @@ pub struct OrderFigures {
     pub class_stream: Option<String>,
     /// The classes of the mixes.
     pub classes: Vec<String>,
+    /// How minibatches are made of the order, if in buckets or of pieces.
+    pub grouping: Option<GroupingFigures>,
+}
+
+/// How minibatches are made of an order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupingFigures {
+    /// It in words.
+    pub words: String,
+    /// True if they are made of pieces of examples, false if of whole ones in buckets.
+    pub is_cut: bool,
 }
 
 /// An order, seen.
@@ -311,6 +323,8 @@ pub struct Certificate {
     pub order: String,
     /// Its version.
     pub order_version: u64,
+    /// How minibatches are made of the order, if in buckets or of pieces; the digest covers it.
+    pub grouping: Option<GroupingFigures>,
     /// Number of examples.
     pub examples: u64,
     /// Number of samples.

@@ -28,5 +28,5 @@ pub use faults::{FaultFigures, Faults};
 pub use figures::*;
 pub use lengths::{Lengths, Padding, Paddings};
 pub use page::page;
-pub use picture::Picture;
+pub use picture::{Image, Picture, is_blue_first};
 pub use reading::{Reading, cores_and_threads, plain_rate, verdict};

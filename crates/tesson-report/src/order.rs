@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use tesson::{Demand, Error, Source};
+use tesson::{Demand, Error, Source, SourceConfig};
 use tesson_core::Index;
-use tesson_plan::{Global, Limit, OrderSpec, PlanSpec, Window};
+use tesson_plan::{Global, Limit, OrderSpec, PlanSpec, SegmentLength, Truncation, Window};
 
 use crate::certificate::sweep;
-use crate::figures::{OrderFigures, OrderPanel, RankFigures};
+use crate::figures::{GroupingFigures, OrderFigures, OrderPanel, RankFigures};
+use crate::text::counted;
 
 /// Points of a drawing.
 const POINTS: u64 = 1500;
@@ -146,6 +147,35 @@ impl<'a> Drawing<'a> {
     }
 }
 
+/// How minibatches are made of the order: in buckets of examples of similar length, or of pieces.
+pub(crate) struct Grouping {
+    pub(crate) bucket_samples: Option<u64>,
+    pub(crate) truncation: Option<Truncation>,
+}
+
+impl Grouping {
+    pub(crate) fn of(config: &SourceConfig) -> Grouping {
+        Grouping { bucket_samples: config.order.bucketing, truncation: config.truncation.spec() }
+    }
+
+    /// Its figures, if there is one.
+    pub(crate) fn figures(&self) -> Option<GroupingFigures> {
+        let words = match (self.bucket_samples, self.truncation.as_ref().map(|truncation| &truncation.length))
+        {
+            (Some(samples), _) => format!("in buckets of {}", counted(samples, "sample")),
+            (None, Some(SegmentLength::Samples(n))) => {
+                format!("cut into pieces of {}", counted(*n, "sample"))
+            }
+            (None, Some(SegmentLength::BySlots(n))) => format!("cut into pieces in {}", counted(*n, "slot")),
+            (None, Some(SegmentLength::BySlotsOfEpoch(_))) => {
+                "cut into pieces in as many slots as the epoch has".to_owned()
+            }
+            (None, None) => return None,
+        };
+        Some(GroupingFigures { words, is_cut: self.bucket_samples.is_none() })
+    }
+}
+
 /// The order of a run, beside others, and the shares of its ranks. `samples` is the size of its minibatches.
 pub(crate) fn figures(
     source: &mut Source,
@@ -153,6 +183,7 @@ pub(crate) fn figures(
     samples: u64,
     workers: u64,
     known: Option<KnownClasses>,
+    grouping: &Grouping,
 ) -> Result<OrderFigures, Error> {
     let n = index.n_sequences();
     let class_stream = known.as_ref().map(|known| known.stream.clone());
@@ -169,12 +200,25 @@ pub(crate) fn figures(
             true
         },
     )?;
-    let own = describe(order, index);
+    if grouping.bucket_samples.is_some() {
+        // Buckets have an order of their own, which follows from the size of minibatches.
+        drawing = Drawing::new(n, mixed.as_ref());
+        let one_sweep = |spec: &mut PlanSpec| {
+            (spec.limit, spec.cross_sweep_ends) = (Limit::Sweeps(1), false);
+            (spec.epoch_size, spec.equal_steps) = (None, None);
+        };
+        source.plan_with(one_sweep, Demand { samples, workers: 1, rank: 0 }, |plan| {
+            plan.own.iter().for_each(|&sequence| drawing.add(index.number_of(sequence)));
+            true
+        })?;
+    }
+    let grouped = grouping.figures();
+    let own = grouped.iter().fold(describe(order, index), |own, grouped| format!("{own}, {}", grouped.words));
     let mut orders = vec![drawing.end(format!("this run: {own}"))];
     let buffer = buffer_of(order, index);
     let mut buffered = Drawing::new(n, mixed.as_ref());
     ShuffleBuffer::new(buffer).pass(0..n, |number| buffered.add(number));
-    orders.push(buffered.end(format!("a shuffle buffer of {}", crate::text::counted(buffer, "example"))));
+    orders.push(buffered.end(format!("a shuffle buffer of {}", counted(buffer, "example"))));
     if !matches!(order, OrderSpec::Global(_)) {
         let mut drawing = Drawing::new(n, mixed.as_ref());
         let global = OrderSpec::Global(Global { seed: 0 });
@@ -191,7 +235,7 @@ pub(crate) fn figures(
     }
     let ranks_are_assumed = workers <= 1;
     let workers = if ranks_are_assumed { EXAMPLE_RANKS } else { workers };
-    let (ranks, has_equal_steps) = ranks(source, index, samples, workers)?;
+    let (ranks, has_equal_steps) = ranks(source, index, samples, workers, grouping)?;
     let class_name = |class: &i64| names.get(class).cloned().unwrap_or_else(|| class.to_string());
     let mut classes: Vec<String> =
         mixed.iter().flat_map(|mixed| mixed.classes.iter().map(class_name)).collect();
@@ -207,6 +251,7 @@ pub(crate) fn figures(
         has_equal_steps,
         class_stream,
         classes,
+        grouping: grouped,
     })
 }
 
@@ -220,8 +265,8 @@ fn describe(order: OrderSpec, index: &Index) -> String {
             Window::Chunks(n) if n >= index.n_chunks() as u64 => {
                 "shuffled within a window of all data".to_owned()
             }
-            Window::Chunks(n) => format!("shuffled within {}", crate::text::counted(n, "chunk")),
-            Window::Samples(n) => format!("shuffled within {}", crate::text::counted(n, "sample")),
+            Window::Chunks(n) => format!("shuffled within {}", counted(n, "chunk")),
+            Window::Samples(n) => format!("shuffled within {}", counted(n, "sample")),
         },
         OrderSpec::Tumbling(_) => "shuffled within one window after the other".to_owned(),
     }
@@ -276,36 +321,73 @@ impl ShuffleBuffer {
     }
 }
 
-/// The examples that each rank reads in a sweep, and whether all make as many steps.
+/// The examples that each rank reads in a sweep, and whether all make as many steps. Of pieces an example counts where it begins.
 fn ranks(
     source: &mut Source,
     index: &Index,
     samples: u64,
     workers: u64,
+    grouping: &Grouping,
 ) -> Result<(Vec<RankFigures>, bool), Error> {
-    let n = index.n_sequences().max(1);
+    if grouping.truncation.as_ref().is_some_and(|truncation| truncation.length.changes_by_epoch()) {
+        // Each epoch has another number of slots: no plan serves for all.
+        return Ok((Vec::new(), false));
+    }
     let mut ranks = Vec::new();
     for rank in 0..workers.min(MOST_RANKS) {
-        let mut figures = RankFigures { rank, ..RankFigures::default() };
-        let mut places = [0u64; PLACES];
-        let one_sweep = |spec: &mut PlanSpec| spec.limit = Limit::Sweeps(1);
-        source.plan_with(one_sweep, Demand { samples, workers, rank }, |plan| {
-            figures.steps += 1;
-            figures.examples += plan.own.len() as u64;
-            figures.last = plan.own.len() as u64;
-            for &sequence in &plan.own {
-                figures.samples += u64::from(index.length(sequence));
-                let place = index.number_of(sequence) as u128 * PLACES as u128 / u128::from(n);
-                places[place as usize] += 1;
-            }
-            true
-        })?;
-        let all = figures.examples.max(1) as f64;
-        figures.places = places.iter().map(|&n| n as f64 / all).collect();
-        ranks.push(figures);
+        let mut tally = RankTally::new(rank, index);
+        let demand = Demand { samples, workers, rank };
+        if grouping.truncation.is_some() {
+            source.plan_truncated(demand, |plan| {
+                let begun = plan.segments.iter().filter(|segment| segment.samples.0 == 0);
+                let samples = plan.segments.iter().map(|s| u64::from(s.samples.1 - s.samples.0)).sum();
+                tally.step(begun.map(|segment| index.number_of(segment.sequence.planned)), samples);
+                true
+            })?;
+        } else {
+            let one_sweep = |spec: &mut PlanSpec| spec.limit = Limit::Sweeps(1);
+            source.plan_with(one_sweep, demand, |plan| {
+                let samples = plan.own.iter().map(|&sequence| u64::from(index.length(sequence))).sum();
+                tally.step(plan.own.iter().map(|&sequence| index.number_of(sequence)), samples);
+                true
+            })?;
+        }
+        ranks.push(tally.end());
     }
     let are_equal = ranks.windows(2).all(|two| two[0].steps == two[1].steps);
     Ok((ranks, are_equal))
+}
+
+/// The figures of a rank as they grow.
+struct RankTally {
+    figures: RankFigures,
+    n: u64,
+    places: [u64; PLACES],
+}
+
+impl RankTally {
+    fn new(rank: u64, index: &Index) -> RankTally {
+        let figures = RankFigures { rank, ..RankFigures::default() };
+        RankTally { figures, n: index.n_sequences().max(1), places: [0; PLACES] }
+    }
+
+    /// A step with the examples of these numbers in storage.
+    fn step(&mut self, numbers: impl Iterator<Item = u64>, samples: u64) {
+        self.figures.last = 0;
+        for number in numbers {
+            self.places[(u128::from(number) * PLACES as u128 / u128::from(self.n)) as usize] += 1;
+            self.figures.last += 1;
+        }
+        self.figures.steps += 1;
+        self.figures.examples += self.figures.last;
+        self.figures.samples += samples;
+    }
+
+    fn end(mut self) -> RankFigures {
+        let all = self.figures.examples.max(1) as f64;
+        self.figures.places = self.places.iter().map(|&n| n as f64 / all).collect();
+        self.figures
+    }
 }
 
 #[cfg(test)]

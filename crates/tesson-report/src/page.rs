@@ -273,6 +273,11 @@ fn lengths(report: &Report) -> String {
         }
         None => return section_of(None::<&()>, |()| String::new()),
     }
+    let grouping = report.order.as_ref().and_then(|order| order.grouping.as_ref());
+    if let Some(grouping) = grouping.filter(|grouping| grouping.is_cut) {
+        write!(html, "<p>Examples are {}; what follows is of whole ones.</p>", escape(&grouping.words))
+            .expect("a string takes any text");
+    }
     if let Some(histogram) = report.lengths.as_ref().and_then(|lengths| lengths.histogram.as_ref()) {
         let what = "samples of an example";
         write!(html, "<figure>{}<figcaption>{what}</figcaption></figure>", svg::histogram(histogram, what))
@@ -407,6 +412,19 @@ fn order(order: &OrderFigures) -> String {
          evenly, a poor one keeps to the diagonal; below, how far neighbours lie apart in storage (the line is a uniform shuffle), \
          and the classes in windows along the run.",
     );
+    if let Some(grouping) = &order.grouping {
+        write!(
+            html,
+            "<p class=\"verdict\">Minibatches of this run are made {}: {}.</p>",
+            escape(&grouping.words),
+            if grouping.is_cut {
+                "the order is that in which examples begin, side by side in slots"
+            } else {
+                "examples of similar length come together, so neighbours are alike in that"
+            }
+        )
+        .expect("a string takes any text");
+    }
     html.push_str("<div class=\"orders\">");
     for panel in &order.orders {
         let name = escape(&panel.name);
@@ -446,6 +464,10 @@ fn order(order: &OrderFigures) -> String {
 fn ranks(order: &OrderFigures) -> String {
     let mut html =
         look("Which rank reads what: unequal steps make a job wait at the end of an epoch, or hang.");
+    if order.ranks.is_empty() {
+        html.push_str("<p>Minibatches have another number of slots in each epoch, so there is no plan for all of them.</p>");
+        return html;
+    }
     let asked = if order.ranks_are_assumed { " (an example: give <code>--workers N</code>)" } else { "" };
     let (class, steps) = if order.has_equal_steps {
         ("good", "all make as many steps")
@@ -509,8 +531,9 @@ fn certificate(certificate: &Certificate) -> String {
     let mut html = look(
         "A machine that prints the same digest reads the same examples in the same order, so that a state saved here resumes there.",
     );
-    let Certificate { order, order_version, examples, first, last, positions, digest, command, .. } =
-        certificate;
+    let Certificate {
+        order, order_version, grouping, examples, first, last, positions, digest, command, ..
+    } = certificate;
     write!(
         html,
         "<div class=\"scroll\"><table><tr><th>order</th><td>{} (version {order_version})</td></tr>",
@@ -518,7 +541,8 @@ fn certificate(certificate: &Certificate) -> String {
     )
     .expect("a string takes any text");
     let keys = |keys: &[String]| escape(&keys.join(", "));
-    for (name, value) in [
+    let grouping = grouping.as_ref().map(|grouping| ("minibatches", escape(&grouping.words)));
+    for (name, value) in grouping.into_iter().chain([
         ("first keys", keys(first)),
         ("last keys", keys(last)),
         (
@@ -529,7 +553,7 @@ fn certificate(certificate: &Certificate) -> String {
                 counted(*examples, "example")
             ),
         ),
-    ] {
+    ]) {
         write!(html, "<tr><th>{name}</th><td>{value}</td></tr>").expect("a string takes any text");
     }
     write!(html, "</table></div><pre>{}</pre>", escape(command)).expect("a string takes any text");

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use tesson::{SampleValues, Samples, StreamBatch};
+use tesson::config::Value;
+use tesson::{SampleValues, Samples, SourceConfig, StreamBatch};
 use tesson_image::decode::Depth;
 use tesson_image::encode::png;
 
@@ -39,15 +40,16 @@ struct Layout {
 }
 
 impl Layout {
-    /// The layout of a sample of this shape, if it can be an image.
-    fn of(shape: &[usize]) -> Option<Layout> {
+    /// The layout of a sample of this shape, if it can be an image: of sides of `least`, or more where channels do not say that it is one.
+    fn of(shape: &[usize], least: usize) -> Option<Layout> {
         let (height, width, channels, is_transposed) = match *shape {
             [height, width, channels @ (1 | 3)] => (height, width, channels, false),
             [channels @ (1 | 3), height, width] => (height, width, channels, true),
             [height, width] => (height, width, 1, false),
             _ => return None,
         };
-        (height.min(width) >= SMALLEST).then_some(Layout { height, width, channels, is_transposed })
+        let least = if shape.len() == 2 { SMALLEST } else { least };
+        (height.min(width) >= least).then_some(Layout { height, width, channels, is_transposed })
     }
 
     /// The layout of samples without rows and columns that may be square images: of at least 14 x 14 values, none below 0, or 8 x 8
@@ -61,6 +63,105 @@ impl Layout {
     }
 }
 
+/// A sample that is an image, where a batch has it.
+pub struct Image<'a> {
+    values: &'a SampleValues,
+    range: Range<usize>,
+    layout: Layout,
+    is_blue_first: bool,
+    /// The values for black and white.
+    scale: (f64, f64),
+}
+
+impl<'a> Image<'a> {
+    /// A sample as an image, if it can be one with sides of `least` or more. `is_blue_first`: colours come in the order of OpenCV.
+    pub fn of_sample(
+        batch: &'a StreamBatch,
+        sample: usize,
+        is_blue_first: bool,
+        least: usize,
+    ) -> Option<Image<'a>> {
+        let shape = batch.info().shape.dims();
+        let (values, layout, range) = match batch.samples() {
+            Samples::Dense { values } if !matches!(values, SampleValues::Strings(_)) => {
+                let n = batch.info().shape.len();
+                let range = sample * n..(sample + 1) * n;
+                let layout = match shape {
+                    [n] => Layout::of_square(*n, values, &range)?,
+                    shape => Layout::of(shape, least)?,
+                };
+                (values, layout, range)
+            }
+            Samples::Ragged { values, .. } if !matches!(values, SampleValues::Strings(_)) => {
+                let (shape, range) = batch.ragged_sample(sample)?;
+                (values, Layout::of(shape, least)?, range)
+            }
+            _ => return None,
+        };
+        let (low, high) = extremes(values, range.clone());
+        let scale = black_and_white(low, high, matches!(values, SampleValues::U8(_)));
+        Some(Image { values, range, layout, is_blue_first, scale })
+    }
+
+    /// Number of rows.
+    pub fn height(&self) -> usize {
+        self.layout.height
+    }
+
+    /// Pixels of a row.
+    pub fn width(&self) -> usize {
+        self.layout.width
+    }
+
+    /// Gives several images one scale from black to white, so that they can be compared.
+    pub fn on_one_scale(images: &mut [Image<'_>]) {
+        let of_all = images.iter().map(|image| extremes(image.values, image.range.clone()));
+        let (low, high) = of_all.fold((f64::MAX, f64::MIN), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        for image in images {
+            image.scale = black_and_white(low, high, matches!(image.values, SampleValues::U8(_)));
+        }
+    }
+
+    /// A colour of a pixel, 0 for red to 2 for blue, from 0 to 255.
+    fn value(&self, y: usize, x: usize, color: usize) -> f64 {
+        let Layout { height, width, channels, is_transposed } = self.layout;
+        let channel = match channels {
+            1 => 0,
+            _ if self.is_blue_first => 2 - color,
+            _ => color,
+        };
+        let within = if is_transposed {
+            (channel * height + y) * width + x
+        } else {
+            (y * width + x) * channels + channel
+        };
+        let (black, white) = self.scale;
+        (self.values.get(self.range.start + within) - black) / (white - black) * 255.0
+    }
+
+    /// Red, green and blue of a pixel.
+    pub fn pixel(&self, y: usize, x: usize) -> [u8; 3] {
+        [0, 1, 2].map(|color| byte(self.value(y, x, color)))
+    }
+}
+
+/// A byte of a value from 0 to 255.
+fn byte(value: f64) -> u8 {
+    value.round().clamp(0.0, 255.0) as u8
+}
+
+/// True for a stream of a format of images that decodes as CNTK does, with blue first, unless its `channelOrder` is `rgb`.
+pub fn is_blue_first(config: &SourceConfig, stream: &str) -> bool {
+    config.deserializers.iter().any(|d| {
+        let option =
+            |name: &str| d.options.0.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v);
+        let has_stream = matches!(option("input"), Some(Value::Section(s)) if s.get(stream).is_some());
+        let is_rgb =
+            matches!(option("channelOrder"), Some(Value::Text(order)) if order.eq_ignore_ascii_case("rgb"));
+        d.format.decoder.is_some() && has_stream && !is_rgb
+    })
+}
+
 impl Picture {
     /// A sample as an image, at most `side` pixels wide and high; `None` if it is none. `is_blue_first`: colours come in
     /// the order of OpenCV.
@@ -70,49 +171,8 @@ impl Picture {
         is_blue_first: bool,
         side: usize,
     ) -> Option<Picture> {
-        let shape = batch.info().shape.dims();
-        let (values, layout, range) = match batch.samples() {
-            Samples::Dense { values } if !matches!(values, SampleValues::Strings(_)) => {
-                let n = batch.info().shape.len();
-                let range = sample * n..(sample + 1) * n;
-                let layout = match shape {
-                    [n] => Layout::of_square(*n, values, &range)?,
-                    shape => Layout::of(shape)?,
-                };
-                (values, layout, range)
-            }
-            Samples::Ragged { values, .. } if !matches!(values, SampleValues::Strings(_)) => {
-                let (shape, range) = batch.ragged_sample(sample)?;
-                (values, Layout::of(shape)?, range)
-            }
-            _ => return None,
-        };
-        Some(Picture::of_image(values, range, layout, is_blue_first, side))
-    }
-
-    fn of_image(
-        values: &SampleValues,
-        range: Range<usize>,
-        layout: Layout,
-        is_blue_first: bool,
-        side: usize,
-    ) -> Picture {
-        let Layout { height, width, channels, is_transposed } = layout;
-        let (low, high) = extremes(values, range.clone());
-        let (black, white) = black_and_white(low, high, matches!(values, SampleValues::U8(_)));
-        let value = |y: usize, x: usize, color: usize| {
-            let channel = match channels {
-                1 => 0,
-                _ if is_blue_first => 2 - color,
-                _ => color,
-            };
-            let within = if is_transposed {
-                (channel * height + y) * width + x
-            } else {
-                (y * width + x) * channels + channel
-            };
-            (values.get(range.start + within) - black) / (white - black) * 255.0
-        };
+        let image = Image::of_sample(batch, sample, is_blue_first, SMALLEST)?;
+        let (height, width) = (image.height(), image.width());
         let scale = (height.max(width) as f64 / side as f64).max(1.0);
         let [rows, columns] = [height, width].map(|n| ((n as f64 / scale) as usize).max(1));
         let mut pixels = Vec::with_capacity(3 * rows * columns);
@@ -124,13 +184,13 @@ impl Picture {
                     let sum: f64 = ys
                         .clone()
                         .flat_map(|y| xs.clone().map(move |x| (y, x)))
-                        .map(|(y, x)| value(y, x, color))
+                        .map(|(y, x)| image.value(y, x, color))
                         .sum();
-                    pixels.push((sum / n).round().clamp(0.0, 255.0) as u8);
+                    pixels.push(byte(sum / n));
                 }
             }
         }
-        Picture { width: columns, height: rows, pixels }
+        Some(Picture { width: columns, height: rows, pixels })
     }
 
     /// Dense samples over time as a map, the first sample at the left and the first value at the bottom; `None` if there are
@@ -216,12 +276,15 @@ mod tests {
 
     #[test]
     fn shapes_of_images_are_known() {
-        let layout =
-            |shape: &[usize]| Layout::of(shape).map(|l| (l.height, l.width, l.channels, l.is_transposed));
+        let layout = |shape: &[usize]| {
+            Layout::of(shape, SMALLEST).map(|l| (l.height, l.width, l.channels, l.is_transposed))
+        };
         assert_eq!(layout(&[28, 20, 3]), Some((28, 20, 3, false)));
         assert_eq!(layout(&[1, 28, 20]), Some((28, 20, 1, true)));
         assert_eq!(layout(&[28, 20]), Some((28, 20, 1, false)));
         assert_eq!(layout(&[3, 2]), None);
+        assert_eq!(layout(&[4, 2, 3]), None);
+        assert!(Layout::of(&[4, 2, 3], 1).is_some() && Layout::of(&[4, 2], 1).is_none());
         assert_eq!(layout(&[28, 20, 4]), None);
     }
 

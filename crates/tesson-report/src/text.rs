@@ -22,7 +22,7 @@ pub fn counted(n: u64, noun: &str) -> String {
 pub fn inflected(n: u64, noun: &str) -> String {
     let ending = match n {
         1 => "",
-        _ if noun.ends_with("ch") => "es",
+        _ if noun.ends_with("ch") || noun.ends_with('s') => "es",
         _ => "s",
     };
     format!("{noun}{ending}")
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn one_of_a_thing_is_in_the_singular() {
-        let found = [(0, "fault"), (1, "fault"), (1000, "fault"), (1, "minibatch"), (2, "minibatch")];
+        let found = [(0, "fault"), (1, "class"), (1000, "class"), (1, "minibatch"), (2, "minibatch")];
         assert_eq!(
             found.map(|(n, noun)| counted(n, noun)),
-            ["0 faults", "1 fault", "1,000 faults", "1 minibatch", "2 minibatches"]
+            ["0 faults", "1 class", "1,000 classes", "1 minibatch", "2 minibatches"]
         );
     }
 

@@ -22,9 +22,12 @@ pub(crate) fn run(common: &Common, out: &mut Output) -> Result<(), Failure> {
         return Ok(out.json(&described)?);
     }
     text(&dataset, out)?;
+    features(&dataset, out)?;
     let path = &common.input.input;
     if common.dataset.data_dir.is_none() {
-        out.pair("in Python", &calls::in_python(InputKind::Dataset, path, std::iter::empty(), 1))?;
+        let has_train = dataset.splits.iter().any(|split| split.name == "train");
+        let split = has_train.then_some("train");
+        out.pair("in Python", &calls::in_python(InputKind::Dataset, path, std::iter::empty(), 1, split))?;
         out.pair("command", &calls::by_command(InputKind::Dataset, path, &[]))?;
     }
     Ok(())
@@ -46,6 +49,28 @@ fn text(dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
     }
     for (i, split) in dataset.splits.iter().enumerate() {
         out.pair(if i == 0 { "splits" } else { "" }, &describe(split))?;
+    }
+    Ok(())
+}
+
+/// Names of classes that are shown.
+const CLASSES: usize = 5;
+
+/// The features with their types, shapes and classes.
+fn features(dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
+    let stores = data::stores();
+    let features = tesson_prepared::features_of(&stores, dataset)?;
+    let labels = tesson_prepared::labels_of(&stores, dataset, &features)?;
+    let mut head = "features";
+    for (path, leaf) in features.leaves() {
+        let shape = leaf.shape.iter().map(|dim| dim.map_or("?".to_owned(), |n| n.to_string()));
+        let shape = shape.collect::<Vec<_>>().join(", ");
+        let classes = labels.iter().find(|(of, _)| *of == path).map_or_else(String::new, |(_, names)| {
+            let more = if names.len() > CLASSES { ", …" } else { "" };
+            let named = names.iter().take(CLASSES).cloned().collect::<Vec<_>>().join(", ");
+            format!(", {}: {named}{more}", counted(names.len() as u64, "class"))
+        });
+        out.pair(std::mem::take(&mut head), &format!("{path}: {} [{shape}]{classes}", leaf.dtype.name()))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{answers, folder, refused, stderr, tesson};
+use crate::common::{answers, command, folder, lines, refused, stderr, tesson};
 
 /// 300 sequences of three classes, one class after the other.
 fn classes(test: &str) -> std::path::PathBuf {
@@ -104,4 +104,87 @@ fn info_shows_the_figures_as_text() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn buckets_and_pieces_are_in_the_order_and_in_the_certificate() {
+    let folder = folder("report-grouping");
+    let row = |i: u32| (0..=i % 9).map(|t| format!("{i} |x {t}\n")).collect::<String>();
+    fs::write(folder.join("train.ctf"), (0..200).map(row).collect::<String>()).unwrap();
+    let report =
+        |args: &str| answers(&folder, &format!("report train.ctf --json --no-timing {args}")).remove(0);
+    let (plain, buckets) = (report("--shuffle"), report("--shuffle --bucketing 400"));
+    assert_eq!(
+        buckets["order"]["orders"][0]["name"],
+        "this run: shuffled as a whole, in buckets of 400 samples"
+    );
+    assert_eq!(buckets["certificate"]["grouping"]["words"], "in buckets of 400 samples");
+    assert_eq!(plain["certificate"]["grouping"], serde_json::Value::Null);
+    // What is drawn is the order of the buckets.
+    assert_ne!(plain["order"]["orders"][0]["points"], buckets["order"]["orders"][0]["points"]);
+    let digests =
+        [&plain, &buckets, &report("--shuffle --bucketing 500")].map(|r| r["certificate"]["digest"].clone());
+    assert!(digests[0] != digests[1] && digests[1] != digests[2], "{digests:?}");
+    let digest = digests[1].as_str().unwrap();
+    let plan = format!("plan train.ctf --shuffle --bucketing 400 --certificate {digest} --json");
+    assert_eq!(answers(&folder, &plan)[0]["matches"], true);
+    // Of pieces, an example counts where it begins: each once, over the ranks.
+    let pieces = report("--set truncationLength=4 --batch-size 8");
+    assert_eq!(pieces["order"]["grouping"]["words"], "cut into pieces of 4 samples");
+    let ranks = pieces["order"]["ranks"].as_array().unwrap();
+    assert_eq!(ranks.iter().map(|rank| rank["examples"].as_u64().unwrap()).sum::<u64>(), 200, "{ranks:?}");
+}
+
+#[test]
+fn a_prepared_dataset_is_reported_in_the_order_of_a_loader() {
+    let folder = folder("report-prepared");
+    let dataset = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/tfds/numbers/1.0.0");
+    let report = format!("report {dataset} --json --no-timing --shuffle --seed 3 --batch-size 2");
+    let report = &answers(&folder, &report)[0];
+    assert_eq!(report["order"]["orders"][0]["name"], "this run: shuffled as a whole");
+    let command = report["certificate"]["command"].as_str().unwrap();
+    assert!(command.contains("--shuffle --seed 3 --batch-size 2"), "{command}");
+    // The command of the page works as it is printed.
+    let checked = command.strip_prefix("tesson ").unwrap();
+    assert_eq!(answers(&folder, &format!("{checked} --json"))[0]["matches"], true);
+    assert_eq!(report["streams"][0]["dtype"], "int64");
+    let info = String::from_utf8(tesson(&folder, &format!("info {dataset}")).stdout).unwrap();
+    assert!(info.contains("features    n: int64 []\n            name: string []\n"), "{info}");
+    let e = refused(&folder, &format!("plan {dataset} --shuffle --seed 3"), 2);
+    assert!(e.contains("--shuffle") && e.contains("`--op shuffle=BUFFER`"), "{e}");
+}
+
+/// Ctrl-C while a report is made: as soon as the command catches it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_report_leaves_a_page_of_what_was_seen() {
+    let folder = folder("report-interrupted");
+    let row = |i: u32| format!("{i} |x {} {}.5 7 |y {}:1\n", i % 10, i % 4, i % 3);
+    fs::write(folder.join("train.ctf"), (0..400_000).map(row).collect::<String>()).unwrap();
+    let mut command = command(&folder, "report train.ctf --all --stream x:3 --stream y:3:sparse --threads 1");
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let field = |status: &str, name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+    };
+    // Interrupts are signal 2, the second bit. Threads are started after they are caught.
+    let is_caught = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let mask = field(&status, "SigCgt:").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+        mask.is_some_and(|mask| mask & 2 != 0) && field(&status, "Threads:").is_some_and(|n| n != "1")
+    };
+    while !is_caught() {
+        std::thread::yield_now();
+    }
+    let interrupt =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the report is unfinished: interrupted"), "{}", stderr(&output));
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("This report is unfinished") && page.ends_with("</body></html>\n"));
+    // And it is a report, which can be compared.
+    let compared = tesson(&folder, "report report.html report.html --json");
+    assert_eq!((compared.status.code(), lines(&compared).len()), (Some(0), 0));
 }
