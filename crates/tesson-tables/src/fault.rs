@@ -198,6 +198,10 @@ tesson_core::error_kinds! {
         NotBool { row: u64 = 3, found: u8 = 7 }
             = "table.not-bool": "row {row} has the byte {found}, expected 0 or 1 for false and true"
             => "Write the column again, or forgive the row by {MAX_ERRORS}.",
+        /// A time is missing.
+        NoTime { row: u64 = 3 }
+            = "table.no-time": "row {row} has no time (`NaT`)"
+            => "Write the column again with a time there, or forgive the row by {MAX_ERRORS}.",
         /// No row is left.
         Empty { files: u64 = 1 }
             = "table.empty": "the {files} files have no rows"

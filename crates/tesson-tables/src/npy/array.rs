@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use tesson_core::{ChunkAccess, Data, Defects, Error, Offsets, Parallelism, Scratch, StreamColumn, Values};
+use tesson_core::{
+    ChunkAccess, Data, Defects, Element, Error, Offsets, Parallelism, Scratch, StreamColumn, Values,
+};
 
 use super::header::{Form, Header, MAGIC, Member};
 use crate::compressed::WhenCompressed;
@@ -47,7 +49,7 @@ fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, E
             Form::Number(element, _) => FieldKind::Flat(*element, member.shape_in(header.row_shape())),
             Form::Other(name) => FieldKind::Other(format!("values of type `{name}`")),
         };
-        Field::new(name, kind)
+        Field { unit: member.unit.clone(), ..Field::new(name, kind) }
     };
     let fields = header.members.iter().map(field).collect();
     // All items of the first dimension are then one row.
@@ -140,8 +142,13 @@ impl Table for Array {
         for (place, &field) in fields.iter().enumerate() {
             let member = &self.header.members[field];
             let values = self.column(member, rows, file, &mut scratch.bytes)?;
-            if let Form::Number(tesson_core::Element::Bool, _) = member.form {
-                self.check_bools(&values, place, rows, &mut read.faults);
+            let check = match member.form {
+                Form::Number(Element::Bool, _) => Some(Check::Bools),
+                _ if member.unit.is_some() => Some(Check::Times),
+                _ => None,
+            };
+            if let Some(check) = check {
+                self.check(check, &values, place, rows, &mut read.faults);
             }
             let data = Data::Dense { values };
             read.columns.push(StreamColumn { samples: samples.clone(), data });
@@ -169,23 +176,59 @@ impl Array {
         file.error(TableFault::LongSequence { items: self.items.unwrap_or(0) }, 0)
     }
 
-    /// Truth values are bytes that are 0 or 1.
-    fn check_bools(&self, values: &Values, place: usize, rows: &Rows<'_>, faults: &mut Vec<RowFault>) {
-        let Values::Bytes(bytes) = values else { return };
-        if bytes.iter().all(|byte| *byte <= 1) {
-            return;
-        }
-        let per_row = bytes.len() / rows.len().max(1);
-        for (i, row) in bytes.chunks_exact(per_row).enumerate() {
-            let Some(found) = row.iter().copied().find(|byte| *byte > 1) else { continue };
+    /// Makes faults of the rows with a value that its type does not have.
+    fn check(
+        &self,
+        check: Check,
+        values: &Values,
+        place: usize,
+        rows: &Rows<'_>,
+        faults: &mut Vec<RowFault>,
+    ) {
+        let mut fault = |i: usize, kind: &dyn Fn(u64) -> TableFault| {
             let number = rows.get(i);
             faults.push(RowFault {
                 row: if self.items.is_some() { 0 } else { i as u32 },
                 field: Some(place),
-                kind: TableFault::NotBool { row: number, found }.into(),
+                kind: kind(number).into(),
                 offset: self.header.data + number * self.header.row_bytes(),
                 line: None,
             });
+        };
+        match (check, values) {
+            (Check::Bools, Values::Bytes(bytes)) => {
+                if bytes.iter().all(|byte| *byte <= 1) {
+                    return;
+                }
+                for (i, row) in bytes.chunks_exact(bytes.len() / rows.len().max(1)).enumerate() {
+                    if let Some(&found) = row.iter().find(|byte| **byte > 1) {
+                        fault(i, &|row| TableFault::NotBool { row, found });
+                    }
+                }
+            }
+            (Check::Times, Values::Bits64(times)) => {
+                if times.iter().all(|time| *time != NO_TIME) {
+                    return;
+                }
+                for (i, row) in times.chunks_exact(times.len() / rows.len().max(1)).enumerate() {
+                    if row.contains(&NO_TIME) {
+                        fault(i, &|row| TableFault::NoTime { row });
+                    }
+                }
+            }
+            _ => unreachable!("truth values are bytes, and times have 64 bits"),
         }
     }
 }
+
+/// A check of values, of a type that does not have all that its bits can say.
+#[derive(Clone, Copy)]
+enum Check {
+    /// Truth values are bytes that are 0 or 1.
+    Bools,
+    /// A time is not missing.
+    Times,
+}
+
+/// The bits that NumPy writes for a missing time, `NaT`.
+const NO_TIME: u64 = 1 << 63;

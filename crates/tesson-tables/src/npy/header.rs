@@ -1,6 +1,7 @@
 //! The header: type, order and shape.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use tesson_core::{Element, Error, Shape};
 
@@ -41,6 +42,8 @@ pub(crate) struct Member {
     /// Where they begin in the item.
     pub(crate) offset: u64,
     pub(crate) form: Form,
+    /// The unit that times count.
+    pub(crate) unit: Option<Arc<str>>,
     /// The shape within the item; empty for one value.
     pub(crate) shape: Vec<u64>,
 }
@@ -211,7 +214,9 @@ fn members(descr: &Literal) -> Result<(Vec<Member>, u64, bool), String> {
     match descr {
         Literal::Text(text) => {
             let (form, bytes) = form(text)?;
-            Ok((vec![Member { name: String::new(), offset: 0, form, shape: Vec::new() }], bytes, false))
+            let unit = time_unit(text);
+            let member = Member { name: String::new(), offset: 0, form, unit, shape: Vec::new() };
+            Ok((vec![member], bytes, false))
         }
         Literal::Items(items) => {
             let (mut members, mut offset) = (Vec::new(), 0_u64);
@@ -248,14 +253,14 @@ fn member(item: &Literal, offset: u64) -> Result<(Option<Member>, u64), String> 
         },
         _ => return Err(wrong()),
     };
-    let (form, bytes) = match descr {
-        Literal::Text(text) => form(text)?,
-        nested => (Form::Other("record".into()), members(nested)?.1),
+    let ((form, bytes), unit) = match descr {
+        Literal::Text(text) => (form(text)?, time_unit(text)),
+        nested => ((Form::Other("record".into()), members(nested)?.1), None),
     };
     let values = shape.iter().try_fold(1_u64, |n, dim| n.checked_mul(*dim));
     let end = values.and_then(|n| n.checked_mul(bytes)?.checked_add(offset));
     let end = end.filter(|end| *end < 1 << 62).ok_or("a record has more than 2^62 bytes")?;
-    let member = Member { name: name.clone(), offset, form, shape };
+    let member = Member { name: name.clone(), offset, form, unit, shape };
     Ok(((!name.is_empty()).then_some(member), end))
 }
 
@@ -296,6 +301,20 @@ fn form(descr: &str) -> Result<(Form, u64), String> {
     Ok((Form::Number(element, order), size))
 }
 
+/// The unit of times, such as `timestamp[us]` of `<M8[us]`, in the words of other tables.
+fn time_unit(descr: &str) -> Option<Arc<str>> {
+    let (kind, rest) = descr.get(1..)?.split_at_checked(1)?;
+    let unit = rest.strip_prefix("8[")?.strip_suffix(']')?;
+    let text = match (kind, unit) {
+        ("M", "D") => "date[day]".into(),
+        ("M", unit) => format!("timestamp[{unit}]"),
+        ("m", "D") => "duration[day]".into(),
+        ("m", unit) => format!("duration[{unit}]"),
+        _ => return None,
+    };
+    Some(text.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +333,15 @@ mod tests {
         assert_eq!(header.members[0].form, form);
         let header = parsed("'>i8'", "()").expect("it is one");
         assert_eq!((header.rows(), header.file_bytes()), (None, 136));
+    }
+
+    #[test]
+    fn times_have_a_unit() {
+        let units = ["<M8[us]", ">m8[5s]", "<M8[D]", "<i8", "<M8", "", "<M8[", "é8[s]"].map(time_unit);
+        let found = units.each_ref().map(Option::as_deref);
+        let expected =
+            [Some("timestamp[us]"), Some("duration[5s]"), Some("date[day]"), None, None, None, None, None];
+        assert_eq!(found, expected);
     }
 
     #[test]
