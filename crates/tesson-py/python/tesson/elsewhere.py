@@ -100,7 +100,7 @@ OF_SPARSE = {
 
 
 def hinted(name: str, table: dict[str, str], known: list[str]) -> str:
-    """What an error about an unknown name ends with: the remedy of the table, or the nearest of the names that are known."""
+    """The end of an error about an unknown name: the remedy of the table, or the nearest of the names that are known."""
     if name.startswith("_"):
         return ""
     if (remedy := table.get(name)) is not None:
