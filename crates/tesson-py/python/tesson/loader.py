@@ -446,6 +446,10 @@ class Loader:
     if not TYPE_CHECKING:
         __getattr__ = no_attribute("OF_LOADER")
 
+        # PyTorch's DataLoader asks for items of what it is given.
+        def __getitem__(self, step):
+            raise TypeError("a Loader is iterated over, as in `for batch in loader`; in place of PyTorch's DataLoader, iterate over `loader.torch()`")
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_epochs": self.state_dict(), "_pass": None, "_yielded": None}
 

@@ -442,6 +442,7 @@ def first_batch(**options: Any) -> tesson.Batch:
         (lambda: numbers().loader(batch=4), TypeError, "`batch`, did you mean `batch_size`?"),
         (lambda: numbers().loader(batch_size=4, num_epochs=2), TypeError, "`num_epochs`, did you mean `epochs`?"),
         (lambda: numbers().loader(batch_size=4).set_epoch(1), AttributeError, "'set_epoch'; each `for` is the next epoch"),
+        (lambda: numbers().loader(batch_size=4)[0], TypeError, "in place of PyTorch's DataLoader, iterate over `loader.torch()`"),
         (lambda: numbers().loader(batch_size=4).state_dikt(), AttributeError, "did you mean 'state_dict'?"),
         (lambda: numbers().rename(number="x"), ConfigError, "give rename(x='number'), the present name first"),
         (lambda: first_batch().x, AttributeError, "streams are items of a batch: batch['x']"),
