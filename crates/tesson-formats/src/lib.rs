@@ -23,6 +23,7 @@ pub mod packed;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod record;
+pub mod saved;
 pub mod tar_image;
 pub mod tfrecord;
 pub mod user;

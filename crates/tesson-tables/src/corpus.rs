@@ -12,6 +12,7 @@ use tesson_formats::packed::PackedFile;
 
 use crate::columns::Columns;
 use crate::compressed::with_unpacked;
+use crate::deserializer;
 use crate::fault::TableFault;
 use crate::streams::TableColumn;
 use crate::table::{FieldKind, FileBytes, RowFault, Rows, Table, Unit};
@@ -422,5 +423,7 @@ impl Corpus for TableCorpus {
         (ResourceId(part.file), unit.extent(row..row + 1))
     }
 
-    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+    fn save(&self, index: &Index, into: &mut Vec<u8>) {
+        deserializer::save(&self.files, index, into);
+    }
 }

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tesson_core::store::Store;
 use tesson_core::{
     CompactLengths, ConfigError, DataError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch,
-    Format, Index, Indexed, OneCore, OptionName, OptionSet, Options, Parallelism, ReaderDefaults, ResourceId,
-    Scratch, StreamMismatch, StreamingDecoder, format_of,
+    Format, Index, IndexCache, Indexed, OneCore, OptionName, OptionSet, Options, Parallelism, ReaderDefaults,
+    ResourceId, Scratch, StreamMismatch, StreamingDecoder, format_of,
 };
+use tesson_formats::saved::{Saved, save_lengths};
 
 use crate::compressed::{self, with_unpacked};
 use crate::corpus::{Cut, Part, TableCorpus, TableFile, read_fields};
@@ -31,7 +32,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     let options = TableOptions::read(options, defaults)?;
     let mut facts = DeserializerFacts::new(FORMAT.name, options.files.clone(), Vec::new(), "");
     facts.max_errors = options.max_errors;
-    facts.keep_in_memory = options.keep;
+    facts.keep_in_memory = options.chunks.keep;
     facts.defines_size = options.inputs.iter().any(|stream| stream.defines_size);
     facts.smaller_chunks = Some(|| format!("choose a smaller {CHUNK_SIZE_IN_BYTES}"));
     let files = TableFiles::named(&options.files);
@@ -189,6 +190,24 @@ impl TableDeserializer {
         Ok(CompactLengths::new(&lengths))
     }
 
+    /// The index and the corpus of files that have been indexed.
+    fn corpus(&self, files: Vec<TableFile>, cut: Cut, lengths: Vec<CompactLengths>) -> Indexed {
+        let mut index = Index::new();
+        for (chunk, lengths) in lengths.into_iter().enumerate() {
+            let bytes = |part: &Part| {
+                let extent = files[part.file as usize].units[part.unit as usize].extent(part.unit_rows());
+                extent.end - extent.start
+            };
+            index.push(lengths, cut.parts_of(chunk).iter().map(bytes).sum());
+        }
+        index.seal();
+        let index = Arc::new(index);
+        let columns = Arc::clone(&self.known.columns);
+        let corpus = TableCorpus::new(files, cut, columns, self.known.key, Arc::clone(&index));
+        let corpus = if self.options.numeric_keys { corpus } else { corpus.with_text_keys() };
+        Indexed { index, corpus: Arc::new(corpus) }
+    }
+
     /// True if all streams that count have any number of samples.
     fn only_varying(&self, main: Option<usize>) -> bool {
         let counted = |i: usize| main.is_none_or(|main| main == i);
@@ -274,6 +293,10 @@ impl Deserializer for TableDeserializer {
             text.word(&stream.name).word(stream.element.name()).word(format_args!("[{}]", stream.shape))
         });
         self.facts.identity = text.text();
+        if format.restore.is_some() && !is_compressed {
+            self.facts.index_cache = IndexCache::enabled(self.options.chunks.cache_index);
+        }
+        self.options.libsvm.settle(&fields);
         self.known = Known { format: Some(format), columns: columns.into(), fields, key, is_compressed };
         Ok(())
     }
@@ -285,13 +308,13 @@ impl Deserializer for TableDeserializer {
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
         let files = self.tables(fetch, parallelism, defects)?;
-        let cut = cut(&files, self.options.chunk_bytes);
+        let cut = cut(&files, self.options.chunks.bytes);
         if cut.parts.is_empty() {
             let empty = TableFault::Empty { files: self.files.n as u64 };
             return Err(self.file(0, fetch).error(empty, 0));
         }
         let n_chunks = cut.n_chunks();
-        let mut index = Index::new();
+        let mut all = Vec::with_capacity(n_chunks);
         for first in (0..n_chunks).step_by(CHUNKS_AT_ONCE) {
             let n = CHUNKS_AT_ONCE.min(n_chunks - first);
             let lengths = parallelism.map(n, |i| {
@@ -300,24 +323,32 @@ impl Deserializer for TableDeserializer {
                 }
                 self.lengths(cut.parts_of(first + i), &files, fetch)
             });
-            for (i, lengths) in lengths.into_iter().enumerate() {
-                let bytes = |part: &Part| {
-                    let extent = files[part.file as usize].units[part.unit as usize].extent(part.unit_rows());
-                    extent.end - extent.start
-                };
-                index.push(lengths?, cut.parts_of(first + i).iter().map(bytes).sum());
+            for lengths in lengths {
+                all.push(lengths?);
             }
         }
-        index.seal();
-        let index = Arc::new(index);
-        let columns = Arc::clone(&self.known.columns);
-        let corpus = TableCorpus::new(files, cut, columns, self.known.key, Arc::clone(&index));
-        let corpus = if self.options.numeric_keys { corpus } else { corpus.with_text_keys() };
-        Ok(Indexed { index, corpus: Arc::new(corpus) })
+        Ok(self.corpus(files, cut, all))
     }
 
-    fn restore(&self, _: &[u8]) -> Option<Indexed> {
-        None
+    fn restore(&self, saved: &[u8]) -> Option<Indexed> {
+        let restore = self.known.format?.restore?;
+        let mut saved = Saved(saved);
+        if saved.take()? != VERSION.to_le_bytes() || saved.number()? != self.files.n as u64 {
+            return None;
+        }
+        let mut files = Vec::with_capacity(self.files.n);
+        for number in 0..self.files.n {
+            let (table, units) = restore(&mut saved, &self.known.fields, &self.options)?;
+            let path = Arc::clone(&self.files.paths[number]);
+            files.push(TableFile { table, units, path, packed: None });
+        }
+        let cut = cut(&files, self.options.chunks.bytes);
+        let mut lengths = Vec::with_capacity(cut.n_chunks());
+        for chunk in 0..cut.n_chunks() {
+            let n = cut.parts_of(chunk).iter().map(Part::len).sum::<usize>() as u32;
+            lengths.push(saved.lengths(n)?.filter(|lengths| !lengths.has_zero())?);
+        }
+        (saved.0.is_empty() && !lengths.is_empty()).then(|| self.corpus(files, cut, lengths))
     }
 
     fn mismatches(&self, _: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
@@ -327,6 +358,21 @@ impl Deserializer for TableDeserializer {
     fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         None
     }
+}
+
+/// The version of the kept form of indices.
+const VERSION: u32 = 1;
+
+/// Appends an index: the version, the number of files, what each table saves, and the lengths of each chunk's rows.
+pub(crate) fn save(files: &[TableFile], index: &Index, into: &mut Vec<u8>) {
+    // The positions in compressed files from which unpacking can begin are not kept.
+    if files.iter().any(|file| file.packed.is_some()) {
+        return;
+    }
+    into.extend(VERSION.to_le_bytes());
+    into.extend((files.len() as u64).to_le_bytes());
+    files.iter().for_each(|file| file.table.save(into));
+    index.chunk_ids().for_each(|chunk| save_lengths(Some(index.lengths(chunk)), into));
 }
 
 /// Chunks whose lengths are counted before the next ones are given to workers.

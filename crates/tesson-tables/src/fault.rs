@@ -94,6 +94,11 @@ tesson_core::error_kinds! {
         BadValue { column: String = "age".into(), found: String = "old".into(), dtype: String = "int64".into() }
             = "table.bad-value": "column `{column}`: found `{found}`, expected {dtype}"
             => "Correct the value, declare a {DTYPE} that holds all values of the column, or forgive the row by {MAX_ERRORS}.",
+        /// A field of text is in another encoding.
+        NotUtf8 { column: String = "name".into(), found: String = "b\u{fffd}b".into() }
+            = "table.not-utf-8": "column `{column}`: found `{found}`, which is no UTF-8"; "write the file in UTF-8, or read the column \
+                by a {DTYPE} of `bytes`"
+            => "Write the file in UTF-8, read the column by a {DTYPE} of `bytes`, or forgive the row by {MAX_ERRORS}.",
         /// A row of text has no value in a column of numbers.
         NoValue { column: String = "age".into() }
             = "table.no-value": "column `{column}` has no value"

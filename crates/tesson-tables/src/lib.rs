@@ -55,3 +55,9 @@ mod webdataset;
 
 pub use deserializer::FORMAT;
 pub use fault::{TableFault, TableRefusal};
+
+/// The structure of tables of text, for programs that read one row after the other.
+pub mod rows {
+    pub use crate::csv::Records;
+    pub use crate::libsvm::{Parts, pair, words};
+}

@@ -21,6 +21,13 @@ const FILE: OptionSpec = OptionSpec::required(
      to one corpus, in this order (files of `*` by name).",
 );
 
+const CACHE_INDEX: OptionSpec = OptionSpec::optional(
+    "cacheIndex",
+    OptionKind::Bool,
+    "For `csv`, `jsonl` and `libsvm` that are not compressed: keep the index in a file beside the first one, for the next time; by \
+     default as the reader's `cacheIndex`.",
+);
+
 /// The formats by name. `auto` finds out.
 static FORMATS: Words<Option<&'static str>, 11> = Words::new([
     ("auto", None),
@@ -151,6 +158,21 @@ fn shape(options: &Options<'_>) -> Result<Option<Vec<u64>>, ConfigError> {
 }
 
 options! {
+    /// The options of chunks and of their index.
+    #[derive(Clone, Debug)]
+    pub(crate) struct ChunkOptions(options, reader: ReaderDefaults) {
+        pub(crate) bytes: u64 = "chunkSizeInBytes", "33554432"
+            => "Largest size of a chunk, the unit of randomization, in bytes of memory."
+            [read options.whole_within("chunkSizeInBytes", 1..=1 << 40)?]
+            [identity "chunk"];
+        pub(crate) keep: bool = "keepDataInMemory", "false"
+            => "Keep decoded chunks in memory after their last use in a sweep.";
+        pub(crate) cache_index: bool = CACHE_INDEX
+            [otherwise reader.cache_index];
+    }
+}
+
+options! {
     /// The options of the deserializer.
     #[derive(Clone, Debug)]
     pub(crate) struct TableOptions(options, reader: ReaderDefaults) {
@@ -178,14 +200,9 @@ options! {
             [read NullRule::read(options, "nulls")?]
             [describe as |table| Value::Text(table.nulls.name())]
             [identity with |table, text| text.field("nulls", table.nulls.name())];
-        pub(crate) chunk_bytes: u64 = "chunkSizeInBytes", "33554432"
-            => "Largest size of a chunk, the unit of randomization, in bytes of memory."
-            [read options.whole_within("chunkSizeInBytes", 1..=1 << 40)?]
-            [identity "chunk"];
+        ..pub(crate) chunks: ChunkOptions;
         pub(crate) max_errors: Option<u64> = "maxErrors", optional
             => "Number of faulty rows to tolerate before reading fails; by default the reader's `maxErrors`.";
-        pub(crate) keep: bool = "keepDataInMemory", "false"
-            => "Keep decoded chunks in memory after their last use in a sweep.";
         pub(crate) arrays: ArrayLayout = "eachFile" in ARRAYS, "rows"
             => "For `npy`: the examples of a file. They are the items of the first dimension (`rows`), or the file is one, as one sample \
              (`example`) or with a sample for each item of the first dimension (`sequence`)."

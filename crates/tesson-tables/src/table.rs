@@ -9,6 +9,7 @@ use tesson_core::{
     Scratch, Shape, StreamColumn,
 };
 use tesson_formats::packed::Packing;
+use tesson_formats::saved::Saved;
 
 #[cfg(feature = "arrow")]
 use crate::arrow;
@@ -305,6 +306,9 @@ pub(crate) trait Table: Send + Sync {
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 
+    /// Appends what [`TableFormat::restore`] makes this table of. Called if the format has such a function.
+    fn save(&self, _into: &mut Vec<u8>) {}
+
     /// Reads some fields of some rows of a unit.
     ///
     /// # Errors
@@ -348,6 +352,8 @@ pub(crate) struct TableFormat {
     pub(crate) begins: fn(&[u8]) -> bool,
     /// Opens a file: reads as little as says which fields it has.
     pub(crate) open: OpenTable,
+    /// Makes an indexed table again of what it has saved, if indexing reads the whole file.
+    pub(crate) restore: Option<RestoreTable>,
 }
 
 impl TableFormat {
@@ -361,6 +367,11 @@ impl TableFormat {
 
 /// Opens a file; see [`TableFormat::open`].
 pub(crate) type OpenTable = fn(FileBytes<'_>, &TableOptions) -> Result<Box<dyn Table>, Error>;
+
+/// Makes a table of what [`Table::save`] has written and of the fields of the first file, with its units; `None` if the bytes are
+/// none that it could have written.
+pub(crate) type RestoreTable =
+    fn(&mut Saved<'_>, &[Field], &TableOptions) -> Option<(Box<dyn Table>, Vec<Unit>)>;
 
 /// All formats.
 pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[

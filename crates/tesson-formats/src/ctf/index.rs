@@ -10,6 +10,7 @@ use super::fault::CtfFault;
 use super::rows::{Keying, LastId, RowId};
 use super::scan::{self, LIMIT, Reads};
 use super::{FILE, Rules, located};
+use crate::saved::{Saved, save_lengths};
 
 /// How the file is divided.
 #[derive(Clone, Copy, Debug)]
@@ -473,29 +474,7 @@ pub(crate) fn save(index: &Index, table: &[ChunkTable], into: &mut Vec<u8>) {
         for column in
             [Some(index.lengths(number)), Some(&chunk.sizes), Some(&chunk.gaps), chunk.lines.as_ref()]
         {
-            save_column(column, into);
-        }
-    }
-}
-
-fn save_column(column: Option<&CompactLengths>, into: &mut Vec<u8>) {
-    match column {
-        None => into.push(255),
-        Some(CompactLengths::Constant { value, .. }) => {
-            into.push(0);
-            into.extend_from_slice(&value.to_le_bytes());
-        }
-        Some(CompactLengths::Bytes(v)) => {
-            into.push(1);
-            into.extend_from_slice(v);
-        }
-        Some(CompactLengths::Halves(v)) => {
-            into.push(2);
-            v.iter().for_each(|x| into.extend_from_slice(&x.to_le_bytes()));
-        }
-        Some(CompactLengths::Words(v)) => {
-            into.push(4);
-            v.iter().for_each(|x| into.extend_from_slice(&x.to_le_bytes()));
+            save_lengths(column, into);
         }
     }
 }
@@ -506,19 +485,19 @@ pub(crate) fn restore(saved: &[u8]) -> Option<(Index, Vec<ChunkTable>)> {
     if u32::from_le_bytes(saved.take()?) != VERSION {
         return None;
     }
-    let n_chunks = u64::from_le_bytes(saved.take()?);
+    let n_chunks = saved.number()?;
     let (mut index, mut table) = (Index::new(), Vec::new());
     let (mut end, mut line) = (0, 0);
     for _ in 0..n_chunks {
-        let start = u64::from_le_bytes(saved.take()?);
-        let first_line = u64::from_le_bytes(saved.take()?);
+        let start = saved.number()?;
+        let first_line = saved.number()?;
         let n = u32::from_le_bytes(saved.take()?);
         if n == 0 || start < end || first_line < line {
             return None;
         }
-        let lengths = saved.column(n)??;
-        let (sizes, gaps) = (saved.column(n)??, saved.column(n)??);
-        let lines = saved.column(n)?.unwrap_or_else(|| lengths.clone());
+        let lengths = saved.lengths(n)??;
+        let (sizes, gaps) = (saved.lengths(n)??, saved.lengths(n)??);
+        let lines = saved.lengths(n)?.unwrap_or_else(|| lengths.clone());
         if lengths.has_zero() || sizes.has_zero() {
             return None;
         }
@@ -531,41 +510,4 @@ pub(crate) fn restore(saved: &[u8]) -> Option<(Index, Vec<ChunkTable>)> {
     }
     index.seal();
     (saved.0.is_empty() && !table.is_empty()).then_some((index, table))
-}
-
-/// Saved bytes not read yet.
-struct Saved<'a>(&'a [u8]);
-
-impl<'a> Saved<'a> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*head)
-    }
-
-    /// A column of `n` values; the inner `None` is the empty one.
-    fn column(&mut self, n: u32) -> Option<Option<CompactLengths>> {
-        let [width] = self.take()?;
-        Some(match width {
-            255 => None,
-            0 => Some(CompactLengths::constant(u32::from_le_bytes(self.take()?), n)),
-            1 => Some(CompactLengths::Bytes(self.values(n, 1)?.into())),
-            2 => Some(CompactLengths::Halves(
-                self.values(n, 2)?.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect(),
-            )),
-            4 => Some(CompactLengths::Words(
-                self.values(n, 4)?
-                    .chunks_exact(4)
-                    .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                    .collect(),
-            )),
-            _ => return None,
-        })
-    }
-
-    fn values(&mut self, n: u32, width: usize) -> Option<&'a [u8]> {
-        let (values, rest) = self.0.split_at_checked(n as usize * width)?;
-        self.0 = rest;
-        Some(values)
-    }
 }

@@ -32,6 +32,7 @@ pub(crate) static ARROW: TableFormat = TableFormat {
     compressed: WhenCompressed::Refused,
     begins: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(&CONTINUATION),
     open,
+    restore: None,
 };
 
 fn bad(file: FileBytes<'_>, what: impl ToString, offset: u64) -> Error {

@@ -55,16 +55,16 @@ impl Dialect {
             None => delimiter_of(sample),
         };
         let mut records = Records::new(sample, delimiter);
-        if !records.advance() {
+        if !records.next_row() {
             return Err(file.error(TableFault::NoFirstRow, size));
         }
         let first: Vec<String> =
             (0..records.len()).map(|i| String::from_utf8_lossy(records.field(i)).trim().to_owned()).collect();
         let has_header = options.csv.header.unwrap_or_else(|| first.iter().all(|name| is_name(name)));
         let data = if has_header {
-            (mark + records.end(), records.lines())
+            (mark + records.end() as usize, records.lines())
         } else {
-            (mark + records.start(), records.line())
+            (mark + records.start() as usize, records.line())
         };
         let n = first.len();
         let names = match (&options.csv.names, has_header) {
@@ -80,7 +80,7 @@ impl Dialect {
         let mut guesses = vec![Guess::default(); n];
         let mut records = Records::new(&sample[data.0 - mark..], delimiter);
         let mut rows = 0;
-        while rows < SAMPLE_ROWS && records.advance() {
+        while rows < SAMPLE_ROWS && records.next_row() {
             rows += 1;
             // Rows of other lengths are faults where they are read.
             for (i, guess) in guesses.iter_mut().enumerate().take(records.len()) {
@@ -137,7 +137,7 @@ fn delimiter_of(sample: &[u8]) -> u8 {
         let mut records = Records::new(sample, delimiter);
         let (mut expected, mut equal) = (0, 0);
         for _ in 0..100 {
-            if !records.advance() {
+            if !records.next_row() {
                 break;
             }
             if expected == 0 {

@@ -13,4 +13,5 @@ mod records;
 mod table;
 
 pub(crate) use options::CsvOptions;
+pub use records::Records;
 pub(crate) use table::CSV;

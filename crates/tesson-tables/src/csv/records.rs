@@ -1,5 +1,7 @@
 //! Rows of bytes: `csv-core` says where fields end; offsets and lines are counted here.
 
+use std::io::{self, BufRead};
+
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 /// The structure of text with this delimiter.
@@ -7,26 +9,27 @@ pub(super) fn reader(delimiter: u8) -> Reader {
     ReaderBuilder::new().delimiter(delimiter).build()
 }
 
-/// Rows of bytes in memory, one after the other.
-pub(super) struct Records<'a> {
+/// The rows of CSV, one after the other.
+pub struct Records<R> {
     reader: Reader,
-    bytes: &'a [u8],
-    at: usize,
+    input: R,
+    /// Bytes that have been taken from the input.
+    at: u64,
     /// Line feeds before `at`.
     lines: u64,
     fields: Vec<u8>,
     ends: Vec<usize>,
     n_fields: usize,
-    start: usize,
+    start: u64,
     line: u64,
 }
 
-impl<'a> Records<'a> {
-    /// The rows of bytes that begin with one.
-    pub(super) fn new(bytes: &'a [u8], delimiter: u8) -> Records<'a> {
+impl<R: BufRead> Records<R> {
+    /// The rows of an input that begins with one.
+    pub fn new(input: R, delimiter: u8) -> Records<R> {
         Records {
             reader: reader(delimiter),
-            bytes,
+            input,
             at: 0,
             lines: 0,
             fields: vec![0; 1 << 10],
@@ -37,60 +40,89 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Goes on to the next row; false at the end of the bytes.
-    pub(super) fn advance(&mut self) -> bool {
+    /// Goes on to the next row; false at the end of the input.
+    ///
+    /// # Errors
+    /// An input that cannot be read.
+    pub fn advance(&mut self) -> io::Result<bool> {
         // Empty lines are no rows.
-        while let Some(byte @ (b'\r' | b'\n')) = self.bytes.get(self.at) {
-            self.lines += u64::from(*byte == b'\n');
-            self.at += 1;
-        }
-        (self.start, self.line) = (self.at, self.lines);
-        if self.at == self.bytes.len() {
-            return false;
+        loop {
+            let bytes = self.input.fill_buf()?;
+            let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            let (is_row, is_end) = (empty < bytes.len(), bytes.is_empty());
+            self.lines += memchr::memchr_iter(b'\n', &bytes[..empty]).count() as u64;
+            self.consume(empty);
+            (self.start, self.line) = (self.at, self.lines);
+            if is_end {
+                self.n_fields = 0;
+                return Ok(false);
+            }
+            if is_row {
+                break;
+            }
         }
         let (mut n_bytes, mut n_ends) = (0, 0);
         loop {
-            let input = &self.bytes[self.at..];
+            // At the end of the input no bytes are left, which makes the reader finish the row.
+            let input = self.input.fill_buf()?;
             let (result, read, written, ended) =
                 self.reader.read_record(input, &mut self.fields[n_bytes..], &mut self.ends[n_ends..]);
             self.lines += memchr::memchr_iter(b'\n', &input[..read]).count() as u64;
-            (self.at, n_bytes, n_ends) = (self.at + read, n_bytes + written, n_ends + ended);
+            self.consume(read);
+            (n_bytes, n_ends) = (n_bytes + written, n_ends + ended);
             match result {
                 ReadRecordResult::OutputFull => self.fields.resize(2 * self.fields.len(), 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
-                // The bytes end with the row; an empty input makes the reader finish it.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::Record => break,
-                ReadRecordResult::End => return false,
+                ReadRecordResult::End => return Ok(false),
             }
         }
         self.n_fields = n_ends;
-        true
+        Ok(true)
     }
 
+    fn consume(&mut self, n: usize) {
+        self.input.consume(n);
+        self.at += n as u64;
+    }
+}
+
+impl Records<&[u8]> {
+    /// Goes on to the next row of bytes in memory; false at their end.
+    pub(super) fn next_row(&mut self) -> bool {
+        self.advance().expect("bytes in memory can be read")
+    }
+}
+
+impl<R> Records<R> {
     /// Number of fields of the row.
-    pub(super) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "a row has a field")]
+    pub fn len(&self) -> usize {
         self.n_fields
     }
 
     /// A field of the row.
-    pub(super) fn field(&self, i: usize) -> &[u8] {
+    ///
+    /// # Panics
+    /// If the row has no such field.
+    pub fn field(&self, i: usize) -> &[u8] {
         let start = i.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.fields[start..self.ends[i]]
     }
 
     /// Position of the row's first byte.
-    pub(super) fn start(&self) -> usize {
+    pub fn start(&self) -> u64 {
         self.start
     }
 
     /// Position after the row.
-    pub(super) fn end(&self) -> usize {
+    pub fn end(&self) -> u64 {
         self.at
     }
 
-    /// Physical line of the row, counted from the first byte.
-    pub(super) fn line(&self) -> u64 {
+    /// Physical line of the row, from 0.
+    pub fn line(&self) -> u64 {
         self.line
     }
 
@@ -106,10 +138,10 @@ mod tests {
 
     #[test]
     fn rows_have_their_offsets_and_lines() {
-        let text = b"a,b\n\r\n\"x\n\"\"y\",2\r\nlast,\"q";
+        let text = &b"a,b\n\r\n\"x\n\"\"y\",2\r\nlast,\"q"[..];
         let mut records = Records::new(text, b',');
         let mut found = Vec::new();
-        while records.advance() {
+        while records.next_row() {
             let fields: Vec<String> =
                 (0..records.len()).map(|i| String::from_utf8_lossy(records.field(i)).into()).collect();
             found.push((records.start(), records.line(), fields.join("|")));

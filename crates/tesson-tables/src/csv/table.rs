@@ -1,7 +1,8 @@
 //! The rows of a file.
 
 use csv_core::ReadRecordResult;
-use tesson_core::{ChunkAccess, DataErrorKind, Defects, Element, Error, Parallelism, Scratch};
+use tesson_core::{ChunkAccess, DataErrorKind, Defects, Element, Error, Parallelism, Scratch, Shape};
+use tesson_formats::saved::Saved;
 
 use super::header::{Dialect, is_missing};
 use super::records::{Records, reader};
@@ -11,7 +12,8 @@ use crate::nulls::NullRule;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
 use crate::text::{
-    Block, ColumnBuilder, LineKind, MOST_ROW_BYTES, block_bytes, index_lines, long_row, units,
+    Block, ColumnBuilder, LineKind, MOST_ROW_BYTES, block_bytes, index_lines, long_row, restore_blocks,
+    save_blocks, units,
 };
 
 /// CSV files.
@@ -21,6 +23,7 @@ pub(crate) static CSV: TableFormat = TableFormat {
     compressed: WhenCompressed::FromBeginning,
     begins: |_| false,
     open,
+    restore: Some(restore),
 };
 
 /// Lines that are rows where nothing is quoted.
@@ -30,6 +33,25 @@ fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, E
     let dialect = Dialect::read(file, options)?;
     Ok(Box::new(Text { dialect, nulls: options.nulls, blocks: Vec::new() }))
 }
+
+fn restore(
+    saved: &mut Saved<'_>,
+    fields: &[Field],
+    options: &TableOptions,
+) -> Option<(Box<dyn Table>, Vec<Unit>)> {
+    let [delimiter] = saved.take()?;
+    // Those that are not read may differ from the first file's, and so may their number.
+    let n_fields = saved.number().filter(|n| *n <= MOST_FIELDS.max(fields.len() as u64))?;
+    let mut fields = fields.to_vec();
+    fields.resize(n_fields as usize, Field::new("", FieldKind::Flat(Element::Text, Shape::new([]))));
+    let (blocks, units) = restore_blocks(saved)?;
+    let data = blocks.first().map_or((0, 0), |block| (block.start, block.line));
+    let dialect = Dialect { delimiter, fields, data };
+    Some((Box::new(Text { dialect, nulls: options.nulls, blocks }), units))
+}
+
+/// Fields of a row that a kept index may name, at most, unless the first file has more.
+const MOST_FIELDS: u64 = 1 << 20;
 
 struct Text {
     dialect: Dialect,
@@ -51,6 +73,7 @@ impl Text {
                 return Err(Error::Cancelled);
             }
             file.read_over(at..size.min(at + (1 << 20)), &mut buffer)?;
+            file.fetch.progress(buffer.len() as u64);
             let mut rest = &buffer[..];
             while !rest.is_empty() {
                 if row.is_none() {
@@ -150,6 +173,12 @@ impl Table for Text {
             + self.dialect.fields.capacity() * size_of::<Field>()
     }
 
+    fn save(&self, into: &mut Vec<u8>) {
+        into.push(self.dialect.delimiter);
+        into.extend((self.dialect.fields.len() as u64).to_le_bytes());
+        save_blocks(&self.blocks, into);
+    }
+
     fn read(
         &self,
         unit: usize,
@@ -160,7 +189,7 @@ impl Table for Text {
     ) -> Result<ReadRows, Error> {
         let block = &self.blocks[unit];
         file.read_over(block.start..block.end, &mut scratch.bytes)?;
-        let mut records = Records::new(&scratch.bytes, self.dialect.delimiter);
+        let mut records = Records::new(&scratch.bytes[..], self.dialect.delimiter);
         let kind = |&field: &usize| ColumnBuilder::new(&self.dialect.fields[field].kind, rows.len());
         let mut columns: Vec<ColumnBuilder> = fields.iter().map(kind).collect();
         let mut read = ReadRows::default();
@@ -168,7 +197,7 @@ impl Table for Text {
         for i in 0..rows.len() {
             let row = rows.get(i);
             while next <= row {
-                if !records.advance() {
+                if !records.next_row() {
                     let what = format!("{next} rows where {} were indexed", block.rows);
                     return Err(file.error_at(
                         DataErrorKind::Changed { what },
@@ -182,7 +211,7 @@ impl Table for Text {
                 row: i as u32,
                 field,
                 kind: kind.into(),
-                offset: block.start + records.start() as u64,
+                offset: block.start + records.start(),
                 line: Some(block.line + records.line()),
             };
             let expected = self.dialect.fields.len();
@@ -218,6 +247,7 @@ impl Text {
         let column = name.clone();
         match std::str::from_utf8(text) {
             Ok(text) if is_missing(text) && !is_text => TableFault::NoValue { column },
+            Err(_) if is_text => TableFault::NotUtf8 { column, found: shown(text) },
             _ => TableFault::BadValue { column, found: shown(text), dtype: kind.name() },
         }
     }

@@ -1,6 +1,7 @@
 //! The rows of a file.
 
 use tesson_core::{ChunkAccess, Defects, Error, Parallelism, Scratch};
+use tesson_formats::saved::Saved;
 
 use super::parse::{Cell, Members, fault_of, read_line};
 use super::schema::Beginning;
@@ -9,7 +10,9 @@ use crate::fault::TableFault;
 use crate::nulls::NullRule;
 use crate::options::TableOptions;
 use crate::table::{Field, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
-use crate::text::{Block, ColumnBuilder, LineKind, each_row, index_lines, units};
+use crate::text::{
+    Block, ColumnBuilder, LineKind, each_row, index_lines, restore_blocks, save_blocks, units,
+};
 
 /// Files with an object of JSON in each line.
 pub(crate) static JSON_LINES: TableFormat = TableFormat {
@@ -18,6 +21,7 @@ pub(crate) static JSON_LINES: TableFormat = TableFormat {
     compressed: WhenCompressed::FromBeginning,
     begins: |bytes| bytes.trim_ascii_start().starts_with(b"{"),
     open,
+    restore: Some(restore),
 };
 
 /// Lines that are rows.
@@ -26,6 +30,16 @@ pub(super) const LINES: LineKind = LineKind { is_space: |byte| byte.is_ascii_whi
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
     let Beginning { fields, data } = Beginning::read(file, options)?;
     Ok(Box::new(JsonLines { fields, data, nulls: options.nulls, blocks: Vec::new() }))
+}
+
+fn restore(
+    saved: &mut Saved<'_>,
+    fields: &[Field],
+    options: &TableOptions,
+) -> Option<(Box<dyn Table>, Vec<Unit>)> {
+    let (blocks, units) = restore_blocks(saved)?;
+    let data = blocks.first().map_or(0, |block| block.start);
+    Some((Box::new(JsonLines { fields: fields.to_vec(), data, nulls: options.nulls, blocks }), units))
 }
 
 struct JsonLines {
@@ -65,6 +79,10 @@ impl Table for JsonLines {
         size_of::<JsonLines>()
             + self.blocks.capacity() * size_of::<Block>()
             + self.fields.capacity() * size_of::<Field>()
+    }
+
+    fn save(&self, into: &mut Vec<u8>) {
+        save_blocks(&self.blocks, into);
     }
 
     fn read(

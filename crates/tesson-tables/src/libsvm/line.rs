@@ -2,18 +2,18 @@
 
 /// A line: `label[,label…] [qid:number] index:value … [# comment]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
+pub struct Parts<'a> {
     /// The labels, with commas between them; empty if the line begins with a pair.
-    pub(super) labels: &'a [u8],
+    pub labels: &'a [u8],
     /// The number after `qid:`.
-    pub(super) query: Option<&'a [u8]>,
+    pub query: Option<&'a [u8]>,
     /// The words with the pairs.
-    pub(super) pairs: &'a [u8],
+    pub pairs: &'a [u8],
 }
 
 impl Parts<'_> {
     /// The parts of a line.
-    pub(super) fn of(line: &[u8]) -> Parts<'_> {
+    pub fn of(line: &[u8]) -> Parts<'_> {
         let end = memchr::memchr(b'#', line).unwrap_or(line.len());
         let line = line[..end].trim_ascii();
         let (labels, rest) = if word(line).0.contains(&b':') { (&[][..], line) } else { word(line) };
@@ -21,6 +21,11 @@ impl Parts<'_> {
             (first, pairs) if first.starts_with(b"qid:") => Parts { labels, query: Some(&first[4..]), pairs },
             _ => Parts { labels, query: None, pairs: rest },
         }
+    }
+
+    /// True if the line is no row: it is empty or a comment.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.query.is_none() && self.pairs.is_empty()
     }
 }
 
@@ -31,7 +36,7 @@ pub(super) fn word(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The words of a text without leading space.
-pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (word, behind) = word(rest);
@@ -41,7 +46,7 @@ pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// A pair's index and the text of its value; `None` if the word is no pair.
-pub(super) fn pair(word: &[u8]) -> Option<(u64, &str)> {
+pub fn pair(word: &[u8]) -> Option<(u64, &str)> {
     let (index, value) = std::str::from_utf8(word).ok()?.split_once(':')?;
     Some((index.parse().ok()?, value))
 }

@@ -12,5 +12,6 @@ mod options;
 mod scan;
 mod table;
 
+pub use line::{Parts, pair, words};
 pub(crate) use options::LibsvmOptions;
 pub(crate) use table::LIBSVM;

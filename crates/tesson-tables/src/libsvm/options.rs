@@ -2,6 +2,8 @@
 
 use tesson_core::{ConfigError, Options, ReaderDefaults, Words, options};
 
+use crate::table::{Field, FieldKind};
+
 static BASES: Words<Option<bool>, 3> =
     Words::new([("auto", None), ("true", Some(true)), ("false", Some(false))]);
 
@@ -20,6 +22,17 @@ options! {
                 Some(zero_based) => text.field("zeroBased", zero_based),
                 None => text,
             }];
+    }
+}
+
+impl LibsvmOptions {
+    /// Takes over what the first file tells, which no other file is looked through for.
+    pub(crate) fn settle(&mut self, fields: &[Field]) {
+        if let Some(&FieldKind::Sparse { columns, zero_based, .. }) =
+            fields.iter().map(|field| &field.kind).find(|kind| matches!(kind, FieldKind::Sparse { .. }))
+        {
+            (self.n_features, self.zero_based) = (Some(columns as u64), Some(zero_based));
+        }
     }
 }
 

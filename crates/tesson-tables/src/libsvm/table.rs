@@ -3,6 +3,7 @@
 use tesson_core::{
     ChunkAccess, Data, Defects, Element, Error, Offsets, Parallelism, Scratch, StreamColumn, Values,
 };
+use tesson_formats::saved::Saved;
 
 use super::line::{Parts, pair, words};
 use super::scan::fields;
@@ -10,7 +11,9 @@ use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
-use crate::text::{Block, ColumnBuilder, LineKind, each_row, index_lines, units};
+use crate::text::{
+    Block, ColumnBuilder, LineKind, each_row, index_lines, restore_blocks, save_blocks, units,
+};
 
 /// Files in libsvm's format.
 pub(crate) static LIBSVM: TableFormat = TableFormat {
@@ -19,6 +22,7 @@ pub(crate) static LIBSVM: TableFormat = TableFormat {
     compressed: WhenCompressed::Whole,
     begins: |_| false,
     open,
+    restore: Some(restore),
 };
 
 /// Lines that are rows.
@@ -28,6 +32,12 @@ pub(super) const LINES: LineKind =
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
     let (fields, data) = fields(file, options)?;
     Ok(Box::new(Libsvm { fields, data, blocks: Vec::new() }))
+}
+
+fn restore(saved: &mut Saved<'_>, fields: &[Field], _: &TableOptions) -> Option<(Box<dyn Table>, Vec<Unit>)> {
+    let (blocks, units) = restore_blocks(saved)?;
+    let data = blocks.first().map_or(0, |block| block.start);
+    Some((Box::new(Libsvm { fields: fields.to_vec(), data, blocks }), units))
 }
 
 struct Libsvm {
@@ -184,6 +194,10 @@ impl Table for Libsvm {
         size_of::<Libsvm>()
             + self.blocks.capacity() * size_of::<Block>()
             + self.fields.capacity() * size_of::<Field>()
+    }
+
+    fn save(&self, into: &mut Vec<u8>) {
+        save_blocks(&self.blocks, into);
     }
 
     fn read(

@@ -20,6 +20,7 @@ pub(crate) static MDS: TableFormat = TableFormat {
     compressed: WhenCompressed::WholeAndNamed,
     begins: |_| false,
     open,
+    restore: None,
 };
 
 fn open(file: FileBytes<'_>, _: &TableOptions) -> Result<Box<dyn Table>, Error> {

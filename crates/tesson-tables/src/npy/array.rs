@@ -20,6 +20,7 @@ pub(crate) static NPY: TableFormat = TableFormat {
     compressed: WhenCompressed::Refused,
     begins: |bytes| bytes.starts_with(MAGIC),
     open,
+    restore: None,
 };
 
 /// The column of an array that is no record.

@@ -30,6 +30,7 @@ pub(crate) static PARQUET: TableFormat = TableFormat {
     compressed: WhenCompressed::Refused,
     begins: |bytes| bytes.starts_with(MAGIC),
     open,
+    restore: None,
 };
 
 /// Rows that are decoded at once.

@@ -1,6 +1,7 @@
 //! The lines of a file in blocks of about equal size, which are found on all cores.
 
 use tesson_core::{DataErrorKind, Error, Parallelism};
+use tesson_formats::saved::Saved;
 
 use crate::fault::TableFault;
 use crate::table::{FileBytes, RowFault, Rows, Unit};
@@ -25,6 +26,14 @@ pub(crate) struct Block {
     pub(crate) rows: u64,
     /// Physical line, from 0, of its first row.
     pub(crate) line: u64,
+}
+
+impl Block {
+    /// The unit that a block is.
+    fn unit(&self) -> Unit {
+        let bytes = self.start..self.end;
+        Unit { rows: self.rows, decoded: (bytes.end - bytes.start).saturating_mul(DECODED), bytes }
+    }
 }
 
 /// Lines that are rows: those with a byte that is no space, unless they are comments.
@@ -141,7 +150,10 @@ pub(crate) fn index_lines(
                 return Err(Error::Cancelled);
             }
             let start = data + (first + i) as u64 * BLOCK_BYTES;
-            cell(file, start, size.min(start + BLOCK_BYTES), start == data, kind)
+            let end = size.min(start + BLOCK_BYTES);
+            let cell = cell(file, start, end, start == data, kind);
+            file.fetch.progress(end - start);
+            cell
         });
         for cell in cells {
             let Cell { first, rows, lines, lines_before } = cell?;
@@ -216,13 +228,41 @@ fn beyond(file: FileBytes<'_>, mut from: u64, kind: LineKind) -> Result<Option<u
 /// A block that no memory is set aside for.
 pub(crate) fn units(blocks: &[Block], file: FileBytes<'_>) -> Result<Vec<Unit>, Error> {
     let unit = |block: &Block| {
-        let bytes = block.end - block.start;
-        if bytes > MOST_ROW_BYTES + BLOCK_BYTES {
+        if is_too_long(block.end - block.start) {
             return Err(long_row(file, block.start, block.line));
         }
-        Ok(Unit { rows: block.rows, bytes: block.start..block.end, decoded: bytes.saturating_mul(DECODED) })
+        Ok(block.unit())
     };
     blocks.iter().map(unit).collect()
+}
+
+/// Appends the blocks of a file, as [`restore_blocks`] reads them: their number, and the four numbers of each.
+pub(crate) fn save_blocks(blocks: &[Block], into: &mut Vec<u8>) {
+    into.extend((blocks.len() as u64).to_le_bytes());
+    for &Block { start, end, rows, line } in blocks {
+        [start, end, rows, line].iter().for_each(|number| into.extend(number.to_le_bytes()));
+    }
+}
+
+/// The blocks that [`save_blocks`] wrote, and their units; `None` if the bytes are none that an index pass could have made.
+pub(crate) fn restore_blocks(saved: &mut Saved<'_>) -> Option<(Vec<Block>, Vec<Unit>)> {
+    let n = saved.number()?;
+    let (mut blocks, mut before) = (Vec::new(), 0);
+    for _ in 0..n {
+        let [start, end, rows, line] = [saved.number()?, saved.number()?, saved.number()?, saved.number()?];
+        if start < before || end <= start || rows == 0 || rows > end - start || is_too_long(end - start) {
+            return None;
+        }
+        before = end;
+        blocks.push(Block { start, end, rows, line });
+    }
+    let units = blocks.iter().map(Block::unit).collect();
+    Some((blocks, units))
+}
+
+/// True if no memory is set aside for a block of so many bytes.
+fn is_too_long(bytes: u64) -> bool {
+    bytes > MOST_ROW_BYTES + BLOCK_BYTES
 }
 
 /// The refusal of a row that is too long.

@@ -12,7 +12,7 @@ mod types;
 
 pub(crate) use blocks::{
     Block, LineKind, MOST_ROW_BYTES, block_bytes, each_row, index_lines, lines, long_row,
-    refuse_other_encodings, units,
+    refuse_other_encodings, restore_blocks, save_blocks, units,
 };
 pub(crate) use builder::{ColumnBuilder, Scalar, parse_scalar};
 pub(crate) use types::Guess;

@@ -21,6 +21,7 @@ pub(crate) static TFRECORD: TableFormat = TableFormat {
     compressed: WhenCompressed::Refused,
     begins: |_| false,
     open,
+    restore: None,
 };
 
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {

@@ -22,6 +22,7 @@ pub(crate) static TOKENS: TableFormat = TableFormat {
     compressed: WhenCompressed::Refused,
     begins: |_| false,
     open,
+    restore: None,
 };
 
 /// The columns: tokens, and for windows the ones after each of them.

@@ -21,6 +21,7 @@ pub(crate) static WEBDATASET: TableFormat = TableFormat {
     compressed: WhenCompressed::Whole,
     begins: |bytes| bytes.get(257..262) == Some(b"ustar"),
     open,
+    restore: None,
 };
 
 /// The column of what members have in common: their names before the first `.`.

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::kit::{config_of, rest, rows, source};
-use tesson::SourceConfig;
+use crate::kit::{config_of, dense, folder, keys, read_all, rest, rows, source};
+use tesson::config::from_json;
+use tesson::{Minibatch, SourceConfig};
 use tesson_engine::index_cache;
 
 const CACHED: &str = r#", "cacheIndex": true, "chunkSizeInBytes": 200"#;
@@ -55,6 +56,54 @@ fn a_cache_made_with_other_options_is_not_used() {
     let (indexed, data) = open(&lines);
     assert!(indexed > 0);
     assert_eq!(data.concat().len(), rows(100).lines().count());
+}
+
+/// Tables of text: name, text and options of two files, and a stream whose values are compared.
+const TABLES: [(&str, [&str; 2], &str, &str); 3] = [
+    // The second file has another delimiter and one more column, which is not read.
+    ("csv", ["x,y\n1,2\n3,4\n\n5,6\n", "x;z;y\n7;a;8\n"], r#", "columns": ["x"]"#, "x"),
+    ("jsonl", ["{\"x\": [1, 2]}\n{\"x\": [3]}\n", "\n{\"x\": [4, 5, 6]}\n"], "", "x"),
+    (
+        "svm",
+        ["1 qid:1 1:2 # a comment\n# another\n0 qid:1 2:1\n", "1 qid:2 3:1\n"],
+        r#", "numFeatures": 3, "zeroBased": false"#,
+        "labels",
+    ),
+];
+
+#[test]
+fn a_cached_index_of_a_table_of_text_is_used_and_gives_the_same_data() {
+    for (end, texts, options, stream) in TABLES {
+        let folder = folder(&format!("cache-table-{end}"));
+        let place = |i: usize| folder.join(format!("{i}.{end}"));
+        texts.iter().enumerate().for_each(|(i, text)| fs::write(place(i), text).expect("it can be written"));
+        let pattern = folder.join(format!("*.{end}"));
+        let reader = |caches: bool| {
+            from_json(&format!(
+                r#"{{"deserializers": [{{"type": "TableDeserializer", "file": {pattern:?}, "cacheIndex": {caches} {options}}}],
+                "randomize": false, "maxSweeps": 1}}"#
+            ))
+        };
+        let read = |caches: bool| {
+            let config = reader(caches).expect("the configuration is right");
+            let mut source = tesson::open(&config).expect("the files are right");
+            let n = source.num_sequences().expect("the files are right");
+            let indexed = source.stats().bytes_indexed;
+            let of = |minibatch: &Minibatch| (dense(minibatch, stream), keys(minibatch));
+            (indexed > 0, (n, read_all(&mut source, 2, of).expect("the data are right")))
+        };
+        let (indexed, data) = read(false);
+        assert!(indexed && !index_cache::path(&place(0)).exists(), "{end}");
+        assert_eq!(read(true), (true, data.clone()), "{end}");
+        assert_eq!(read(true), (false, data.clone()), "{end}: the cache is used");
+        let good = cache_of(&place(0));
+        fs::write(index_cache::path(&place(0)), &good[..good.len() - 1]).expect("it can be written");
+        assert_eq!(read(true), (true, data.clone()), "{end}: the cache is damaged");
+        fs::write(place(1), format!("{}{}", texts[1], texts[1].lines().last().unwrap())).unwrap();
+        let (indexed, other) = read(true);
+        assert!(indexed && other != data, "{end}: the file is another one");
+        assert_eq!(read(true), (false, other), "{end}");
+    }
 }
 
 #[test]
