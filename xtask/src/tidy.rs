@@ -210,7 +210,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-tfds", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-memory", "tesson-plan"]),
-    ("tesson-convert", &["tesson-core", "tesson-formats", "tesson-engine"]),
+    ("tesson-convert", &["tesson-core", "tesson-formats", "tesson-tables", "tesson-engine"]),
     (
         "tesson-prepared",
         &["tesson-core", "tesson-plan", "tesson-formats", "tesson-tfds", "tesson-engine", "tesson-convert"],

@@ -1,25 +1,26 @@
 //! Tables of numbers with a delimiter between them.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
 use tesson_core::Key;
 use tesson_core::store::Store;
 use tesson_formats::write::StreamSpec;
+use tesson_tables::rows::Records;
 
 use crate::ConvertError;
 use crate::table::{
     Building, Row, TableOptions, Value, check, is_number, key_of, label_stream, put_label, sequences_of_rows,
 };
 
+type Record = Records<BufReader<Box<dyn Read + Send>>>;
+
 /// The rows of a CSV file as sequences.
 pub struct Csv {
     file: PathBuf,
-    reader: Reader<Box<dyn Read + Send>>,
     /// The next row, and whether there is one.
-    record: ByteRecord,
+    record: Record,
     waiting: bool,
     n_columns: usize,
     /// The columns of each stream; with a label that is the first stream.
@@ -38,19 +39,12 @@ impl Csv {
     pub fn open(store: &dyn Store, file: &Path, options: &TableOptions) -> Result<Csv, ConvertError> {
         check(options)?;
         let opened = store.stream(file).map_err(|e| ConvertError::file(file, e))?;
-        let mut reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(options.delimiter)
-            .buffer_capacity(1 << 16)
-            .from_reader(opened);
-        let mut record = ByteRecord::new();
-        let mut waiting = read(&mut reader, &mut record, file)?;
+        let mut record = Records::new(BufReader::with_capacity(1 << 16, opened), options.delimiter);
+        let mut waiting = advance(&mut record, file)?;
         let mut names = None;
         if options.header && waiting {
-            names =
-                Some(record.iter().map(|f| String::from_utf8_lossy(f).trim().to_owned()).collect::<Vec<_>>());
-            waiting = read(&mut reader, &mut record, file)?;
+            names = Some(fields(&record).map(shown).collect::<Vec<_>>());
+            waiting = advance(&mut record, file)?;
         }
         if !waiting {
             return Err(Row { file, line: 1 }.error("there is no row"));
@@ -85,10 +79,9 @@ impl Csv {
             }
         }
         // One that is no text is refused where its row is read.
-        let numeric_keys = key.and_then(|key| record.get(key)).is_none_or(|k| is_number(&shown(k)));
+        let numeric_keys = key.and_then(|key| field(&record, key)).is_none_or(|k| is_number(&shown(k)));
         Ok(Csv {
             file: file.into(),
-            reader,
             record,
             waiting,
             n_columns,
@@ -101,14 +94,14 @@ impl Csv {
     }
 
     fn line(&self) -> u64 {
-        self.record.position().map_or(0, csv::Position::line)
+        self.record.line() + 1
     }
 
     /// The key of the next row; `None` where each row is a sequence.
     fn key_here(&self) -> Result<Option<Key>, ConvertError> {
         let Some(key) = self.key else { return Ok(None) };
         let row = Row { file: &self.file, line: self.line() };
-        let field = self.record.get(key).ok_or_else(|| row.error("the key is missing"))?;
+        let field = field(&self.record, key).ok_or_else(|| row.error("the key is missing"))?;
         let text = std::str::from_utf8(field).map_err(|_| {
             row.error(format!("the key `{}` is no UTF-8; write the file in UTF-8", field.escape_ascii()))
         })?;
@@ -124,11 +117,11 @@ impl Csv {
         }
         for (number, (stream, columns)) in self.building.streams.iter_mut().zip(&self.columns).enumerate() {
             if self.label && number == 0 {
-                put_label(stream, &shown(&self.record[columns[0]]), &row)?;
+                put_label(stream, &shown(self.record.field(columns[0])), &row)?;
                 continue;
             }
             for (place, &column) in columns.iter().enumerate() {
-                let field = &self.record[column];
+                let field = self.record.field(column);
                 // A field that is not UTF-8 is not a number.
                 let value =
                     stream.number(std::str::from_utf8(field).unwrap_or_default()).map_err(|what| {
@@ -139,14 +132,14 @@ impl Csv {
             }
             stream.end_sample();
         }
-        self.waiting = read(&mut self.reader, &mut self.record, &self.file)?;
+        self.waiting = advance(&mut self.record, &self.file)?;
         Ok(())
     }
 }
 
 /// A hint on a field that is not a number.
-fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
-    let field = shown(&record[column]);
+fn hint(record: &Record, column: usize, line: u64) -> String {
+    let field = shown(record.field(column));
     let is_value = |part: &str| Value::parse(part).is_some();
     for (delimiter, name) in [(';', ";"), ('\t', "tab"), (',', ",")] {
         let parts = || field.split(delimiter);
@@ -157,7 +150,7 @@ fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
             };
         }
     }
-    let is_header = line == 1 && record.iter().all(|field| !field.is_empty() && !is_value(&shown(field)));
+    let is_header = line == 1 && fields(record).all(|field| !field.is_empty() && !is_value(&shown(field)));
     if is_header {
         "; if the first row has the names of the columns, add `--header`".into()
     } else {
@@ -180,19 +173,18 @@ fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim().to_owned()
 }
 
-fn read(
-    reader: &mut Reader<Box<dyn Read + Send>>,
-    record: &mut ByteRecord,
-    file: &Path,
-) -> Result<bool, ConvertError> {
-    reader.read_byte_record(record).map_err(|e| {
-        let line = e.position().map_or(0, csv::Position::line);
-        match e.into_kind() {
-            csv::ErrorKind::Io(e) => ConvertError::file(file, e),
-            // Rows of any length and bytes of any encoding are taken.
-            _ => Row { file, line }.error("the line cannot be read as CSV"),
-        }
-    })
+/// The fields of a row.
+fn fields(record: &Record) -> impl Iterator<Item = &[u8]> {
+    (0..record.len()).map(|i| record.field(i))
 }
 
-sequences_of_rows!(Csv, |csv| csv.waiting, |csv| csv.reader.position().byte());
+/// A field of a row, if it has that many.
+fn field(record: &Record, i: usize) -> Option<&[u8]> {
+    (i < record.len()).then(|| record.field(i))
+}
+
+fn advance(record: &mut Record, file: &Path) -> Result<bool, ConvertError> {
+    record.advance().map_err(|e| ConvertError::file(file, e))
+}
+
+sequences_of_rows!(Csv, |csv| csv.waiting, |csv| csv.record.end());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tesson_core::Key;
 use tesson_core::store::Store;
 use tesson_formats::write::StreamSpec;
+use tesson_tables::rows::{Parts, pair, words};
 
 use crate::ConvertError;
 use crate::table::{Building, Row, TableOptions, Value, check, label_stream, put_label, sequences_of_rows};
@@ -17,9 +18,9 @@ pub struct Svm {
     file: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
     /// The number of the first index.
-    base: i64,
+    base: u64,
     by_query: bool,
-    /// The next row, without its line feed; empty at the end.
+    /// The next row; empty at the end.
     row: Vec<u8>,
     line: u64,
     bytes: u64,
@@ -55,7 +56,7 @@ impl Svm {
         let mut svm = Svm {
             file: file.into(),
             reader: BufReader::with_capacity(1 << 16, opened),
-            base: i64::from(!zero_based),
+            base: u64::from(!zero_based),
             by_query: options.key.is_some(),
             row: Vec::new(),
             line: 0,
@@ -79,9 +80,7 @@ impl Svm {
             }
             self.bytes += n as u64;
             self.line += 1;
-            let end = self.row.iter().position(|&b| b == b'#' || b == b'\n').unwrap_or(self.row.len());
-            self.row.truncate(end);
-            if !self.row.trim_ascii().is_empty() {
+            if !Parts::of(&self.row).is_empty() {
                 return Ok(());
             }
         }
@@ -92,9 +91,8 @@ impl Svm {
         if !self.by_query {
             return Ok(None);
         }
-        let mut words = self.row.split(u8::is_ascii_whitespace);
-        let query = words.find_map(|word| word.strip_prefix(b"qid:"));
-        let query = query.and_then(|query| std::str::from_utf8(query).ok()?.parse().ok());
+        let query =
+            Parts::of(&self.row).query.and_then(|query| std::str::from_utf8(query).ok()?.parse().ok());
         let row = Row { file: &self.file, line: self.line };
         query
             .map(|query| Some(Key::Number(query)))
@@ -103,28 +101,30 @@ impl Svm {
 
     fn take_row(&mut self) -> Result<(), ConvertError> {
         let row = Row { file: &self.file, line: self.line };
-        let text = std::str::from_utf8(&self.row).map_err(|_| row.error("the row is no text"))?;
-        let mut words = text.split_ascii_whitespace();
+        let parts = Parts::of(&self.row);
         let [labels, features] = &mut self.building.streams[..] else {
             unreachable!("there are two streams")
         };
-        put_label(labels, words.next().unwrap_or_default(), &row)?;
-        for word in words.filter(|word| !word.starts_with("qid:")) {
-            let pair = word.split_once(':').and_then(|(i, v)| Some((i.parse::<i64>().ok()?, v)));
-            let Some((index, text)) = pair.filter(|(_, text)| Value::parse(text).is_some()) else {
-                return Err(row.error(format!("found `{word}`, expected a pair `index:value`")));
+        if parts.labels.is_empty() {
+            return Err(row.error("the row has no label, expected one before the pairs"));
+        }
+        put_label(labels, &String::from_utf8_lossy(parts.labels), &row)?;
+        for word in words(parts.pairs) {
+            let found = || String::from_utf8_lossy(word);
+            let Some((index, text)) = pair(word).filter(|(_, text)| Value::parse(text).is_some()) else {
+                return Err(row.error(format!("found `{}`, expected a pair `index:value`", found())));
             };
-            let value = features.number(text).map_err(|what| row.error(format!("found `{word}`, {what}")))?;
-            let most = features.spec.dim.unwrap_or(i32::MAX as u64) as i64;
-            let column = index - self.base;
-            if !(0..most).contains(&column) {
+            let value =
+                features.number(text).map_err(|what| row.error(format!("found `{}`, {what}", found())))?;
+            let most = features.spec.dim.unwrap_or(i32::MAX as u64);
+            let Some(column) = index.checked_sub(self.base).filter(|column| *column < most) else {
                 let hint = if index == 0 { "; say so if indices count from 0 (`--zero-based`)" } else { "" };
                 return Err(row.error(format!(
                     "found index {index}, expected one from {} to {}{hint}",
                     self.base,
                     most - 1 + self.base
                 )));
-            }
+            };
             features.pair(column as i32, value);
         }
         features.end_sample();
