@@ -113,7 +113,13 @@ fn check_options(
 
 /// Refuses a rank that no worker has.
 fn check_worker(worker: WorkerArgs) -> Result<(), Failure> {
-    let (workers, rank) = (worker.workers, worker.rank());
+    let (workers, rank) = (worker.workers.n, worker.rank());
+    if let Some(found) = worker.workers.rank.filter(|found| *found != rank) {
+        let what = format!(
+            "found {rank}, but the launcher says {found}; leave it out, or give the number of workers"
+        );
+        return Err(Failure::Usage(format!("--rank: {what}")));
+    }
     let expected = match workers {
         1 => "expected 0, as there is one worker; give their number with `--workers N`".to_owned(),
         n => format!("expected a rank from 0 to {}, as `--workers` is {n}", n - 1),

@@ -430,7 +430,7 @@ fn put_batches(tree: &mut Section, common: &Common) -> Result<(), Failure> {
     put(tree, "batch-size", "minibatchSizeInSequences", Some(whole(examples)))?;
     put(tree, "batch-size", "crossSweepEnds", Some(Value::Bool(false)))?;
     put(tree, "batch-size", "sharing", Some(text("position")))?;
-    if worker.workers > 1 && !order.drop_last {
+    if worker.workers.n > 1 && !order.drop_last {
         put(tree, "batch-size", "equalSteps", Some(text("repeat")))?;
     }
     let is_config = matches!(input.kind, InputKind::BrainScript | InputKind::Dictionary);

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
     if !out.is_json() {
         let (sequences, chunks) =
             (counted(index.n_sequences(), "sequence"), counted(index.n_chunks() as u64, "chunk"));
-        let ranks = counted(worker.workers, "worker");
+        let ranks = counted(worker.workers.n, "worker");
         out.line(&format!(
             "{sequences}, {} in {chunks}; {ranks}, {} of memory each",
             size(bytes),
@@ -46,12 +46,13 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
     for (name, order) in orders(&index, args.common.order.seed.unwrap_or(0)) {
         let ranks = Progress::during("planning", || {
             let ranks = planned_ranks(worker).into_iter();
-            let demands = ranks.map(|rank| Share { workers: worker.workers, rank }.demand(samples));
+            let demands = ranks.map(|rank| Share { workers: worker.workers.n, rank }.demand(samples));
             demands
                 .map(|demand| simulate(&mut source, &index, order, demand, room))
                 .collect::<Result<Vec<_>, _>>()
         })?;
-        let all = if worker.rank.is_some() { ranks[0] } else { Reads::of_all(&ranks, worker.workers) };
+        let all =
+            if worker.rank_if_given().is_some() { ranks[0] } else { Reads::of_all(&ranks, worker.workers.n) };
         if out.is_json() {
             out.json(&all.json(&name, &ranks))?;
         } else {
@@ -77,8 +78,10 @@ fn orders(index: &Index, seed: u64) -> Vec<(String, OrderSpec)> {
 
 /// The rank that is given, or some, evenly spaced.
 fn planned_ranks(worker: WorkerArgs) -> Vec<u64> {
-    let n = worker.workers.min(PLANNED_RANKS);
-    worker.rank.map_or_else(|| (0..n).map(|i| i * worker.workers / n).collect(), |rank| vec![rank])
+    let n = worker.workers.n.min(PLANNED_RANKS);
+    worker
+        .rank_if_given()
+        .map_or_else(|| (0..n).map(|i| i * worker.workers.n / n).collect(), |rank| vec![rank])
 }
 
 /// Plans a sweep of one rank, and counts its reads.

@@ -129,7 +129,7 @@ fn make(
             common.dataset.split.first().map(String::as_str),
         ),
         samples: input::first_size(minibatch_size, &config),
-        workers: common.worker.workers,
+        workers: common.worker.workers.n,
         all: false,
         measures: true,
         interrupted: &is_interrupted,

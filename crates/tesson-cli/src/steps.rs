@@ -81,7 +81,7 @@ fn asked<T>(
         Size::Constant(samples) => StepSizes::Constant(*samples),
         Size::At(at) => StepSizes::At(at),
     };
-    let calls = RunCalls { sizes, workers: worker.workers, rank: worker.rank };
+    let calls = RunCalls { sizes, workers: worker.workers.n, rank: worker.rank_if_given() };
     Ok(Progress::during("planning", || ask(&mut source, calls))?)
 }
 

@@ -11,6 +11,7 @@ pub mod brainscript;
 mod conflict;
 mod format_names;
 pub mod json;
+mod launcher;
 mod load;
 mod loaded;
 mod lower;
@@ -33,6 +34,7 @@ pub(crate) type Result<T, E = tesson_core::ConfigError> = std::result::Result<T,
 pub use tesson_core::bytes;
 
 pub use conflict::ConfigConflict;
+pub use launcher::{Environment, GivenSize, World, WorldRefusal};
 pub use load::{Choices, ConfigAccess, load};
 pub use loaded::{Loaded, from_json};
 pub use lower::lower;

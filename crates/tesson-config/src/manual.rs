@@ -44,7 +44,8 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
     ("TESSON_INDEX_DIR", "A folder for indexes of record files, instead of the folders of these files."),
     (
         "TESSON_WORLD_SIZE",
-        "Number of processes for `world=\"auto\"` in Python, if a launcher gives only a rank: PMIx, PALS, indexed jobs of Kubernetes.",
+        "Number of processes for `world=\"auto\"` of loaders and `--workers auto` of commands, if a launcher gives only a rank: PMIx, PALS, \
+         indexed jobs of Kubernetes.",
     ),
     (
         "TFDS_DATA_DIR",

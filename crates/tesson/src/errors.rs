@@ -4,7 +4,7 @@
 //! [`DataErrorKind::of_format`](tesson_core::DataErrorKind::of_format) gives the fault of one format as that format's enum.
 
 use tesson_audio::AudioFault;
-use tesson_config::{ConfigConflict, ReaderRefusal, TextFault};
+use tesson_config::{ConfigConflict, ReaderRefusal, TextFault, WorldRefusal};
 use tesson_core::{DataErrorKind, Error, ErrorCodes as _, ErrorEntry, Remedy, error_entries, readable};
 use tesson_engine::EngineRefusal;
 use tesson_formats::FilesFault;
@@ -87,6 +87,7 @@ pub fn entries() -> Vec<ErrorEntry> {
         error_entries::<TransformFault>(),
         error_entries::<ConfigConflict>(),
         error_entries::<ReaderRefusal>(),
+        error_entries::<WorldRefusal>(),
         error_entries::<TextFault>(),
         tesson_formats::refusals(),
         tesson_tfds::refusal::refusals(),

@@ -43,6 +43,7 @@ pub mod errors;
 mod loader;
 mod open;
 pub mod tfds;
+mod world;
 
 pub use batch::{Batch, Dense, Pieces, Ragged, Scalar, Sparse};
 pub use dataset::{
@@ -61,6 +62,8 @@ pub use tesson_engine::{
     StreamBatch,
 };
 pub use tesson_plan::{Cursor, Demand, ResumeState, Share, merge_states};
+
+pub use world::{World, world};
 
 /// Where bytes come from: stores, chosen by the scheme of a name, and what a custom store implements.
 pub mod store {

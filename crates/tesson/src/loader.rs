@@ -10,7 +10,7 @@ use tesson_engine::{Canceller, EpochReport, Epochs, RunCalls, Source, Stats};
 use tesson_plan::{Demand, EqualSteps, Limit, ResumeState, Share, Sharing, StepSizes, Window};
 
 use crate::batch::Batch;
-use crate::{OpenOptions, config};
+use crate::{OpenOptions, World, config};
 
 /// The order of the examples of an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,9 +36,29 @@ pub struct LoaderBuilder {
     buckets: bool,
     /// Samples of a piece, if examples are cut.
     truncate: Option<u64>,
-    share: Share,
+    ranks: Ranks,
     max_errors: u64,
     options: OpenOptions,
+}
+
+/// The rank of this process, and the number of ranks.
+#[derive(Clone, Debug)]
+enum Ranks {
+    /// Those of the launcher of this name, or of whichever there is (`auto`).
+    Launched(String),
+    Given(Share),
+}
+
+impl Ranks {
+    fn share(&self) -> Result<Share, ConfigError> {
+        let name = match self {
+            Ranks::Given(share) => return Ok(*share),
+            Ranks::Launched(name) => name,
+        };
+        let World { rank, size, origin } = crate::world(name)?;
+        tracing::info!("rank {rank} of {size}, from {origin}");
+        Ok(Share { workers: size, rank })
+    }
 }
 
 /// The loader that a configuration describes: a file in CNTK's language (`*.cntk`), JSON or TOML. Its options stay as they are unless
@@ -84,7 +104,7 @@ impl LoaderBuilder {
             batch_samples: None,
             buckets: false,
             truncate: None,
-            share: Share::ALL,
+            ranks: Ranks::Launched("auto".into()),
             max_errors: 0,
             options: OpenOptions::default(),
         }
@@ -152,9 +172,23 @@ impl LoaderBuilder {
         self
     }
 
-    /// The rank of this process, from 0, and the number of ranks that share the batches.
+    /// The rank of this process, from 0, and the number of ranks that share the batches; by default those of the launcher, as
+    /// [`world`](LoaderBuilder::world) finds them.
     pub fn rank(mut self, rank: u64, ranks: u64) -> LoaderBuilder {
-        self.share = Share { workers: ranks, rank };
+        self.ranks = Ranks::Given(Share { workers: ranks, rank });
+        self
+    }
+
+    /// Reads everything in this process, also where a launcher has started several.
+    pub fn alone(mut self) -> LoaderBuilder {
+        self.ranks = Ranks::Given(Share::ALL);
+        self
+    }
+
+    /// Takes rank and number of ranks from a launcher: `auto`, which is the default, or the name of one if several disagree, as for
+    /// [`world`](crate::world).
+    pub fn world(mut self, launcher: impl Into<String>) -> LoaderBuilder {
+        self.ranks = Ranks::Launched(launcher.into());
         self
     }
 
@@ -196,8 +230,8 @@ impl LoaderBuilder {
     /// # Errors
     /// Options that mean nothing or exclude each other, unreadable files, data that are not the format's.
     pub fn open(self) -> Result<Loader, Error> {
-        let LoaderBuilder { config, mut batch_samples, buckets, truncate, share, max_errors, options } = self;
-        let mut config = config?;
+        let LoaderBuilder { config, mut batch_samples, buckets, truncate, ranks, max_errors, options } = self;
+        let (mut config, share) = (config?, ranks.share()?);
         if let Some(steps) = truncate {
             batch_samples = Some(truncated(&mut config, steps, batch_samples, share)?);
         }
@@ -228,7 +262,7 @@ impl LoaderBuilder {
                 }
             }
         }
-        let mut source = options.open(&config)?;
+        let mut source = options.open_finding_keys(&mut config)?;
         source.check_share(share)?;
         let demand = share.demand(samples);
         let epochs = Epochs::new(&source, demand);

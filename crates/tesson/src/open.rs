@@ -69,6 +69,21 @@ impl OpenOptions {
         }
     }
 
+    /// Opens what a configuration describes, and makes keys texts in it if the column of keys of a table has texts: only an open
+    /// table says so.
+    ///
+    /// # Errors
+    /// The errors of [`OpenOptions::open`].
+    pub fn open_finding_keys(&self, config: &mut SourceConfig) -> Result<Source, Error> {
+        match self.open(config) {
+            Err(Error::Data(error)) if error.code() == "table.key-kind" && config.defaults.numeric_keys => {
+                config.defaults.numeric_keys = false;
+                self.open(config)
+            }
+            opened => opened,
+        }
+    }
+
     fn assemble(&self, config: &SourceConfig, store: &dyn Store) -> Result<Source, Error> {
         kernels_from_environment()?;
         let mut config = config.clone();

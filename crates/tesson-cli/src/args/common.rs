@@ -7,7 +7,7 @@ use clap::Args;
 use tesson::Demand;
 
 use super::dataset::DatasetArgs;
-use super::values::{positive, whole};
+use super::values::{positive, whole, workers};
 use crate::input_kind::InputKind;
 
 /// The arguments of all commands that read: the input, its order, and the worker.
@@ -185,9 +185,10 @@ pub(crate) enum Color {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Workers")]
 pub(crate) struct WorkerArgs {
-    /// Number of workers that share each minibatch
-    #[arg(long, visible_alias = "world", value_name = "N", default_value_t = 1, value_parser = positive)]
-    pub(crate) workers: u64,
+    /// Number of workers that share each minibatch; `auto` takes it and the rank from the launcher, such as torchrun or Slurm, and the
+    /// name of one chooses it
+    #[arg(long, visible_alias = "world", value_name = "N", default_value = "1", value_parser = workers)]
+    pub(crate) workers: Workers,
 
     /// Which of them this is, from 0 [default: 0; all of them for `plan --step` and `plan --key`]
     #[arg(long, value_name = "R", value_parser = whole)]
@@ -201,14 +202,26 @@ impl InputArgs {
     }
 }
 
+/// A number of workers, and the rank of this one if a launcher has started it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workers {
+    pub(crate) n: u64,
+    pub(crate) rank: Option<u64>,
+}
+
 impl WorkerArgs {
     /// The worker's rank.
     pub(crate) fn rank(self) -> u64 {
-        self.rank.unwrap_or(0)
+        self.rank_if_given().unwrap_or(0)
+    }
+
+    /// The worker's rank, if it is given or a launcher has started it.
+    pub(crate) fn rank_if_given(self) -> Option<u64> {
+        self.rank.or(self.workers.rank)
     }
 
     /// The demand of this worker for minibatches of `samples` samples.
     pub(crate) fn demand(self, samples: u64) -> Demand {
-        Demand { samples, workers: self.workers, rank: self.rank() }
+        Demand { samples, workers: self.workers.n, rank: self.rank() }
     }
 }

@@ -2,6 +2,8 @@
 
 use tesson::config::Schedule;
 
+use super::common::Workers;
+
 /// A count or a number from 0.
 pub(super) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("found `{text}`, expected a whole number from 0 to 2^64-1"))
@@ -11,6 +13,15 @@ pub(super) fn whole(text: &str) -> Result<u64, String> {
 pub(super) fn positive(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|&n| n > 0);
     number.ok_or_else(|| format!("found `{text}`, expected a whole number from 1 to 2^64-1"))
+}
+
+/// A number of workers, or the launcher that says it.
+pub(super) fn workers(text: &str) -> Result<Workers, String> {
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Ok(Workers { n: positive(text)?, rank: None });
+    }
+    let found = tesson::world(text).map_err(|e| e.to_string())?;
+    Ok(Workers { n: found.size, rank: Some(found.rank) })
 }
 
 /// A time.

@@ -117,11 +117,11 @@ fn read_share(
     wanted: u64,
     rows: &mut ExampleBatch,
 ) -> Result<u64, Error> {
-    if worker.workers == 1 {
+    if worker.workers.n == 1 {
         reader.read(wanted as usize, rows)?;
         return Ok(rows.len() as u64);
     }
-    Ok(reader.read_share(wanted as usize, worker.workers as usize, worker.rank() as usize, rows)? as u64)
+    Ok(reader.read_share(wanted as usize, worker.workers.n as usize, worker.rank() as usize, rows)? as u64)
 }
 
 /// One traversal after the other; each is the next pass of every shuffle in it.

@@ -148,6 +148,47 @@ fn a_saved_state_goes_on_where_the_run_stopped() {
 }
 
 #[test]
+fn workers_are_those_of_the_launcher_that_is_asked_for() {
+    let folder = many("workers-launched");
+    let run = |args: &str, variables: &[(&str, &str)]| {
+        let mut command = command(&folder, &format!("read many.json --sharing position --json {args}"));
+        command.env_clear().envs(variables.iter().copied()).output().unwrap()
+    };
+    let torchrun = [("RANK", "1"), ("WORLD_SIZE", "3")];
+    let shares = |args: &str, variables: &[(&str, &str)]| {
+        let output = run(args, variables);
+        assert_eq!(output.status.code(), Some(0), "{args}: {}", stderr(&output));
+        lines(&output)
+    };
+    let expected = shares("--workers 3 --rank 1", &[]);
+    assert_eq!(shares("--workers auto", &torchrun), expected);
+    assert_eq!(shares("--workers torchrun", &torchrun), expected);
+    // Nothing is taken from a launcher by itself, and without one there is one worker.
+    assert_eq!(shares("", &torchrun), shares("--workers auto", &[]));
+    for (args, variables, code, expected) in [
+        ("--workers auto --rank 2", &torchrun[..], 2, "--rank: found 2, but the launcher says 1"),
+        (
+            "--workers auto",
+            &torchrun[..1],
+            2,
+            "WORLD_SIZE is not set, but RANK is; set both, or give rank and number of ranks",
+        ),
+        (
+            "--workers flux",
+            &torchrun,
+            2,
+            "found `flux`, which has not started this process, by FLUX_TASK_RANK; use `auto`",
+        ),
+        ("--workers some", &torchrun, 2, "found `some`, expected one of `auto`, `torchrun`, `openmpi`"),
+        ("--workers 0", &torchrun, 2, "found `0`, expected a whole number from 1"),
+    ] {
+        let output = run(args, variables);
+        assert_eq!(output.status.code(), Some(code), "{args}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{args}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn workers_share_every_minibatch() {
     let folder = many("workers");
     let sequences = |args: &str| -> Vec<Value> {
