@@ -162,6 +162,9 @@ impl Info<'_> {
     fn json(&self, source: &Source) -> Value {
         let stream = |s: &Arc<StreamInfo>| {
             let mut stream = json!({"name": s.name, "shape": s.shape.dims(), "dtype": s.element.name(), "sparse": s.sparse});
+            if s.any_length {
+                stream["ragged"] = true.into();
+            }
             if !s.classes.is_empty() {
                 stream["classes"] = json!(s.classes.to_vec());
             }
@@ -246,7 +249,12 @@ fn class_names(names: &[String]) -> String {
 }
 
 fn describe(stream: &StreamInfo) -> String {
-    let form = if stream.sparse { "sparse" } else { "dense" };
+    let form = match stream {
+        StreamInfo { any_length: true, sparse: false, .. } => "ragged",
+        StreamInfo { any_length: true, .. } => "ragged sparse",
+        StreamInfo { sparse: true, .. } => "sparse",
+        _ => "dense",
+    };
     let unit = stream.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
     format!("{} {form} {} {}{unit}", stream.name, dims(stream.shape.dims()), stream.element.name())
 }
