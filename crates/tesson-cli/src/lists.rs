@@ -1,24 +1,20 @@
 //! Data that are known by their content: folders and lists of images, lists of recordings and of features of speech, arrays; and
 //! the reader of each.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tesson_convert::records::RecordKind;
-use tesson_engine::file_patterns::{is_pattern, matching};
 use tesson_formats::packed::Packing;
-use tesson_formats::tar_image::members::split;
 
 use crate::data;
+use crate::image_form::{ImageForm, extensions_in_tar, first_file, is_base64, is_tar, is_tar_name};
 use crate::input_kind::extension;
 
 /// Bytes that are looked at, and rows.
 const SAMPLE_BYTES: u64 = 64 << 10;
 const ROWS: usize = 20;
-
-/// Bytes of a member of an archive that are passed over, at most.
-const MOST_IN_TAR: u64 = 64 << 20;
 
 /// Extensions of files that lists name.
 const IMAGES: &[&str] = &["jpg", "jpeg", "png", "bmp", "ppm", "pgm", "gif", "tif", "tiff", "webp"];
@@ -84,6 +80,10 @@ impl Listed {
         let start = data::beginning(path, 512);
         match &start[..] {
             zip if holds_arrays(zip) => Some(NPZ),
+            [b'P', b'K', 3, 4, ..] => {
+                let folder = ImageForm::of(path.to_str()?).ok()?.path;
+                is_folder_of_classes(Path::new(&folder)).then_some(FOLDER)
+            }
             _ if extension(path) == "bin" && data::exists(&path.with_extension("idx")) => Some(TOKENS),
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(NPY),
             [b'P', b'A', b'R', b'1', ..] => Some(PARQUET),
@@ -91,15 +91,23 @@ impl Listed {
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => {
                 Some(ARROW)
             }
-            tar if tar.get(257..262) == Some(b"ustar") => {
-                let has_image = extensions_in_tar(path).iter().any(|found| IMAGES.contains(&last(found)));
-                Some(if has_image { TAR } else { WEBDATASET })
-            }
+            tar if is_tar(tar) => Some(Listed::of_tar(path)),
             kaldi if holds_kaldi(kaldi) => Some(ARK),
+            gzip if Packing::of(gzip) == Some(Packing::Gzip) && is_tar_name(&path.to_string_lossy()) => {
+                Some(Listed::of_tar(path))
+            }
             packed if Packing::of(packed).is_some() => Listed::of_table(path),
             _ if start.contains(&0) => Listed::of_table(path),
             _ => Listed::of_rows(&first_rows(path)).or_else(|| Listed::of_table(path)),
         }
+    }
+
+    /// A tar archive, by the members of its first sample.
+    fn of_tar(path: &Path) -> Listed {
+        let found = members(path);
+        // One that is damaged is refused with its place.
+        let holds_images = found.is_empty() || found.iter().any(|found| IMAGES.contains(&last(found)));
+        if holds_images { TAR } else { WEBDATASET }
     }
 
     /// Recognises a table by its name, compressed or not.
@@ -145,7 +153,9 @@ impl Listed {
         if self == NPZ {
             return json!({"deserializers": arrays_of(path)});
         }
-        let mut deserializer = json!({"type": self.deserializer, self.option: path});
+        let folder = if self == FOLDER { ImageForm::of(path).ok().map(|form| form.path) } else { None };
+        let mut deserializer =
+            json!({"type": self.deserializer, self.option: folder.as_deref().unwrap_or(path)});
         if let Some((_, format)) = [(TOKENS, "tokens"), (TFRECORD, "tfrecord"), (WEBDATASET, "webdataset")]
             .iter()
             .find(|(of, _)| self == *of)
@@ -154,7 +164,7 @@ impl Listed {
         }
         if self == WEBDATASET {
             let first = first_of_pattern(Path::new(path));
-            deserializer["columns"] = first.map(|first| extensions_in_tar(&first)).unwrap_or_default().into();
+            deserializer["columns"] = first.map(|first| members(&first)).unwrap_or_default().into();
             deserializer["keyColumn"] = "__key__".into();
             return json!({"deserializers": [deserializer], "useNumericSequenceKeys": false});
         }
@@ -179,7 +189,9 @@ impl Listed {
     fn has_labels(self, path: &Path) -> bool {
         match self {
             FOLDER | BASE64 => true,
-            MAP => first_rows(path).first().is_some_and(|row| row.contains('\t') || row.contains("label")),
+            MAP | TAR => first_of_pattern(path)
+                .and_then(|first| ImageForm::of(first.to_str()?).ok()?.has_labels("label").ok())
+                .unwrap_or(false),
             _ => false,
         }
     }
@@ -187,11 +199,12 @@ impl Listed {
 
 /// The first file that a pattern matches, or the file of this name.
 fn first_of_pattern(path: &Path) -> Option<PathBuf> {
-    let name = path.to_str()?;
-    if !is_pattern(name) {
-        return Some(path.to_owned());
-    }
-    matching(&data::stores(), name, "file").ok()?.into_iter().next()
+    first_file(&[path.to_str()?.to_owned()])
+}
+
+/// The extensions of the members of an archive's first sample. One that is damaged here is refused when it is read.
+fn members(path: &Path) -> Vec<String> {
+    extensions_in_tar(path).unwrap_or_default()
 }
 
 /// A deserializer for each array of an archive, which are joined by row.
@@ -205,35 +218,6 @@ fn arrays_of(archive: &str) -> Vec<Value> {
         )
     };
     data::inside(&folder, usize::MAX).filter_map(array).collect()
-}
-
-/// The extensions of the first members of a tar archive that have one name in common, in lower case.
-fn extensions_in_tar(path: &Path) -> Vec<String> {
-    let (mut found, mut key) = (Vec::new(), None);
-    let Ok(mut file) = data::stream(path) else { return found };
-    let mut header = [0; 512];
-    // An archive that is damaged here is refused when it is read.
-    while found.len() < ROWS && file.read_exact(&mut header).is_ok() && header[0] != 0 {
-        let text = |range: std::ops::Range<usize>| {
-            let field = &header[range];
-            String::from_utf8_lossy(field.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
-        };
-        // Others than files tell more of those that follow.
-        if matches!(header[156], b'0' | 0)
-            && let Some((of, extension)) = split(&text(0..100))
-        {
-            if key.get_or_insert_with(|| of.clone()) != &of {
-                break;
-            }
-            found.push(extension);
-        }
-        let Ok(size) = u64::from_str_radix(text(124..136).trim(), 8) else { break };
-        let data = size.next_multiple_of(512);
-        if data > MOST_IN_TAR || std::io::copy(&mut (&mut file).take(data), &mut std::io::sink()).is_err() {
-            break;
-        }
-    }
-    found
 }
 
 /// The last part of an extension such as `mask.png`.
@@ -337,9 +321,9 @@ fn is_offset_in_archive(row: &str) -> bool {
         .is_some_and(|(file, offset)| file.ends_with(".ark") && offset.parse::<u64>().is_ok())
 }
 
-/// True if a row holds a JPEG or a PNG in Base64, by its first bytes.
+/// True if a row holds an image in Base64, by its first characters.
 fn holds_base64(row: &str) -> bool {
-    row.split('\t').any(|field| field.starts_with("/9j/") || field.starts_with("iVBORw0KGgo"))
+    row.split('\t').any(is_base64)
 }
 
 #[cfg(test)]

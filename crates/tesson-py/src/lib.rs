@@ -15,6 +15,7 @@ mod digest;
 mod epochs;
 mod errors;
 mod global_order;
+mod image_form;
 mod log;
 mod mapping;
 mod report;
@@ -25,11 +26,13 @@ mod tfds;
 mod transform;
 mod turn;
 mod user;
+mod world;
 
 /// The native half of the package.
 #[pymodule]
 mod _tesson {
     use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::exceptions::PyImportError;
     use pyo3::prelude::*;
 
     #[pymodule_export]
@@ -50,6 +53,8 @@ mod _tesson {
     #[pymodule_export]
     use crate::global_order::GlobalOrder;
     #[pymodule_export]
+    use crate::image_form::{ImageForm, extensions_in_tar, first_file};
+    #[pymodule_export]
     use crate::report::report;
     #[pymodule_export]
     use crate::source::{Batches, Source};
@@ -69,15 +74,26 @@ mod _tesson {
 
     #[pymodule_export]
     use crate::user::batch_of;
+    #[pymodule_export]
+    use crate::world::{check_world_size, launched, without_launcher};
 
     #[pymodule_export]
     use crate::command::main;
 
     /// Makes the bridge to NumPy ready. It would import modules when the first array is made, and panic if Ctrl-C came
-    /// meanwhile.
+    /// meanwhile, or if there is no NumPy.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        PyArray1::<u8>::zeros(module.py(), 0, false).try_readonly()?;
+        let py = module.py();
+        py.import("numpy").map_err(|cause| {
+            let what = format!(
+                "tesson needs NumPy, which cannot be imported: {cause}; install it, as by `pip install numpy`"
+            );
+            let error = PyImportError::new_err(what);
+            error.set_cause(py, Some(cause));
+            error
+        })?;
+        PyArray1::<u8>::zeros(py, 0, false).try_readonly()?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         Ok(())
     }

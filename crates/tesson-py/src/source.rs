@@ -77,6 +77,8 @@ pub struct Source {
     span: Span,
     /// True if the configuration was made of keyword arguments, whose spelling its errors then use.
     by_keywords: bool,
+    /// True if the keys of sequences are texts.
+    has_text_keys: bool,
     /// True if worker threads call a user's code, which cannot be cancelled.
     user_code: bool,
     /// The owner that this code may not call.
@@ -204,21 +206,30 @@ fn end_in_the_background(source: tesson::Source) -> mpsc::Receiver<()> {
     heard
 }
 
+/// A source, and whether its keys are texts.
+struct Opened {
+    source: tesson::Source,
+    has_text_keys: bool,
+}
+
 /// Opens a source in a thread of its own. When `interrupted` says so it is called off, and left alone if a user's code
 /// then takes long to return.
 fn open_attentively(
-    config: SourceConfig,
+    mut config: SourceConfig,
+    finds_keys: bool,
     canceller: &Canceller,
     interrupted: &mut dyn FnMut() -> bool,
-) -> Result<tesson::Source, Error> {
+) -> Result<Opened, Error> {
     let (done, opened) = mpsc::channel();
     let (theirs, span) = (canceller.clone(), Span::current());
     let open = move || {
         // A source that no call waits for any more is dropped here.
-        let _ =
-            done.send(span.in_scope(|| {
-                OpenOptions { canceller: theirs.clone(), ..OpenOptions::default() }.open(&config)
-            }));
+        let _ = done.send(span.in_scope(|| {
+            let options = OpenOptions { canceller: theirs.clone(), ..OpenOptions::default() };
+            let source =
+                if finds_keys { options.open_finding_keys(&mut config) } else { options.open(&config) };
+            source.map(|source| Opened { source, has_text_keys: !config.defaults.numeric_keys })
+        }));
     };
     Builder::new().spawn(open).map_err(|e| no_thread(&e))?;
     let panicked =
@@ -326,15 +337,17 @@ fn sequence_parts(py: Python<'_>, sequence: StepSequence) -> PyResult<SequencePa
 
 #[pymethods]
 impl Source {
-    /// Opens what a configuration describes. `shapes` gives samples of a stream another shape of as many values.
+    /// Opens what a configuration describes. `shapes` gives samples of a stream another shape of as many values; `finds_keys`: keys are
+    /// texts if a table's column of keys has texts.
     #[new]
-    #[pyo3(signature = (config, shapes, base_dir=None, by_keywords=false))]
+    #[pyo3(signature = (config, shapes, base_dir=None, by_keywords=false, finds_keys=false))]
     fn new(
         py: Python<'_>,
         config: &Bound<'_, PyAny>,
         shapes: HashMap<String, Vec<usize>>,
         base_dir: Option<PathBuf>,
         by_keywords: bool,
+        finds_keys: bool,
     ) -> PyResult<Source> {
         let raised = |e: Error| errors::raise_spelt(py, e, by_keywords);
         let owner = Owner::new();
@@ -348,12 +361,13 @@ impl Source {
         let canceller = Canceller::new();
         let span = log::source_span(config.trace_level, by_keywords);
         let default_sizes = config.minibatches.default_sizes();
-        let (source, signal) =
-            attentive(py, |interrupted| span.in_scope(|| open_attentively(config, &canceller, interrupted)))?;
+        let (opened, signal) = attentive(py, |interrupted| {
+            span.in_scope(|| open_attentively(config, finds_keys, &canceller, interrupted))
+        })?;
         log::flush_source(py, &span);
-        let source = match signal {
+        let Opened { source, has_text_keys } = match signal {
             Some(e) => return Err(e),
-            None => source.map_err(raised)?,
+            None => opened.map_err(raised)?,
         };
         let streams = source.streams().to_vec();
         check_shapes(&shapes, &streams).map_err(|e| raised(e.into()))?;
@@ -373,10 +387,16 @@ impl Source {
             default_sizes,
             span,
             by_keywords,
+            has_text_keys,
             user_code,
             owner,
             process: ProcessGuard::here(),
         })
+    }
+
+    /// True if the keys of sequences are texts.
+    fn has_text_keys(&self) -> bool {
+        self.has_text_keys
     }
 
     /// All streams. Dimensions that each minibatch has for itself are -1.

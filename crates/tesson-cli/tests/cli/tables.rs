@@ -1,7 +1,12 @@
 //! `tesson convert` of tables: no number and no key becomes another one without a word.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
 
 use crate::common::{answers, folder, refused, stderr, tesson};
 
@@ -170,4 +175,93 @@ fn a_key_stays_what_it_is_or_is_refused() {
     fs::write(folder.join("t.txt"), b"\xa7 |x 1\n\xa8 |x 2\n").unwrap();
     let e = refused(&folder, "convert t.txt no.ctf --stream x:1 --set useNumericSequenceKeys=false", 1);
     assert!(e.contains("holds bytes that are no UTF-8, and would be another one"), "{e}");
+}
+
+#[test]
+fn rows_of_text_are_those_of_the_readers_of_tables() {
+    let folder = folder("tables-rows");
+    for (name, contents, args, expected) in [
+        ("t.svm", "1 1:2\n1:2\n", "", "t.svm:2: the row has no label, expected one before the pairs"),
+        ("t.svm", "1 1:2 qid:3\n", "", "t.svm:1: found `qid:3`, expected a pair `index:value`"),
+        (
+            "t.svm",
+            "1 0:2\n",
+            "",
+            "found index 0, expected one from 1 to 2147483647; say so if indices count from 0",
+        ),
+        ("t.svm", "1 qid:3 1:2\n1 2:1\n", "--key-column qid", "t.svm:2: the row has no `qid:` with a number"),
+        ("t.csv", "1,2\n\n\r\n3\n", "", "t.csv:4: found 1 fields, expected 2"),
+    ] {
+        let e = refusal(&folder, (name, contents.as_bytes()), args, 1);
+        assert!(e.contains(expected), "{e}");
+    }
+    let rows = "\n 1 qid:7 2:1 1:3 2:4 # a comment\n# another\n\n0 qid:7 1:1\n";
+    assert_eq!(
+        text(&folder, "t.svm", rows, "--key-column qid --dim 3"),
+        "7 |labels 1 |features 0:3 1:5\n7 |labels 0 |features 0:1\n"
+    );
+    assert_eq!(
+        text(&folder, "t.csv", "\u{feff}a,b\n\n\"1\",2\r\n3,\"4\"", "--header"),
+        "0 |features 1 2\n1 |features 3 4\n"
+    );
+}
+
+/// A tar archive of these members, packed by gzip if its name says so.
+fn archive(folder: &Path, name: &str, members: &[(&str, &[u8])]) {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        archive.append_data(&mut header, name, *bytes).unwrap();
+    }
+    let bytes = archive.into_inner().unwrap();
+    let bytes = if name.ends_with("gz") {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&bytes).unwrap();
+        packed.finish().unwrap()
+    } else {
+        bytes
+    };
+    fs::write(folder.join(name), bytes).unwrap();
+}
+
+/// A NumPy array of float32 with so many rows of two.
+fn rows_of_two(n: usize) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({n}, 2), }}");
+    let padded = format!("{header:<117}\n");
+    [&b"\x93NUMPY\x01\x00\x76\x00"[..], padded.as_bytes(), &vec![0; 8 * n]].concat()
+}
+
+#[test]
+fn archives_are_known_by_their_members_packed_or_not() {
+    let folder = folder("tables-archives");
+    let image = b"P5 1 1 255\n\x07";
+    let long = format!("{}/1", "a".repeat(120));
+    let (one, three) = (rows_of_two(1), rows_of_two(3));
+    for end in ["tar", "tar.gz", "tgz"] {
+        archive(
+            &folder,
+            &format!("texts.{end}"),
+            &[("1.txt", b"one"), ("1.npy", &one), ("2.txt", b"two"), ("2.npy", &three)],
+        );
+        let [info] = &answers(&folder, &format!("info texts.{end} --json"))[..] else { panic!("one answer") };
+        assert_eq!(info["sequences"], 2);
+        assert_eq!(info["python"], format!("tesson.read_webdataset(\"texts.{end}\")"));
+        let streams = json!([
+            {"name": "txt", "shape": [], "dtype": "str", "sparse": false},
+            {"name": "npy", "shape": [2], "dtype": "float32", "sparse": false, "ragged": true},
+        ]);
+        assert_eq!(info["streams"], streams);
+        let text = String::from_utf8(tesson(&folder, &format!("info texts.{end}")).stdout).unwrap();
+        assert!(text.contains("npy ragged 2 float32"), "{text}");
+        let members = [(format!("{long}.pgm"), &image[..]), (format!("{long}.cls"), &b"1"[..])];
+        let members: Vec<(&str, &[u8])> = members.iter().map(|(name, bytes)| (&**name, *bytes)).collect();
+        archive(&folder, &format!("images.{end}"), &members);
+        let [info] = &answers(&folder, &format!("info images.{end} --json"))[..] else {
+            panic!("one answer")
+        };
+        let names: Vec<_> = info["streams"].as_array().unwrap().iter().map(|s| s["name"].clone()).collect();
+        assert_eq!(names, ["image", "label"]);
+        assert!(info["python"].as_str().unwrap().starts_with("tesson.read_images("), "{info}");
+    }
 }

@@ -23,6 +23,7 @@ __all__ = [
     "ExampleReader",
     "GlobalOrder",
     "GlobalSeeds",
+    "ImageForm",
     "Iteration",
     "NestedElements",
     "PreparedDataset",
@@ -34,12 +35,16 @@ __all__ = [
     "__version__",
     "batch_of",
     "check_split",
+    "check_world_size",
     "arrow_array",
     "arrow_stream",
     "end_calls",
+    "extensions_in_tar",
     "find_dataset",
+    "first_file",
     "forked",
     "is_idle",
+    "launched",
     "list_datasets",
     "load_reader",
     "main",
@@ -52,6 +57,7 @@ __all__ = [
     "report",
     "resolve_config",
     "transform_table",
+    "without_launcher",
 ]
 
 @final
@@ -62,7 +68,9 @@ class Source:
         shapes: Mapping[str, Sequence[int]],
         base_dir: str | None = None,
         by_keywords: bool = False,
+        finds_keys: bool = False,
     ) -> Source: ...
+    def has_text_keys(self) -> bool: ...
     def streams(self) -> list[tuple[str, list[int], str, bool, list[str], str | None, bool]]: ...
     def minibatches(
         self, samples: SupportsIndex, workers: SupportsIndex | None = None, rank: SupportsIndex | None = None
@@ -224,6 +232,9 @@ def report(
     workers: int,
     all: bool,
 ) -> str: ...
+def launched(name: str, world_size: int | None, others: Sequence[str]) -> tuple[int, int, str] | None: ...
+def without_launcher(world_size: int | None) -> tuple[int, int, str]: ...
+def check_world_size(found: tuple[int, int, str], world_size: int | None) -> None: ...
 def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]: ...
 def is_cntk_module(module: str) -> bool: ...
 def keyword_of(option: str) -> str: ...
@@ -231,6 +242,17 @@ def nearest_name(name: str, among: Sequence[str]) -> str | None: ...
 def option_table(name: str) -> list[dict[str, Any]]: ...
 def transform_table(name: str) -> list[dict[str, Any]]: ...
 def resolve_config(config: str, arguments: Sequence[str], extended_variables: bool) -> str: ...
+
+@final
+class ImageForm:
+    def __new__(cls, names: Sequence[str]) -> ImageForm: ...
+    def kind(self) -> str: ...
+    def path(self) -> str: ...
+    def map_format(self) -> str | None: ...
+    def has_labels(self, column: str) -> bool: ...
+
+def first_file(names: Sequence[str]) -> str | None: ...
+def extensions_in_tar(path: str) -> list[str]: ...
 
 @final
 class GlobalSeeds:

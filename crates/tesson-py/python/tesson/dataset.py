@@ -11,7 +11,7 @@ import numpy as np
 
 from .batch import Batch
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
-from .errors import ConfigError, DataError
+from .errors import ConfigError
 from .image_deserializers import TarImageDeserializer
 from .keywords import keyword_elsewhere, nearest_keyword, no_attribute, parameters_of, suggests_arguments, suggests_in_methods
 from .loader import Loader
@@ -206,16 +206,10 @@ class _EpochSource(MinibatchSource):
     """A source whose minibatches end with their sweep."""
 
     _state_is = "a state is what state_dict() returned"
+    _finds_keys = True
 
     def _open(self, config: dict[str, Any], *others: Any) -> None:
-        config = {**config, "crossSweepEnds": False}
-        try:
-            super()._open(config, *others)
-        except DataError as error:
-            # Only an open table says that its keys are texts.
-            if error.code != "table.key-kind" or "useNumericSequenceKeys" in config:
-                raise
-            super()._open({**config, "useNumericSequenceKeys": False}, *others)
+        super()._open({**config, "crossSweepEnds": False}, *others)
 
 
 def _one_after_the_other(parts: list[Deserializer | UserDeserializer]) -> Deserializer | UserDeserializer:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import transforms as of_images
+from ._tesson import ImageForm, extensions_in_tar, first_file
 from .dataset import Dataset
-from .errors import ConfigError, StoreError
+from .errors import ConfigError
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer, TarImageDeserializer
 from .keywords import suggests_arguments
 from .paths import AnyPath, files_of, optional_text_of, text_of
@@ -22,16 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["decoding", "read_images", "read_webdataset"]
 
-#: Bytes of a file by which its format is found.
-_BEGINNING = 64 << 10
-#: Members of an archive that are looked at for classes.
-_MEMBERS = 64
-#: How files of images begin in Base64, JPEG, PNG, GIF, BMP, WebP and TIFF, and the characters that any has.
-_BASE64_LENGTH = 40
-_BASE64 = ("/9j/", "iVBORw0KGgo", "R0lGOD", "Qk", "UklGR", "SUkq", "TU0A")
 #: Transforms that cut an image, which precede its resize.
 _CUTS = ("Crop", "RandomResizedCrop")
-_TAR_NAMES = (".tar", ".tar.gz", ".tgz")
+#: Kinds of paths that are no lists, in the plural.
+_WITHOUT_COLUMNS = {"tar": "archives", "base64": "images in Base64"}
 
 Source = AnyPath | Sequence[AnyPath]
 OnCorruptImage = Literal["error", "skip", "accept"]
@@ -94,7 +86,8 @@ def read_images(
         How images that cannot be decoded are handled: ``"error"`` fails, ``"skip"`` leaves them out and counts them, ``"accept"``
         delivers the decoded part of a JPEG that was cut off.
     """
-    form = _form(path)
+    form = ImageForm(_names(path))
+    kind = form.kind()
     options: dict[str, Any] = {"on_corrupt_image": on_corrupt_image, "exif_orientation": "apply", "channel_order": "rgb"}
     options |= {"grayscale": True} if grayscale else {}
     of_lists = {
@@ -106,19 +99,19 @@ def read_images(
     streams = {"image": decoding(size, transforms, dtype, grayscale, ragged)}
     if has_labels:
         streams["label"] = StreamDef("label", dtype="int64")
-    if given and form.kind in ("tar", "base64"):
+    if given and kind in _WITHOUT_COLUMNS:
         name = next(iter(given))
-        what = f"found {name}={given[name]!r}, but {form.words} have no columns, paths or names of classes; leave it out"
+        what = f"found {name}={given[name]!r}, but {_WITHOUT_COLUMNS[kind]} have no columns, paths or names of classes; leave it out"
         raise ConfigError(f"{name}: {what}", path=name)
     part: ImageDeserializer | Base64ImageDeserializer | TarImageDeserializer
-    if form.kind == "tar":
+    if kind == "tar":
         part = TarImageDeserializer(path, streams, layout=layout, **options)
-    elif form.kind == "base64":
-        part = Base64ImageDeserializer(form.path, streams, layout=layout, **options)
+    elif kind == "base64":
+        part = Base64ImageDeserializer(form.path(), streams, layout=layout, **options)
     else:
-        if form.map_format is not None:
-            options["map_format"] = form.map_format
-        part = ImageDeserializer(form.path, streams, layout=layout, **options, **given)
+        if map_format := form.map_format():
+            options["map_format"] = map_format
+        part = ImageDeserializer(form.path(), streams, layout=layout, **options, **given)
     return Dataset((part,), _shown(path), frozenset())
 
 
@@ -205,7 +198,7 @@ def _members_of_archives(path: Source, fields: Sequence[str], images: Sequence[s
         options["dtype"] = decoded.dtype
     if decoded.ragged:
         options["ragged"] = True
-    return table_files(path, "webdataset", fields, {**{name: Column(None, options) for name in images}, **streams}, {"keyColumn": "__key__", "nulls": nulls})
+    return table_files(path, "webdataset", fields, {**{name: Column(None, options) for name in images}, **streams}, key_column="__key__", nulls=nulls)
 
 
 #: The extensions of members.
@@ -248,161 +241,18 @@ def _height_and_width(size: Size) -> tuple[int, int]:
     return sides
 
 
-class _Form:
-    """The kind of a path, as its content shows it."""
-
-    def __init__(self, kind: Literal["folder", "list", "base64", "tar"], path: str, map_format: str | None = None, text: str = "") -> None:
-        self.kind, self.path, self.map_format, self.text = kind, path, map_format, text
-
-    @property
-    def words(self) -> str:
-        """The kind in the plural."""
-        return {"tar": "archives", "base64": "images in Base64", "list": "lists", "folder": "folders"}[self.kind]
-
-    def has_labels(self, column: str) -> bool:
-        """True if there are classes."""
-        if self.kind == "folder":
-            return any(entry.endswith("/") for entry in _entries(self.path))
-        if self.kind == "tar":
-            return "cls" in _extensions(self.path)
-        if self.kind == "base64":
-            return True
-        line = next((line for line in self.text.splitlines() if line.strip()), "")
-        if self.map_format == "csv":
-            return column in [name.strip().strip('"') for name in line.split(",")]
-        if self.map_format == "jsonl":
-            return column in _first_object(line)
-        return "\t" in line
-
-
-def _first_object(line: str) -> dict[str, Any]:
-    """The object of a line; what is none is refused when it is read."""
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _form(path: Source) -> _Form:
-    """Finds out what a path is."""
-    if not isinstance(path, (str, bytes, os.PathLike)) or re.search(r"[*?\[{]", text_of(path)):
-        first = next(iter(_local(path)), None)
-        return _Form("tar", first or "")
-    name = text_of(path)
-    if "://" in name and not os.path.exists(name):
-        # Elsewhere than on this machine the name says it.
-        kind: Any = "tar" if name.endswith(_TAR_NAMES) else "folder" if name.endswith("/") else "list"
-        return _Form(kind, name)
-    if os.path.isdir(name):
-        return _Form("folder", name)
-    try:
-        with open(name, "rb") as file:
-            begin = file.read(_BEGINNING)
-    except OSError as e:
-        raise StoreError(f"{name}: {e.strerror or e}", file=name, errno=e.errno) from None
-    if begin.startswith(b"PK\x03\x04"):
-        return _Form("folder", f"zip://{name}@/{_outermost(name)}")
-    if begin[257:262] == b"ustar" or begin.startswith(b"\x1f\x8b"):
-        return _Form("tar", name)
-    return _text_form(name, begin.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
-
-
-def _text_form(name: str, text: str) -> _Form:
-    """The kind of a list."""
-    line = next((line for line in text.splitlines() if line.strip()), "").strip()
-    suffix = os.path.splitext(name)[1].lower()
-    if suffix in (".jsonl", ".ndjson") or line.startswith("{"):
-        return _Form("list", name, "jsonl", text)
-    if suffix == ".csv" or ("\t" not in line and "," in line):
-        return _Form("list", name, "csv", text)
-    last = line.rsplit("\t", 1)[-1]
-    if "\t" in line and last.startswith(_BASE64) and len(last) >= _BASE64_LENGTH:
-        return _Form("base64", name, None, text)
-    return _Form("list", name, "cntk", text)
-
-
-def _entries(folder: str) -> Iterable[str]:
-    """The names in a folder or an archive; those of folders end with ``/``."""
-    if folder.startswith("zip://"):
-        archive, _, inside = folder.removeprefix("zip://").partition("@/")
-        prefix = f"{inside}/" if inside else ""
-        names = (name.removeprefix(prefix) for name in _names(archive) if name.startswith(prefix))
-        return (name[: name.find("/") + 1] or name for name in names if name)
-    if "://" in folder:
-        return ()
-    with os.scandir(folder) as entries:
-        return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
-
-
-def _names(archive: str) -> list[str]:
-    import zipfile
-
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            return [name for name in opened.namelist() if not name.startswith("__MACOSX/")]
-    except zipfile.BadZipFile as e:
-        raise StoreError(f"{archive}: {e}", file=archive) from None
-
-
-def _outermost(archive: str) -> str:
-    """The folder that an archive has everything in, if that has folders in turn; else none."""
-    names = _names(archive)
-    outer = {name.split("/", 1)[0] for name in names}
-    inner = {name.split("/", 2)[1] for name in names if name.count("/") > 1}
-    return outer.pop() if len(outer) == 1 and inner else ""
-
-
-def _local(path: Source) -> Iterator[str]:
-    """The local files of a path or a pattern, in order."""
-    import glob
-
+def _names(path: Source) -> list[str]:
+    """The names and patterns that were given."""
     listed = files_of(path)
-    for given in [listed] if isinstance(listed, str) else listed:
-        for name in _braces(given):
-            yield from sorted(glob.glob(name)) if re.search(r"[*?\[]", name) else [name]
-
-
-def _braces(name: str) -> Iterator[str]:
-    """The names that braces stand for, the first few of them."""
-    found = re.search(r"\{([^{}]*)\}", name)
-    if found is None:
-        yield name
-        return
-    inside = re.fullmatch(r"(\d+)\.\.(\d+)", found[1])
-    choices = [inside[1]] if inside else found[1].split(",")
-    for choice in choices:
-        yield from _braces(name[: found.start()] + choice + name[found.end() :])
-
-
-def _extensions(archive: str) -> list[str]:
-    """The extensions of the members of the first example, in order."""
-    import tarfile
-
-    found: list[str] = []
-    key = None
-    try:
-        with tarfile.open(archive, "r|*") as opened:
-            for number, member in enumerate(opened):
-                folder, _, file = member.name.rpartition("/")
-                stem, dot, extension = file.partition(".")
-                if not member.isfile() or not dot or not stem:
-                    continue
-                if key not in (None, (folder, stem)) or number > _MEMBERS:
-                    break
-                key = (folder, stem)
-                found.append(extension.lower())
-    except (OSError, tarfile.TarError) as e:
-        raise StoreError(f"{archive}: {e}", file=archive, errno=getattr(e, "errno", None)) from None
-    return found
+    return [listed] if isinstance(listed, str) else listed
 
 
 def _fields_of_first(path: Source) -> list[str]:
-    first = next(_local(path), None)
+    first = first_file(_names(path))
     if first is None or "://" in first:
         what = "found no local archive to take them from" if first else f"found no archive of the name {text_of(path)!r}"  # type: ignore[arg-type]
         raise ConfigError(f"fields: {what}; name them, as in fields=['jpg', 'cls']", path="fields")
-    return _extensions(first)
+    return extensions_in_tar(first)
 
 
 def _shown(path: Source) -> str:

@@ -38,6 +38,9 @@ __all__ = [
     "merge_states",
 ]
 
+#: The option that says what keys are.
+_NUMERIC_KEYS = "useNumericSequenceKeys"
+
 #: For ``max_samples`` and ``max_sweeps``: no end.
 INFINITELY_REPEAT = 2**64 - 1
 #: For ``max_samples``: the data once.
@@ -184,6 +187,9 @@ class MinibatchSource(Source):
     #: The remedy for an object that is not a state.
     _state_is = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
 
+    #: True if columns of keys say whether keys are numbers or texts, where the configuration does not.
+    _finds_keys = False
+
     _source: _tesson.Source
     _streams: Streams
     #: The configuration, shapes of several dimensions by stream, the folder of relative file names, and whether the
@@ -269,9 +275,12 @@ class MinibatchSource(Source):
         base_dir: str | None,
         by_keywords: bool = False,
     ) -> None:
+        finds_keys = self._finds_keys and _NUMERIC_KEYS not in config
+        self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir, by_keywords, finds_keys)
+        if finds_keys and self._source.has_text_keys():
+            config = {**config, _NUMERIC_KEYS: False}
         self._arguments = (config, shapes, base_dir, by_keywords)
         self._share = (None, None)
-        self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir, by_keywords)
         streams = {
             name: StreamInformation(
                 name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims), False, classes, any_length, unit

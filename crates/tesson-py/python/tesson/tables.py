@@ -17,7 +17,7 @@ from .dataset import Dataset, from_arrays
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .images import Size, decoding
-from .keywords import nearest_keyword, parameters_of, suggests_arguments
+from .keywords import camel_case, nearest_keyword, parameters_of, suggests_arguments
 from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
@@ -133,8 +133,8 @@ class _Table(Deserializer):
         return f"TableDeserializer({self.config})"
 
 
-def table_files(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, options: Mapping[str, Any]) -> Dataset:
-    """Files of a table, with the options of a configuration."""
+def table_files(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, **options: Any) -> Dataset:
+    """Files of a table. Options are those of configurations as keywords, and count unless they are None."""
     word = "features" if format == "tfrecord" else "columns"
     if isinstance(columns, str):
         raise ConfigError(f"{word}: found the text {columns!r}, expected a list of names, such as [{columns!r}]", path=word)
@@ -147,7 +147,7 @@ def table_files(path: Source, format: str, columns: Sequence[str] | None, stream
     for name, stream in (streams or {}).items():
         if not isinstance(stream, Column):
             raise ConfigError(f"streams: found {stream!r} of {name!r}, expected tesson.column(…) or tesson.image_column(…)", path="streams")
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {camel_case(name): value for name, value in options.items() if value is not None}
     if "nulls" in given:
         given["nulls"] = str(given["nulls"])
     if named is not None:
@@ -185,7 +185,7 @@ def read_parquet(
     nulls : {"refuse", "skip", "nan"} or float, optional
         What a missing value is: an error, the default; a reason to leave the row out; or this value, and missing lists are empty.
     """
-    return table_files(path, "parquet", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+    return table_files(path, "parquet", columns, streams, key_column=key_column, nulls=nulls)
 
 
 @suggests_arguments
@@ -209,7 +209,7 @@ def read_arrow(
     columns, streams, key_column, nulls
         As for :func:`read_parquet`.
     """
-    return table_files(path, "arrow", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+    return table_files(path, "arrow", columns, streams, key_column=key_column, nulls=nulls)
 
 
 @suggests_arguments
@@ -224,6 +224,7 @@ def read_csv(
     header: bool | None = None,
     names: Sequence[str] | None = None,
     nulls: Nulls | None = None,
+    cache_index: bool | None = None,
 ) -> Dataset:
     """CSV, TSV and the like: each row is an example, each column a stream of bool, int64, float64 or str.
 
@@ -244,6 +245,8 @@ def read_csv(
         The names of all columns, in place of those in the file; without either they are ``column_1``, ``column_2``, ...
     nulls
         As for :func:`read_parquet`, for empty fields, ``NA`` and ``null`` in columns that are no texts.
+    cache_index : bool, optional
+        True to keep the index in a file beside the first one, so that the next opening does not look for the rows again. Compressed files have none.
 
     Examples
     --------
@@ -255,8 +258,9 @@ def read_csv(
     """
     if isinstance(names, str):
         raise ConfigError(f"names: found the text {names!r}, expected a list of names, such as [{names!r}]", path="names")
-    options = {"keyColumn": key_column, "delimiter": delimiter, "header": header, "names": None if names is None else list(names), "nulls": nulls}
-    return table_files(path, "csv", columns, streams, options)
+    listed = None if names is None else list(names)
+    given = {"delimiter": delimiter, "header": header, "names": listed}
+    return table_files(path, "csv", columns, streams, **given, key_column=key_column, nulls=nulls, cache_index=cache_index)
 
 
 @suggests_arguments
@@ -268,6 +272,7 @@ def read_json(
     streams: Mapping[str, Column] | None = None,
     key_column: str | None = None,
     nulls: Nulls | None = None,
+    cache_index: bool | None = None,
 ) -> Dataset:
     """JSON lines: each line is an object and an example, each member a stream of bool, int64, float64 or str.
 
@@ -280,6 +285,8 @@ def read_json(
         The file; a pattern such as ``"part-*.jsonl"``; or a list of them. Each may be compressed by gzip or Zstandard, as in ``"x.jsonl.zst"``.
     columns, streams, key_column, nulls
         As for :func:`read_parquet`; a member that is missing or null is a missing value.
+    cache_index
+        As for :func:`read_csv`.
 
     Examples
     --------
@@ -289,7 +296,7 @@ def read_json(
     >>> tesson.read_json("docs.jsonl").head()["tokens"].to_list()
     [array([1, 2]), array([3])]
     """
-    return table_files(path, "jsonl", columns, streams, {"keyColumn": key_column, "nulls": nulls})
+    return table_files(path, "jsonl", columns, streams, key_column=key_column, nulls=nulls, cache_index=cache_index)
 
 
 @suggests_arguments
@@ -301,6 +308,7 @@ def read_libsvm(
     zero_based: bool | None = None,
     streams: Mapping[str, Column] | None = None,
     key_column: str | None = None,
+    cache_index: bool | None = None,
 ) -> Dataset:
     """Files of libsvm and svmlight, such as ``1 3:0.5 7:2``: each line is an example with the streams ``labels`` and ``features``.
 
@@ -317,6 +325,8 @@ def read_libsvm(
         True if indices count from 0, False if from 1. By default they count from 0 if the first file has an index 0.
     streams, key_column
         As for :func:`read_parquet`.
+    cache_index
+        As for :func:`read_csv`.
 
     Examples
     --------
@@ -326,8 +336,8 @@ def read_libsvm(
     >>> tesson.read_libsvm("train.svm").head()["features"].to_dense().tolist()
     [[0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """
-    options = {"numFeatures": num_features, "zeroBased": zero_based, "keyColumn": key_column}
-    return table_files(path, "libsvm", None, streams, options)
+    given = {"num_features": num_features, "zero_based": zero_based}
+    return table_files(path, "libsvm", None, streams, **given, key_column=key_column, cache_index=cache_index)
 
 
 @suggests_arguments
@@ -350,7 +360,7 @@ def read_mds(
     columns, streams, key_column
         As for :func:`read_parquet`.
     """
-    return table_files(_shards(path), "mds", columns, streams, {"keyColumn": key_column})
+    return table_files(_shards(path), "mds", columns, streams, key_column=key_column)
 
 
 def _shards(path: Source) -> Source:
@@ -414,7 +424,7 @@ def read_numpy(
             meant = nearest_keyword(name, parameters_of(read_numpy)[1:])
             hint = f"; did you mean `{meant}`?" if meant else ""
             raise ConfigError(f"found a path and {name}=…, expected one of the two{hint}", path=name)
-        return table_files(path, "npy", columns, streams, {"keyColumn": key_column, "eachFile": each_file})
+        return table_files(path, "npy", columns, streams, key_column=key_column, each_file=each_file)
     if not arrays:
         raise ConfigError("found no file, expected a path, or files by name as in read_numpy(x=\"x.npy\")", path="path")
     options = {"format": "npy", "eachFile": each_file}
@@ -464,7 +474,7 @@ def read_tfrecords(
     nulls
         As for :func:`read_parquet`, for records without a feature. One of a ragged stream is empty.
     """
-    return table_files(path, "tfrecord", features, streams, {"keyColumn": key_column, "nulls": nulls})
+    return table_files(path, "tfrecord", features, streams, key_column=key_column, nulls=nulls)
 
 
 @suggests_arguments
@@ -502,11 +512,8 @@ def read_tokens(
     >>> batch["tokens"].tolist(), batch["labels"].tolist()
     ([[0, 1, 2, 3], [4, 5, 6, 7]], [[1, 2, 3, 4], [5, 6, 7, 8]])
     """
-    options = {
-        "length": length, "stride": stride, "endOfText": end_of_text,
-        "tokenType": None if token_type is None else np.dtype(token_type).name,
-    }
-    return table_files(path, "tokens", None, None, options)
+    token_type = None if token_type is None else np.dtype(token_type).name
+    return table_files(path, "tokens", None, None, length=length, stride=stride, end_of_text=end_of_text, token_type=token_type)
 
 
 def from_table(table: Any, /) -> Dataset:

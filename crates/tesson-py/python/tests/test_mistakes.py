@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -485,3 +487,10 @@ def test_what_is_proposed_for_names_of_other_libraries_exists() -> None:
 def test_streams_are_selected_by_a_list_of_names_too() -> None:
     data = tesson.from_arrays(x=np.arange(4), y=np.arange(4))
     assert list(data.select(["y", "x"]).schema) == list(data.select("y", "x").schema) == ["y", "x"]
+
+
+def test_without_numpy_the_extension_is_an_import_error_with_the_remedy() -> None:
+    program = "import sys; sys.modules['numpy'] = None; import tesson; tesson.__version__"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: tesson needs NumPy, which cannot be imported: ") and last.endswith("install it, as by `pip install numpy`"), ended.stderr

@@ -228,6 +228,39 @@ def test_a_row_with_two_faulty_fields_is_one_fault(tmp_path: Path, name: str, te
     assert loader.epoch_report().left_out == 1
 
 
+@pytest.mark.parametrize(
+    ("read", "name", "text", "options"),
+    [
+        (tesson.read_csv, "a.csv", "name,x\nann,1\nbob,2\n\ncy,3\n", {"key_column": "name"}),
+        (tesson.read_json, "a.jsonl", '{"x": [1, 2]}\n{"x": [3]}\n', {}),
+        (tesson.read_libsvm, "a.svm", "1 1:2\n# none\n0 3:1\n", {"num_features": 3, "zero_based": False}),
+    ],
+)
+def test_an_index_that_is_kept_is_read_in_place_of_the_rows(tmp_path: Path, read: Any, name: str, text: str, options: dict[str, Any]) -> None:
+    (tmp_path / name).write_text(text)
+    data = read(tmp_path / name, cache_index=True, **options)
+
+    def found() -> tuple[bool, list[list[Any]]]:
+        with data.loader(batch_size=2, shuffle=True) as loader:
+            batches = [batch.keys for batch in loader]
+            return loader.stats()["bytes_indexed"] > 0, batches
+
+    first = found()
+    assert first[0] and (tmp_path / f"{name}.tesson-index").exists()
+    assert found() == (False, first[1])
+    (tmp_path / name).write_text(text + text.splitlines()[-1])
+    again = found()
+    assert again[0] and sum(map(len, again[1])) == sum(map(len, first[1])) + 1
+
+
+def test_a_field_in_another_encoding_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("name,x\nann,1\n".encode() + "böb,2\n".encode("latin-1"))
+    with pytest.raises(DataError, match="a.csv:3 .*column `name`: found `b\ufffdb`, which is no UTF-8; write the file in UTF-8"):
+        tesson.read_csv(tmp_path / "a.csv", key_column="name").head()
+    as_bytes = tesson.read_csv(tmp_path / "a.csv", streams={"name": tesson.column(dtype=bytes)})
+    assert as_bytes.head()["name"].tolist() == [b"ann", b"b\xf6b"]
+
+
 def test_keys_may_be_texts(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("name,x\nann,1\nböb,2\ncy,3\n")
     (tmp_path / "b.jsonl").write_text('{"who": "cy", "y": [5]}\n{"who": "ann", "y": [6, 7]}\n')
