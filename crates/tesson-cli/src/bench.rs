@@ -12,13 +12,13 @@ use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
-use crate::{data, input, log};
+use crate::{input, log};
 
 /// Sweeps over small data go on for so long, where nothing says when to end: less time would measure the clock.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// Files whose sizes are looked up, at most.
-const MOST_FILES: usize = 10_000;
+/// Files that are read to find what the storage gives, at most.
+const PLAIN_FILES: usize = 10_000;
 
 pub(crate) fn run(args: &BenchArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.common, extensions)?;
@@ -77,14 +77,15 @@ fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand, end: &End) -
     let ends_at_once = source.next(demand)?.is_some_and(|minibatch| minibatch.sweep_end());
     let first = opened.elapsed();
     let before = source.stats();
-    let _progress = Progress::spinner("reading");
+    let counted = source.stats_reader();
+    let done = move || counted.read().sequences - before.sequences;
     let going = Instant::now();
-    let sweeps = u64::from(ends_at_once) + read_on(end, &mut source, demand, going)?;
+    let rest = Progress::rating("reading", end.time, done, || read_on(end, &mut source, demand, going))?;
+    let sweeps = u64::from(ends_at_once) + rest;
     let rest = going.elapsed();
     let stats = source.stats();
-    let files: Vec<PathBuf> = source.files().take(MOST_FILES + 1).map(Into::into).collect();
-    let sizes: Option<Vec<u64>> = files.iter().map(|file| data::size(file).ok()).collect();
-    let stored = sizes.filter(|sizes| sizes.len() <= MOST_FILES).map(|sizes| sizes.iter().sum::<u64>());
+    let files: Vec<PathBuf> = source.files().take(PLAIN_FILES).map(Into::into).collect();
+    let stored = input::stored_bytes(&source);
     let stalled = Duration::from_micros(stats.stalled_us - before.stalled_us);
     let [cores, threads] = cores_and_threads(config);
     let mut reading = Reading {

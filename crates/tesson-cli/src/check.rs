@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::fault_list::{self, FaultList};
 use crate::input_kind::InputKind;
 use crate::output::{Output, count, counted};
-use crate::progress::Progress;
 use crate::{input, log};
 
 pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
@@ -37,15 +36,19 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
 
 /// The result of the check; `None` if no index can be made, which is then the only fault listed.
 fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
-    let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
     let opened = OpenOptions::to(Purpose::Check).open(config);
     if let Ok(source) = &opened {
         // Samples of another size are among the faults to be listed.
         input::expect_streams(source, &args.common.input, false)?;
     }
-    let checked =
-        opened.and_then(|mut source| source.check(&mut |error, severity| listed.push(error, severity)));
+    let checked = opened.and_then(|mut source| {
+        // What stops it here is found again below, and listed.
+        let _ = input::while_working(&mut source, "indexing", |source| source.indexed().map(drop));
+        input::while_working(&mut source, "checking", |source| {
+            source.check(&mut |error, severity| listed.push(error, severity))
+        })
+    });
     listed.end()?;
     match checked {
         Ok(checked) => Ok(Some(checked)),

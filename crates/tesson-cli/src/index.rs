@@ -6,11 +6,10 @@ use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{Output, count, size};
-use crate::progress::Progress;
 
 pub(crate) fn run(args: &IndexArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let (_, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
-    let paths = Progress::during("indexing", || source.write_index_cache())?;
+    let paths = input::while_working(&mut source, "indexing", tesson::Source::write_index_cache)?;
     let bytes: Vec<u64> = paths.iter().map(|path| data::size(path)).collect::<Result<_, _>>()?;
     let index = source.indexed()?.index.clone();
     let [chunks, sequences, samples] = [index.n_chunks() as u64, index.n_sequences(), index.n_samples()];

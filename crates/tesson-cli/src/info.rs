@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::input_kind::InputKind;
 use crate::label_counts::LabelCounts;
 use crate::output::{Output, count, counted, size};
-use crate::progress::Progress;
 use crate::{calls, input, report, stream_proposal};
 
 pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
@@ -31,8 +30,7 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
         config.minibatches.limit = Limit::Sweeps(1);
     })?;
     let (index, memory) = {
-        let _progress = Progress::spinner("indexing");
-        let indexed = source.indexed()?;
+        let indexed = input::while_working(&mut source, "indexing", |source| source.indexed().cloned())?;
         (indexed.index.clone(), (indexed.index.bytes() + indexed.corpus.facts().memory) as u64)
     };
     let lengths = Lengths::of(&index);

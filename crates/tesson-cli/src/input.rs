@@ -180,6 +180,23 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
     Ok(source)
 }
 
+/// Files whose sizes are looked up, at most.
+const MOST_FILES: usize = 10_000;
+
+/// Bytes of the files that a source reads, where they are known and not too many to ask for.
+pub(crate) fn stored_bytes(source: &Source) -> Option<u64> {
+    let files: Vec<&Path> = source.files().take(MOST_FILES + 1).collect();
+    let sizes = files.iter().map(|file| data::size(file).ok()).collect::<Option<Vec<u64>>>();
+    sizes.filter(|sizes| sizes.len() <= MOST_FILES).map(|sizes| sizes.iter().sum())
+}
+
+/// Does something that works through the bytes of a source, such as making its index, and shows how far it is.
+pub(crate) fn while_working<T>(source: &mut Source, what: &str, act: impl FnOnce(&mut Source) -> T) -> T {
+    let (stats, total) = (source.stats_reader(), stored_bytes(source));
+    let before = stats.read().bytes_indexed;
+    Progress::watching(what, total, move || stats.read().bytes_indexed - before, || act(source))
+}
+
 /// Opens an input for a conversion, which need not be a source of minibatches.
 pub(crate) fn open_to_convert(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");

@@ -1,14 +1,20 @@
 //! The progress bar: on standard error, and only where that is a terminal.
 
+use std::fmt;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use tesson_report::text::count;
 
 /// The bar that is shown now, so that log lines can be written above it.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// The time from one drawing to the next.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Something under way that is shown until it is dropped.
 pub(crate) struct Progress(ProgressBar);
@@ -27,6 +33,73 @@ impl Progress {
         act()
     }
 
+    /// Does something of `total` bytes, of which `done` tells how many are done, and shows that meanwhile. Without a total, or without a thread that
+    /// looks, it is shown that something is under way.
+    pub(crate) fn watching<T>(
+        what: &str,
+        total: Option<u64>,
+        done: impl Fn() -> u64 + Sync,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let Some(total) = total.filter(|&total| total > 0 && stderr().is_terminal()) else {
+            return Progress::during(what, act);
+        };
+        // Several passes, or bytes that are unpacked, may be more than there are.
+        Progress::bytes(what, total).ticking(|bar| bar.set_position(done().min(total)), act)
+    }
+
+    /// Does something that goes through examples, of which `done` tells how many it has, and shows their rate meanwhile; where the time is limited,
+    /// also how much of it is over.
+    pub(crate) fn rating<T>(
+        what: &str,
+        time: Option<Duration>,
+        done: impl Fn() -> u64 + Sync,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let bar = match time {
+            _ if !stderr().is_terminal() => ProgressBar::hidden(),
+            Some(time) => ProgressBar::new(time.as_millis() as u64),
+            None => ProgressBar::new_spinner(),
+        };
+        bar.set_style(style(match time {
+            Some(_) => "{msg} {wide_bar} {percent} %, {eta} left",
+            None => "{spinner} {msg} {elapsed}",
+        }));
+        let started = Instant::now();
+        let tick = |bar: &ProgressBar| {
+            let elapsed = started.elapsed();
+            let rate = (done() as f64 / elapsed.as_secs_f64().max(1e-3)) as u64;
+            bar.set_message(format!("{what}, {} examples/s", count(rate)));
+            if time.is_some() {
+                bar.set_position(elapsed.as_millis() as u64);
+            }
+        };
+        Progress::show(bar, what).ticking(tick, act)
+    }
+
+    /// Does something, and calls `tick` again and again meanwhile, unless nothing is shown or no thread can be started.
+    fn ticking<T>(self, tick: impl Fn(&ProgressBar) + Sync, act: impl FnOnce() -> T) -> T {
+        if self.0.is_hidden() {
+            return act();
+        }
+        let (bar, is_done) = (&self.0, AtomicBool::new(false));
+        thread::scope(|scope| {
+            let watch = || {
+                while !is_done.load(Ordering::Acquire) {
+                    tick(bar);
+                    thread::park_timeout(TICK);
+                }
+            };
+            let watcher = thread::Builder::new().spawn_scoped(scope, watch).ok();
+            let result = act();
+            is_done.store(true, Ordering::Release);
+            if let Some(watcher) = &watcher {
+                watcher.thread().unpark();
+            }
+            result
+        })
+    }
+
     /// Shows how many of `total` samples are done; `None` where there is no end.
     ///
     /// Hidden where standard output is a terminal too: the lines written there are progress enough.
@@ -36,8 +109,8 @@ impl Progress {
         }
         let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
         bar.set_style(style(match total {
-            Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} samples, {per_sec}, {eta} left",
-            None => "{spinner} {msg} {human_pos} samples, {per_sec}",
+            Some(_) => "{msg} {wide_bar} {percent} % of {human_len} samples, {rate}, {eta} left",
+            None => "{spinner} {msg} {human_pos} samples, {rate}",
         }));
         Progress::show(bar, what)
     }
@@ -45,14 +118,23 @@ impl Progress {
     /// Shows how many of `total` bytes are done.
     pub(crate) fn bytes(what: &str, total: u64) -> Progress {
         let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
-        bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left"));
+        bar.set_style(style(
+            "{msg} {wide_bar} {percent} % of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+        ));
+        Progress::show(bar, what)
+    }
+
+    /// Shows how many of `total` equally large parts are done.
+    pub(crate) fn parts(what: &str, total: u64) -> Progress {
+        let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
+        bar.set_style(style("{msg} {wide_bar} {percent} %, {eta} left"));
         Progress::show(bar, what)
     }
 
     /// Shows how many of `total` examples are done.
     pub(crate) fn examples(what: &str, total: u64) -> Progress {
         let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
-        bar.set_style(style("{msg} {wide_bar} {percent} % of {human_len} examples, {per_sec}, {eta} left"));
+        bar.set_style(style("{msg} {wide_bar} {percent} % of {human_len} examples, {rate}, {eta} left"));
         Progress::show(bar, what)
     }
 
@@ -65,7 +147,7 @@ impl Progress {
         bar.set_message(what.to_owned());
         // A thread ticks: there may be none for a hidden bar, nor where no thread can be started, which would be a panic.
         if !bar.is_hidden() && thread::Builder::new().spawn(|| ()).is_ok() {
-            bar.enable_steady_tick(Duration::from_millis(100));
+            bar.enable_steady_tick(TICK);
         }
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Progress(bar)
@@ -100,5 +182,10 @@ fn write_line(line: &str) {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the templates above are valid")
+    let style = ProgressStyle::with_template(template).expect("the templates above are valid");
+    // The bar's own rate has four digits after the point.
+    style.with_key("rate", |state: &ProgressState, text: &mut dyn fmt::Write| {
+        // It is for people, and missing where it cannot be written.
+        let _ = write!(text, "{}/s", count(state.per_sec() as u64));
+    })
 }

@@ -125,7 +125,8 @@ fn total(config: &SourceConfig, source: &mut Source) -> Result<Option<u64>, Fail
         Limit::Samples(n) => Some(n),
         // In stored order the index is not needed, and making it would cost another pass.
         Limit::Sweeps(n) if config.order.randomize != Randomize::Off => {
-            Some(source.num_samples_per_sweep()?.saturating_mul(n))
+            let of_sweep = input::while_working(source, "indexing", tesson::Source::num_samples_per_sweep)?;
+            Some(of_sweep.saturating_mul(n))
         }
         Limit::Sweeps(_) | Limit::Endless => None,
     })

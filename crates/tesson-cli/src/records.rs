@@ -30,14 +30,26 @@ fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
     Ok(RecordsFile::open(&data::stores(), path, kind, memory_limit(input)?)?)
 }
 
+/// Does something that reads a file from its beginning to its end, and shows how far it is.
+fn while_reading<T>(file: &RecordsFile, what: &str, act: impl FnOnce() -> T) -> T {
+    let stats = file.stats_reader();
+    let done = move || {
+        let stats = stats.read();
+        // Bytes in memory are worked through without being read.
+        stats.bytes_read.max(stats.bytes_indexed)
+    };
+    let before = done();
+    Progress::watching(what, Some(file.size()), move || done() - before, act)
+}
+
 /// Looks at every checksum.
 pub(crate) fn check(files: &[RecordsFile], most: u64, out: &mut Output) -> Result<(), Failure> {
     let mut sum = CheckedRecords::default();
     let mut listed = FaultList::new(most, out);
     for file in files {
-        let _progress = Progress::spinner("checking");
         let mut list = |error: &DataError| listed.push(error, Severity::Fault);
-        let checked = tesson_convert::records::check(file, &mut list, &mut |_| {})?;
+        let check = || tesson_convert::records::check(file, &mut list, &mut |_| {});
+        let checked = while_reading(file, "checking", check)?;
         sum.records += checked.records;
         sum.bytes += checked.bytes;
         sum.faults += checked.faults;
@@ -64,7 +76,7 @@ pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> R
 pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failure> {
     for file in files {
         file.take_index(None);
-        let (n, fault) = Progress::during("counting", || file.count())?;
+        let (n, fault) = while_reading(file, "counting", || file.count())?;
         if let Some(fault) = fault {
             return Err(Error::from(fault.in_file(file.path())).into());
         }
@@ -81,7 +93,7 @@ pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failur
 /// Keeps where records are.
 pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     for file in files {
-        let cache = Progress::during("indexing", || file.write_index(args.cache_dir.as_deref()))?;
+        let cache = while_reading(file, "indexing", || file.write_index(args.cache_dir.as_deref()))?;
         let (n, _) = file.count()?;
         let shown = match &cache {
             Some(path) => {
@@ -112,20 +124,16 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
     let input = RecordsFile::open(&data::stores(), path, from, limit)?;
     let existing = args.existing();
     tesson_convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
-    let written = Progress::during("converting", || {
+    let written = while_reading(&input, "converting", || {
         tesson_convert::records::convert(&input, &args.output, existing, form, &mut |_| {})
     })?;
     if args.verify {
-        let _progress = Progress::spinner("verifying");
         let kind = match form {
             RecordForm::TfRecord => RecordKind::TfRecord,
             RecordForm::ArrayRecord(_) => RecordKind::ArrayRecord,
         };
-        tesson_convert::records::verify(
-            &input,
-            &RecordsFile::open(&data::stores(), &args.output, kind, limit)?,
-            &mut |_| {},
-        )?;
+        let output = RecordsFile::open(&data::stores(), &args.output, kind, limit)?;
+        while_reading(&input, "verifying", || tesson_convert::records::verify(&input, &output, &mut |_| {}))?;
     }
     let json = serde_json::json!({
         "output": args.output.to_string_lossy(), "bytes": written.bytes, "records": written.records,

@@ -1,14 +1,14 @@
 //! `tesson report` and `tesson info --stats`: figures of the data and of the plan, as a page, as JSON and as text.
 
-use std::cell::RefCell;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use tesson::OpenOptions;
 use tesson_engine::atomic_file;
 use tesson_report::text::{count, counted, dims, number, percent};
-use tesson_report::{Report, Request, StreamFigures, collect, differences, page, read_report};
+use tesson_report::{Report, Request, Stage, StreamFigures, Unit, collect, differences, page, read_report};
 
 use crate::args::{Common, InputArgs, ReportArgs};
 use crate::extensions::Extensions;
@@ -102,17 +102,22 @@ fn make(
     let source = input::open(&config, &common.input);
     let streams = source.as_ref().map(|source| source.streams().to_vec()).unwrap_or_default();
     drop(source);
-    let shown: RefCell<Option<(String, Progress)>> = RefCell::new(None);
-    let progress = |what: &str, done: u64, total: u64| {
-        let mut shown = shown.borrow_mut();
-        if shown.as_ref().is_none_or(|(last, _)| last != what) {
+    let shown: Mutex<Option<(String, Progress)>> = Mutex::new(None);
+    let progress = |stage: &Stage<'_>| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.as_ref().is_none_or(|(last, _)| last != stage.what) {
             // The old one is cleared before the next is drawn.
             *shown = None;
-            let next = if total > 0 { Progress::examples(what, total) } else { Progress::spinner(what) };
-            *shown = Some((what.to_owned(), next));
+            let next = match (stage.total, stage.unit) {
+                (0, _) => Progress::spinner(stage.what),
+                (total, Unit::Bytes) => Progress::bytes(stage.what, total),
+                (total, Unit::Examples) => Progress::examples(stage.what, total),
+                (total, Unit::Parts) => Progress::parts(stage.what, total),
+            };
+            *shown = Some((stage.what.to_owned(), next));
         }
-        if let Some((_, bar)) = shown.as_ref().filter(|_| total > 0) {
-            bar.at(done);
+        if let Some((_, bar)) = shown.as_ref().filter(|_| stage.total > 0) {
+            bar.at(stage.done);
         }
     };
     let is_interrupted = || interrupted.load(Ordering::Relaxed);

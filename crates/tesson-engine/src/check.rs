@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, DataError, DataErrorKind, Error, Indexed, Keys, Location, Parallelism, ResourceId, Scratch,
-    SequenceId, SequenceSelection, Shape, StreamInfo,
+    Chunk, ChunkId, DataError, DataErrorKind, Error, Indexed, Keys, Location, Parallelism, ReadContext,
+    ResourceId, Scratch, SequenceId, SequenceSelection, Shape, StreamInfo,
 };
 use tesson_plan::{BatchSlot, KeyColumns, repeated_keys};
 
@@ -198,9 +198,16 @@ pub(crate) fn check(
             seen.faults += (chunk.faults.len() + undecodable.len()) as u64;
             seen.notes += chunk.notes.len() as u64;
             seen.sequences += u64::from(chunk.n_sequences);
+            resources.progress(bytes_of(indexed, table.span(block).chunk, chunk.n_sequences));
             seen.left_out += (chunk.left_out.len() + undecodable.len()) as u64;
         }
     }
+}
+
+/// Bytes of so many sequences of a chunk, about.
+fn bytes_of(indexed: &Indexed, chunk: ChunkId, n_sequences: u32) -> u64 {
+    let all = indexed.index.lengths(chunk).len().max(1) as u128;
+    (u128::from(indexed.index.chunk(chunk).bytes) * u128::from(n_sequences) / all) as u64
 }
 
 /// Samples that are shorter than their stream's dimension: every one of a stream where that is too large, so they are told

@@ -24,7 +24,7 @@ pub(crate) struct Resources {
     listings: usize,
     /// Those that these list, for each deserializer that has any, ascending by number.
     named: Vec<NamedFiles>,
-    counters: Arc<Counters>,
+    pub(crate) counters: Arc<Counters>,
     canceller: Canceller,
     /// True while the read in progress is cancelled, though the source is not.
     interrupted: AtomicBool,

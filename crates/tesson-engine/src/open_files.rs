@@ -7,6 +7,7 @@ use tesson_core::{Error, Fetch, ResourceId};
 
 use crate::executor::Canceller;
 use crate::fetch::Resources;
+use crate::source::StatsReader;
 use crate::store::Store;
 
 /// Open files, read as a source reads its own: short reads are put together, passing failures tried again.
@@ -25,6 +26,11 @@ impl OpenFiles {
     ) -> Result<OpenFiles, Error> {
         let paths = paths.iter().map(|path| (Arc::from(path.as_ref()), false));
         Ok(OpenFiles(Resources::open(paths, store, Arc::default(), canceller.clone(), largest)?))
+    }
+
+    /// Something that reads the counters of their bytes while another thread reads them.
+    pub fn stats_reader(&self) -> StatsReader {
+        StatsReader::new(Arc::clone(&self.0.counters))
     }
 
     /// Their bytes.

@@ -96,6 +96,10 @@ impl Drop for Source {
 pub struct StatsReader(Arc<Counters>);
 
 impl StatsReader {
+    pub(crate) fn new(counters: Arc<Counters>) -> StatsReader {
+        StatsReader(counters)
+    }
+
     /// The counters at this moment.
     pub fn read(&self) -> Stats {
         self.0.read()

@@ -51,7 +51,7 @@ counters! {
     samples,
     /// Bytes read from the store.
     bytes_read,
-    /// Bytes worked through by index passes.
+    /// Bytes worked through by index passes, and by checks.
     bytes_indexed,
     /// Reads tried again after a passing error.
     retries,

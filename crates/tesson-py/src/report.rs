@@ -47,7 +47,7 @@ pub(crate) fn report(
             all,
             measures: true,
             interrupted: &|| canceller.is_cancelled(),
-            progress: &|_, _, _| (),
+            progress: &|_| (),
         };
         let made = collect(&config, &OpenOptions::default(), &request)?;
         if let Some(path) = &path {

@@ -63,8 +63,39 @@ pub struct Request<'a> {
     pub measures: bool,
     /// Asked again and again: true ends the report with what has been seen.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// Told what is under way, how much is done, and of how much.
-    pub progress: &'a dyn Fn(&str, u64, u64),
+    /// Told what is under way.
+    pub progress: &'a (dyn Fn(&Stage<'_>) + Sync),
+}
+
+/// A part of making a report that is under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage<'a> {
+    /// The part, such as `indexing`.
+    pub what: &'a str,
+    /// How much is done.
+    pub done: u64,
+    /// Of how much; 0 where that is unknown.
+    pub total: u64,
+    /// The unit that it is counted in.
+    pub unit: Unit,
+}
+
+/// The unit of the progress of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of the data.
+    Bytes,
+    /// Examples.
+    Examples,
+    /// Parts of about the same work.
+    Parts,
+}
+
+impl<'a> Stage<'a> {
+    /// A part of which nothing is counted.
+    fn begun(what: &'a str) -> Stage<'a> {
+        Stage { what, done: 0, total: 0, unit: Unit::Parts }
+    }
 }
 
 /// Collects the figures of a report. What fails or is interrupted on the way is missing, and [`Report::unfinished`] says why.
@@ -118,9 +149,10 @@ fn sections(
     let mut source = open(options, Purpose::Minibatches, stored)?;
     report.streams =
         source.streams().iter().map(|info| StreamTally::new(info).end(&BTreeMap::new())).collect();
-    (request.progress)("indexing", 0, 0);
     card_of_files(&source, &mut report.card);
-    let indexed = attended(&mut source, request, |source| source.indexed().cloned());
+    let total = report.card.stored_bytes();
+    let indexed =
+        attended(&mut source, request, Some(("indexing", total)), |source| source.indexed().cloned());
     let indexed = match indexed {
         Err(Error::Data(error)) => {
             // The check goes on where reading stops.
@@ -132,22 +164,32 @@ fn sections(
     let index = indexed.index.clone();
     card(&mut source, &index, &mut report.card)?;
     report.lengths = Some(Lengths::of(&index));
-    let known =
-        attended(&mut source, request, |source| sample(source, stored, &indexed, budget, request, report))?;
+    let known = attended(&mut source, request, None, |source| {
+        sample(source, stored, &indexed, budget, request, report)
+    })?;
     let is_small = report.card.bytes.is_some_and(|bytes| bytes <= CHECKED_BYTES);
     if request.all || is_small || report.card.sampled >= report.card.examples {
         check(stored, options, request, budget, report)?;
     }
-    (request.progress)("planning", 0, 0);
     drop(source);
     let mut one_sweep = config.clone();
     one_sweep.minibatches.limit = Limit::Sweeps(1);
     let mut source = open(options, Purpose::Minibatches, &one_sweep)?;
     let samples = request.samples;
-    attended(&mut source, request, |source| {
+    attended(&mut source, request, None, |source| {
+        let mut planned = 0;
+        let mut next_part = || {
+            let (what, done, total) = ("planning", planned, 2 + order::parts(request.workers));
+            (request.progress)(&Stage { what, done, total, unit: Unit::Parts });
+            planned += 1;
+        };
+        next_part();
         report.padding = Some(Paddings::of(source, &index, samples)?);
         let grouping = Grouping::of(config);
-        report.order = Some(order::figures(source, &index, samples, request.workers, known, &grouping)?);
+        let workers = request.workers;
+        report.order =
+            Some(order::figures(source, &index, samples, workers, known, &grouping, &mut next_part)?);
+        next_part();
         report.certificate = Some(certificate(source, config, request.certificate_command.clone())?);
         if let Some(certificate) = &mut report.certificate {
             certificate.command = format!("{} {}", request.certificate_command, certificate.digest);
@@ -155,12 +197,12 @@ fn sections(
         Ok(())
     })?;
     if request.measures {
-        (request.progress)("measuring", 0, 0);
+        (request.progress)(&Stage::begun("measuring"));
         let bytes = report.card.bytes;
         let demand = Demand { samples, workers: 1, rank: 0 };
         let interrupted = request.interrupted;
         let measure = |source: &mut Source| reading::measure(source, config, demand, bytes, interrupted);
-        report.reading = match attended(&mut source, request, measure) {
+        report.reading = match attended(&mut source, request, None, measure) {
             // What the run itself would say: a result, and no defect of the report.
             Err(Error::Data(error)) => {
                 let verdict = format!("Reading stops: {}.", tesson::errors::with_remedy(&error.into()));
@@ -206,13 +248,23 @@ fn open(options: &OpenOptions, purpose: Purpose, config: &SourceConfig) -> Resul
     OpenOptions { purpose, canceller, ..options.clone() }.open(config)
 }
 
-/// Calls `act`, and cancels it once the report is interrupted.
+/// Calls `act`, and cancels it once the report is interrupted. What works through so many bytes, as it is called, is told how far it is.
 fn attended<T>(
     source: &mut Source,
     request: &Request<'_>,
+    works: Option<(&str, u64)>,
     act: impl FnOnce(&mut Source) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let (canceller, is_done) = (source.canceller(), AtomicBool::new(false));
+    let stats = source.stats_reader();
+    let before = stats.read().bytes_indexed;
+    let tell = || {
+        if let Some((what, total)) = works {
+            // Several passes, or bytes that are unpacked, may be more than there are.
+            let done = (stats.read().bytes_indexed - before).min(total);
+            (request.progress)(&Stage { what, done, total, unit: Unit::Bytes });
+        }
+    };
     std::thread::scope(|scope| {
         let watch = || {
             while !is_done.load(Ordering::Acquire) {
@@ -220,6 +272,7 @@ fn attended<T>(
                     canceller.cancel();
                     return;
                 }
+                tell();
                 std::thread::park_timeout(Duration::from_millis(40));
             }
         };
@@ -266,9 +319,12 @@ fn check(
     budget: u64,
     report: &mut Report,
 ) -> Result<(), Error> {
-    (request.progress)("checking", 0, 0);
     let mut source = open(options, Purpose::Check, stored)?;
-    let mut faults = attended(&mut source, request, |source| faults::check(source, budget))?;
+    let bytes = report.card.stored_bytes();
+    // What stops it here is found again by the check, and counted.
+    let _ = attended(&mut source, request, Some(("indexing", bytes)), |source| source.indexed().map(drop));
+    let works = Some(("checking", bytes));
+    let mut faults = attended(&mut source, request, works, |source| faults::check(source, budget))?;
     faults.judge();
     report.faults = Some(faults);
     Ok(())
@@ -329,7 +385,8 @@ fn sample(
     let mut faults = faults.into_inner();
     faults.faults += source.stats().faults;
     faults.judge();
-    report.faults = Some(faults);
+    // Where nothing was looked at, nothing is known of faults.
+    report.faults = (sampling.sampled > 0 || faults.faults > 0).then_some(faults);
     report.card.sampled = sampling.sampled;
     let with_classes = (0..streams.len()).find(|stream| {
         sampling
@@ -395,7 +452,8 @@ fn read_sample(
                 next_shown += stride;
             }
             sampling.add(&minibatch, step * AT_ONCE, n, names);
-            (request.progress)("reading a sample", sampling.sampled, wanted);
+            let (done, total) = (sampling.sampled, wanted);
+            (request.progress)(&Stage { what: "reading a sample", done, total, unit: Unit::Examples });
         }
     }
     Ok(())

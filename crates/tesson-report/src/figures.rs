@@ -71,6 +71,14 @@ pub struct Card {
     pub options: String,
 }
 
+impl Card {
+    /// Bytes of the listed files; 0 where there are more, or where they are unknown.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        let sizes = self.files.iter().map(|file| file.bytes).sum::<Option<u64>>();
+        sizes.filter(|_| self.n_files == self.files.len() as u64).unwrap_or(0)
+    }
+}
+
 /// A file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FileFigures {

@@ -22,7 +22,7 @@ mod tally;
 pub mod text;
 
 pub use certificate::certificate;
-pub use collect::{Request, collect};
+pub use collect::{Request, Stage, Unit, collect};
 pub use compare::{Difference, differences, read_report};
 pub use faults::{FaultFigures, Faults};
 pub use figures::*;

@@ -176,6 +176,16 @@ impl Grouping {
     }
 }
 
+/// Calls of `next_part` by [`figures`]: before three orders, and before each rank.
+pub(crate) fn parts(workers: u64) -> u64 {
+    3 + planned_workers(workers).min(MOST_RANKS)
+}
+
+/// The ranks that are planned: some as an example where none are asked for.
+fn planned_workers(workers: u64) -> u64 {
+    if workers <= 1 { EXAMPLE_RANKS } else { workers }
+}
+
 /// The order of a run, beside others, and the shares of its ranks. `samples` is the size of its minibatches.
 pub(crate) fn figures(
     source: &mut Source,
@@ -184,7 +194,9 @@ pub(crate) fn figures(
     workers: u64,
     known: Option<KnownClasses>,
     grouping: &Grouping,
+    next_part: &mut dyn FnMut(),
 ) -> Result<OrderFigures, Error> {
+    next_part();
     let n = index.n_sequences();
     let class_stream = known.as_ref().map(|known| known.stream.clone());
     let names = known.as_ref().map(|known| known.names.clone()).unwrap_or_default();
@@ -215,10 +227,12 @@ pub(crate) fn figures(
     let grouped = grouping.figures();
     let own = grouped.iter().fold(describe(order, index), |own, grouped| format!("{own}, {}", grouped.words));
     let mut orders = vec![drawing.end(format!("this run: {own}"))];
+    next_part();
     let buffer = buffer_of(order, index);
     let mut buffered = Drawing::new(n, mixed.as_ref());
     ShuffleBuffer::new(buffer).pass(0..n, |number| buffered.add(number));
     orders.push(buffered.end(format!("a shuffle buffer of {}", counted(buffer, "example"))));
+    next_part();
     if !matches!(order, OrderSpec::Global(_)) {
         let mut drawing = Drawing::new(n, mixed.as_ref());
         let global = OrderSpec::Global(Global { seed: 0 });
@@ -234,8 +248,8 @@ pub(crate) fn figures(
         orders.push(drawing.end("as stored".to_owned()));
     }
     let ranks_are_assumed = workers <= 1;
-    let workers = if ranks_are_assumed { EXAMPLE_RANKS } else { workers };
-    let (ranks, has_equal_steps) = ranks(source, index, samples, workers, grouping)?;
+    let workers = planned_workers(workers);
+    let (ranks, has_equal_steps) = ranks(source, index, samples, workers, grouping, next_part)?;
     let class_name = |class: &i64| names.get(class).cloned().unwrap_or_else(|| class.to_string());
     let mut classes: Vec<String> =
         mixed.iter().flat_map(|mixed| mixed.classes.iter().map(class_name)).collect();
@@ -328,6 +342,7 @@ fn ranks(
     samples: u64,
     workers: u64,
     grouping: &Grouping,
+    next_part: &mut dyn FnMut(),
 ) -> Result<(Vec<RankFigures>, bool), Error> {
     if grouping.truncation.as_ref().is_some_and(|truncation| truncation.length.changes_by_epoch()) {
         // Each epoch has another number of slots: no plan serves for all.
@@ -335,6 +350,7 @@ fn ranks(
     }
     let mut ranks = Vec::new();
     for rank in 0..workers.min(MOST_RANKS) {
+        next_part();
         let mut tally = RankTally::new(rank, index);
         let demand = Demand { samples, workers, rank };
         if grouping.truncation.is_some() {

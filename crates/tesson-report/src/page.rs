@@ -70,6 +70,17 @@ fn look(text: &str) -> String {
     format!("<p class=\"look\">{text}</p>")
 }
 
+/// Text whose words in backticks are code.
+fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let part = |(i, part): (usize, &str)| match i % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    // Without its partner a backtick is one.
+    if text.matches('`').count() % 2 == 1 { escape(text) } else { parts.map(part).collect() }
+}
+
 /// A section, or why it is missing.
 fn section_of<T>(figures: Option<&T>, draw: impl FnOnce(&T) -> String) -> String {
     figures.map_or_else(|| look("Not part of this report: see the note at the top of the page."), draw)
@@ -78,12 +89,13 @@ fn section_of<T>(figures: Option<&T>, draw: impl FnOnce(&T) -> String) -> String
 fn subtitle(report: &Report) -> String {
     let Card { kind, examples, sampled, .. } = &report.card;
     let looked = match (*examples, *sampled) {
+        (_, 0) => "no example".to_owned(),
         (all, some) if some >= all => format!("all {}", counted(all, "example")),
         (all, some) => format!("a sample of {} of {}", count(some), counted(all, "example")),
     };
     let mut html = format!("<p class=\"look\">{}; figures of {looked}.</p>", escape(kind));
     if let Some(why) = &report.unfinished {
-        write!(html, "<p class=\"verdict bad\">This report is unfinished: {}.</p>", escape(why))
+        write!(html, "<p class=\"verdict bad\">This report is unfinished: {}.</p>", prose(why))
             .expect("a string takes any text");
     }
     html
@@ -100,12 +112,15 @@ fn card(report: &Report) -> String {
     let Card { files, n_files, bytes, chunks, examples, samples, corpus, options, command, python, .. } =
         &report.card;
     let mut html = look("Is this the data that you mean, all of it, in the types that you expect?");
+    // Without an index nothing has been counted yet.
+    let is_counted = *chunks > 0 || report.unfinished.is_none();
+    let counted_in = |n: u64| if is_counted { count(n) } else { "unknown".to_owned() };
     html.push_str(&facts(&[
-        ("examples", count(*examples)),
-        ("samples", count(*samples)),
+        ("examples", counted_in(*examples)),
+        ("samples", counted_in(*samples)),
         ("in storage", bytes.map_or_else(|| "unknown".to_owned(), size)),
         ("files", count(*n_files)),
-        ("chunks", count(*chunks)),
+        ("chunks", counted_in(*chunks)),
         ("streams", count(report.streams.len() as u64)),
     ]));
     html.push_str("<div class=\"scroll\"><table><tr><th>file</th><th class=\"n\">bytes</th></tr>");
@@ -187,6 +202,9 @@ fn stream_html(stream: &StreamFigures, has_lengths: bool) -> String {
     if let Some(classes) = &stream.classes {
         let declared = classes.declared.map_or_else(String::new, |n| format!(" of {}", count(n)));
         pairs.push(("classes", format!("{}{declared} occur", count(classes.occurring))));
+    }
+    if stream.samples == 0 {
+        pairs = vec![("samples", "none was looked at".to_owned())];
     }
     for (name, value) in pairs {
         write!(html, "<dt>{name}</dt><dd>{value}</dd>").expect("a string takes any text");
@@ -310,7 +328,7 @@ fn gallery(examples: &[Example]) -> String {
         "Look at some examples, evenly spaced over the sample: would you know the class from what you see?",
     );
     if examples.is_empty() {
-        html.push_str("<p>No example could be read.</p>");
+        html.push_str("<p>No example was read.</p>");
         return html;
     }
     let is_wide = |view: &View| match view.form {
@@ -361,7 +379,7 @@ fn faults(faults: &Faults) -> String {
         (n, 0) if n <= faults.budget => "warn",
         _ => "bad",
     };
-    write!(html, "<p class=\"verdict {class}\">{}</p>", escape(&faults.verdict))
+    write!(html, "<p class=\"verdict {class}\">{}</p>", prose(&faults.verdict))
         .expect("a string takes any text");
     if faults.repeated_keys > 0 {
         let keys = counted(faults.repeated_keys, "key");
@@ -382,12 +400,12 @@ fn faults(faults: &Faults) -> String {
             html,
             "<tr><td class=\"{class}\">{}</td><td>{}</td><td><code>{}{line}</code><br><small>byte {}</small></td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&fault.severity),
-            escape(&fault.fault),
+            prose(&fault.fault),
             escape(&fault.file),
             count(fault.offset),
             option(&fault.stream),
             option(&fault.key),
-            escape(&fault.remedy)
+            prose(&fault.remedy)
         )
         .expect("a string takes any text");
     }
@@ -505,7 +523,7 @@ fn ranks(order: &OrderFigures) -> String {
 fn reading(reading: &Reading) -> String {
     let mut html =
         look("How fast minibatches come on this machine, and what a training loop would wait for.");
-    write!(html, "<p class=\"verdict\">{}</p>", escape(&reading.verdict)).expect("a string takes any text");
+    write!(html, "<p class=\"verdict\">{}</p>", prose(&reading.verdict)).expect("a string takes any text");
     if reading.is_too_short() {
         return html;
     }

@@ -13,6 +13,10 @@ use crate::text::{counted, number, percent, size};
 /// Time that is measured, and the least that the figure of a rate means something after.
 const TIME: Duration = Duration::from_secs(2);
 
+/// Minibatches after which a rate means something, and a time in which data that are not too few give them.
+const LEAST_MINIBATCHES: u64 = 20;
+const LEAST_SECONDS: f64 = 1.0;
+
 /// Bytes that are read to find what the storage gives.
 const PLAIN_BYTES: u64 = 256 << 20;
 
@@ -49,7 +53,7 @@ pub struct Reading {
 impl Reading {
     /// True if too little was measured for a rate to mean something.
     pub fn is_too_short(&self) -> bool {
-        self.minibatches < 20 || self.seconds < 0.05
+        self.minibatches < LEAST_MINIBATCHES || self.seconds < 0.05
     }
 }
 
@@ -122,6 +126,14 @@ pub fn plain_rate(files: &[PathBuf]) -> Option<f64> {
 
 /// The resource that a loop would wait for, and which option or file layout would change it.
 pub fn verdict(reading: &Reading) -> String {
+    if reading.seconds >= LEAST_SECONDS && reading.minibatches < LEAST_MINIBATCHES {
+        return format!(
+            "Only {} came in {:.1} s, too few for a figure that means something: the first ones fill the window. Measure longer \
+             (`tesson bench --seconds N`), or shuffle within a smaller window (`--shuffle N`).",
+            counted(reading.minibatches, "minibatch"),
+            reading.seconds
+        );
+    }
     if reading.is_too_short() {
         return "The data are too few for a figure that means something; they are delivered at once."
             .to_owned();
@@ -202,6 +214,8 @@ mod tests {
         );
         assert!(verdict(&Reading { threads: 1, cores: 4, ..reading.clone() }).contains("`--threads 4`"));
         assert!(verdict(&Reading { waited: 0.0, ..reading.clone() }).contains("nothing to change"));
-        assert!(verdict(&Reading { minibatches: 3, ..reading }).contains("too few"));
+        let few = Reading { minibatches: 3, ..reading };
+        assert!(verdict(&few).contains("Only 3 minibatches came in 1.0 s"));
+        assert!(verdict(&Reading { seconds: 0.1, ..few }).contains("too few"));
     }
 }

@@ -33,15 +33,17 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
 pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     let dataset = open(&args.common.input)?;
     let limit = memory_limit(&args.common.input)?;
-    let _progress = Progress::spinner("checking");
+    let shards = dataset.splits.iter().flat_map(|split| &split.shards);
+    let progress = Progress::examples("checking", shards.map(|shard| shard.len).sum());
     let mut listed = FaultList::new(args.list, out);
     let checked = tesson_prepared::check(
         &data::stores(),
         &dataset,
         limit,
         &mut |error| listed.push(error, Severity::Fault),
-        &mut |_| {},
+        &mut |records| progress.at(records),
     )?;
+    drop(progress);
     listed.end()?;
     let sum = CheckedRecords { records: checked.records, bytes: checked.bytes, faults: checked.faults };
     summary(checked.files, &sum, out)

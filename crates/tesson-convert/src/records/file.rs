@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tesson_core::store::Store;
 use tesson_core::{Error, ResourceId, StoreError};
 use tesson_engine::record_index::{self, Stamp};
-use tesson_engine::{Canceller, OpenFiles, kernels_from_environment};
+use tesson_engine::{Canceller, OpenFiles, StatsReader, kernels_from_environment};
 use tesson_formats::record::{End, Fault, RecordFile, Records, Want};
 
 use super::RecordKind;
@@ -105,6 +105,11 @@ impl RecordsFile {
     /// The errors of [`RecordsFile::read`].
     pub fn count(&self) -> Result<(u64, Option<Fault>), Error> {
         self.reader.count(self.bytes.fetch())
+    }
+
+    /// Something that reads the counters of the file's bytes while another thread reads it.
+    pub fn stats_reader(&self) -> StatsReader {
+        self.bytes.stats_reader()
     }
 
     /// Takes the index that was kept of the file, if there is one that fits.
