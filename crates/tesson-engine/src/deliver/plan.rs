@@ -47,7 +47,7 @@ impl Shared {
             match planner.next_batch(index, demand, &mut work.plan) {
                 Ok(Progress::Planned) => {
                     over = work.plan.data_end;
-                    planning.prepare(&mut work, self.setup.charge_foreign);
+                    planning.prepare(&mut work, &self.setup);
                     planning.measure(&mut work, &self.setup);
                     planned.push(Ok(work));
                 }

@@ -134,6 +134,8 @@ pub(crate) struct PlanningContext {
     fresh: Vec<BlockId>,
     /// Memory for the chunks that a sweep does not come back to.
     retired_chunks: Vec<ChunkId>,
+    /// In a stored order the blocks that the last plan ended in: of its own sequences, and of those of other ranks.
+    reached: [Option<BlockId>; 2],
     /// Memory of minibatches that have been made.
     #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
     works: Vec<Box<Work>>,
@@ -149,6 +151,7 @@ impl PlanningContext {
             places: Vec::new(),
             fresh: Vec::new(),
             retired_chunks: Vec::new(),
+            reached: [None; 2],
             works: Vec::new(),
         }
     }
@@ -201,11 +204,11 @@ impl PlanningContext {
     }
 
     /// Finds the blocks of a plan.
-    pub(super) fn prepare(&mut self, work: &mut Work, charge_foreign: bool) {
+    pub(super) fn prepare(&mut self, work: &mut Work, setup: &PipelineConfig) {
         work.demand = self.demand;
         work.clear();
         self.items(&work.plan.own, &mut work.items, &mut work.blocks);
-        if charge_foreign {
+        if setup.charge_foreign {
             self.items(&work.plan.foreign, &mut work.others, &mut work.blocks);
         }
         let mut retired = std::mem::take(&mut self.retired_chunks);
@@ -222,11 +225,25 @@ impl PlanningContext {
             CorpusIndex::Growing => work.retired.extend(retired.iter().map(|chunk| BlockId::of_run(*chunk))),
         }
         self.retired_chunks = retired;
+        if setup.passes_by() {
+            self.retire_passed(work);
+        }
         for block in &work.retired {
             if let Some(place) = self.places.get_mut(block.index()) {
                 *place = 0;
             }
         }
+    }
+
+    /// In a stored order blocks are needed one after the other, so a plan is the last that needs any but those that it ends in: what
+    /// is left of a large chunk need not wait in memory for the end of the chunk.
+    fn retire_passed(&mut self, work: &mut Work) {
+        let before = self.reached;
+        for (reached, items) in self.reached.iter_mut().zip([&work.items, &work.others]) {
+            *reached = items.last().map(|item| work.blocks[item.held as usize]).or(*reached);
+        }
+        let passed = before.iter().flatten().chain(&work.blocks);
+        work.retired.extend(passed.filter(|block| !self.reached.contains(&Some(**block))));
     }
 
     /// Finds out how many samples a minibatch has, and how many bytes, about. Where that is little whatever it holds, what

@@ -98,3 +98,21 @@ fn a_state_goes_on_alike_by_row_and_by_block() {
     assert_eq!(rest(&mut crate::kit::resumed(&roomy, &state).expect("its state"), 11), expected);
     assert_eq!(rest(&mut crate::kit::resumed(&tight, &state).expect("its state"), 11), expected);
 }
+
+#[test]
+fn data_read_in_order_leave_memory_before_their_chunk_ends() {
+    let file = folder("ways-passed").join("train.ctf");
+    std::fs::write(&file, long_rows(3000)).expect("the folder can be written");
+    // One chunk of more bytes than are kept for being few.
+    let options = r#", "randomize": false, "maxSweeps": 1, "threads": 1, "memoryLimit": "64MiB""#;
+    let config = config_with(&file, 400, options, "");
+    let mut source = tesson::open(&config).expect("the file is right");
+    source.next_minibatch(64).expect("the data are right");
+    let (state, expected) = (source.state().clone(), rest(&mut source, 64));
+    // A state in the middle is found by an index.
+    let mut resumed = crate::kit::resumed(&config, &state).expect("its state");
+    assert_eq!(rest(&mut resumed, 64), expected);
+    let stats = resumed.stats();
+    assert!(stats.blocks_loaded > 8, "{stats:?}");
+    assert!(stats.peak_resident_bytes < 3 << 20, "{stats:?}");
+}
