@@ -62,6 +62,11 @@ pub trait Fetch: Sync {
     /// Announces that these bytes will be read soon, part by part.
     fn will_need(&self, resource: ResourceId, range: Range<u64>);
 
+    /// True if reading bytes of the resource again costs little more than a copy.
+    fn is_local(&self, _resource: ResourceId) -> bool {
+        false
+    }
+
     /// The common context of all reads, of any part of the resources.
     fn context(&self) -> &dyn ReadContext;
 }
@@ -160,6 +165,10 @@ impl Fetch for PartFetch<'_> {
 
     fn will_need(&self, resource: ResourceId, range: Range<u64>) {
         self.fetch.will_need(self.id(resource), range);
+    }
+
+    fn is_local(&self, resource: ResourceId) -> bool {
+        self.fetch.is_local(self.id(resource))
     }
 
     fn context(&self) -> &dyn ReadContext {

@@ -112,6 +112,12 @@ pub trait Resource: Send + Sync {
     /// Says that this range will be read soon, in small reads: a store that can reads it ahead.
     fn will_need(&self, _range: Range<u64>) {}
 
+    /// True if what has been read once is at hand on this machine, so that reading it again costs a copy. Formats then look over a
+    /// large part first and read it in small pieces after that.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// All bytes in place, if they lie in memory.
     fn mapped(&self) -> Option<&[u8]> {
         None

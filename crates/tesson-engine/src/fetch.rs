@@ -286,6 +286,13 @@ impl Fetch for Resources {
         }
     }
 
+    fn is_local(&self, resource: ResourceId) -> bool {
+        match self.located(resource) {
+            Located::Root(file) => self.files[file].1.is_local(),
+            Located::Named(..) => false,
+        }
+    }
+
     fn context(&self) -> &dyn ReadContext {
         self
     }

@@ -172,6 +172,10 @@ impl Resource for LocalFile {
         let _ = self.with(|file| Ok(fadvise(file, range.start, len, Advice::WillNeed)?));
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     #[cfg(windows)]
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         self.with(|file| std::os::windows::fs::FileExt::seek_read(file, into, offset))

@@ -89,6 +89,10 @@ impl Resource for Bytes {
         Ok(copy_at(&self.0, offset, into))
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn mapped(&self) -> Option<&[u8]> {
         Some(&self.0)
     }

@@ -76,6 +76,10 @@ impl Resource for Mapped {
         Ok(super::memory::copy_at(&self.map, offset, into))
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn mapped(&self) -> Option<&[u8]> {
         Some(&self.map)
     }

@@ -32,13 +32,14 @@ struct ChunkDirectory {
     walk: Mutex<()>,
 }
 
-/// Joins an index and what it is the index of.
-pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>) -> Indexed {
+/// Joins an index and what it is the index of. `walks` says that chunks may be read twice: once to find where the sequences lie.
+pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>, walks: bool) -> Indexed {
     let directories: Vec<ChunkDirectory> = rules.chunks.iter().map(|_| ChunkDirectory::default()).collect();
     let inside: usize = rules.chunks.iter().map(|chunk| directory::most_bytes(&rules, chunk)).sum();
     let memory = directories.capacity() * size_of::<ChunkDirectory>() + inside;
-    // Of a chunk with streams that are left out only parts are read.
-    let access = if rules.skips() { ChunkAccess::Parts } else { ChunkAccess::PreferWhole };
+    // A walk over a chunk costs less than memory for all of it, which no cache holds. Of a chunk with streams that are left out only
+    // parts are read in any case.
+    let access = if walks || rules.skips() { ChunkAccess::Parts } else { ChunkAccess::PreferWhole };
     let facts = CorpusFacts::new(memory).with_access(access);
     let corpus = CbfCorpus { rules, index: Arc::clone(&index), directories, facts };
     Indexed { index, corpus: Arc::new(corpus) }

@@ -137,20 +137,32 @@ impl Walker<'_> {
     fn section(&mut self, start: u64, form: Form) -> Result<Result<Section, Cut>, Error> {
         let spacing = spacing(self.chunk);
         let (mut at, mut starts) = (start, Vec::new());
+        let (mut record, mut next_mark) = (0, 0);
         let mut size = None;
         let mut equal = true;
-        for record in 0..self.chunk.n_sequences {
-            if record % spacing == 0 {
-                starts.push(at);
+        while record < self.chunk.n_sequences {
+            let chunk = self.chunk;
+            // Of all records that begin in what is at hand only the heads are looked at.
+            let (from, bytes) = (at, self.look(at, form.head_bytes() as u64)?);
+            let mut step;
+            loop {
+                if record == next_mark {
+                    starts.push(at);
+                    next_mark = record.saturating_add(spacing);
+                }
+                let head = match form.head(&bytes[(at - from) as usize..], chunk.end - at) {
+                    Ok(head) => head,
+                    Err(why) => return Ok(Err(Cut { sequence: record, at, why })),
+                };
+                step = head.bytes;
+                equal &= *size.get_or_insert(step) == step;
+                at += step;
+                record += 1;
+                if record == chunk.n_sequences || at - from + form.head_bytes() as u64 > bytes.len() as u64 {
+                    break;
+                }
             }
-            let left = self.chunk.end - at;
-            let head = match form.head(self.look(at, form.head_bytes() as u64)?, left) {
-                Ok(head) => head,
-                Err(why) => return Ok(Err(Cut { sequence: record, at, why })),
-            };
-            equal &= *size.get_or_insert(head.bytes) == head.bytes;
-            self.step = head.bytes;
-            at += head.bytes;
+            self.step = step;
         }
         let records = match size {
             Some(size) if equal => Records::Every(size),

@@ -254,7 +254,7 @@ impl DataFile for Cbf {
         }
         let (index, found) = index::index(&rules, fetch, parallelism)?;
         found.into_iter().try_for_each(|defect| defects.report(defect))?;
-        Ok(corpus::indexed(rules, Arc::new(index)))
+        Ok(corpus::indexed(rules, Arc::new(index), fetch.is_local(FILE)))
     }
 
     // The file's chunk table is its index.
