@@ -226,6 +226,12 @@ impl RecordingColumn {
         &self.bytes[start..self.ends[number]]
     }
 
+    /// The entry of a sequence, which says where its frames are: for bringing it into a cache.
+    #[inline]
+    pub fn entry(&self, sequence: usize) -> Option<&(u32, Range<u32>)> {
+        self.sequences.get(sequence)
+    }
+
     /// Removes all recordings and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -124,6 +124,12 @@ pub trait Transform: Send + Sync {
         false
     }
 
+    /// The bytes of a recording that decoding these frames of it reads, where that is known without reading much of them: they are
+    /// brought into a cache before [`Transform::apply`] is called.
+    fn reads(&self, _recording: &[u8], _frames: Range<usize>) -> Option<Range<usize>> {
+        None
+    }
+
     /// True if the result may depend on the numbers drawn. A transform that draws none gets the frames of several
     /// sequences at once if they are consecutive in a recording, and states of a source without random transforms do
     /// not depend on how numbers are drawn.

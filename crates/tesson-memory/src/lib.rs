@@ -5,6 +5,7 @@
 //! | [`packed`] | sequences that stay in memory, in the narrowest form that gives every bit back |
 //! | [`file_pages`] | encoded files that stay in memory, in pages that files of any size share |
 //! | [`pool`] | arrays of minibatches, used again when their last owner lets go |
+//! | [`prefetch`] | hints that memory will be read soon |
 //! | [`process_memory`] | freed memory, which goes back to the system before the process exceeds its limit |
 //! | [`mapped_file`] | files that are mapped instead of read |
 //!
@@ -32,4 +33,5 @@ pub mod file_pages;
 pub mod mapped_file;
 pub mod packed;
 pub mod pool;
+pub mod prefetch;
 pub mod process_memory;

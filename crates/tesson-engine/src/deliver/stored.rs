@@ -13,7 +13,7 @@ use super::ticket::{Work, WorkPart};
 use crate::fault::Charge;
 use crate::pack::{Item, Source};
 use crate::samples::StreamBatch;
-use crate::transform::{ChainMemory, PlacedItem, StoredBatches};
+use crate::transform::{ChainMemory, PlacedItem, StoredBatches, Transforms};
 
 /// These streams of a minibatch that is being gathered.
 pub(super) struct StoredStreams {
@@ -35,6 +35,9 @@ pub(super) struct Undecodable {
     items: Vec<usize>,
     faults: Vec<(BatchSlot, Charge)>,
 }
+
+/// So many sequences ahead frames of recordings are asked for.
+const AHEAD: usize = 8;
 
 impl Shared {
     /// The streams of a minibatch that are made before others are packed, empty; `None` if it has none.
@@ -76,10 +79,22 @@ impl Shared {
             None => work.items[number],
             Some(other) => work.others[other],
         };
+        let together = transforms.join_frames();
+        // Frames of a window lie all over memory: they are asked for some sequences ahead, and where they lie twice as far ahead.
+        let ask = |number: usize, ask: fn(&Transforms, usize, &Source<'_>)| {
+            if number < numbers.end {
+                let Item { held, row } = item(number);
+                ask(transforms, row as usize, &sources[held as usize]);
+            }
+        };
+        (numbers.start..numbers.start + 2 * AHEAD).for_each(|i| ask(i, Transforms::prefetch_places));
+        (numbers.start..numbers.start + AHEAD).for_each(|i| ask(i, Transforms::prefetch_frames));
         let mut number = numbers.start;
         while number < numbers.end {
             let (first, slot) = (item(number), streams.slots[number]);
             let source = &sources[first.held as usize];
+            ask(number + 2 * AHEAD, Transforms::prefetch_places);
+            ask(number + AHEAD, Transforms::prefetch_frames);
             // Frames of a recording often follow each other.
             let mut n = 1;
             while number + n < numbers.end.min(n_own)
@@ -89,7 +104,7 @@ impl Shared {
                 n += 1;
             }
             let rows = first.row as usize..first.row as usize + n;
-            if n > 1
+            if (n > 1 || together && number < n_own)
                 && source.chunk.left_out.is_empty()
                 && transforms.append_together(rows, source, &mut streams.batches, memory)
             {

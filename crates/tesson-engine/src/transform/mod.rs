@@ -55,6 +55,8 @@ pub struct StreamTransforms {
 /// Transforms of streams, matched with the streams of a source.
 pub(crate) struct Transforms {
     chains: Vec<Chain>,
+    /// The numbers of the stored streams whose samples are frames of recordings.
+    recordings: Vec<usize>,
     seed: u64,
     draws: Draws,
     /// The origin of a sequence that errors report.
@@ -137,7 +139,9 @@ impl Transforms {
             first += n_steps;
         }
         let draws = Draws::new(given.augmentation, chains.len());
-        Ok(Transforms { chains, seed: given.seed, draws, deserializer })
+        let is_recordings = |chain: &Chain| chain.is_stored() && chain.stored.storage == Storage::Recordings;
+        let recordings = (0..chains.len()).filter(|&stream| is_recordings(&chains[stream])).collect();
+        Ok(Transforms { chains, recordings, seed: given.seed, draws, deserializer })
     }
 
     /// True if nothing is transformed.

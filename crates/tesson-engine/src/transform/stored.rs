@@ -8,6 +8,7 @@ use tesson_core::{
     Storage, StreamInfo, Values,
 };
 use tesson_memory::file_pages::EncodedBytes;
+use tesson_memory::prefetch::{prefetch, prefetch_bytes};
 use tesson_plan::BatchSlot;
 
 use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, SampleShapes, Sink};
@@ -19,6 +20,9 @@ use crate::fingerprint;
 use crate::pack::{Item, Pools, Source};
 use crate::sample_values::SampleValues;
 use crate::samples::{Samples, StreamBatch, dense_bytes, ragged_len};
+
+/// Bytes of a sequence's frames that are asked for, at most.
+const ASKED: usize = 512;
 
 /// The batches of the streams that are made before others are packed.
 pub(crate) struct StoredBatches {
@@ -285,6 +289,11 @@ impl Transforms {
         Ok(None)
     }
 
+    /// True if all stored streams have frames of recordings, which come out the same together and one by one.
+    pub(crate) fn join_frames(&self) -> bool {
+        self.chains.iter().filter(|chain| chain.is_stored()).all(|chain| chain.joins_frames)
+    }
+
     /// True if a sequence of a chunk and the next one give the same result together as one by one.
     pub(crate) fn joins(&self, source: &Source<'_>, row: usize) -> bool {
         let mut stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
@@ -292,6 +301,29 @@ impl Transforms {
             Data::Recordings(column) => chain.joins_frames && column.joins_next(row),
             _ => false,
         })
+    }
+
+    /// Asks for the places of a sequence's frames of recordings.
+    #[inline]
+    pub(crate) fn prefetch_places(&self, row: usize, source: &Source<'_>) {
+        for stream in &self.recordings {
+            if let Data::Recordings(column) = &source.chunk.streams[*stream].data {
+                prefetch(column.entry(row));
+            }
+        }
+    }
+
+    /// Asks for a sequence's frames of recordings, whose places are in a cache.
+    #[inline]
+    pub(crate) fn prefetch_frames(&self, row: usize, source: &Source<'_>) {
+        for stream in &self.recordings {
+            if let Data::Recordings(column) = &source.chunk.streams[*stream].data {
+                let (recording, own) = column.get(row);
+                let decoder = &self.chains[*stream].steps[0].transform;
+                let read = decoder.reads(recording, own).and_then(|place| recording.get(place));
+                prefetch_bytes(read.unwrap_or_default(), ASKED);
+            }
+        }
     }
 
     /// Transforms sequences of all stored streams that come out together as they do one by one, and appends them to `batches`.

@@ -32,6 +32,16 @@ impl Transform for Frames {
         false
     }
 
+    fn reads(&self, recording: &[u8], frames: Range<usize>) -> Option<Range<usize>> {
+        let encoding = Encoding::of(*recording.first()?)?;
+        let Window { left, right, values } = self.0;
+        let (before, frame) =
+            (1 + encoding.scale_bytes(values) as usize, encoding.frame_bytes(values) as usize);
+        let end = frames.end.saturating_add(right as usize).saturating_mul(frame);
+        let start = before + frames.start.saturating_sub(left as usize).saturating_mul(frame);
+        Some(start..end.saturating_add(before).min(recording.len()))
+    }
+
     fn apply(
         &self,
         input: Input<'_>,

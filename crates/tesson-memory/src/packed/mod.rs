@@ -35,6 +35,8 @@ use locations::Locations;
 pub use plain::Plain;
 use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
 
+use crate::prefetch::{CACHE_LINE, prefetch};
+
 /// Bytes after the last sequence, so that sixteen items can be read wherever one begins.
 const SLACK: usize = 128;
 
@@ -109,22 +111,6 @@ impl Best {
         }
         Best::Plain(Plain)
     }
-}
-
-/// Bytes that come into the cache together.
-const CACHE_LINE: usize = 64;
-
-/// Has memory brought into the cache, if the processor can be asked to.
-#[inline]
-fn prefetch<T>(place: Option<&T>) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(place) = place {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint about memory that is there; nothing is read or written.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }
 
 /// The sequences of a block, packed.
