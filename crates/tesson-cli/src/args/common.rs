@@ -29,8 +29,8 @@ pub(crate) struct Common {
 /// The arguments about the input.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
-    /// A configuration (*.cntk, *.bs, *.json, *.toml), a file in CNTK's binary format, or one in its text format with its
-    /// streams as options; files of records (*.tfrecord*, *.array_record*) where that makes sense
+    /// A data file, folder, pattern or prepared dataset (text in CNTK's format with its streams as options, CNTK's binary format, tables,
+    /// images, archives; files of records where that makes sense), or a configuration (*.cntk, *.bs, *.json, *.toml)
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
 

@@ -35,14 +35,14 @@ Examples:
   tesson info reader.json --minibatch-size 1024 --bucketing";
 
 pub(super) const PLAN_EXAMPLES: &str = "\
-Each sequence is shown as chunk.sequence, both counted from 0 as stored. Truncated minibatches are shown slot by slot, with the
-samples of each segment, as if every sequence had its length in the index; sequences with faults may be shorter. `--step` and
+Each sequence is shown as chunk.sequence, both counted from 0 as stored. Truncated minibatches are shown slot by slot, with the \
+samples of each segment, as if every sequence had its length in the index; sequences with faults may be shorter. `--step` and \
 `--key` show the minibatches of all ranks unless one is named.
 
 Examples:
   tesson plan train.ctf --stream features:784 --minibatch 256 --take 5
   tesson plan reader.json --minibatch-size-in-sequences 32 --take 5
-  tesson plan mnist/3.0.1 --split train[67%:84%] --shuffle-files --read-config shuffle_seed=32 --take 20
+  tesson plan mnist/3.0.1 --split train[67%:84%] --op shuffle=1000 --take 20
   tesson plan mnist/3.0.1 --split train[44%:45%] --files
   tesson plan reader.json --workers 4 --rank 3 --equal-steps drop --sweeps 1
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json
@@ -52,7 +52,7 @@ Examples:
   tesson plan reader.json --minibatch-size-in-sequences 1024 --workers 64 --sharing position --io";
 
 pub(super) const REPORT_EXAMPLES: &str = "\
-The page needs no other file and no network. Figures are those of a sample, the same one each time, unless the data are small or
+The page needs no other file and no network. Figures are those of a sample, the same one each time, unless the data are small or \
 `--all` is given. Ctrl-C writes the page with what has been seen.
 
 Examples:
@@ -96,7 +96,7 @@ Examples:
   tesson index mnist/3.0.1";
 
 pub(super) const CONFIG_EXAMPLES: &str = "\
-The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Unused options
+The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Unused options \
 are listed on standard error.
 
 Examples:
@@ -106,13 +106,13 @@ Examples:
   tesson config train.cntk --section Train/reader --to toml";
 
 pub(super) const CONVERT_EXAMPLES: &str = "\
-OUT appears when it is complete. It replaces an older file only with --force, and never an input. Formats are recognized by
-their extensions: ctf, txt (text), cbf (binary), mlf, bmlf (speech labels, text and binary), csv, tsv, svm, libsvm, jsonl;
+OUT appears when it is complete. It replaces an older file only with --force, and never an input. Formats are recognized by \
+their extensions: ctf, txt (text), cbf (binary), mlf, bmlf (speech labels, text and binary), csv, tsv, svm, libsvm, jsonl; \
 others need --from and --to.
 Files of records (tfrecord, array_record) are converted to each other, record by record.
 Speech labels are those of a configuration, whatever else it reads.
 The binary format keeps no keys: its sequences are numbered from 0.
-In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that
+In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that \
 follow each other are one sequence.
 
 Examples:
@@ -127,7 +127,7 @@ Examples:
   tesson convert mnist.array_record mnist.tfrecord";
 
 pub(super) const STATE_EXAMPLES: &str = "\
-With several files, what differs between them is shown. Ranks that share by position have one state, any of theirs; those that
+With several files, what differs between them is shown. Ranks that share by position have one state, any of theirs; those that \
 share by chunk have a state each, which `--merge` makes into one.
 
 Examples:
