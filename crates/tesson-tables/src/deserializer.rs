@@ -363,15 +363,17 @@ impl Deserializer for TableDeserializer {
 /// The version of the kept form of indices.
 const VERSION: u32 = 1;
 
-/// Appends an index: the version, the number of files, what each table saves, and the lengths of each chunk's rows.
+/// Appends an index: the version, the number of files, what each table saves, and the lengths of each chunk's rows. Nothing, if one of
+/// the files cannot be restored.
 pub(crate) fn save(files: &[TableFile], index: &Index, into: &mut Vec<u8>) {
-    // The positions in compressed files from which unpacking can begin are not kept.
-    if files.iter().any(|file| file.packed.is_some()) {
-        return;
-    }
+    let start = into.len();
     into.extend(VERSION.to_le_bytes());
     into.extend((files.len() as u64).to_le_bytes());
-    files.iter().for_each(|file| file.table.save(into));
+    // The positions in compressed files from which unpacking can begin are not kept.
+    if !files.iter().all(|file| file.packed.is_none() && file.table.save(into)) {
+        into.truncate(start);
+        return;
+    }
     index.chunk_ids().for_each(|chunk| save_lengths(Some(index.lengths(chunk)), into));
 }
 

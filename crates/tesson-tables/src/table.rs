@@ -306,8 +306,10 @@ pub(crate) trait Table: Send + Sync {
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 
-    /// Appends what [`TableFormat::restore`] makes this table of. Called if the format has such a function.
-    fn save(&self, _into: &mut Vec<u8>) {}
+    /// Appends what [`TableFormat::restore`] makes this table of; false if the format has no such function.
+    fn save(&self, _into: &mut Vec<u8>) -> bool {
+        false
+    }
 
     /// Reads some fields of some rows of a unit.
     ///

@@ -173,10 +173,11 @@ impl Table for Text {
             + self.dialect.fields.capacity() * size_of::<Field>()
     }
 
-    fn save(&self, into: &mut Vec<u8>) {
+    fn save(&self, into: &mut Vec<u8>) -> bool {
         into.push(self.dialect.delimiter);
         into.extend((self.dialect.fields.len() as u64).to_le_bytes());
         save_blocks(&self.blocks, into);
+        true
     }
 
     fn read(

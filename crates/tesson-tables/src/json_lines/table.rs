@@ -81,8 +81,9 @@ impl Table for JsonLines {
             + self.fields.capacity() * size_of::<Field>()
     }
 
-    fn save(&self, into: &mut Vec<u8>) {
+    fn save(&self, into: &mut Vec<u8>) -> bool {
         save_blocks(&self.blocks, into);
+        true
     }
 
     fn read(

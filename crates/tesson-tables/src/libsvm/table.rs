@@ -196,8 +196,9 @@ impl Table for Libsvm {
             + self.fields.capacity() * size_of::<Field>()
     }
 
-    fn save(&self, into: &mut Vec<u8>) {
+    fn save(&self, into: &mut Vec<u8>) -> bool {
         save_blocks(&self.blocks, into);
+        true
     }
 
     fn read(
