@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 use tesson_formats::example::{Value, write};
 
 use crate::images::tar;
-use crate::prepared::tfrecord;
+use crate::prepared::{array_record, tfrecord};
 
 /// Rows of the first file; the second one has all others.
 const IN_FIRST: usize = 150;
@@ -137,8 +137,12 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("table-1.arrow".into(), arrow_stream(first..n, lengths)),
         ("table.csv".into(), csv(n)),
         ("table.jsonl".into(), json_lines(n)),
-        ("table-0.tfrecord".into(), tfrecords(0..first)),
-        ("table-1.tfrecord".into(), tfrecords(first..n)),
+        ("table-0.tfrecord".into(), tfrecord(&examples(0..first))),
+        ("table-1.tfrecord".into(), tfrecord(&examples(first..n))),
+        ("table-0.array_record".into(), array_record(&examples(0..first))),
+        ("table-1.array_record".into(), array_record(&examples(first..n))),
+        ("plain-0.array_record".into(), array_record(&texts(0..first))),
+        ("plain-1.array_record".into(), array_record(&texts(first..n))),
         ("table.svm".into(), libsvm(n)),
         ("table.csv.zst".into(), in_frames(&csv(n))),
         ("table-0.tar".into(), members(0..first)),
@@ -164,9 +168,14 @@ fn csv(n: usize) -> Vec<u8> {
     format!("id,text,x\r\n{}", rows.collect::<String>()).into_bytes()
 }
 
-/// Rows as records of examples: the key, four floats, a byte string, any number of whole numbers.
-fn tfrecords(rows: std::ops::Range<usize>) -> Vec<u8> {
-    let examples = rows.map(|row| {
+/// Rows as texts, which are no examples.
+fn texts(rows: std::ops::Range<usize>) -> Vec<Vec<u8>> {
+    rows.map(|row| format!("ä{row}").into_bytes()).collect()
+}
+
+/// Rows as examples: the key, four floats, a byte string, any number of whole numbers.
+fn examples(rows: std::ops::Range<usize>) -> Vec<Vec<u8>> {
+    let example = |row: usize| {
         let (text, mut message) = (format!("ä{row}"), Vec::new());
         let list: Vec<i64> = (0..row % 5).map(|i| (row + i) as i64).collect();
         let features = [
@@ -177,8 +186,8 @@ fn tfrecords(rows: std::ops::Range<usize>) -> Vec<u8> {
         ];
         write(&features, &mut message);
         message
-    });
-    tfrecord(&examples.collect::<Vec<_>>())
+    };
+    rows.map(example).collect()
 }
 
 /// Rows as members of an archive, named by the key: a text, a number, and an array of pairs of floats, as many as the row says.

@@ -251,6 +251,15 @@ pub const CSV_AND_JSON: &str = r#""deserializers": [
 pub const TFRECORDS: &str = r#""deserializers": [{"type": "TableDeserializer", "file": "table-*.tfrecord", "keyColumn": "id",
     "input": {"id": {}, "box": {}, "text": {}, "list": {"ragged": true}}, "chunkSizeInBytes": 1024}]"#;
 
+/// [`TFRECORDS`] in ArrayRecord files.
+pub const ARRAY_RECORDS: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "table-*.array_record", "keyColumn": "id",
+        "input": {"id": {}, "box": {}, "text": {}, "list": {"ragged": true}}, "chunkSizeInBytes": 1024}]"#;
+
+/// Records of any kind: byte strings.
+pub const RECORDS: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "plain-*.array_record", "chunkSizeInBytes": 1024}]"#;
+
 /// Lines of libsvm, whose features are sparse.
 pub const LIBSVM: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.svm", "keyColumn": "qid", "numFeatures": 12, "chunkSizeInBytes": 1024}]"#;

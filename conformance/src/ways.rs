@@ -6,12 +6,12 @@ use tesson::store::Store;
 use tesson::{OpenOptions, Source};
 
 use crate::corpus::{
-    self, ARCHIVES, ARRAYS, ARRAYS_JOINED, ARROW, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED,
-    BYTES, CSV, CSV_AND_JSON, CSV_COMPRESSED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, FEATURES,
-    FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED, FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED,
-    LABELLED, LIBSVM, LOCAL, MAP, MATRICES, PARQUET, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED,
-    RECORDINGS, ROWS, SEVERAL, TEXT, TEXTS, TFRECORDS, TOKENS, TRUNCATED, WEBDATASET, WHOLE_16, WHOLE_64,
-    config, rest,
+    self, ARCHIVES, ARRAY_RECORDS, ARRAYS, ARRAYS_JOINED, ARROW, BAD_MAP, BASE64, BINARY, BINARY_JOINED,
+    BINARY_TRUNCATED, BYTES, CSV, CSV_AND_JSON, CSV_COMPRESSED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED,
+    FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED, FRAMES_LABELLED, FRAMES_OF_TEXT,
+    JOINED, LABELLED, LIBSVM, LOCAL, MAP, MATRICES, PARQUET, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED,
+    RAGGED, RECORDINGS, RECORDS, ROWS, SEVERAL, TEXT, TEXTS, TFRECORDS, TOKENS, TRUNCATED, WEBDATASET,
+    WHOLE_16, WHOLE_64, config, rest,
 };
 
 /// The generic tests of a way: those of its level and of all before it.
@@ -84,6 +84,8 @@ const CORPORA: &[CorpusWays] = &[
     ("csv and json", CSV_AND_JSON, MAIN_ORDERS, Sweeps),
     ("libsvm", LIBSVM, MAIN_ORDERS, Sweeps),
     ("tfrecords", TFRECORDS, MAIN_ORDERS, Sweeps),
+    ("array records", ARRAY_RECORDS, MAIN_ORDERS, Sweeps),
+    ("records", RECORDS, MAIN_ORDERS, Sweeps),
     ("webdataset", WEBDATASET, MAIN_ORDERS, Sweeps),
     ("whole 16", WHOLE_16, &[GLOBAL_BY_POSITION, TRUNCATED_BY_POSITION], Resume),
     ("whole 64", WHOLE_64, MAIN_ORDERS, Sweeps),
@@ -242,6 +244,10 @@ pub fn sorted(mut keys: Vec<String>) -> Vec<String> {
 /// The keys of a corpus of `n` sequences, each `times` times.
 pub fn all_keys(order: &str, n: usize, times: usize) -> Vec<String> {
     // These number their sequences.
-    let step = if [BINARY, WHOLE_64, TEXTS].iter().any(|numbered| order.contains(numbered)) { 1 } else { 3 };
+    let step = if [BINARY, WHOLE_64, TEXTS, RECORDS].iter().any(|numbered| order.contains(numbered)) {
+        1
+    } else {
+        3
+    };
     sorted((0..n * times).map(|i| (i / times * step).to_string()).collect())
 }

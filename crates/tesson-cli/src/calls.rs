@@ -42,7 +42,9 @@ pub(crate) fn in_python<'a>(
             let option = if is_of_any_shape && function == "read_images" { ", size=224" } else { "" };
             format!("tesson.{function}({file}{option})")
         }
-        InputKind::Records => format!("tesson.read_tfrecords({file})"),
+        InputKind::Records => {
+            format!("tesson.{}({file})", Listed::of(path).map_or("read_tfrecords", |listed| listed.function))
+        }
         InputKind::Csv => format!("tesson.read_csv({file})"),
         InputKind::LibSvm => format!("tesson.read_libsvm({file})"),
         InputKind::JsonLines => format!("tesson.read_json({file})"),

@@ -61,6 +61,7 @@ const CSV: Listed = listed("a CSV file", "TableDeserializer", "file", "read_csv"
 const JSON_LINES: Listed = listed("a file of JSON lines", "TableDeserializer", "file", "read_json");
 const LIBSVM: Listed = listed("a libsvm file", "TableDeserializer", "file", "read_libsvm");
 const TFRECORD: Listed = listed("a TFRecord file of examples", "TableDeserializer", "file", "read_tfrecords");
+const ARRAY_RECORD: Listed = listed("an ArrayRecord file", "TableDeserializer", "file", "read_array_records");
 const MDS: Listed = listed("a shard of Mosaic's MDS", "TableDeserializer", "file", "read_mds");
 
 impl Listed {
@@ -74,8 +75,10 @@ impl Listed {
         }
         let first = first_of_pattern(path)?;
         let path = &*first;
-        if RecordKind::of_name(path) == Some(RecordKind::TfRecord) {
-            return Some(TFRECORD);
+        match RecordKind::of(&data::stores(), path) {
+            Some(RecordKind::TfRecord) => return Some(TFRECORD),
+            Some(RecordKind::ArrayRecord) => return Some(ARRAY_RECORD),
+            None => {}
         }
         let start = data::beginning(path, 512);
         match &start[..] {
@@ -156,10 +159,9 @@ impl Listed {
         let folder = if self == FOLDER { ImageForm::of(path).ok().map(|form| form.path) } else { None };
         let mut deserializer =
             json!({"type": self.deserializer, self.option: folder.as_deref().unwrap_or(path)});
-        if let Some((_, format)) = [(TOKENS, "tokens"), (TFRECORD, "tfrecord"), (WEBDATASET, "webdataset")]
-            .iter()
-            .find(|(of, _)| self == *of)
-        {
+        // Formats that neither the end of a name nor the first bytes tell.
+        let formats = [(TOKENS, "tokens"), (TFRECORD, "tfrecord"), (WEBDATASET, "webdataset")];
+        if let Some((_, format)) = formats.iter().find(|(of, _)| self == *of) {
             deserializer["format"] = (*format).into();
         }
         if self == WEBDATASET {

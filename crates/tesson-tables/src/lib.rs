@@ -20,6 +20,7 @@
 //! | `webdataset` | tar archives as WebDataset packs them |
 //! | `npy` | NumPy's `.npy` files |
 //! | `tfrecord` | TFRecord files of examples without a description |
+//! | `array_record` | ArrayRecord files without a description |
 //! | `tokens` | files of token numbers |
 //! | `folder` | the files of a folder |
 //! | `arrow` | Arrow's files and streams, and its columns |
@@ -27,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+mod array_record;
 #[cfg(feature = "arrow")]
 mod arrow;
 mod columns;

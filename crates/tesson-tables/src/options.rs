@@ -29,8 +29,9 @@ const CACHE_INDEX: OptionSpec = OptionSpec::optional(
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 11> = Words::new([
+static FORMATS: Words<Option<&'static str>, 12> = Words::new([
     ("auto", None),
+    ("array_record", Some("array_record")),
     ("arrow", Some("arrow")),
     ("csv", Some("csv")),
     ("jsonl", Some("jsonl")),

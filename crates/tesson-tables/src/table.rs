@@ -11,6 +11,7 @@ use tesson_core::{
 use tesson_formats::packed::Packing;
 use tesson_formats::saved::Saved;
 
+use crate::array_record;
 #[cfg(feature = "arrow")]
 use crate::arrow;
 use crate::compressed::WhenCompressed;
@@ -383,6 +384,7 @@ pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &libsvm::LIBSVM,
     &mds::MDS,
     &tfrecord::TFRECORD,
+    &array_record::ARRAY_RECORD,
     &tokens::TOKENS,
     &webdataset::WEBDATASET,
     #[cfg(feature = "arrow")]

@@ -102,6 +102,12 @@ pub fn read_tfrecords(files: impl Into<Value>) -> Dataset<Table> {
     read_table(files).set("format", "tfrecord")
 }
 
+/// ArrayRecord files without a description: features of the first records, if those are `tf.train.Example`s, or else the stream `record`
+/// of byte strings.
+pub fn read_array_records(files: impl Into<Value>) -> Dataset<Table> {
+    read_table(files).set("format", "array_record")
+}
+
 /// Files of token numbers as windows of `length`: the stream `tokens`, and `labels`, which are the tokens after them. Other options are
 /// `stride` and `tokenType`.
 pub fn read_tokens(files: impl Into<Value>, length: u64) -> Dataset<Table> {

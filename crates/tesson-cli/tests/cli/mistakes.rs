@@ -495,6 +495,11 @@ fn records_of_examples_are_read_without_a_description() {
     }
     assert!(printed("read a.tfrecord --json").contains("[7]"));
     assert!(printed("read a.tfrecord").contains("1 minibatch, 2 sequences"));
+    // The index of an ArrayRecord file finds records of any kind.
+    printed("convert a.tfrecord c.array_record");
+    let info = printed("info c.array_record");
+    assert!(info.contains("tesson.read_array_records(\"c.array_record\")"), "{info}");
+    assert!(printed("read c.array_record --json").contains("[7]"));
     // Of other records there is no more to say than how many there are.
     crate::common::tfrecord(&folder, "b.tfrecord", &["text"]);
     assert!(printed("info b.tfrecord").contains("records     1"));

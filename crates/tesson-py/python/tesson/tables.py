@@ -22,7 +22,7 @@ from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
 
 __all__ = [
-    "Column", "column", "from_table", "image_column", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
+    "Column", "column", "from_table", "image_column", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
 ]
 
 Source = AnyPath | Sequence[AnyPath]
@@ -135,7 +135,7 @@ class _Table(Deserializer):
 
 def table_files(path: Source, format: str, columns: Sequence[str] | None, streams: Mapping[str, Column] | None, **options: Any) -> Dataset:
     """Files of a table. Options are those of configurations as keywords, and count unless they are None."""
-    word = "features" if format == "tfrecord" else "columns"
+    word = "features" if format in ("tfrecord", "array_record") else "columns"
     if isinstance(columns, str):
         raise ConfigError(f"{word}: found the text {columns!r}, expected a list of names, such as [{columns!r}]", path=word)
     if isinstance(columns, Mapping):
@@ -475,6 +475,32 @@ def read_tfrecords(
         As for :func:`read_parquet`, for records without a feature. One of a ragged stream is empty.
     """
     return table_files(path, "tfrecord", features, streams, key_column=key_column, nulls=nulls)
+
+
+@suggests_arguments
+def read_array_records(
+    path: Source,
+    /,
+    *,
+    features: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key_column: str | None = None,
+    nulls: Nulls | None = None,
+) -> Dataset:
+    """ArrayRecord files without a description of their records: each record is an example.
+
+    Where the first record is a ``tf.train.Example``, features are streams as in :func:`read_tfrecords`. Records of any other kind are the
+    stream ``record`` of byte strings, and so are examples with ``features=["record"]``. Datasets with a description are read by
+    :func:`read_tfds`.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"train.array_record-*"``; or a list of them.
+    features, streams, key_column, nulls
+        As for :func:`read_tfrecords`.
+    """
+    return table_files(path, "array_record", features, streams, key_column=key_column, nulls=nulls)
 
 
 @suggests_arguments

@@ -3,6 +3,8 @@
 import gzip
 import random
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -180,3 +182,51 @@ def test_shards_of_a_prepared_dataset_are_read_without_its_description(tmp_path:
     batch = tesson.read_tfrecords(shards).head(20)
     assert sorted(batch["i"].tolist()) == list(range(20))
     assert (batch["x"][:, 0] * 2 == batch["i"]).all()
+
+
+def array_records(folder: Path, files: dict[str, list[bytes]]) -> None:
+    """ArrayRecord files of these records, converted from TFRecord files."""
+    for name, records in files.items():
+        (folder / "records.tfrecord").write_bytes(b"".join(map(record, records)))
+        subprocess.run([sys.executable, "-m", "tesson", "convert", "records.tfrecord", name], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_array_records_have_the_values_that_were_written(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    written = [{"id": [i], "name": [draw.randbytes(5)], "tokens": [draw.randrange(99) for _ in range(i % 4)]} for i in range(90)]
+    records = list(map(example, written))
+    shards = {"a.array_record-00000-of-00002": records[:40], "a.array_record-00001-of-00002": records[40:]}
+    array_records(tmp_path, shards)
+    data = tesson.read_array_records(tmp_path / "a.array_record-*")
+    assert {name: field.type for name, field in data.schema.items()} == {"id": "int64 []", "name": "bytes []", "tokens": "ragged int64 []"}
+    for shuffle in (False, True):
+        for batch in data.loader(batch_size=draw.randrange(1, 40), shuffle=shuffle, seed=seed):
+            for key, number, name, tokens in zip(batch.keys, batch["id"], batch["name"], batch["tokens"].to_list(), strict=True):
+                assert (key, [name], tokens.tolist()) == (number, written[number]["name"], written[number]["tokens"])
+    # Examples are byte strings, too, where that is asked for.
+    raw = tesson.read_array_records(tmp_path / "a.array_record-*", features=["record"])
+    assert raw.head(90)["record"].tolist() == records
+
+
+def test_array_records_of_any_kind_are_byte_strings(tmp_path: Path) -> None:
+    records = [b"", *(random.Random(1).randbytes(n) for n in range(70))]
+    array_records(tmp_path, {"a.array_record": records})
+    data = tesson.read_array_records(tmp_path / "a.array_record")
+    assert data.schema["record"].type == "bytes []"
+    found = {key: value for batch in data.loader(batch_size=7, shuffle=True) for key, value in zip(batch.keys, batch["record"], strict=True)}
+    assert [found[i] for i in range(len(records))] == records
+    texts = tesson.read_array_records(tmp_path / "a.array_record", streams={"text": tesson.column("record", dtype=str)})
+    with pytest.raises(DataError, match="UTF-8"):
+        list(texts.loader(batch_size=7))
+    with pytest.raises(DataError, match="`id`"):
+        _ = tesson.read_array_records(tmp_path / "a.array_record", features=["id"]).schema
+
+
+def test_a_damaged_array_record_is_a_fault(tmp_path: Path) -> None:
+    array_records(tmp_path, {"a.array_record": [bytes([i]) * 1000 for i in range(100)]})
+    damaged = bytearray((tmp_path / "a.array_record").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (tmp_path / "a.array_record").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"a\.array_record \(byte \d+"):
+        list(tesson.read_array_records(tmp_path / "a.array_record").loader(batch_size=10))

@@ -2,11 +2,12 @@
 
 use tesson_core::{ChunkAccess, DataErrorKind, Defects, Error, Parallelism, Scratch};
 use tesson_formats::example::{FeatureSpec, Parser, Span};
-use tesson_formats::record::{RecordFile, Records, Want};
+use tesson_formats::record::RecordFile;
 use tesson_formats::tfrecord::TfRecordFile;
 
 use super::column::{Growing, Missing, list_of};
 use super::schema::fields;
+use super::walk::{count, each_block};
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
@@ -26,47 +27,32 @@ pub(crate) static TFRECORD: TableFormat = TableFormat {
 
 fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, Error> {
     let records = TfRecordFile::new(file.resource);
-    let fields = fields(&records, file, options)?;
     let is_plain = records.is_plain(file.fetch)?;
-    Ok(Box::new(Examples { records, fields, nulls: options.nulls, is_plain }))
+    Ok(Box::new(Examples::open(Box::new(records), is_plain, file, options)?))
 }
 
-struct Examples {
-    records: TfRecordFile,
+/// Records that are a `tf.train.Example` each.
+pub(crate) struct Examples {
+    records: Box<dyn RecordFile>,
     fields: Vec<Field>,
     nulls: NullRule,
     /// True if a record can be read without those before it.
-    is_plain: bool,
+    has_random_access: bool,
 }
 
-/// Bytes of records that are read at once, about.
-const AT_ONCE: u64 = 1 << 20;
-
 impl Examples {
-    /// Calls `each` with blocks of these records, in their order, until all have come.
-    fn each_block(
-        &self,
-        rows: &Rows<'_>,
+    /// Looks at the first records, which tell the columns.
+    ///
+    /// # Errors
+    /// They are no examples, or cannot be read.
+    pub(crate) fn open(
+        records: Box<dyn RecordFile>,
+        has_random_access: bool,
         file: FileBytes<'_>,
-        each: &mut dyn FnMut(usize, &Records),
-    ) -> Result<(), Error> {
-        let mut records = Records::new();
-        let mut done = 0;
-        for run in rows.runs() {
-            let mut first = run.start;
-            while first < run.end {
-                let want = Want { first, most: run.end - first, bytes: AT_ONCE };
-                self.records.read(want, file.fetch, &mut records)?;
-                if records.is_empty() {
-                    let what = format!("no record {first} where {} were counted", run.end);
-                    return Err(file.error(DataErrorKind::Changed { what }, file.size()?));
-                }
-                each(done, &records);
-                first += records.len() as u64;
-                done += records.len();
-            }
-        }
-        Ok(())
+        options: &TableOptions,
+    ) -> Result<Examples, Error> {
+        let fields = fields(&*records, file, options)?;
+        Ok(Examples { records, fields, nulls: options.nulls, has_random_access })
     }
 }
 
@@ -87,16 +73,11 @@ impl Table for Examples {
         _: &dyn Parallelism,
         defects: &mut Defects<'_>,
     ) -> Result<Vec<Unit>, Error> {
-        let (rows, fault) = self.records.count(file.fetch)?;
-        if let Some(fault) = fault {
-            defects.report(fault.in_file(file.path))?;
-        }
-        let size = file.size()?;
-        Ok(vec![Unit { rows, bytes: 0..size, decoded: size.max(rows) }])
+        count(&*self.records, file, defects)
     }
 
     fn access(&self) -> ChunkAccess {
-        if self.is_plain { ChunkAccess::Parts } else { ChunkAccess::PreferWhole }
+        if self.has_random_access { ChunkAccess::Parts } else { ChunkAccess::PreferWhole }
     }
 
     fn memory(&self) -> usize {
@@ -119,7 +100,7 @@ impl Table for Examples {
         let mut columns: Vec<Growing> =
             fields.iter().map(|field| Growing::new(field, self.nulls, rows.len())).collect();
         let mut read = ReadRows::default();
-        self.each_block(rows, file, &mut |done, records| {
+        each_block(&*self.records, rows, file, &mut |done, records| {
             for (i, place) in records.places().iter().enumerate() {
                 let row = (done + i) as u32;
                 let fault = |field: Option<usize>, kind: DataErrorKind| RowFault {
