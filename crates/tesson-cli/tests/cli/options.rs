@@ -185,7 +185,10 @@ fn an_input_that_a_command_does_not_read_is_told_with_the_way_to_it() {
         ("t.npz", "t.npz: found a zip archive, such as NumPy's .npz"),
         ("t.h5", "found an HDF5 file"),
         ("a.tfrecord", "--stream: a.tfrecord is a list of data, the option is for text files; leave it out"),
-        ("a.array_record", "the folder of the prepared dataset"),
+        (
+            "a.array_record",
+            "--stream: a.array_record is a list of data, the option is for text files; leave it out",
+        ),
     ] {
         let e = refused(&folder, &format!("read {name} --stream x:1"), 2);
         assert!(e.contains(expected), "{name}: {e}");
