@@ -13,6 +13,10 @@ use crate::text::{counted, number, percent, size};
 /// Time that is measured, and the least that the figure of a rate means something after.
 const TIME: Duration = Duration::from_secs(2);
 
+/// Bytes read for each one used, beyond which it is the order that reads again: large chunks of local files are looked over first, and
+/// then read in parts.
+const READ_AGAIN: f64 = 2.2;
+
 /// Minibatches after which a rate means something, and a time in which data that are not too few give them.
 const LEAST_MINIBATCHES: u64 = 20;
 const LEAST_SECONDS: f64 = 1.0;
@@ -143,7 +147,7 @@ pub fn verdict(reading: &Reading) -> String {
         reading.bytes_used.filter(|&used| used > 0).map(|used| reading.bytes_read as f64 / used as f64);
     // Reading again what takes no time is no reason.
     let matters = reading.storage_rate.is_none_or(|storage| rate > 0.1 * storage);
-    if let Some(again) = again.filter(|&again| again > 1.5 && matters) {
+    if let Some(again) = again.filter(|&again| again > READ_AGAIN && matters) {
         return format!(
             "Each byte used costs {again:.1} bytes read: the order jumps between more chunks than fit in memory. A larger \
              `--memory-limit`, a smaller window (`--shuffle N`), or smaller chunks would change it; `tesson plan --io` compares orders."
