@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{IsTerminal, Write, stderr, stdout};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -82,22 +81,7 @@ impl Progress {
         if self.0.is_hidden() {
             return act();
         }
-        let (bar, is_done) = (&self.0, AtomicBool::new(false));
-        thread::scope(|scope| {
-            let watch = || {
-                while !is_done.load(Ordering::Acquire) {
-                    tick(bar);
-                    thread::park_timeout(TICK);
-                }
-            };
-            let watcher = thread::Builder::new().spawn_scoped(scope, watch).ok();
-            let result = act();
-            is_done.store(true, Ordering::Release);
-            if let Some(watcher) = &watcher {
-                watcher.thread().unpark();
-            }
-            result
-        })
+        tesson_report::ticking(TICK, || tick(&self.0), act)
     }
 
     /// Shows how many of `total` samples are done; `None` where there is no end.

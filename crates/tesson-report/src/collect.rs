@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tesson::config::{Randomize, Value};
@@ -22,6 +21,7 @@ use crate::order::{self, Grouping, KnownClasses};
 use crate::picture::is_blue_first;
 use crate::reading::{self, Reading};
 use crate::tally::StreamTally;
+use crate::ticking::ticking;
 
 /// Values that a sample has, about, and the most and the fewest examples.
 const SAMPLED_VALUES: u64 = 40_000_000;
@@ -248,43 +248,29 @@ fn open(options: &OpenOptions, purpose: Purpose, config: &SourceConfig) -> Resul
     OpenOptions { purpose, canceller, ..options.clone() }.open(config)
 }
 
-/// Calls `act`, and cancels it once the report is interrupted. What works through so many bytes, as it is called, is told how far it is.
+/// Reads from a source by `act`, and cancels that when the report is interrupted. `works` is the name of a stage and its number of bytes, of which
+/// the report's progress is told.
 fn attended<T>(
     source: &mut Source,
     request: &Request<'_>,
     works: Option<(&str, u64)>,
     act: impl FnOnce(&mut Source) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let (canceller, is_done) = (source.canceller(), AtomicBool::new(false));
+    let canceller = source.canceller();
     let stats = source.stats_reader();
     let before = stats.read().bytes_indexed;
-    let tell = || {
-        if let Some((what, total)) = works {
+    let tick = || {
+        if (request.interrupted)() {
+            canceller.cancel();
+        } else if let Some((what, total)) = works {
             // Several passes, or bytes that are unpacked, may be more than there are.
             let done = (stats.read().bytes_indexed - before).min(total);
             (request.progress)(&Stage { what, done, total, unit: Unit::Bytes });
         }
     };
-    std::thread::scope(|scope| {
-        let watch = || {
-            while !is_done.load(Ordering::Acquire) {
-                if (request.interrupted)() {
-                    canceller.cancel();
-                    return;
-                }
-                tell();
-                std::thread::park_timeout(Duration::from_millis(40));
-            }
-        };
-        // Without a thread the call ends by itself, later.
-        let watcher = std::thread::Builder::new().spawn_scoped(scope, watch).ok();
-        let done = act(source);
-        is_done.store(true, Ordering::Release);
-        if let Some(watcher) = &watcher {
-            watcher.thread().unpark();
-        }
-        if (request.interrupted)() { Err(Error::Cancelled) } else { done }
-    })
+    // Without a thread that looks on the call ends by itself, later.
+    let done = ticking(Duration::from_millis(40), tick, || act(source));
+    if (request.interrupted)() { Err(Error::Cancelled) } else { done }
 }
 
 fn card_of_files(source: &Source, card: &mut Card) {

@@ -20,6 +20,7 @@ mod reading;
 mod svg;
 mod tally;
 pub mod text;
+mod ticking;
 
 pub use certificate::certificate;
 pub use collect::{Request, Stage, Unit, collect};
@@ -30,3 +31,4 @@ pub use lengths::{Lengths, Padding, Paddings};
 pub use page::page;
 pub use picture::{Image, Picture, is_blue_first};
 pub use reading::{Reading, cores_and_threads, plain_rate, verdict};
+pub use ticking::ticking;
