@@ -36,7 +36,7 @@ pub(super) struct Undecodable {
     faults: Vec<(BatchSlot, Charge)>,
 }
 
-/// So many sequences ahead frames of recordings are asked for.
+/// The number of sequences between the request for frames of recordings and their use.
 const AHEAD: usize = 8;
 
 impl Shared {
