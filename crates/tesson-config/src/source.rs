@@ -132,7 +132,11 @@ options! {
         /// The order, and the way in which workers share it.
         ..pub order: OrderConfig => [within &()];
         /// The division of sequences into minibatches, and their end.
-        ..pub minibatches: MinibatchConfig => [within &()];
+        ..pub minibatches: MinibatchConfig => [within &()]
+            [identity after "keepSparse" with |config, text| {
+                let buckets = config.plan_spec().bucketing;
+                text.maybe("bucketing", buckets.map(|Bucketing { samples, sequences }| format!("{samples}/{sequences}")))
+            }];
         // Where several options are wrong, the error names the same one as in earlier releases, which read some of them earlier.
         expect options.bool("frameMode");
         /// Transforms of streams beside those that the streams' own sections name.

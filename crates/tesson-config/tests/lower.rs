@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use tesson_config::{Randomize, SourceConfig, StoreKind, TransformConfig, json, lower, option_manual};
+use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Element, Format, OpenTransform, OptionKind, OptionSpec, OptionTable, ReaderDefaults,
-    Registry, Section, TransformFormat, Value,
+    ConfigError, Element, Format, OpenTransform, OptionKind, OptionSet, OptionSpec, OptionTable,
+    ReaderDefaults, Registry, Section, TransformFormat, Value,
 };
 use tesson_plan::{
     ChunkWindow, Global, Limit, MissingKeys, OrderSpec, SegmentLength, Sharing, Truncation, Window,
@@ -339,6 +340,45 @@ fn missing_keys_are_left_out_kept_or_refused() {
     assert_eq!(missing(r#""outerJoin": true"#), MissingKeys::Empty);
     assert_eq!(missing(r#""strictKeys": true"#), MissingKeys::Refuse);
     assert!(refused(r#""strictKeys": true, "outerJoin": true"#).contains("only one of the two"));
+}
+
+#[test]
+fn states_belong_to_the_options_that_change_values() {
+    // Texts that states of released versions hold hashes of.
+    let texts = [
+        ("", "frame=false element=float32"),
+        (r#""frameMode": true, "precision": "double""#, "frame=true element=float64"),
+        (r#""outerJoin": true, "maxMissing": 0.5, "uniqueKeys": true"#, "frame=false element=float32 outer"),
+        (
+            r#""useNumericSequenceKeys": false, "hashSequenceKeys": true, "bucketing": true"#,
+            "frame=false element=float32 bucketing=256/18446744073709551615 hashed",
+        ),
+        (
+            r#""bucketing": 64, "minibatchSizeInSequences": 8, "outerJoin": true"#,
+            "frame=false element=float32 outer bucketing=64/8",
+        ),
+        (
+            r#""truncationLength": 5, "outerJoin": true"#,
+            "frame=false element=float32 outer truncationLength=5 rightSplice=0 keepSparse=false",
+        ),
+        (
+            r#""truncationSlots": 4, "rightSplice": 2, "keepSparse": true"#,
+            "frame=false element=float32 truncationSlots=4 rightSplice=2 keepSparse=true",
+        ),
+        (
+            r#""truncationSlots": "4*2:16", "useNumericSequenceKeys": false, "hashSequenceKeys": true"#,
+            "frame=false element=float32 truncationSlots=4*2:16*1 rightSplice=0 keepSparse=false hashed",
+        ),
+        (r#""truncated": false, "truncationLength": 5, "rightSplice": 2"#, "frame=false element=float32"),
+        (
+            r#""randomize": "global", "randomizationSeed": 7, "sharing": "position", "equalSteps": "drop", "maxSweeps": 3,
+                "crossSweepEnds": false, "epochSize": 9, "maxErrors": 4, "memoryLimit": 1000000, "excludeKeys": ["a"]"#,
+            "frame=false element=float32",
+        ),
+    ];
+    for (options, expected) in texts {
+        assert_eq!(reader(options).unwrap().identify(Identity::default()).text(), expected, "{options}");
+    }
 }
 
 #[test]

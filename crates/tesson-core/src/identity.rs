@@ -42,6 +42,15 @@ impl Identity {
         self.word(format_args!("{name}={value}"))
     }
 
+    /// Appends a name and its value if there is one.
+    #[must_use]
+    pub fn maybe(self, name: &str, value: Option<impl Display>) -> Identity {
+        match value {
+            Some(value) => self.field(name, value),
+            None => self,
+        }
+    }
+
     /// Appends a word if it applies.
     #[must_use]
     pub fn flag(self, word: &str, applies: bool) -> Identity {

@@ -455,6 +455,8 @@ fn describe_transform<T: OptionSet<Context = ()>>(options: &Options<'_>) -> Resu
 /// - `[identity …]`: `"key"` writes `key=value`, `flag "word"` the word if the option is true, `if given "key"` the value that an
 ///   `Option` has, `with |set, identity| …` anything else. Without it the option changes no sequences, keys or values.
 /// - Both may begin with `after "name"`, and a description with `last`: where the line stands in texts that earlier releases wrote.
+///   The part of another set (`with |set, identity| …`, after its own options'), which is for what they change together with options
+///   outside it, has the field's name.
 ///
 /// ```
 /// use tesson_core::identity::Identity;
@@ -661,7 +663,9 @@ macro_rules! options {
     (@read set [$type:ty] $option:tt $words:tt ($options:ident, $context:ident) []) => {
         <$type as $crate::OptionSet>::read($options, $context)?
     };
-    (@read set [$type:ty] $option:tt $words:tt ($options:ident, $outer:ident) [[within $context:expr]]) => {
+    (@read set [$type:ty] $option:tt $words:tt ($options:ident, $outer:ident)
+        [[within $context:expr] $($clause:tt)*]
+    ) => {
         <$type as $crate::OptionSet>::read($options, $context)?
     };
     (@read unread $type:tt $option:tt $words:tt $at:tt $clauses:tt) => { () };
@@ -784,6 +788,7 @@ macro_rules! options {
     // The part of an entry in the identity.
     (@part {$field:ident set $option:tt $words:tt} $this:ident $parts:ident $clauses:tt) => {
         $parts.extend($crate::OptionSet::parts(&$this.$field));
+        $crate::options!(@part {$field read [stringify!($field)] []} $this $parts $clauses);
     };
     (@part {$bind:tt $how:ident [$option:expr] $words:tt} $this:ident $parts:ident
         [[identity after $place:literal $($part:tt)*] $($clause:tt)*]
@@ -809,10 +814,7 @@ macro_rules! options {
         $crate::identity::Identity::default().flag($word, $this.$field)
     };
     (@identity $field:ident [] $this:ident if given $key:literal) => {
-        match &$this.$field {
-            Some(value) => $crate::identity::Identity::default().field($key, value),
-            None => $crate::identity::Identity::default(),
-        }
+        $crate::identity::Identity::default().maybe($key, $this.$field.as_ref())
     };
     (@identity $field:ident [] $this:ident $key:literal) => {
         $crate::identity::Identity::default().field($key, &$this.$field)
@@ -870,7 +872,8 @@ mod tests {
             entries: Sections<Entry> = "input", optional => "The entries." [within &2] [describe last];
             ratio: f64 = "ratio" | "share", "0.5" => "A number." [identity after "shared" "ratio"];
             ..group: Group;
-            ..sizes: Sizes => [within &()];
+            ..sizes: Sizes => [within &()]
+                [identity after "colour" with |all, text| text.flag("tall", all.sizes.height > all.group.width)];
             caches: bool = "caches", optional => "Whether there is a cache." [otherwise reader.cache_index]
                 [describe as |all| Value::Bool(all.caches)];
             second: Option<u8> = "second" in COLOURS, optional => "Another colour.";
@@ -985,6 +988,11 @@ mod tests {
         assert_eq!(
             all.identify(Identity::new("all", 1)).text(),
             "all 1 shared=7 ratio=0.5 colour=Red most=3 strict"
+        );
+        let (all, _) = read(&section(&[("strict", Value::Bool(true)), ("height", Value::Whole(3))])).unwrap();
+        assert_eq!(
+            all.identify(Identity::new("all", 1)).text(),
+            "all 1 shared=7 ratio=0.5 colour=Red tall strict"
         );
         let entry = Entry { name: "a".into(), size: 8 };
         assert_eq!(entry.identify(Identity::default()).text(), "a size=8");

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use tesson_config::{DeserializerConfig, SourceConfig, StoreKind};
-use tesson_core::{Error, Options};
+use tesson_core::identity::Identity;
+use tesson_core::{Error, OptionSet, Options};
 use tesson_engine::file_patterns::expand;
 use tesson_engine::store::{MmapStore, Store, Stores, read_whole};
 use tesson_engine::{Canceller, Purpose, Source, SourceSpec, StreamTransforms, kernels_from_environment};
@@ -112,7 +113,7 @@ impl OpenOptions {
             frame_mode: config.defaults.frame_mode,
             truncation: config.truncation.spec(),
             sizes_change: config.minibatches.size.as_ref().is_some_and(|sizes| sizes.runs().len() > 1),
-            element: config.defaults.precision,
+            identity: config.identify(Identity::default()),
             runtime: config.runtime,
             faults: config.faults.clone(),
             purpose: self.purpose,

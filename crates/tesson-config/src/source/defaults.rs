@@ -24,7 +24,8 @@ options! {
             [read precision(options, &reader.deserializers)?]
             [describe as |defaults| {
                 Value::Text(PRECISIONS.word(defaults.precision).unwrap_or("float").to_owned())
-            }];
+            }]
+            [identity after "frameMode" with |defaults, text| text.field("element", defaults.precision.name())];
         /// True: keys are numbers; false: they are texts.
         pub numeric_keys: bool = "useNumericSequenceKeys", "true"
             => "Whether sequence keys are numbers (true) or texts (false)."
@@ -34,7 +35,8 @@ options! {
         /// True: every sequence is one sample, such as a frame of speech.
         pub frame_mode: bool = "frameMode", "false"
             => "Read every sequence as one sample; longer ones are refused, or split into frames if speech features come first."
-            [listed after "dropLast"];
+            [listed after "dropLast"]
+            [identity "frame"];
         /// True: indexes are cached.
         pub cache_index: bool = "cacheIndex", "false"
             => "Keep indexes in files beside the data: the default for all deserializers.";

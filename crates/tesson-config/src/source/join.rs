@@ -11,7 +11,8 @@ options! {
     pub struct JoinConfig(options) {
         /// True: text keys are kept as 64-bit hashes.
         pub hash_keys: bool = "hashSequenceKeys", "false"
-            => "Replace text keys by 64-bit hashes (djb2), which are then the keys of the sequences.";
+            => "Replace text keys by 64-bit hashes (djb2), which are then the keys of the sequences."
+            [identity after "minibatches" flag "hashed"];
         /// The treatment of sequences that not all of them have.
         pub missing: MissingKeys = "strictKeys": OptionKind::Bool, "false"
             => "Refuse to read several deserializers if one lacks a key of the first (true), or leave such sequences out and \
@@ -19,7 +20,8 @@ options! {
             [read lower::missing_keys(options)?]
             [describe as |join| Value::Bool(join.missing == MissingKeys::Refuse)];
         _ = "outerJoin": OptionKind::Bool, "false"
-            => "Keep sequences that another deserializer lacks, without samples in its streams.";
+            => "Keep sequences that another deserializer lacks, without samples in its streams."
+            [identity after "precision" with |join, text| text.flag("outer", join.missing == MissingKeys::Empty)];
         /// The share of the first deserializer's sequences that another one may lack.
         pub max_missing: f64 = "maxMissing", "1"
             => "Share of the first deserializer's sequences, from 0 to 1, that another one may lack; reading is refused if one \

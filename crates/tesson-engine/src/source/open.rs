@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, Deserializer, Element, Error, FaultRules, RuntimeSpec, SEQUENCES_IN_MEMORY, StreamInfo,
+    ConfigError, Deserializer, Error, FaultRules, RuntimeSpec, SEQUENCES_IN_MEMORY, StreamInfo,
 };
 use tesson_memory::process_memory::ProcessMemory;
 use tesson_plan::{Cursor, JoinRules, PlanRefusal, PlanSpec, Sharing, Truncation};
@@ -45,8 +46,9 @@ pub struct SourceSpec {
     /// True if sizes of minibatches change from epoch to epoch: unfinished sequences then continue in another number of slots,
     /// which is refused otherwise.
     pub sizes_change: bool,
-    /// Type of all values.
-    pub element: Element,
+    /// What sequences, keys and values depend on beside deserializers and transforms, as the declarations of the options say it:
+    /// states hold a hash of it.
+    pub identity: Identity,
     /// The memory and the threads that it may take.
     pub runtime: RuntimeSpec,
     /// How faults are handled beyond what deserializers say.
