@@ -39,6 +39,11 @@ impl Strings {
         (&self.bytes[self.start(strings.start)..self.start(strings.end)], &self.ends[strings])
     }
 
+    /// The end of each string, counted from the first byte of all strings.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
     /// Position of the first byte of string `i`, or of the end if `i` is their number.
     pub fn start(&self, i: usize) -> usize {
         i.checked_sub(1).map_or(0, |before| self.ends[before])

@@ -7,7 +7,7 @@ use tesson_memory::file_pages::EncodedBytes;
 use tesson_memory::packed::{Kernel, PackedStream};
 use tesson_memory::pool::Buffer;
 
-use crate::pack::Pools;
+use crate::pack::{AHEAD, Item, Pools, items_ahead};
 
 /// Values of a stream in its element type.
 #[derive(Clone, Debug)]
@@ -194,6 +194,16 @@ macro_rules! buffer {
     };
 }
 
+/// The values of a column, if they have this form or there are none.
+macro_rules! form {
+    ($form:ident) => {
+        |values: &Values| match values {
+            Values::$form(values) => Some(values.as_slice()),
+            other if other.is_empty() => Some(&[][..]),
+            _ => None,
+        }
+    };
+}
 impl SampleValues {
     /// Number of values.
     pub fn len(&self) -> usize {
@@ -351,6 +361,29 @@ impl SampleValues {
         }
     }
 
+    /// Appends a sample of `dim` values for each item, out of the columns of the blocks that items name. Returns false, and
+    /// appends nothing, if these have values of another form.
+    pub(crate) fn gather(&mut self, columns: &[&Values], items: &[Item], dim: usize) -> bool {
+        match self {
+            SampleValues::F32(out) => {
+                gather(out, columns, items, dim, form!(F32), |x| x)
+                    || gather(out, columns, items, dim, form!(Bytes), f32::from)
+            }
+            SampleValues::F64(out) => {
+                gather(out, columns, items, dim, form!(F64), |x| x)
+                    || gather(out, columns, items, dim, form!(Bytes), f64::from)
+            }
+            SampleValues::U8(out) => gather(out, columns, items, dim, form!(Bytes), |x| x),
+            SampleValues::Exact(ExactValues { bits, .. }) => match bits {
+                Bits::B8(out) => gather(out, columns, items, dim, form!(Bytes), |x| x),
+                Bits::B16(out) => gather(out, columns, items, dim, form!(Bits16), |x| x),
+                Bits::B32(out) => gather(out, columns, items, dim, form!(Bits32), |x| x),
+                Bits::B64(out) => gather(out, columns, items, dim, form!(Bits64), |x| x),
+            },
+            SampleValues::Strings(_) => false,
+        }
+    }
+
     /// Appends encoded samples as byte strings.
     pub(crate) fn append_encoded(&mut self, samples: EncodedBytes<'_>, range: Range<usize>) {
         let SampleValues::Strings(out) = self else { unreachable!("{NO_OTHER_TYPE}") };
@@ -482,6 +515,35 @@ impl SampleValues {
 }
 
 const NO_OTHER_TYPE: &str = "a stream has one element type, to which its deserializer keeps";
+
+/// The work of [`SampleValues::gather`] for values of one form.
+fn gather<S: Copy, T>(
+    out: &mut Buffer<T>,
+    columns: &[&Values],
+    items: &[Item],
+    dim: usize,
+    form: impl Fn(&Values) -> Option<&[S]>,
+    convert: impl Fn(S) -> T,
+) -> bool {
+    let Some(columns) = columns.iter().map(|values| form(values)).collect::<Option<Vec<&[S]>>>() else {
+        return false;
+    };
+    let out = out.items();
+    if dim == 1 {
+        // The processor itself has many of these loads on their way at once.
+        out.extend(items.iter().map(|item| convert(columns[item.held as usize][item.row as usize])));
+        return true;
+    }
+    out.reserve(items.len() * dim);
+    for (i, item) in items.iter().enumerate() {
+        let sample = |item: &Item| item.row as usize * dim..(item.row as usize + 1) * dim;
+        if let Some(next) = items.get(i + AHEAD) {
+            items_ahead(columns[next.held as usize], &sample(next));
+        }
+        out.extend(columns[item.held as usize][sample(item)].iter().map(|&x| convert(x)));
+    }
+    true
+}
 
 fn widen<T: From<u8>>(out: &mut Buffer<T>, bytes: &[u8]) {
     out.items().extend(bytes.iter().map(|&b| T::from(b)));

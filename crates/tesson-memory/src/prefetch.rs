@@ -1,7 +1,7 @@
 //! Hints that memory will be read soon: waiting for it is most of what a random order costs.
 
 /// Bytes that come into the cache together.
-pub(crate) const CACHE_LINE: usize = 64;
+pub const CACHE_LINE: usize = 64;
 
 /// Has memory brought into the cache, if the processor can be asked to.
 #[inline]

@@ -18,7 +18,7 @@ use crate::memory_budget::largest_batch;
 use crate::sample_values::SampleValues;
 use crate::samples::Samples;
 
-pub(crate) use sequence::{Packing, pack, packed_streams};
+pub(crate) use sequence::{AHEAD, Packing, items_ahead, pack, packed_streams};
 pub(crate) use truncated::{
     LayoutSize, Whole, append_dense, batch_bytes, keys as segment_keys, pack as pack_segments,
 };

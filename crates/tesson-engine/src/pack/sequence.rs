@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Data, Offsets, Storage, StreamColumn, StreamInfo};
+use tesson_core::{Data, Offsets, Storage, StreamColumn, StreamInfo, Values};
 use tesson_memory::file_pages::{EncodedBytes, FilePages};
 use tesson_memory::packed::{Best, Kernel, PackedRows, StreamToPack};
+use tesson_memory::prefetch::{CACHE_LINE, prefetch, prefetch_bytes};
 
 use super::{BatchSize, ExpectedSize, Item, Pools, Source, empty};
 use crate::samples::{Samples, StreamBatch};
@@ -83,18 +84,15 @@ impl<'a> Packing<'a> {
     /// Appends the items, in order, without those that are left out.
     pub(crate) fn append(&mut self, items: &[Item], sources: &[Source<'_>]) {
         let runs = runs(items, sources);
-        (0..2 * AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch_place));
-        (0..AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch));
-        match Best::detect() {
-            Best::Plain(kernel) => append(kernel, &mut self.packed, &runs, sources),
-            #[cfg(target_arch = "x86_64")]
-            Best::Avx512(kernel) => kernel.run(|| append(kernel, &mut self.packed, &runs, sources)),
-        }
-        if !self.kept.is_empty() {
-            for run in &runs {
-                append_columns(&mut self.kept, &sources[run.held as usize], run.rows.clone());
+        let is_packed = |run: &ItemRun| sources[run.held as usize].rows.is_some();
+        for runs in runs.chunk_by(|a, b| is_packed(a) == is_packed(b)) {
+            if is_packed(&runs[0]) {
+                append_packed_runs(&mut self.packed, runs, sources);
+            } else {
+                append_columns(&mut self.packed, runs, sources);
             }
         }
+        append_columns(&mut self.kept, &runs, sources);
     }
 
     /// Bytes of what has been appended, and of what is to be made of it: so many for a sample of each stream.
@@ -126,33 +124,71 @@ pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<StreamToPack> {
     streams.map(|(number, stream)| StreamToPack { number, dim: stream.shape.len() }).collect()
 }
 
-/// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
+/// Short runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
 /// runs between are being packed.
-const AHEAD: usize = 16;
+pub(crate) const AHEAD: usize = 16;
 
-/// Asks for a run's place, or for the run itself.
-fn prefetch(run: Option<&ItemRun>, sources: &[Source<'_>], ask: impl Fn(&PackedRows, usize)) {
+/// Asks for a packed run's place, or for the run itself.
+fn ask(run: Option<&ItemRun>, sources: &[Source<'_>], ask: impl Fn(&PackedRows, usize)) {
     if let Some((rows, run)) = run.and_then(|run| Some((sources[run.held as usize].rows?, run))) {
         ask(rows, run.rows.start as usize);
     }
 }
 
+/// Appends runs of blocks that have packed them.
+fn append_packed_runs(writers: &mut [Writer<'_>], runs: &[ItemRun], sources: &[Source<'_>]) {
+    (0..2 * AHEAD).for_each(|i| ask(runs.get(i), sources, PackedRows::prefetch_place));
+    (0..AHEAD).for_each(|i| ask(runs.get(i), sources, PackedRows::prefetch));
+    match Best::detect() {
+        Best::Plain(kernel) => append_by(kernel, writers, runs, sources),
+        #[cfg(target_arch = "x86_64")]
+        Best::Avx512(kernel) => kernel.run(|| append_by(kernel, writers, runs, sources)),
+    }
+}
+
 #[inline]
-fn append(kernel: impl Kernel, writers: &mut [Writer<'_>], runs: &[ItemRun], sources: &[Source<'_>]) {
+fn append_by(kernel: impl Kernel, writers: &mut [Writer<'_>], runs: &[ItemRun], sources: &[Source<'_>]) {
     for (i, run) in runs.iter().enumerate() {
-        prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
-        prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);
-        let source = &sources[run.held as usize];
-        match source.rows {
-            Some(rows) => append_packed(kernel, writers, rows, run.rows.clone()),
-            None => append_columns(writers, source, run.rows.clone()),
+        ask(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
+        ask(runs.get(i + AHEAD), sources, PackedRows::prefetch);
+        if let Some(rows) = sources[run.held as usize].rows {
+            append_packed(kernel, writers, rows, run.rows.clone());
         }
     }
 }
 
-fn append_columns(writers: &mut [Writer<'_>], source: &Source<'_>, rows: Range<u32>) {
+/// Runs of fewer rows than this, on average, are gathered row by row.
+const LONG: usize = 4;
+
+/// Fewest runs for which it pays to look at all columns first.
+const MANY_RUNS: usize = 16;
+
+/// Appends runs of columns, one stream after the other: what a stream's values need then stays in registers and caches.
+fn append_columns(writers: &mut [Writer<'_>], runs: &[ItemRun], sources: &[Source<'_>]) {
+    if writers.is_empty() {
+        return;
+    }
+    let n: usize = runs.iter().map(|run| run.rows.len()).sum();
+    if runs.len() < MANY_RUNS.max(sources.len()) || n >= LONG * runs.len() {
+        for writer in writers {
+            runs.iter().for_each(|run| writer.append(run, sources));
+        }
+        return;
+    }
+    let rows_of = |run: &ItemRun| {
+        let held = run.held;
+        run.rows.clone().map(move |row| Item { held, row })
+    };
+    let mut items = Vec::with_capacity(n);
+    items.extend(runs.iter().flat_map(rows_of));
     for writer in writers {
-        writer.columns(&source.chunk.streams[writer.number], source.pages, rows.clone());
+        if !writer.gather(&items, sources) {
+            for (i, run) in runs.iter().enumerate() {
+                writer.ask_place(runs.get(i + 2 * AHEAD), sources);
+                writer.ask(runs.get(i + AHEAD), sources);
+                writer.append(run, sources);
+            }
+        }
     }
 }
 
@@ -227,6 +263,76 @@ impl<'a> Writer<'a> {
         self.batch.n_samples += n_samples as usize;
     }
 
+    /// The column of this stream that a run is of.
+    fn column<'s>(&self, run: &ItemRun, sources: &[Source<'s>]) -> &'s StreamColumn {
+        &sources[run.held as usize].chunk.streams[self.number]
+    }
+
+    /// Asks for what says where the values of a run lie.
+    fn ask_place(&self, run: Option<&ItemRun>, sources: &[Source<'_>]) {
+        let Some(run) = run else { return };
+        let (row, StreamColumn { samples, data }) = (run.rows.start as usize, self.column(run, sources));
+        match (samples, data) {
+            (Offsets::At(at), _) => prefetch(at.get(row)),
+            (Offsets::Every(n), Data::Dense { values: Values::Strings(strings) }) => {
+                prefetch(strings.ends().get(row * *n as usize * self.dim));
+            }
+            (Offsets::Every(n), Data::Sparse { rows: Offsets::At(at), .. }) => {
+                prefetch(at.get(row * *n as usize));
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for the values of a run, whose place has been asked for.
+    fn ask(&self, run: Option<&ItemRun>, sources: &[Source<'_>]) {
+        let Some(run) = run else { return };
+        let StreamColumn { samples, data } = self.column(run, sources);
+        let (start, end) = (samples.start(run.rows.start as usize), samples.start(run.rows.end as usize));
+        match data {
+            Data::Dense { values: Values::Strings(strings) } => {
+                let (bytes, _) = strings.run(start * self.dim..end * self.dim);
+                prefetch_bytes(bytes, ASKED);
+            }
+            Data::Dense { values } => values_ahead(values, start * self.dim..end * self.dim),
+            Data::Sparse { rows, columns, values } => {
+                let entries = rows.start(start)..rows.start(end);
+                items_ahead(columns, &entries);
+                values_ahead(values, entries);
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends a sample for each of the items, one value or vector after the other. Returns false, and does nothing, unless
+    /// all of them have one dense sample of numbers.
+    fn gather(&mut self, items: &[Item], sources: &[Source<'_>]) -> bool {
+        static NOTHING: Values = Values::Ones(0);
+        let mut columns = Vec::with_capacity(sources.len());
+        for source in sources {
+            columns.push(match source.chunk.streams.get(self.number) {
+                // No item is of a chunk without columns.
+                None => &NOTHING,
+                Some(StreamColumn { samples: Offsets::Every(1), data: Data::Dense { values } }) => values,
+                Some(_) => return false,
+            });
+        }
+        let StreamBatch { samples, lengths, n_samples, .. } = &mut *self.batch;
+        let Samples::Dense { values } = samples else { return false };
+        let is_gathered = values.gather(&columns, items, self.dim);
+        if is_gathered {
+            lengths.resize(lengths.len() + items.len(), 1);
+            *n_samples += items.len();
+        }
+        is_gathered
+    }
+
+    /// Appends a run of a column.
+    fn append(&mut self, run: &ItemRun, sources: &[Source<'_>]) {
+        let source = &sources[run.held as usize];
+        self.columns(&source.chunk.streams[self.number], source.pages, run.rows.clone());
+    }
+
     /// Appends consecutive sequences of a column, of encoded samples from the pages if they lie there.
     fn columns(&mut self, column: &StreamColumn, pages: Option<&FilePages>, rows: Range<u32>) {
         let (batch, dim) = (&mut *self.batch, self.dim);
@@ -280,11 +386,34 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Bytes of a run that are asked for, at most: the processor itself goes on with what follows.
+const ASKED: usize = 256;
+
+/// Asks for values of a column.
+fn values_ahead(values: &Values, range: Range<usize>) {
+    match values {
+        Values::Bytes(v) => items_ahead(v, &range),
+        Values::Bits16(v) => items_ahead(v, &range),
+        Values::Bits32(v) => items_ahead(v, &range),
+        Values::Bits64(v) => items_ahead(v, &range),
+        Values::F32(v) => items_ahead(v, &range),
+        Values::F64(v) => items_ahead(v, &range),
+        _ => {}
+    }
+}
+
+/// Asks for some of these.
+pub(crate) fn items_ahead<T>(items: &[T], range: &Range<usize>) {
+    let end = range.end.min(range.start + ASKED / size_of::<T>());
+    (range.start..end).step_by(CACHE_LINE / size_of::<T>()).for_each(|i| prefetch(items.get(i)));
+    prefetch(range.end.checked_sub(1).filter(|last| *last < end).and_then(|last| items.get(last)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample_values::SampleValues;
-    use tesson_core::{Chunk, Element, Shape, Values};
+    use tesson_core::{Chunk, Element, Shape};
     use tesson_memory::packed::Packer;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {
@@ -375,5 +504,92 @@ mod tests {
             (&indptr[..], &indices[..], &v[..]),
             (&[0, 0, 1, 2, 4][..], &[1, 4, 3, 5][..], &[1., 1., 0.5, 2.][..])
         );
+    }
+
+    /// Columns of `n` rows of samples of two values, out of numbers that differ, in one form after the other.
+    fn all_forms(n: u32, first: u32) -> Vec<StreamColumn> {
+        let numbers = || (0..2 * n).map(|i| (first + i) * 37);
+        let dense = |values| StreamColumn { samples: Offsets::Every(1), data: Data::Dense { values } };
+        let strings: tesson_core::Strings =
+            numbers().map(|x| "abcdefghi"[..x as usize % 9].to_owned()).collect();
+        let ends =
+            (0..=n).map(|row| row / 2 + u32::from(row % 3 == 1) * u32::from(row < n)).collect::<Vec<_>>();
+        let ends: Vec<u32> =
+            ends.iter().scan(0, |most, &end| Some(std::mem::replace(most, end.max(*most)))).collect();
+        let n_samples = ends[n as usize];
+        vec![
+            dense(Values::F32(numbers().map(|x| x as f32).collect())),
+            dense(if first == 0 {
+                Values::Bytes(numbers().map(|x| x as u8).collect())
+            } else {
+                Values::F64(numbers().map(f64::from).collect())
+            }),
+            dense(Values::Bytes(numbers().map(|x| x as u8).collect())),
+            dense(Values::Bits16(numbers().map(|x| x as u16).collect())),
+            dense(Values::Bits32(numbers().collect())),
+            dense(Values::Bits64(numbers().map(u64::from).collect())),
+            dense(Values::Strings(strings)),
+            StreamColumn {
+                samples: Offsets::At(ends),
+                data: Data::Dense { values: Values::Bits64((0..2 * u64::from(n_samples)).collect()) },
+            },
+        ]
+    }
+
+    #[test]
+    fn rows_in_any_order_are_those_that_are_packed_one_by_one() {
+        let elements = [
+            Element::F32,
+            Element::F64,
+            Element::U8,
+            Element::I16,
+            Element::U32,
+            Element::I64,
+            Element::Text,
+            Element::I64,
+        ];
+        for dim in [1, 2] {
+            let info = |(i, element): (usize, &Element)| {
+                Arc::new(StreamInfo::dense(format!("s{i}"), Shape::new([dim]), *element))
+            };
+            let streams: Vec<Arc<StreamInfo>> = elements.iter().enumerate().map(info).collect();
+            // Samples of one value are half as many.
+            let rows = |chunk: u32| (100 + 20 * chunk) * if dim == 1 { 2 } else { 1 };
+            let mut chunks: Vec<Chunk> = (0..3)
+                .map(|i| {
+                    let columns = all_forms(100 + 20 * i, 1000 * i).into_iter().map(|mut column| {
+                        if let (1, Offsets::At(at)) = (dim, &mut column.samples) {
+                            *at = (0..=rows(i)).map(|row| at[row as usize / 2] * 2).collect();
+                        }
+                        column
+                    });
+                    let lengths = vec![1; rows(i) as usize];
+                    Chunk::new(tesson_core::Keys::Consecutive(0), lengths, columns.collect())
+                })
+                .collect();
+            chunks[1].left_out = vec![7, 8];
+            let sources: Vec<Source<'_>> = chunks.iter().map(|chunk| Source::of(chunk, 0)).collect();
+            let mut random = 1_u32;
+            let mut next = |below: u32| {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (random >> 8) % below
+            };
+            let mut items: Vec<Item> = Vec::new();
+            for _ in 0..300 {
+                let held = next(3);
+                let (row, n) = (next(rows(held) - 2), 1 + next(2));
+                items.extend((row..row + n).map(|row| Item { held, row }));
+            }
+            items.push(Item { held: 1, row: 7 });
+            let pools = Pools::new(streams.len(), usize::MAX);
+            let (mut together, mut one_by_one) = (Vec::new(), Vec::new());
+            super::pack(&streams, &items, &sources, &pools, &mut together);
+            let size = BatchSize { n_sequences: items.len(), most_samples: usize::MAX };
+            let mut packing = Packing::new(&streams, size, &pools, |_| false, &mut one_by_one);
+            items.iter().for_each(|item| packing.append(std::slice::from_ref(item), &sources));
+            packing.finish(&pools);
+            assert!(together[0].n_samples() > 300);
+            assert_eq!(format!("{together:?}"), format!("{one_by_one:?}"), "{dim} values in a sample");
+        }
     }
 }
