@@ -346,7 +346,7 @@ fn a_chunk_with_other_lengths_than_it_had_is_an_error() {
     assert_eq!(error.to_string(), expected);
     let Error::Data(data) = &error else { panic!("{error:?}") };
     assert!(matches!(data.kind(), DataErrorKind::Changed { .. }));
-    assert!(error_of(|| Ok(column(&[1]))).to_string().ends_with("1 sequences, 2 when it was indexed"));
+    assert!(error_of(|| Ok(column(&[1]))).to_string().ends_with("1 sequence, 2 when it was indexed"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The faults of lists of recordings and of the files that they list.
 
-use tesson_core::{FormatFaults, OptionName, OptionSetting};
+use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
 const MEMORY_LIMIT: OptionName = OptionName::new("memoryLimit");
 const MAX_SECONDS: OptionName = OptionName::new("maxSeconds");
@@ -100,7 +100,7 @@ tesson_core::error_kinds! {
             => "Set {FRAME_MODE_FALSE}.",
         /// A time holds too few samples.
         FewSamples { seconds: f64 = 0.0001, samples: u32 = 1, least: u32 = 2 }
-            = "audio.few-samples": "{seconds} seconds are {samples} samples, expected {least} at least"
+            = "audio.few-samples": ("{seconds} seconds are {}, expected {least} at least", number_of(samples, "sample"))
             => in manual "Give a longer time.",
         /// The highest frequency is not above the lowest one.
         NoBand { highest: f64 = 20.0, lowest: f64 = 64.0 }

@@ -4,8 +4,8 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_core::Key;
 use tesson_core::store::Store;
+use tesson_core::{Key, number_of};
 use tesson_formats::write::StreamSpec;
 use tesson_tables::rows::Records;
 
@@ -112,7 +112,8 @@ impl Csv {
     fn take_row(&mut self) -> Result<(), ConvertError> {
         let row = Row { file: &self.file, line: self.line() };
         if self.record.len() != self.n_columns {
-            let what = format!("found {} fields, expected {}", self.record.len(), self.n_columns);
+            let what =
+                format!("found {}, expected {}", number_of(self.record.len(), "field"), self.n_columns);
             return Err(row.error(what));
         }
         for (number, (stream, columns)) in self.building.streams.iter_mut().zip(&self.columns).enumerate() {

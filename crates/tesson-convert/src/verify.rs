@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tesson_core::{ConfigError, Element, Error, Key, Section, Value};
+use tesson_core::{ConfigError, Element, Error, Key, Section, Value, number_of};
 use tesson_engine::Source;
 use tesson_formats::mlf::write::LabelForm;
 use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
@@ -34,7 +34,10 @@ pub fn verify(
             (false, false) => break,
             (more, _) => {
                 let which = if more { "fewer" } else { "more" };
-                return Err(ConvertError::Differs(format!("the file has {which} than {n} sequences")));
+                return Err(ConvertError::Differs(format!(
+                    "the file has {which} than {}",
+                    number_of(n, "sequence")
+                )));
             }
         }
         if n % PROGRESS == 0 {

@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tesson::{BatchKeys, Minibatch, ResumeState};
 
+use tesson_core::number_of;
+
 use crate::stream_data::{StreamArrays, StreamParts};
 use crate::{errors, state};
 
@@ -102,7 +104,8 @@ impl Batch {
             .map(|s| StreamArrays::of_parts(all_keys.py(), s))
             .collect::<PyResult<Vec<_>>>()?;
         if let Some(other) = streams.iter().find(|s| s.n_sequences() != keys.len()) {
-            let what = format!("{} sequences, {} keys", other.n_sequences(), keys.len());
+            let what =
+                format!("{}, {}", number_of(other.n_sequences(), "sequence"), number_of(keys.len(), "key"));
             return Err(PyValueError::new_err(format!("no minibatch: a stream has {what}")));
         }
         let (share, sweeps_ended) = (None, sweep_end.into());

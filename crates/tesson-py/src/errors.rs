@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::{ConfigError, DataError, Error, Key, ResumeError, StoreError, UsageError};
-use tesson_core::{DataErrorKind, Spelling};
+use tesson_core::{DataErrorKind, Spelling, number_of};
 use tesson_engine::pairing::PairingError;
 
 use crate::calls::Raised;
@@ -148,7 +148,7 @@ tesson_core::error_kinds! {
             => in manual "Correct the options, or the code; the message is that of the exception.",
         /// A stream is to have another shape than its samples have values.
         Shape { found: String = "[2, 3]".into(), values: usize = 4 }
-            = "python.shape": "found {found}, samples of the file have {values} values"
+            = "python.shape": ("found {found}, samples of the file have {}", number_of(values, "value"))
             => in manual "Give a shape of as many values as the samples have.",
         /// Operations on examples are not a list.
         NoOperations

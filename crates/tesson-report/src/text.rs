@@ -1,5 +1,7 @@
 //! Numbers in words, for people.
 
+pub use tesson_core::inflected;
+
 /// A count with its thousands apart.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -16,16 +18,6 @@ pub fn count(n: u64) -> String {
 /// A count of things, in the singular or the plural: `1 fault`, `2 faults`.
 pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {}", count(n), inflected(n, noun))
-}
-
-/// The noun in the singular for 1, or else in the plural.
-pub fn inflected(n: u64, noun: &str) -> String {
-    let ending = match n {
-        1 => "",
-        _ if noun.ends_with("ch") || noun.ends_with('s') => "es",
-        _ => "s",
-    };
-    format!("{noun}{ending}")
 }
 
 /// A number of bytes in the unit that leaves one to three digits before the point.

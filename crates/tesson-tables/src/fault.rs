@@ -1,6 +1,6 @@
 //! The faults of tables, and the refusals of options.
 
-use tesson_core::{FormatFaults, OptionName, OptionSetting};
+use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
 const COLUMNS: OptionName = OptionName::new("columns");
 const DELIMITER: OptionName = OptionName::new("delimiter");
@@ -72,7 +72,7 @@ tesson_core::error_kinds! {
             => "Correct {SHAPE}.",
         /// A row has another number of values than its shape asks for.
         ValueCount { row: u64 = 7, found: u64 = 3, shape: String = "4".into() }
-            = "table.value-count": "row {row} has {found} values, expected {shape}"; "set {RAGGED} where rows differ"
+            = "table.value-count": ("row {row} has {}, expected {shape}", number_of(found, "value")); "set {RAGGED} where rows differ"
             => "Correct {SHAPE}, or set {RAGGED}.",
         /// A value does not fit the type that was asked for.
         DoesNotFit { row: u64 = 7, value: String = "300".into(), dtype: &'static str = "uint8" }
@@ -88,7 +88,7 @@ tesson_core::error_kinds! {
             => "Convert the column to UTF-8, or read it as bytes by {DTYPE}.",
         /// A row of text has another number of fields than there are columns.
         FieldCount { found: usize = 3, expected: usize = 4 }
-            = "table.field-count": "found {found} fields, expected {expected}"
+            = "table.field-count": ("found {}, expected {expected}", number_of(found, "field"))
             => "Correct the row, or its quotes; set {DELIMITER} if another character separates the fields.",
         /// A field of text is no value of its column's type.
         BadValue { column: String = "age".into(), found: String = "old".into(), dtype: String = "int64".into() }

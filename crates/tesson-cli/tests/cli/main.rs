@@ -514,7 +514,7 @@ fn check_notes_what_the_documents_of_the_format_call_invalid() {
         found.iter().map(|f| (&f["offset"], &f["key"], &f["note"], f["fault"].as_str().unwrap())).collect();
     let twice = "the input occurs again in the same row, expected one sample a row";
     let bare = "the row holds no valid sample of a known input";
-    let more = "found 2 samples in a sequence of 1 rows, expected at most one a row";
+    let more = "found 2 samples in a sequence of 1 row, expected at most one a row";
     let again = "the key occurs again, the first sequence with it begins at byte 0; all rows of a sequence are expected to \
                  follow each other";
     assert_eq!(
@@ -600,7 +600,7 @@ fn named_keys_are_left_out_and_others_keep_their_places() {
 #[test]
 fn errors_suggest_the_repair() {
     let folder = two("repair");
-    let e = refused(&folder, "read two.ctf", 2);
+    let e = refused(&folder, "index two.ctf", 2);
     assert!(
         e.contains(
             "give them, by its 3 rows: --stream a:2 --stream b:4:sparse; the size of a sparse stream is"
@@ -904,7 +904,7 @@ fn what_cannot_be_converted_is_told_with_its_line_and_leaves_no_file() {
     check("a.csv", "1,2\n3,x\n", "", 1, "a.csv:2: field 1 is `x`, expected a number");
     let nowhere = refused(&folder, "convert a.csv nowhere/out.cbf", 1);
     assert!(nowhere.contains("nowhere/out.cbf: "), "{nowhere}");
-    check("a.csv", "1,2\n3\n", "", 1, "a.csv:2: found 1 fields, expected 2");
+    check("a.csv", "1,2\n3\n", "", 1, "a.csv:2: found 1 field, expected 2");
     check("a.csv", "1,2\n", "--label-column 2", 2, "column `2`: the table has 2 columns, counted from 0");
     check(
         "a.csv",

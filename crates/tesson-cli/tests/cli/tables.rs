@@ -190,7 +190,7 @@ fn rows_of_text_are_those_of_the_readers_of_tables() {
             "found index 0, expected one from 1 to 2147483647; say so if indices count from 0",
         ),
         ("t.svm", "1 qid:3 1:2\n1 2:1\n", "--key-column qid", "t.svm:2: the row has no `qid:` with a number"),
-        ("t.csv", "1,2\n\n\r\n3\n", "", "t.csv:4: found 1 fields, expected 2"),
+        ("t.csv", "1,2\n\n\r\n3\n", "", "t.csv:4: found 1 field, expected 2"),
     ] {
         let e = refusal(&folder, (name, contents.as_bytes()), args, 1);
         assert!(e.contains(expected), "{e}");

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{AnyKind, Cause, ErrorCodes, Remedy, UserError};
-use crate::{OptionName, OptionSetting};
+use crate::{OptionName, OptionSetting, number_of};
 
 /// The number of sequences of the largest size for which memory limits have room: decoding and packing one takes
 /// several times its bytes.
@@ -74,18 +74,16 @@ crate::error_kinds! {
             => "Turn {FRAME_MODE} off.",
         /// Two streams of a sequence have different lengths, but truncation cuts them together.
         UnequalStreams { samples: u64 = 3, other: String = "labels".into(), other_samples: u64 = 2 }
-            = "data.unequal-streams": "streams of one length are truncated together, found {samples} samples beside \
-                {other_samples} of stream `{other}`"
+            = "data.unequal-streams": ("streams of one length are truncated together, found {} beside {other_samples} of stream `{other}`", number_of(samples, "sample"))
             => "Give the streams equal lengths, or turn truncation off.",
         /// A sequence is longer or shorter than that of the first deserializer by more than is tolerated.
         LengthsDiffer { found: u64 = 120, expected: u32 = 123, tolerance: u32 = 2 }
-            = "data.lengths-differ": "the sequence has {found} samples, that of the first deserializer {expected}; they may \
-                differ by {tolerance}"
+            = "data.lengths-differ": ("the sequence has {}, that of the first deserializer {expected}; they may differ by {tolerance}", number_of(found, "sample"))
             => in manual "Fix the data, or raise {LENGTH_TOLERANCE}.",
         /// A stream of a sequence whose samples join the frames of an utterance has another number of them.
         SamplesAndFrames { found: u64 = 2, expected: u32 = 3 }
-            = "data.samples-and-frames": "the stream has {found} samples in a sequence of {expected}, expected as many, or one for \
-                all frames; which frames they belong to is not known"
+            = "data.samples-and-frames": ("the stream has {} in a sequence of {expected}, expected as many, or one for all frames; which frames they belong to is \
+                not known", number_of(found, "sample"))
             => in manual "Give each frame its sample, or the sequence a single one.",
         /// Samples of one minibatch have different shapes, and the stream's transforms do not bring them to one.
         ShapesDiffer { found: String = "480x640x3".into(), expected: String = "375x500x3".into() }

@@ -1,6 +1,6 @@
 //! Faults of text files, beside those of any data.
 
-use tesson_core::{FormatFaults, OptionName, OptionSetting};
+use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
 const CHUNK_SIZE_IN_BYTES: OptionName = OptionName::new("chunkSizeInBytes");
 const EMPTY_INPUTS: OptionName = OptionName::new("emptyInputs");
@@ -58,7 +58,7 @@ tesson_core::error_kinds! {
             => "Fix the value; {NUMBERS_EXTENDED} accepts `nan` and `inf`, {FORMAT_SPARSE} accepts pairs.",
         /// A dense sample has more values than the stream's dimension.
         TooManyValues { dim: u64 = 2 }
-            = "ctf.too-many-values": "the sample has more than {dim} values, the stream's dim is {dim}"
+            = "ctf.too-many-values": ("the sample has more than {}, the stream's dim is {dim}", number_of(dim, "value"))
             => "Raise the stream's {DIM}, or remove the surplus values.",
         /// A value of a sparse sample is not a pair `index:value`.
         BadPair { found: String = "0:".into() }
@@ -79,13 +79,11 @@ tesson_core::error_kinds! {
             => "Start each sample with `|` and the name of its input.",
         /// A stream has more samples than the sequence has rows.
         MoreSamplesThanRows { samples: u64 = 2, rows: u64 = 1 }
-            = "ctf.more-samples-than-rows": "found {samples} samples in a sequence of {rows} rows, expected at most \
-                one a row"
+            = "ctf.more-samples-than-rows": ("found {samples} samples in a sequence of {}, expected at most one a row", number_of(rows, "row"))
             => "Write at most one sample of each input into a row.",
         /// No stream has as many samples as the sequence has rows.
         FewerSamplesThanRows { samples: u64 = 1, rows: u64 = 2 }
-            = "ctf.fewer-samples-than-rows": "the longest input has {samples} samples in a sequence of {rows} rows, \
-                expected one a row"
+            = "ctf.fewer-samples-than-rows": ("the longest input has {} in a sequence of {rows} rows, expected one a row", number_of(samples, "sample"))
             => "Let one input have a sample in each row, or set {RULES_LENIENT}.",
         /// A stream has no sample in a sequence, which cannot be delivered.
         EmptyInput

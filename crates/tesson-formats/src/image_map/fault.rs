@@ -1,6 +1,6 @@
 //! Faults of map files and of the images that they list.
 
-use tesson_core::{FormatFaults, OptionName, OptionSetting};
+use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
 const CLASSES: OptionName = OptionName::new("classes");
 const COMMENTS_TRUE: OptionSetting = OptionName::set_to("comments", "true");
@@ -102,7 +102,7 @@ tesson_core::error_kinds! {
             => "Add a header, or name the column by {PATH_COLUMN}, {LABEL_COLUMN} or {KEY_COLUMN}.",
         /// A record of a CSV map has more or fewer fields than the header.
         WrongColumns { found: usize = 2, expected: usize = 3 }
-            = "image-map.wrong-columns": "found {found} fields, expected {expected}, as in the header"
+            = "image-map.wrong-columns": ("found {}, expected {expected}, as in the header", number_of(found, "field"))
             => "Put fields with commas in them in quotes.",
         /// Archives lack members that the map lists.
         NoMembers { path: String = "all.zip@/a.jpg".into(), others: String = " (2 in all, `all.zip@/b.jpg` too)".into() }

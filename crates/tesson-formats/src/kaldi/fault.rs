@@ -1,6 +1,6 @@
 //! Faults of archives.
 
-use tesson_core::{FormatFaults, OptionName, OptionSetting};
+use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
 const ROOT: OptionName = OptionName::new("root");
 const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
@@ -45,11 +45,11 @@ tesson_core::error_kinds! {
             => "Name an archive of features, such as those of `make_mfcc.sh`; alignments have a deserializer of their own.",
         /// Rows of a matrix in text differ in length.
         RaggedRow { found: u32 = 12, expected: u32 = 13 }
-            = "kaldi.ragged-row": "the row has {found} numbers, expected {expected} as in the first one"
+            = "kaldi.ragged-row": ("the row has {}, expected {expected} as in the first one", number_of(found, "number"))
             => "Fix the row.",
         /// The matrix has another number of columns than the stream.
         OtherDim { found: u32 = 40, expected: u32 = 13 }
-            = "kaldi.other-dim": "the matrix has {found} columns, expected {DIM}, {expected}"
+            = "kaldi.other-dim": ("the matrix has {}, expected {DIM}, {expected}", number_of(found, "column"))
             => "Set {DIM} to the number of columns.",
         /// A range of a script file is outside its matrix.
         RangeBeyondMatrix { last: u32 = 500, has: u32 = 420 }

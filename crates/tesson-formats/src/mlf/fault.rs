@@ -1,6 +1,6 @@
 //! Faults of master label files.
 
-use tesson_core::{FormatFaults, OptionName, OptionSetting};
+use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
 const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
 
@@ -34,11 +34,11 @@ tesson_core::error_kinds! {
             => "Name utterances by numbers, or set {USE_NUMERIC_SEQUENCE_KEYS_FALSE}.",
         /// A line of labels has too few columns.
         TooFewColumns { found: usize = 2, expected: &'static str = "a start, an end and the name of a state" }
-            = "mlf.too-few-columns": "found {found} columns, expected {expected}"
+            = "mlf.too-few-columns": ("found {}, expected {expected}", number_of(found, "column"))
             => "Write all columns, separated by blanks.",
         /// Without a list of states, a line of labels has not exactly four columns.
         NotFourColumns { found: usize = 3 }
-            = "mlf.not-four-columns": "found {found} columns, expected 4, of which the last is the number of a class"
+            = "mlf.not-four-columns": ("found {}, expected 4, of which the last is the number of a class", number_of(found, "column"))
             => "Give the names of states with {LABEL_MAPPING_FILE}, or write the number of the class in column 4.",
         /// The start or end of a label is no number.
         NotATime { found: String = "x".into() }
@@ -76,7 +76,7 @@ tesson_core::error_kinds! {
             => in manual "Fix the times, or set {TIME_UNIT} or {FRAME_PERIOD}.",
         /// The labels of a binary file do not add up.
         FramesDiffer { found: u64 = 5, declared: u32 = 6 }
-            = "mlf.frames-differ": "the utterance has labels for {found} frames, {declared} are declared"
+            = "mlf.frames-differ": ("the utterance has labels for {}, declared {declared}", number_of(found, "frame"))
             => "Rewrite the file.",
         /// A state occurs twice in the list of states.
         StateTwice { name: String = "sil".into(), first: u64 = 1 }

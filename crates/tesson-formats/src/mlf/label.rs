@@ -192,7 +192,7 @@ mod tests {
     fn what_is_no_span_is_refused() {
         for (line, expected) in [
             ("", "found 0 columns, expected more"),
-            ("3", "found 1 columns, expected more"),
+            ("3", "found 1 column, expected more"),
             ("a 3", "found `a`, expected a time in units of 100 ns, or the number of a frame"),
             ("3 2", "from 3 to 2"),
             ("-1 3", "from -1 to 3"),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tesson_core::{
     Chunk, ChunkAccess, ChunkId, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Keys, ResourceId,
-    Scattered, Scratch, SequenceId, SequenceSelection,
+    Scattered, Scratch, SequenceId, SequenceSelection, number_of,
 };
 
 use super::chunk::select;
@@ -36,13 +36,17 @@ impl UserCorpus {
         let mut chunk = self.calls.read(number)?;
         let indexed = self.index.lengths(ChunkId(number));
         if indexed.len() != chunk.lengths.len() {
-            let what = format!("{} sequences, {} when it was indexed", chunk.lengths.len(), indexed.len());
+            let what = format!(
+                "{}, {} when it was indexed",
+                number_of(chunk.lengths.len(), "sequence"),
+                indexed.len()
+            );
             return Err(self.calls.error(number, DataErrorKind::Changed { what }));
         }
         if let Some(i) = (0..indexed.len()).find(|&i| indexed.get(i) != chunk.lengths[i]) {
             let what = format!(
-                "sequence {i} has {} samples, {} when it was indexed",
-                chunk.lengths[i],
+                "sequence {i} has {}, {} when it was indexed",
+                number_of(chunk.lengths[i], "sample"),
                 indexed.get(i)
             );
             return Err(self.calls.error(number, DataErrorKind::Changed { what }));

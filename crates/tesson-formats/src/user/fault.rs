@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tesson_core::{DataErrorKind, FormatFaults, OptionName, OptionSetting};
+use tesson_core::{DataErrorKind, FormatFaults, OptionName, OptionSetting, number_of};
 
 const PRECISION: OptionName = OptionName::new("precision");
 const USE_NUMERIC_SEQUENCE_KEYS_FALSE: OptionSetting = OptionName::set_to("useNumericSequenceKeys", "false");
@@ -12,11 +12,11 @@ tesson_core::error_kinds! {
     pub enum UserFault {
         /// A chunk has another number of columns than there are streams.
         ColumnCount { found: usize = 1, streams: usize = 2 }
-            = "user.column-count": "{found} columns, expected one for each of {streams} streams"
+            = "user.column-count": ("{}, expected one for each of {}", number_of(found, "column"), number_of(streams, "stream"))
             => "Return one column for each stream, in the order of the streams.",
         /// Two streams of a chunk have different numbers of sequences.
         SequenceCount { stream: String = "y".into(), found: u32 = 3, first: String = "x".into(), expected: u32 = 2 }
-            = "user.sequence-count": "stream `{stream}` has {found} sequences, stream `{first}` has {expected}"
+            = "user.sequence-count": ("stream `{stream}` has {}, stream `{first}` has {expected}", number_of(found, "sequence"))
             => "Return equally many sequences of all streams.",
         /// A column does not describe its sequences.
         NoOffsets
@@ -36,11 +36,11 @@ tesson_core::error_kinds! {
             => "Correct the offsets.",
         /// The sequences have another number of samples than the column.
         SampleCount { found: usize = 2, in_sequences: usize = 3 }
-            = "user.sample-count": "{found} samples, {in_sequences} in sequences"
+            = "user.sample-count": ("{}, {in_sequences} in sequences", number_of(found, "sample"))
             => "Let the last offset be the number of samples.",
         /// Dense values do not fill whole samples.
         ValueCount { found: usize = 5, dim: usize = 2 }
-            = "user.value-count": "{found} values, expected a multiple of {dim}"
+            = "user.value-count": ("{}, expected a multiple of {dim}", number_of(found, "value"))
             => "Return as many values for each sample as its shape has.",
         /// Sparse samples have different numbers of columns and values.
         PairCount { columns: usize = 3, values: usize = 2, pairs: usize = 3 }
@@ -60,7 +60,7 @@ tesson_core::error_kinds! {
             => "Return frames in the reader's {PRECISION}.",
         /// Values do not fill whole frames.
         FrameCount { values: usize = 5, frames: u32 = 2, dim: usize = 3 }
-            = "user.frame-count": "{values} values, expected {frames} frames of {dim}"
+            = "user.frame-count": ("{}, expected {} of {dim}", number_of(values, "value"), number_of(frames, "frame"))
             => "Return as many values for each frame as its shape has.",
         /// A frame lies outside of its recording, or a recording outside of the column.
         FrameRange { at: u32 = 7, first: u32 = 0, end: u32 = 5, frames: u32 = 5 }
@@ -88,7 +88,7 @@ tesson_core::error_kinds! {
             => "Declare the number of samples, at least 1.",
         /// A chunk has another number of keys than of sequences.
         KeyCount { found: usize = 2, sequences: usize = 3 }
-            = "user.key-count": "{found} keys for {sequences} sequences"
+            = "user.key-count": ("{} for {}", number_of(found, "key"), number_of(sequences, "sequence"))
             => "Return one key for each sequence.",
         /// Keys are texts where the reader asks for numbers.
         TextKeys

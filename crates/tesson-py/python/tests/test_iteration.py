@@ -139,7 +139,7 @@ def test_parts_that_do_not_fit_make_no_minibatch(sources: Makers) -> None:
     for wrong in ([*streams[1][:4], [9, 9], *streams[1][5:]], [*streams[0][:4], [9, 9], *streams[0][5:]]):
         with pytest.raises(ValueError, match="no minibatch"):
             type(batch).of_parts([tuple(wrong)], keys, sweep_end, state)
-    with pytest.raises(ValueError, match="2 sequences, 1 keys"):
+    with pytest.raises(ValueError, match="2 sequences, 1 key"):
         type(batch).of_parts(streams, keys[:1], sweep_end, state)
 
 

@@ -328,7 +328,7 @@ def test_other_lengths_than_told_are_an_error_that_names_chunk_and_sequence() ->
     plain = Plain({"x": np.eye(2)})
     plain.sequence_lengths = lambda number: [1, 2]  # type: ignore[method-assign]
     with MinibatchSource(plain) as source:
-        with pytest.raises(DataError, match="Plain, chunk 0: .*: sequence 1 has 1 samples, 2 when it was indexed"):
+        with pytest.raises(DataError, match="Plain, chunk 0: .*: sequence 1 has 1 sample, 2 when it was indexed"):
             source.next_minibatch(9)
 
 
@@ -337,7 +337,7 @@ def test_keys_are_numbers_or_texts() -> None:
     plain.keys = lambda number: np.array([7, 2**63], np.uint64)  # type: ignore[method-assign]
     with MinibatchSource(plain, randomize=False) as source:
         assert source.next_minibatch(2)["x"].keys == [7, 2**63]
-    for keys, what in [([7], "1 keys for 2 sequences"), ([1, -1], "found the key -1"), ([1, "a"], "keys of one kind")]:
+    for keys, what in [([7], "1 key for 2 sequences"), ([1, -1], "found the key -1"), ([1, "a"], "keys of one kind")]:
         plain.keys = lambda number: keys  # type: ignore[method-assign]
         with pytest.raises(DataError, match=what):
             MinibatchSource(plain)

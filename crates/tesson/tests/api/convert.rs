@@ -210,5 +210,5 @@ fn a_difference_is_found() {
     let differs = |what: &str| format!("what was written differs from what was read: {what}");
     assert_eq!(check("|a 1 2 |s 1:1\n|a 3 5 |s 1:1\n"), differs("stream `a` of sequence 1"));
     assert_eq!(check("|a 1 2 |s 2:1\n|a 3 4 |s 1:1\n"), differs("stream `s` of sequence 0"));
-    assert_eq!(check("|a 1 2 |s 1:1\n"), differs("the file has more than 1 sequences"));
+    assert_eq!(check("|a 1 2 |s 1:1\n"), differs("the file has more than 1 sequence"));
 }

@@ -169,7 +169,7 @@ fn what_is_wrong_with_a_map_is_said_with_its_line() {
             "path,label\na.pgm,1\na.pgm,cat\n",
             "m.csv:3 (byte 19): stream `y`, sequence 1: the label is `cat`, and that of line 2",
         ),
-        ("m.csv", "path,label\na.pgm\n", "m.csv:2 (byte 11): found 1 fields, expected 2"),
+        ("m.csv", "path,label\na.pgm\n", "m.csv:2 (byte 11): found 1 field, expected 2"),
         (
             "m.csv",
             "path,label\na.pgm,\n",

@@ -103,7 +103,7 @@ fn declared_types_are_what_fields_are_parsed_as() {
 #[test]
 fn faults_of_csv_have_file_line_and_column() {
     let cases = [
-        ("x,y\n1,2\n3\n", "a.csv:3 (byte 8): sequence 1: found 1 fields, expected 2"),
+        ("x,y\n1,2\n3\n", "a.csv:3 (byte 8): sequence 1: found 1 field, expected 2"),
         ("x,y\n1,2\n\n\"3\",4,5\n", "a.csv:4 (byte 9): sequence 1: found 3 fields, expected 2"),
         ("x\n1\nold\n", "a.csv:3 (byte 4): stream `x`, sequence 1: column `x`: found `old`, expected int64"),
     ];
@@ -320,7 +320,7 @@ fn damage_of_compressed_tables_is_refused_with_its_byte() {
     let changed = open(&store_of([("a.csv.gz", changed)]), r#""file": "a.csv.gz""#);
     assert!(refusal(changed).contains("its checksum is another one"));
     let fault = error_of(open(&store_of([("a.csv.gz", gzip(b"x,y\n1,2\n3\n"))]), r#""file": "a.csv.gz""#));
-    assert!(fault.contains("a.csv.gz:3 (byte 8)") && fault.contains("found 1 fields, expected 2"), "{fault}");
+    assert!(fault.contains("a.csv.gz:3 (byte 8)") && fault.contains("found 1 field, expected 2"), "{fault}");
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn streams_of_different_length_are_refused_once_and_left_out() {
     let mut source = open_text(text, IN_ORDER);
     let Err(Error::Data(e)) = source.next_minibatch(3) else { panic!("the second sequence is uneven") };
     assert_eq!((e.stream(), e.key().map(ToString::to_string)), (Some("s"), Some("1".into())));
-    assert!(e.to_string().contains("found 1 samples beside 2 of stream `x`"), "{e}");
+    assert!(e.to_string().contains("found 1 sample beside 2 of stream `x`"), "{e}");
     let keys = next(&mut source, 3, 1, 0).unwrap();
     assert_eq!(keys, [[("0".to_string(), 0, 1), ("2".to_string(), 1, 2)]]);
     assert_eq!(next(&mut source, 3, 1, 0), None);
@@ -261,7 +261,7 @@ fn streams_of_different_length_are_refused_where_the_data_end_before_they_differ
     let text = "0 |x 1 |s 0:1\n1 |x 1 |s 0:1\n1 |x 2\n";
     let mut source = open_text(text, &format!(r#"{IN_ORDER}, "maxSamples": 2, "maxSamplesEnd": "inside""#));
     let refused = source.next_minibatch(3).unwrap_err().to_string();
-    assert!(refused.contains("found 1 samples beside 2 of stream `x`"), "{refused}");
+    assert!(refused.contains("found 1 sample beside 2 of stream `x`"), "{refused}");
     assert_eq!(next(&mut source, 3, 1, 0).unwrap(), [[("0".to_string(), 0, 1)]]);
     assert_eq!(next(&mut source, 3, 1, 0), None);
 }
