@@ -261,6 +261,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-tfds",
             "tesson-config",
             "tesson-engine",
+            "tesson-convert",
             "tesson-prepared",
         ],
     ),

@@ -16,7 +16,6 @@ pub mod events;
 mod extensions;
 mod failure;
 mod fault_list;
-pub mod image_form;
 mod index;
 mod info;
 mod input;

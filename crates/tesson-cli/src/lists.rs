@@ -5,11 +5,11 @@ use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tesson_convert::image_form::{ImageForm, extensions_in_tar, first_file, is_base64, is_tar, is_tar_name};
 use tesson_convert::records::RecordKind;
 use tesson_formats::packed::Packing;
 
 use crate::data;
-use crate::image_form::{ImageForm, extensions_in_tar, first_file, is_base64, is_tar, is_tar_name};
 use crate::input_kind::extension;
 
 /// Bytes that are looked at, and rows.

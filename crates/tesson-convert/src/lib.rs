@@ -9,6 +9,7 @@
 //! | `output` | the output file, under a temporary name until it is complete |
 //! | `verify` | comparing the output with the input |
 //! | `records` | files of records: read, checked, indexed, converted |
+//! | `image_form` | the form in which a path holds images, by content |
 //!
 //! Sequences are streamed: memory holds a minibatch or a row, and the open chunk of a binary file. A corpus is
 //! written to a binary file without minibatches where possible ([`Sequences::encode`]). The output depends on the
@@ -21,6 +22,7 @@
 mod corpus;
 mod csv;
 mod error;
+pub mod image_form;
 mod json;
 mod jsonl;
 mod output;

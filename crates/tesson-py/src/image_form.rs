@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pyo3::prelude::*;
 use tesson::StoreError;
-use tesson_cli::image_form::{self, ImageForm as Form};
+use tesson_convert::image_form::{self, ImageForm as Form};
 
 use crate::errors::raise;
 

@@ -1,15 +1,13 @@
-//! The form in which a path holds images, as its content shows it: for commands, and for Python's `read_images`.
+//! The form in which a path holds images, as its content shows it: for the command line and for Python's `read_images`, which share it.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use serde_json::{Map, Value};
 use tesson_engine::file_patterns::{is_pattern, matching};
+use tesson_engine::store::{FolderName, Store as _, Stores};
 use tesson_formats::tar_image::members::split;
-
-use crate::data;
-use crate::input_kind::extension;
 
 /// Bytes of a list that are looked at.
 const SAMPLE_BYTES: u64 = 64 << 10;
@@ -87,7 +85,7 @@ impl ImageForm {
     pub fn of(path: &str) -> io::Result<ImageForm> {
         let form =
             |kind| ImageForm { kind, path: path.to_owned(), map_format: None, first_line: String::new() };
-        if path.contains("://") && !data::exists(Path::new(path)) {
+        if path.contains("://") && !stores().entry(Path::new(path)).is_ok() {
             // Elsewhere than on this machine the name says it.
             return Ok(form(if is_tar_name(path) {
                 ImageKind::Tar
@@ -97,11 +95,11 @@ impl ImageForm {
                 ImageKind::List
             }));
         }
-        if data::is_folder(Path::new(path)) {
+        if stores().entry(Path::new(path)).is_ok_and(|found| found.is_folder()) {
             return Ok(form(ImageKind::Folder));
         }
         let mut beginning = Vec::new();
-        data::stream(Path::new(path))?.take(SAMPLE_BYTES).read_to_end(&mut beginning)?;
+        stores().stream(Path::new(path))?.take(SAMPLE_BYTES).read_to_end(&mut beginning)?;
         match &beginning[..] {
             [b'P', b'K', 3, 4, ..] => {
                 let path = format!("zip://{path}@/{}", outermost(path));
@@ -119,7 +117,7 @@ impl ImageForm {
     /// The form of a list, by its name and its first lines.
     fn of_list(path: &Path, text: &str) -> ImageForm {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        let end = extension(path);
+        let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let (kind, map_format) = if end == "jsonl" || end == "ndjson" || line.starts_with('{') {
             (ImageKind::List, Some("jsonl"))
         } else if end == "csv" || !line.contains('\t') && line.contains(',') {
@@ -157,13 +155,18 @@ impl ImageForm {
     }
 }
 
+/// Local files, and members of archives.
+fn stores() -> Stores {
+    Stores::local()
+}
+
 /// The first of the files that names and patterns stand for.
 pub fn first_file(names: &[String]) -> Option<PathBuf> {
     names.iter().find_map(|name| {
         if !is_pattern(name) {
             return Some(PathBuf::from(name));
         }
-        matching(&data::stores(), name, "file").ok()?.into_iter().next()
+        matching(&stores(), name, "file").ok()?.into_iter().next()
     })
 }
 
@@ -172,7 +175,7 @@ pub fn first_file(names: &[String]) -> Option<PathBuf> {
 /// # Errors
 /// An archive that cannot be read.
 pub fn extensions_in_tar(path: &Path) -> io::Result<Vec<String>> {
-    let mut archive = tar::Archive::new(unpacked(data::stream(path)?)?);
+    let mut archive = tar::Archive::new(unpacked(BufReader::new(stores().stream(path)?))?);
     let (mut found, mut key) = (Vec::new(), None);
     for member in archive.entries()?.take(MEMBERS) {
         let member = member?;
@@ -200,25 +203,24 @@ fn unpacked(mut file: impl BufRead + 'static) -> io::Result<Box<dyn Read>> {
 }
 
 /// True if a file begins as a tar archive does.
-pub(crate) fn is_tar(beginning: &[u8]) -> bool {
+pub fn is_tar(beginning: &[u8]) -> bool {
     beginning.get(257..262) == Some(b"ustar")
 }
 
 /// True if a file is named as a tar archive is, compressed or not.
-pub(crate) fn is_tar_name(name: &str) -> bool {
+pub fn is_tar_name(name: &str) -> bool {
     TAR_NAMES.iter().any(|end| name.ends_with(end))
 }
 
 /// True if a text is an image in Base64, by its first characters.
-pub(crate) fn is_base64(text: &str) -> bool {
+pub fn is_base64(text: &str) -> bool {
     let begins = |with: &[&str]| with.iter().any(|beginning| text.starts_with(beginning));
     begins(&BASE64) || text.len() >= BASE64_LENGTH && begins(&SHORT_BASE64)
 }
 
 /// The names in a folder, without what macOS adds to archives.
-fn names(folder: &str) -> io::Result<Vec<tesson::store::FolderName>> {
-    use tesson::store::Store as _;
-    let mut names = data::stores().names(Path::new(folder))?;
+fn names(folder: &str) -> io::Result<Vec<FolderName>> {
+    let mut names = stores().names(Path::new(folder))?;
     names.retain(|entry| entry.name != "__MACOSX");
     Ok(names)
 }
