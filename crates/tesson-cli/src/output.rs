@@ -1,7 +1,8 @@
 //! Standard output: lines for people, or one JSON object a line.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
+use console::Term;
 use serde::Serialize;
 pub(crate) use tesson_report::text::{count, counted, inflected, size};
 
@@ -9,12 +10,22 @@ pub(crate) use tesson_report::text::{count, counted, inflected, size};
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     json: bool,
+    /// The columns of the terminal that standard output is.
+    columns: Option<usize>,
 }
+
+/// The columns of the names of pairs.
+const NAMES: usize = 12;
+
+/// Pairs that are to be copied.
+const COPIED: [&str; 2] = ["in Python", "command"];
 
 impl Output {
     /// Standard output, for people or for programs.
     pub(crate) fn new(json: bool) -> Output {
-        Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), json }
+        let columns = io::stdout().is_terminal().then(|| Term::stdout().size_checked()).flatten();
+        let columns = columns.map(|(_, columns)| columns.into());
+        Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), json, columns }
     }
 
     /// True if answers are JSON.
@@ -49,9 +60,19 @@ impl Output {
         Ok(serde_json::to_writer(&mut self.out, value)?)
     }
 
-    /// Writes two columns: a name and its value.
+    /// Writes two columns: a name and its value, which on a terminal is wrapped between words.
     pub(crate) fn pair(&mut self, name: &str, value: &str) -> io::Result<()> {
-        writeln!(self.out, "{name:<12}{value}")
+        let columns = self.columns.filter(|_| !COPIED.contains(&name)).unwrap_or(usize::MAX);
+        let mut name = name;
+        for line in wrapped(value, columns.saturating_sub(NAMES)) {
+            writeln!(self.out, "{:<NAMES$}{line}", std::mem::take(&mut name))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a line below the values of pairs, as it is.
+    pub(crate) fn below(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{:NAMES$}{line}", "")
     }
 
     /// Writes an answer: one line of JSON for programs, pairs for people.
@@ -67,6 +88,19 @@ impl Output {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// The lines of a text that is wrapped between words; a longer word has a line of its own.
+fn wrapped(text: &str, columns: usize) -> Vec<&str> {
+    let (mut lines, mut rest) = (Vec::new(), text);
+    while let Some((beyond, after)) = rest.char_indices().nth(columns) {
+        let last = if after == ' ' { Some(beyond) } else { rest[..beyond].rfind(' ') };
+        let Some(end) = last.or_else(|| rest.find(' ')) else { break };
+        lines.push(rest[..end].trim_end());
+        rest = rest[end..].trim_start();
+    }
+    lines.push(rest);
+    lines
 }
 
 /// A line of JSON that is an object with one list, written entry by entry.
@@ -94,5 +128,22 @@ impl JsonList {
     /// Writes the end of the list and of the line.
     pub(crate) fn end(self, out: &mut Output) -> io::Result<()> {
         out.part("]}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_wrapped_between_words() {
+        assert_eq!(wrapped("a training step", 80), ["a training step"]);
+        assert_eq!(wrapped("a training step", 15), ["a training step"]);
+        assert_eq!(wrapped("a training step", 14), ["a training", "step"]);
+        assert_eq!(wrapped("a training step", 10), ["a training", "step"]);
+        assert_eq!(wrapped("a training step", 4), ["a", "training", "step"]);
+        assert_eq!(wrapped("Ködermöwe über", 9), ["Ködermöwe", "über"]);
+        assert_eq!(wrapped("über", 0), ["über"]);
+        assert_eq!(wrapped("", 0), [""]);
     }
 }

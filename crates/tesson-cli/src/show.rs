@@ -3,6 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tesson::{Source, SourceConfig};
 use tesson_engine::Shown;
+use tesson_report::text::dims;
 
 use crate::args::ShowArgs;
 use crate::extensions::Extensions;
@@ -103,15 +104,19 @@ fn text(
         let form = if batch.info().sparse { "sparse" } else { "dense" };
         out.pair(
             &batch.info().name,
-            &format!("{}, {form} {}", counted(batch.n_samples() as u64, "sample"), batch.info().shape),
+            &format!(
+                "{}, {form} {}",
+                counted(batch.n_samples() as u64, "sample"),
+                dims(batch.info().shape.dims())
+            ),
         )?;
         for sample in 0..batch.n_samples() {
             match terminal {
                 Some(terminal) => {
                     let lines = terminal.sample(batch, sample, config);
-                    lines.iter().try_for_each(|line| out.pair("", line))?;
+                    lines.iter().try_for_each(|line| out.below(line))?;
                 }
-                None => out.pair("", &serde_json::to_string(&Sample { batch, sample })?)?,
+                None => out.below(&serde_json::to_string(&Sample { batch, sample })?)?,
             }
         }
     }
