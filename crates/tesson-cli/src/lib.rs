@@ -34,6 +34,7 @@ mod progress;
 mod read;
 mod records;
 mod report;
+pub mod restoring;
 mod shell;
 mod show;
 mod state;

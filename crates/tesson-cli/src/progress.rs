@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use tesson_report::Unit;
 use tesson_report::text::count;
 
 /// The bar that is shown now, so that log lines can be written above it.
@@ -14,6 +15,13 @@ static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// The time from one drawing to the next.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long something takes before [`Progress::later`] shows it.
+const MOMENT: Duration = Duration::from_millis(500);
+
+const OF_BYTES: &str =
+    "{msg} {wide_bar} {percent} % of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left";
+const OF_EXAMPLES: &str = "{msg} {wide_bar} {percent} % of {human_len} examples, {rate}, {eta} left";
 
 /// Something under way that is shown until it is dropped.
 pub(crate) struct Progress(ProgressBar);
@@ -76,6 +84,28 @@ impl Progress {
         Progress::show(bar, what).ticking(tick, act)
     }
 
+    /// Does something of `total` parts, of which `done` returns how many are done, and shows the progress on a terminal as soon as it has taken
+    /// longer than a moment.
+    pub(crate) fn later<T>(
+        what: &str,
+        unit: Unit,
+        total: u64,
+        done: impl Fn() -> u64 + Sync,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        bar.set_style(style(if unit == Unit::Bytes { OF_BYTES } else { OF_EXAMPLES }));
+        let started = Instant::now();
+        let tick = |bar: &ProgressBar| {
+            if bar.is_hidden() && started.elapsed() >= MOMENT {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            bar.set_position(done().min(total));
+        };
+        let shown = Progress::show(bar, what);
+        tesson_report::ticking(TICK, || tick(&shown.0), act)
+    }
+
     /// Does something, and calls `tick` again and again meanwhile, unless nothing is shown or no thread can be started.
     fn ticking<T>(self, tick: impl Fn(&ProgressBar) + Sync, act: impl FnOnce() -> T) -> T {
         if self.0.is_hidden() {
@@ -102,9 +132,7 @@ impl Progress {
     /// Shows how many of `total` bytes are done.
     pub(crate) fn bytes(what: &str, total: u64) -> Progress {
         let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
-        bar.set_style(style(
-            "{msg} {wide_bar} {percent} % of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
-        ));
+        bar.set_style(style(OF_BYTES));
         Progress::show(bar, what)
     }
 
@@ -118,7 +146,7 @@ impl Progress {
     /// Shows how many of `total` examples are done.
     pub(crate) fn examples(what: &str, total: u64) -> Progress {
         let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
-        bar.set_style(style("{msg} {wide_bar} {percent} % of {human_len} examples, {rate}, {eta} left"));
+        bar.set_style(style(OF_EXAMPLES));
         Progress::show(bar, what)
     }
 

@@ -13,7 +13,7 @@ use crate::minibatch_json::Line;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
 use crate::terminal::Terminal;
-use crate::{input, minibatch_json, preview, state_file};
+use crate::{input, minibatch_json, preview, restoring, state_file};
 
 pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     args.save_state.as_deref().map_or(Ok(()), |path| state_file::check(path, "--save-state"))?;
@@ -24,7 +24,9 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
     }
     if let Some(path) = &args.state {
         let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
-        source.restore(&state_file::load(path, "--state ", read)?).map_err(|e| Failure::of_state(path, e))?;
+        let state = state_file::load(path, "--state ", read)?;
+        restoring::indexing(&mut source, |source| source.restore(&state))
+            .map_err(|e| Failure::of_state(path, e))?;
     }
     let before = Before { started: Instant::now(), bytes: source.stats().bytes_read };
     let read = read(args, &config, &mut source, out);

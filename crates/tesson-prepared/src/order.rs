@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use tesson_core::{ConfigError, Error, ResumeError, UsageError};
 use tesson_plan::{CountMismatch, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState};
@@ -28,6 +29,8 @@ pub(super) struct Order {
     checks: bool,
     /// Where the last state was saved with what buffers hold: the next one is not far from there.
     trail: Option<Stream>,
+    /// How many examples long skips have passed so far.
+    pub(super) passed: Arc<AtomicU64>,
 }
 
 /// Why an order does not lead to a place.
@@ -63,8 +66,10 @@ impl Order {
             |op: &StreamOp| matches!(op, StreamOp::Take(_) | StreamOp::Repeat(_) | StreamOp::Prefetch);
         let checks = !plan.spec().ops.iter().all(reads_all) && on_damage != OnDamage::Skip;
         stream.follow_passes(checks);
+        let passed = Arc::default();
+        stream.count_passed(Arc::clone(&passed));
         let lengths = Lengths::new(Arc::clone(&plan), on_damage, to_the_end);
-        Ok(Order { plan, on_damage, stream, lengths, to_the_end, checks, trail: None })
+        Ok(Order { plan, on_damage, stream, lengths, to_the_end, checks, trail: None, passed })
     }
 
     /// Says that not all of what the order takes is read here: others read their shares of it.
@@ -194,7 +199,9 @@ impl Order {
 
     /// The order at its beginning, where files have these lengths.
     pub(super) fn with(&self, lengths: &BTreeMap<usize, u64>) -> Result<Stream, Error> {
-        stream(&self.plan, self.to_the_end, self.on_damage, lengths)
+        let mut stream = stream(&self.plan, self.to_the_end, self.on_damage, lengths)?;
+        stream.count_passed(Arc::clone(&self.passed));
+        Ok(stream)
     }
 
     /// Takes the place of one that was made with these lengths.

@@ -13,6 +13,7 @@ use pyo3::types::PyDict;
 use tesson::{
     Canceller, ConfigError, Demand, Error, Key, OpenOptions, Share, SourceConfig, StreamInfo, UsageError,
 };
+use tesson_cli::restoring;
 use tesson_engine::RunCalls;
 use tesson_engine::{ProcessGuard, no_thread};
 use tesson_engine::{StatsReader, StepSequence};
@@ -452,7 +453,9 @@ impl Source {
     /// Resumes from a state.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let state = state::from_dict(state)?;
-        self.with(py, |source, interrupted| source.restore_interruptible(&state, interrupted))
+        self.with(py, |source, interrupted| {
+            restoring::indexing(source, |source| source.restore_interruptible(&state, interrupted))
+        })
     }
 
     /// True once the corpus is indexed.
@@ -547,7 +550,9 @@ impl Source {
     fn skip_to(&self, py: Python<'_>, step: &Bound<'_, PyAny>, calls: Calls<'_>) -> PyResult<()> {
         let step = errors::whole(step, "step")?;
         let run = Run::new(calls)?;
-        self.with_index(py, |source| run.ask(|calls| source.skip_to(step, calls)))
+        self.with_index(py, |source| {
+            restoring::indexing(source, |source| run.ask(|calls| source.skip_to(step, calls)))
+        })
     }
 
     /// Counters, by name.

@@ -14,7 +14,7 @@ use crate::data;
 use crate::failure::Failure;
 use crate::input::memory_limit;
 use crate::output::{JsonList, Output, counted};
-use crate::state_file;
+use crate::{restoring, state_file};
 
 /// Examples that are read at once, which are also a minibatch of several workers by default.
 const AT_ONCE: u64 = 64;
@@ -35,10 +35,12 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
                 (true, true) => Err("`tfds` is missing".to_owned()),
             }
         })?;
-        reader.restore_json_with(&saved, how).map_err(|e| Failure::of_state(path, e.into()))?;
+        let place = saved["stream"]["delivered"].as_u64().unwrap_or(0);
+        restoring::passing(place, reader.passed(), || reader.restore_json_with(&saved, how))
+            .map_err(|e| Failure::of_state(path, e.into()))?;
     }
     if let Some((epoch, place)) = args.start_at {
-        reader.seek(Some(epoch), place)?;
+        restoring::passing(place, reader.passed(), || reader.seek(Some(epoch), place))?;
     }
     let endless = reader.traversal_len().is_none() && args.common.dataset.at.is_none();
     if endless && args.common.order.take.is_none() {

@@ -3,6 +3,8 @@
 //! For the next editor: these bytes come from a user's file, so everything read is checked before it is used or
 //! allocated. They are an aid only: a state without them restores the same position, by drawing from the start.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::Span;
 
 /// The buffer of a shuffle in one of its passes.
@@ -112,6 +114,8 @@ pub(super) struct SkipControl<'a> {
     interrupted: &'a mut dyn FnMut() -> bool,
     /// Steps since the last call.
     steps: u64,
+    /// All steps so far, of this skip and of others, for callers that show how far it is.
+    passed: Option<&'a AtomicU64>,
 }
 
 impl<'a> SkipControl<'a> {
@@ -119,7 +123,12 @@ impl<'a> SkipControl<'a> {
     pub(super) const INTERVAL: u64 = 1 << 20;
 
     pub(super) fn new(kept: Vec<BufferState>, interrupted: &'a mut dyn FnMut() -> bool) -> SkipControl<'a> {
-        SkipControl { kept, interrupted, steps: 0 }
+        SkipControl { kept, interrupted, steps: 0, passed: None }
+    }
+
+    /// Adds the steps to a counter, now and then.
+    pub(super) fn counted(self, passed: &'a AtomicU64) -> SkipControl<'a> {
+        SkipControl { passed: Some(passed), ..self }
     }
 
     /// Takes the state of a buffer in a pass if it lies among the next `n` draws after `drawn`.
@@ -137,6 +146,9 @@ impl<'a> SkipControl<'a> {
         self.steps += steps;
         if self.steps < SkipControl::INTERVAL {
             return false;
+        }
+        if let Some(passed) = self.passed {
+            passed.fetch_add(self.steps, Ordering::Relaxed);
         }
         self.steps = 0;
         (self.interrupted)()

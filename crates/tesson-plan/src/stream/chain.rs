@@ -5,6 +5,9 @@
 //! computes those of whole traversals without reading (`passes.rs`). After an error the stream stays stopped, so that
 //! the same call fails again, as in TFDS.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use tesson_core::ResumeError;
 
 use super::buffer_state::{BufferState, SkipControl};
@@ -27,6 +30,8 @@ pub struct Stream {
     stopped: Option<Stop>,
     /// Set by [`Stream::follow_passes`].
     follows: bool,
+    /// Set by [`Stream::count_passed`].
+    passed: Arc<AtomicU64>,
 }
 
 impl Stream {
@@ -52,6 +57,7 @@ impl Stream {
             delivered: 0,
             stopped: None,
             follows: false,
+            passed: Arc::default(),
         };
         let interleave = Interleave::new(spec.cycle.get(), spec.block.get());
         stream.push(Layer::Source(Source::new(files, interleave)));
@@ -136,6 +142,12 @@ impl Stream {
         self.layers.iter().any(anew)
     }
 
+    /// Sets the counter to which long skips add, every few milliseconds, how many examples they have passed. A clone of the
+    /// stream adds to the same one.
+    pub fn count_passed(&mut self, passed: Arc<AtomicU64>) {
+        self.passed = passed;
+    }
+
     /// Begins traversal number `n`, counted from 0, as if all before it had been read to their ends.
     ///
     /// # Errors
@@ -165,7 +177,8 @@ impl Stream {
         self.begin_at(&none);
         if followed > 0 {
             let len = self.len().ok_or(PlanRefusal::NeverBegins { traversal: n })?;
-            let mut control = SkipControl::new(Vec::new(), interrupted);
+            let passed = Arc::clone(&self.passed);
+            let mut control = SkipControl::new(Vec::new(), interrupted).counted(&passed);
             for _ in 0..followed {
                 // A wrong count ends every traversal at the same position.
                 self.skip_along(len.saturating_add(1), &mut control);
@@ -445,8 +458,9 @@ impl Stream {
             )
         };
         let files = self.source().files().spans();
-        let mut control =
-            SkipControl::new(BufferState::read_all(buffers, files).ok_or_else(wrong_buffers)?, interrupted);
+        let kept = BufferState::read_all(buffers, files).ok_or_else(wrong_buffers)?;
+        let passed = Arc::clone(&self.passed);
+        let mut control = SkipControl::new(kept, interrupted).counted(&passed);
         self.begin_at(started);
         self.skip_along(position, &mut control);
         match self.stopped {

@@ -1,6 +1,8 @@
 //! Streams against a plain model of the specification, and against themselves: every place is found again.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 
@@ -103,6 +105,23 @@ fn buffers_are_taken_where_they_belong_and_nowhere_else() {
     foreign[last] = 0x80;
     foreign.extend([0xff, 0xff, 0x7f]);
     check(&state, &foreign, "`buffers`");
+}
+
+#[test]
+fn a_long_skip_counts_what_it_has_passed_also_in_clones() {
+    let shuffle = StreamOp::Shuffle { buffer: one_or_more(50), seeding: seeding(3, true) };
+    let spec = StreamSpec { ops: vec![StreamOp::Repeat(-1), shuffle], ..spec(&[100, 200]) };
+    let mut stream = Stream::new(spec).unwrap();
+    let passed = Arc::new(AtomicU64::new(7));
+    stream.count_passed(Arc::clone(&passed));
+    let far = StreamState { delivered: (3 << 20) + 5, ..stream.state() };
+    let mut seen = Vec::new();
+    let mut look = || {
+        seen.push(passed.load(Ordering::Relaxed) - 7);
+        false
+    };
+    stream.clone().restore_with(&far, &[], &mut look).unwrap();
+    assert_eq!(seen, [1 << 20, 2 << 20, 3 << 20]);
 }
 
 #[test]

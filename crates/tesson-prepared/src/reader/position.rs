@@ -1,6 +1,8 @@
 //! Where a reader stands: traversals, states, and going to either.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tesson_core::{Error, ResumeError, UsageError};
 use tesson_plan::{Stream, StreamState};
@@ -78,6 +80,12 @@ impl Reader {
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<u64>, ResumeError> {
         self.order.stream.passes_at(state, interrupted)
+    }
+
+    /// Returns how many examples long ways to positions have passed so far, to another thread too.
+    pub fn passed(&self) -> impl Fn() -> u64 + Send + Sync + use<> {
+        let passed = Arc::clone(&self.order.passed);
+        move || passed.load(Ordering::Relaxed)
     }
 
     /// The state after all that the reader has given.

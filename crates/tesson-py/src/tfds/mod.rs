@@ -23,6 +23,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use serde_json::Value;
 use tesson::Error;
+use tesson_cli::restoring;
 use tesson_plan::StreamState;
 use tesson_prepared::{ExampleBatch, InterruptibleReader, Reader, Restoring};
 use tesson_tfds::features::{Batch, Data, Schema};
@@ -83,8 +84,11 @@ where
 
 /// Goes to where a state was taken, until a signal comes.
 fn restore(py: Python<'_>, reader: &mut InterruptibleReader, state: Value, force: bool) -> PyResult<()> {
-    call(py, reader, move |reader, interrupted| {
-        Ok(reader.restore_json_with(&state, Restoring { force, interrupted })?)
+    let (place, passed) = (state["stream"]["delivered"].as_u64().unwrap_or(0), reader.inner().passed());
+    restoring::passing(place, passed, || {
+        call(py, reader, move |reader, interrupted| {
+            Ok(reader.restore_json_with(&state, Restoring { force, interrupted })?)
+        })
     })
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::Error;
+use tesson_cli::restoring;
 use tesson_plan::StreamState;
 use tesson_prepared::{ExampleBatch, InterruptibleReader};
 
@@ -108,8 +109,11 @@ impl Walk {
     }
 
     fn go_to(&mut self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
-        call(py, &mut self.reader, move |reader, interrupted| {
-            reader.seek_with(traversal, place, interrupted)
+        let passed = self.reader.inner().passed();
+        restoring::passing(place, passed, || {
+            call(py, &mut self.reader, move |reader, interrupted| {
+                reader.seek_with(traversal, place, interrupted)
+            })
         })?;
         self.forget();
         Ok(())
