@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use tesson::Error;
 
-use crate::args::{Cli, Command, DataCommand, WorkerArgs};
+use crate::args::{Cli, Command, DataCommand, InputArgs, WorkerArgs};
 use crate::extensions::{Extensions, NoExtensions};
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
@@ -16,8 +16,8 @@ use crate::lists::Listed;
 use crate::output::Output;
 use crate::progress::note;
 use crate::{
-    bench, certificate, check, config, convert, data, dataset, index, info, interrupt, option_rules, plan,
-    read, records, report, shell, show, state,
+    bench, certificate, check, config, convert, data, dataset, index, info, input, interrupt, option_rules,
+    plan, read, records, report, shell, show, state, stream_proposal,
 };
 
 /// Runs the command. `args` begin with the program's name. Returns the exit code: 0, 1 (an error of data or storage)
@@ -64,7 +64,7 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
     }
 }
 
-/// Finds the kind of the input, and refuses options that it does not use.
+/// Finds the kind of the input, refuses options that it does not use, and finds the streams of text where none are declared.
 fn check_options(
     command: &mut DataCommand,
     declared: &clap::Command,
@@ -108,7 +108,24 @@ fn check_options(
         return missing(command, &path, given);
     }
     option_rules::check(name, declared, given, &path, kind, spare)?;
-    check_worker(worker)
+    check_worker(worker)?;
+    // What these write lasts, and depends on the sizes of streams.
+    if !matches!(command, DataCommand::Convert(_) | DataCommand::Index(_)) {
+        find_streams(&mut command.common().input);
+    }
+    Ok(())
+}
+
+/// Declares the streams of a text file by its first rows, where the command line declares none.
+fn find_streams(input: &mut InputArgs) {
+    if input.kind != InputKind::Text || !input.streams.is_empty() || !input.aliases.is_empty() {
+        return;
+    }
+    // What is wrong with the files is said when they are opened.
+    let Some(file) = input::files(input).ok().and_then(|files| files.into_iter().next()) else { return };
+    let found = stream_proposal::streams(&file);
+    found.doubt.iter().for_each(|doubt| note(&format!("{}: {doubt}", file.display())));
+    input.streams = found.streams;
 }
 
 /// Refuses a rank that no worker has.

@@ -22,8 +22,8 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
         );
         return Err(Failure::Usage(what));
     }
-    let common = report::with_streams(&args.common)?;
-    let (config, mut source) = input::open_adjusted(&common, extensions, |config| {
+    let common = &args.common;
+    let (config, mut source) = input::open_adjusted(common, extensions, |config| {
         input::size_buckets(config, &common.order, args.minibatch);
         config.minibatches.limit = Limit::Sweeps(1);
     })?;

@@ -12,20 +12,13 @@ use tesson_report::{Lengths, Padding, Paddings};
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::input_kind::InputKind;
 use crate::label_counts::LabelCounts;
 use crate::output::{Output, count, counted, size};
-use crate::{calls, input, report, stream_proposal};
+use crate::{calls, input, report};
 
 pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let mut common = args.common.clone();
-    let asked = &common.input;
-    if asked.kind == InputKind::Text && asked.streams.is_empty() {
-        // Reading wants them declared; to see what there is their first rows do.
-        common.input.streams =
-            input::files(asked)?.first().map(|file| stream_proposal::streams(file)).unwrap_or_default();
-    }
-    let (config, mut source) = input::open_adjusted(&common, extensions, |config| {
+    let common = &args.common;
+    let (config, mut source) = input::open_adjusted(common, extensions, |config| {
         input::size_buckets(config, &args.common.order, args.minibatch_size);
         config.minibatches.limit = Limit::Sweeps(1);
     })?;
@@ -50,7 +43,7 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     out.answer(&info.json(&source), &info.pairs(&source))?;
     if args.stats {
         drop(source);
-        report::stats(&common, args.minibatch_size, extensions, out)?;
+        report::stats(common, args.minibatch_size, extensions, out)?;
     }
     Ok(())
 }
@@ -145,9 +138,12 @@ impl Info<'_> {
             ("samples", format!("{} a sweep", count(index.n_samples()))),
             ("lengths", lengths),
             ("bytes", format!("{stored}{} of index in memory", size(self.memory))),
-            ("padding", shares(without)),
         ]);
-        if let Some((_, padding)) = with {
+        // Sequences of one length are never padded.
+        if min != max {
+            pairs.push(("padding", shares(without)));
+        }
+        if let Some((_, padding)) = with.as_ref().filter(|_| min != max) {
             let saved = 100.0 * (without.padded - padding.padded);
             let saves = if self.padding.is_on { "saves" } else { "would save" };
             pairs.push(("in buckets", format!("{}; `bucketing` {saves} {saved:.1} %", shares(padding))));

@@ -13,10 +13,9 @@ use tesson_report::{Report, Request, Stage, StreamFigures, Unit, collect, differ
 use crate::args::{Common, InputArgs, ReportArgs};
 use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::input_kind::InputKind;
 use crate::output::{Output, size};
 use crate::progress::Progress;
-use crate::{calls, data, input, interrupt, stream_proposal};
+use crate::{calls, data, input, interrupt};
 
 /// The page that is written where none is named.
 const PAGE: &str = "report.html";
@@ -76,16 +75,6 @@ pub(crate) fn stats(
     summary(&report, out)
 }
 
-/// The arguments with streams, which text declares by its first rows where the command line declares none.
-pub(crate) fn with_streams(common: &Common) -> Result<Common, Failure> {
-    let mut common = common.clone();
-    if common.input.kind == InputKind::Text && common.input.streams.is_empty() {
-        let files = input::files(&common.input)?;
-        common.input.streams = files.first().map(|file| stream_proposal::streams(file)).unwrap_or_default();
-    }
-    Ok(common)
-}
-
 /// Collects the figures. Ctrl-C ends that with what has been seen.
 fn make(
     common: &Common,
@@ -95,8 +84,7 @@ fn make(
 ) -> Result<Report, Failure> {
     let interrupted =
         interrupt::caught().map_err(|e| Failure::File(format!("signals cannot be caught: {e}")))?;
-    let common = with_streams(common)?;
-    let mut config = input::config(&common, extensions)?;
+    let mut config = input::config(common, extensions)?;
     input::size_buckets(&mut config, &common.order, minibatch_size);
     let path = &common.input.input;
     let source = input::open(&config, &common.input);

@@ -1,4 +1,4 @@
-//! Guesses the streams of a text file, for the message that asks for them.
+//! Finds the streams of a text file in its first rows: for commands that look at data, and for the message that asks for them.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -50,23 +50,28 @@ pub(crate) fn missing_streams(path: &Path) -> String {
             )
         });
     }
-    let (options, doubt) = if rows.is_text {
-        (rows.inputs.iter().map(option).collect::<Vec<_>>().join(" "), rows.doubt())
-    } else {
-        (
-            "--stream features:784 --stream labels:10:sparse".to_owned(),
-            " (is this a text file? its first bytes do not look like one)",
-        )
-    };
-    let source = if rows.is_text { rows.describe() } else { "such as".to_owned() };
+    if !rows.is_text {
+        return format!(
+            "{path_shown}: the first bytes are those of no format that is known by its content; files of token numbers are read in Python, by \
+             `tesson.read_tokens`, text in CNTK's format with its streams, such as `--stream features:784 --stream labels:10:sparse`"
+        );
+    }
+    let (source, options, doubt) = (rows.describe(), rows.options(), rows.doubt());
     format!("{path_shown}: the streams of the file are missing; give them, {source}: {options}{doubt}")
 }
 
-/// The streams of a text file by its first rows, as `--stream` takes them; none of what is no such file.
-pub(crate) fn streams(path: &Path) -> Vec<String> {
-    let rows = first_rows(path);
-    let of = |seen: &Seen| option(seen).replacen("--stream ", "", 1);
-    if rows.is_text { rows.inputs.iter().map(of).collect() } else { Vec::new() }
+/// The streams that the first rows of a file show.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct FoundStreams {
+    /// As `--stream` takes them; none of what is no such file.
+    pub(crate) streams: Vec<String>,
+    /// What later rows may change, where there are any.
+    pub(crate) doubt: Option<String>,
+}
+
+/// The streams of a text file by its first rows.
+pub(crate) fn streams(path: &Path) -> FoundStreams {
+    first_rows(path).found()
 }
 
 /// The message that names do not follow their `|` at once, if that is why a file has no inputs.
@@ -85,12 +90,27 @@ impl FirstRows {
         ))
     }
 
+    fn found(&self) -> FoundStreams {
+        if !self.is_text || self.inputs.is_empty() {
+            return FoundStreams::default();
+        }
+        let of = |seen: &Seen| stream(&seen.name, seen.dim, seen.sparse);
+        let doubt = || format!("streams {}: {}{}", self.describe(), self.options(), self.doubt());
+        FoundStreams { streams: self.inputs.iter().map(of).collect(), doubt: (!self.all).then(doubt) }
+    }
+
+    /// The options that declare the streams.
+    fn options(&self) -> String {
+        self.inputs.iter().map(option).collect::<Vec<_>>().join(" ")
+    }
+
     /// The basis of the proposal, in words.
     fn describe(&self) -> String {
         match (self.n, self.cut) {
             (1, true) => format!("by the first {} bytes of its first row", count(SAMPLE_BYTES)),
             (1, false) if self.all => "by its only row".to_owned(),
             (n, _) if self.all => format!("by its {}", counted(n, "row")),
+            (1, false) => "by its first row".to_owned(),
             (n, _) => format!("by its first {}", counted(n, "row")),
         }
     }
@@ -137,7 +157,12 @@ fn option(seen: &Seen) -> String {
 
 /// A stream as the commands take it.
 pub(crate) fn stream_option(name: &str, dim: u64, sparse: bool) -> String {
-    format!("--stream {name}:{dim}{}", if sparse { ":sparse" } else { "" })
+    format!("--stream {}", stream(name, dim, sparse))
+}
+
+/// The value of an option `--stream`.
+fn stream(name: &str, dim: u64, sparse: bool) -> String {
+    format!("{name}:{dim}{}", if sparse { ":sparse" } else { "" })
 }
 
 /// Looks at the first rows of a file.
@@ -191,7 +216,7 @@ mod tests {
 
     fn proposed(text: &str, most: u64) -> (String, FirstRows) {
         let rows = rows_of(text.as_bytes(), most).unwrap();
-        (rows.inputs.iter().map(option).collect::<Vec<_>>().join(" "), rows)
+        (rows.options(), rows)
     }
 
     #[test]
@@ -201,6 +226,15 @@ mod tests {
         assert_eq!(options, "--stream x:3 --stream y:18:sparse --stream z:1");
         assert!(rows.all && rows.is_text);
         assert_eq!(rows.describe(), "by its 3 rows");
+        let streams = ["x:3", "y:18:sparse", "z:1"].map(str::to_owned).to_vec();
+        assert_eq!(rows.found(), FoundStreams { streams, doubt: None });
+        let doubt = "streams by its first row: --stream x:3 --stream y:5:sparse; later rows may have other inputs, too, and larger \
+                     columns: give the true size of a sparse stream";
+        assert_eq!(
+            proposed(&format!("{}{text}", "|x 1 2 3 |y 4:1\n"), 16).1.found().doubt.as_deref(),
+            Some(doubt)
+        );
+        assert_eq!(proposed("no inputs here\n", 1000).1.found(), FoundStreams::default());
         assert_eq!(proposed("no inputs here\n", 1000).0, "");
         assert!(proposed("1 |x 1 \t|# na\u{fffd}ve\r\n", 1000).1.is_text);
         assert!(!proposed("\u{1f}\u{fffd}\u{8}|x\n", 1000).1.is_text);
@@ -212,7 +246,7 @@ mod tests {
         let text = "|x 1 2 3 4 5 6 7 8 |y 1 2\n|z 1\n";
         let (options, rows) = proposed(text, 26);
         assert_eq!((options.as_str(), rows.all), ("--stream x:8 --stream y:2", false));
-        assert_eq!(rows.describe(), "by its first 1 row");
+        assert_eq!(rows.describe(), "by its first row");
         // Rows of which the last begins within the limit.
         assert_eq!(proposed(&format!("|a 1\n{text}"), 27).0, "--stream a:1 --stream x:8 --stream y:2");
         let (options, rows) = proposed(text, 12);

@@ -29,7 +29,7 @@ pub(crate) struct Common {
 /// The arguments about the input.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
-    /// A data file, folder, pattern or prepared dataset (text in CNTK's format with its streams as options, CNTK's binary format, tables,
+    /// A data file, folder, pattern or prepared dataset (text in CNTK's format, CNTK's binary format, tables,
     /// images, archives; files of records where that makes sense), or a configuration (*.cntk, *.bs, *.json, *.toml)
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
@@ -58,7 +58,8 @@ pub(crate) struct InputArgs {
     #[arg(long, help_heading = "Input")]
     pub(crate) extended_variables: bool,
 
-    /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is
+    /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is; by default those of the first rows, but not
+    /// for `convert` and `index`
     #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
     pub(crate) streams: Vec<String>,
 

@@ -414,10 +414,10 @@ fn a_dataset_is_found_by_its_parent_folder_or_told_how() {
 fn streams_are_proposed_from_whole_rows() {
     let folder = folder("mistakes-wide");
     fs::write(folder.join("wide.ctf"), format!("|x{} |y 1 2 3\n", " 0.5".repeat(40_000)).repeat(3)).unwrap();
-    let e = refused(&folder, "read wide.ctf", 2);
+    let e = refused(&folder, "convert wide.ctf wide.cbf", 2);
     assert!(e.contains("give them, by its 3 rows: --stream x:40000 --stream y:3\n"), "{e}");
     fs::write(folder.join("late.ctf"), format!("{}|y 7:1 |z 1\n", "|y 3:1\n".repeat(20_000))).unwrap();
-    let e = refused(&folder, "read late.ctf", 2);
+    let e = refused(&folder, "index late.ctf", 2);
     assert!(
         e.contains("by its 20,001 rows: --stream y:8:sparse --stream z:1; the size of a sparse stream"),
         "{e}"

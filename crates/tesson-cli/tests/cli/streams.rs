@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::{answers, folder, refused};
+use crate::common::{STREAMS, answers, folder, refused, stderr, tesson, two};
 
 #[test]
 fn a_stream_that_never_occurs_is_refused_unless_it_may_be_empty() {
@@ -73,4 +73,29 @@ fn a_size_that_no_sample_has_is_refused() {
     let expected =
         "--stream y:10: the samples in the first rows have at least 13 values; give `--stream y:13:sparse`";
     assert!(e.contains(expected), "{e}");
+}
+
+#[test]
+fn commands_that_look_at_text_find_its_streams_and_those_that_write_ask_for_them() {
+    let folder = two("found");
+    for command in ["read", "plan", "show --key 2", "check", "bench --seconds 0", "plan --certificate"] {
+        let (name, options) = command.split_once(' ').unwrap_or((command, ""));
+        let run =
+            |input: &str| tesson(&folder, &format!("{name} {input} {options} --randomize false --json"));
+        let (found, declared) = (run("two.ctf"), run(&format!("two.ctf {STREAMS}")));
+        assert_eq!(found.status.code(), Some(0), "{command}: {}", stderr(&found));
+        assert_eq!(stderr(&found), "");
+        if name != "bench" {
+            assert_eq!(found.stdout, declared.stdout, "{command}");
+        }
+    }
+    for command in ["index two.ctf", "convert two.ctf two.cbf"] {
+        assert!(
+            refused(&folder, command, 2)
+                .contains("give them, by its 3 rows: --stream a:2 --stream b:4:sparse")
+        );
+    }
+    // Some streams are declared: no others are found.
+    let read = answers(&folder, "read two.ctf --stream a:2 --randomize false --json");
+    assert_eq!(read[0]["streams"].as_object().expect("streams by name").len(), 1);
 }
