@@ -131,6 +131,11 @@ fn push_value(values: &SampleValues, i: usize, is_scalar: bool, batch: &StreamBa
     match values.value(i) {
         SampleValue::Text(value) => text.push_str(value),
         SampleValue::Bytes(bytes) => {
+            // Texts are often stored as bytes.
+            let is_text = |value: &&str| !value.is_empty() && !value.chars().any(char::is_control);
+            if let Some(value) = std::str::from_utf8(bytes).ok().filter(is_text) {
+                return text.push_str(value);
+            }
             let hex: Vec<String> = bytes.iter().take(16).map(|b| format!("{b:02x}")).collect();
             let more = if bytes.len() > 16 { "…" } else { "" };
             write!(text, "{}: {}{more}", counted(bytes.len() as u64, "byte"), hex.concat())

@@ -489,6 +489,11 @@ fn ranks(order: &OrderFigures) -> String {
     let asked = if order.ranks_are_assumed { " (an example: give <code>--workers N</code>)" } else { "" };
     let (class, steps) = if order.has_equal_steps {
         ("good", "all make as many steps")
+    } else if order.ranks.iter().any(|rank| rank.examples == 0) {
+        (
+            "bad",
+            "some get nothing, as ranks share chunks; <code>--sharing position</code> shares each minibatch",
+        )
     } else {
         ("bad", "they make unequal steps; <code>--equal-steps repeat</code> or <code>drop</code> evens them")
     };
