@@ -207,6 +207,18 @@ def check_fill(value: Any, dtype: np.dtype[Any]) -> None:
 _no_attribute_of_batch = no_attribute("OF_BATCH")
 
 
+class _Keys(list[Any]):
+    """The keys of a batch's examples. Called like the method of dictionaries it says what to write, also for ``dict(batch)``."""
+
+    __slots__ = ()
+
+    def __call__(self) -> list[str]:
+        raise UsageError(
+            "`batch.keys` holds the key of each example and is no method; write `batch.as_dict()` for a dictionary of the streams, "
+            "`list(batch)` for their names"
+        )
+
+
 @suggests_in_methods
 class Batch:
     """The examples of one step: ``batch["x"]`` is an array, a :class:`Ragged`, a :class:`Sparse` or :class:`Pieces`, as the schema says.
@@ -276,8 +288,7 @@ class Batch:
     @property
     def keys(self) -> list[int] | list[str]:
         """The key of each example, or of each piece of one: its number in the data, or what the data name it."""
-        keys: list[int] | list[str] = StreamData(self._batch, 0).keys
-        return keys
+        return _Keys(StreamData(self._batch, 0).keys)
 
     @property
     def is_epoch_end(self) -> bool:

@@ -449,6 +449,9 @@ def first_batch(**options: Any) -> tesson.Batch:
         (lambda: numbers().rename(number="x"), ConfigError, "give rename(x='number'), the present name first"),
         (lambda: first_batch().x, AttributeError, "streams are items of a batch: batch['x']"),
         (lambda: first_batch().items(), AttributeError, "'items'; `batch.as_dict()`"),
+        (lambda: dict(first_batch()), UsageError, "write `batch.as_dict()` for a dictionary of the streams"),
+        (lambda: {**first_batch()}, UsageError, "write `batch.as_dict()` for a dictionary of the streams"),
+        (lambda: first_batch().keys(), UsageError, "`list(batch)` for their names"),
         (lambda: first_batch()["words"].to_padded_tensor(0), AttributeError, "; `x.pad()` gives an array and a mask"),
     ],
 )
