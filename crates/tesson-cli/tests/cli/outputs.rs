@@ -227,7 +227,7 @@ fn a_command_whose_messages_nobody_can_read_goes_on() {
     assert_eq!(code("read two.ctf --stream b:2:sparse").status.code(), Some(1));
     assert_eq!(code("read two.ctf --stream a").status.code(), Some(0));
     assert_eq!(code("read two.ctf --nonsense").status.code(), Some(2));
-    assert_eq!(code("read two.ctf").status.code(), Some(2));
+    assert_eq!(code("index two.ctf").status.code(), Some(2));
     let ended =
         crate::common::command(&folder, "read two.ctf --stream a:2").stdout(full()).stderr(full()).status();
     assert_eq!(ended.unwrap().code(), Some(1));

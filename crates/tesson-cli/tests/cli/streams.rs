@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::{STREAMS, answers, folder, refused, stderr, tesson, two};
+use crate::common::{answers, folder, refused, stderr, tesson, two};
 
 #[test]
 fn a_stream_that_never_occurs_is_refused_unless_it_may_be_empty() {
@@ -82,7 +82,7 @@ fn commands_that_look_at_text_find_its_streams_and_those_that_write_ask_for_them
         let (name, options) = command.split_once(' ').unwrap_or((command, ""));
         let run =
             |input: &str| tesson(&folder, &format!("{name} {input} {options} --randomize false --json"));
-        let (found, declared) = (run("two.ctf"), run(&format!("two.ctf {STREAMS}")));
+        let (found, declared) = (run("two.ctf"), run("two.ctf --stream a:2 --stream b:4:sparse"));
         assert_eq!(found.status.code(), Some(0), "{command}: {}", stderr(&found));
         assert_eq!(stderr(&found), "");
         if name != "bench" {

@@ -76,7 +76,7 @@ tesson_core::error_kinds! {
             => in manual "Fix the times, or set {TIME_UNIT} or {FRAME_PERIOD}.",
         /// The labels of a binary file do not add up.
         FramesDiffer { found: u64 = 5, declared: u32 = 6 }
-            = "mlf.frames-differ": ("the utterance has labels for {}, declared {declared}", number_of(found, "frame"))
+            = "mlf.frames-differ": ("the utterance has labels for {}, {declared} are declared", number_of(found, "frame"))
             => "Rewrite the file.",
         /// A state occurs twice in the list of states.
         StateTwice { name: String = "sil".into(), first: u64 = 1 }
