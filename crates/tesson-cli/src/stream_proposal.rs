@@ -65,7 +65,7 @@ pub(crate) fn missing_streams(path: &Path) -> String {
 pub(crate) struct FoundStreams {
     /// As `--stream` takes them; none of what is no such file.
     pub(crate) streams: Vec<String>,
-    /// What later rows may change, where there are any.
+    /// The doubt that later rows leave, where there are any.
     pub(crate) doubt: Option<String>,
 }
 

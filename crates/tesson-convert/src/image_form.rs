@@ -85,7 +85,7 @@ impl ImageForm {
     pub fn of(path: &str) -> io::Result<ImageForm> {
         let form =
             |kind| ImageForm { kind, path: path.to_owned(), map_format: None, first_line: String::new() };
-        if path.contains("://") && !stores().entry(Path::new(path)).is_ok() {
+        if path.contains("://") && stores().entry(Path::new(path)).is_err() {
             // Elsewhere than on this machine the name says it.
             return Ok(form(if is_tar_name(path) {
                 ImageKind::Tar

@@ -23,7 +23,7 @@ def numbers(tmp_path: Path) -> Path:
 
 
 def shown_on_terminal(command: list[str]) -> str:
-    """What a command writes to the terminal that its standard error is, until it tells the remaining time; it is interrupted then."""
+    """Runs a command until the terminal that is its standard error shows the remaining time; returns all that is shown."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL)
     os.close(theirs)
