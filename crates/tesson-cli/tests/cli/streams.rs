@@ -80,12 +80,12 @@ fn commands_that_look_at_text_find_its_streams_and_those_that_write_ask_for_them
     let folder = two("found");
     for command in ["read", "plan", "show --key 2", "check", "bench --seconds 0.1", "plan --certificate"] {
         let (name, options) = command.split_once(' ').unwrap_or((command, ""));
-        let run =
-            |input: &str| tesson(&folder, &format!("{name} {input} {options} --json"));
+        let run = |input: &str| tesson(&folder, &format!("{name} {input} {options} --json"));
         let (found, declared) = (run("two.ctf"), run("two.ctf --stream a:2 --stream b:4:sparse"));
         assert_eq!(found.status.code(), Some(0), "{command}: {}", stderr(&found));
         assert_eq!(stderr(&found), "");
-        if name != "bench" {
+        // One is a measurement, the other repeats the command.
+        if !["bench --seconds 0.1", "plan --certificate"].contains(&command) {
             assert_eq!(found.stdout, declared.stdout, "{command}");
         }
     }
