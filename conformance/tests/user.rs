@@ -352,7 +352,7 @@ fn a_chunk_with_other_lengths_than_it_had_is_an_error() {
 #[test]
 fn a_column_that_does_not_fit_is_an_error() {
     for (chunk, expected) in [
-        ((|| Ok(vec![])) as fn() -> _, "0 columns, expected one for each of 1 streams"),
+        ((|| Ok(vec![])) as fn() -> _, "0 columns, expected one for each of 1 stream"),
         (
             || {
                 Ok(vec![StreamColumn {

@@ -62,29 +62,27 @@ fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Op
 
 fn sentence(checked: &Checked, kind: InputKind) -> String {
     let sequences = counted(checked.sequences, "sequence");
-    let some = |n: u64, text: String| if n == 0 { String::new() } else { format!(", {text}") };
-    let left_out = format!("{} left out", count(checked.left_out));
-    let notes = some(checked.left_out, left_out) + &some(checked.notes, counted(checked.notes, "note"));
-    let notes = notes + &some(checked.remarks, counted(checked.remarks, "remark"));
+    let some = |n: u64, what: &str| if n == 0 { String::new() } else { format!(", {}", counted(n, what)) };
+    let left_out = some(checked.left_out, "sequence");
+    let notes = some(checked.notes, "note") + &some(checked.remarks, "remark");
     if checked.faults == 0 {
+        let left_out = if left_out.is_empty() { left_out } else { left_out + " left out" };
         // "No faults" goes with exit code 0.
         return match checked.notes {
-            0 => format!("{sequences}, no faults{notes}"),
-            _ => format!("{sequences}{notes}; all of it is read, and notes make the exit code 1, too"),
+            0 => format!("{sequences}, no faults{left_out}{notes}"),
+            _ => format!(
+                "{sequences}{left_out}{notes}; all of it is read, and notes make the exit code 1, too"
+            ),
         };
     }
-    let fatal = match checked.fatal {
-        0 => {
-            let them = if checked.faults == 1 { "it" } else { "them" };
-            let n = checked.faults;
-            let option = if kind == InputKind::Text {
-                format!("--max-errors {n}")
-            } else {
-                format!("maxErrors = {n}")
-            };
-            format!("`{option}` would leave {them} out and read on")
-        }
-        n => format!("{} of them fatal", count(n)),
-    };
-    format!("{sequences}, {}, {fatal}{notes}", counted(checked.faults, "fault"))
+    let n = checked.faults;
+    let faults = counted(n, "fault");
+    if checked.fatal > 0 {
+        return format!("{sequences}, {faults}, {} of them fatal{notes}", count(checked.fatal));
+    }
+    let option =
+        if kind == InputKind::Text { format!("--max-errors {n}") } else { format!("maxErrors = {n}") };
+    let them = if n == 1 { "it" } else { "them" };
+    let leaves = if left_out.is_empty() { left_out } else { format!(" and leaves {} out", &left_out[2..]) };
+    format!("{sequences}, {faults}{notes}; `{option}` reads past {them}{leaves}")
 }

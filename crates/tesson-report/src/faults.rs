@@ -98,16 +98,21 @@ impl Faults {
             (0, _) if self.is_complete => "No faults: a run reads all of the data.".to_owned(),
             (0, _) => "No faults in the sample; `tesson check` or `--all` looks at everything.".to_owned(),
             (_, fatal) if fatal > 0 => {
-                format!("A run stops: {} of {faults} in {looked} cannot be forgiven.", count(fatal))
+                format!("A run stops: {} of {faults} in {looked} cannot be tolerated.", count(fatal))
             }
             (n, _) if n <= self.budget => {
                 format!(
-                    "A run leaves the examples of {faults} in {looked} out and reads on: it forgives {budget}."
+                    "A run leaves the examples of {faults} in {looked} out and reads on: it tolerates {budget}."
+                )
+            }
+            (1, _) => format!("A run stops at the only fault in {looked}; `--max-errors 1` reads past it."),
+            (n, _) if self.budget == 0 => {
+                format!(
+                    "A run stops at the first of {faults} in {looked}; `--max-errors {n}` reads past all of them."
                 )
             }
             (n, _) => format!(
-                "A run stops at fault number {}: it forgives {budget}, and {looked} have {}; `--max-errors {n}` reads past all of them.",
-                count(self.budget + 1),
+                "A run tolerates {budget} and stops at the next, of {} in {looked}; `--max-errors {n}` reads past all of them.",
                 count(n)
             ),
         };

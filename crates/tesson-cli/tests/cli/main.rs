@@ -490,7 +490,7 @@ fn check_lists_every_fault_with_its_place_and_does_not_stop() {
         "{text}"
     );
     assert!(
-        text.contains("3 sequences, 3 faults, `--max-errors 3` would leave them out and read on"),
+        text.contains("3 sequences, 3 faults; `--max-errors 3` reads past them and leaves 1 sequence out"),
         "{text}"
     );
     fs::write(folder.join("good.ctf"), "0 |x 1 |y 1:1\n").unwrap();
