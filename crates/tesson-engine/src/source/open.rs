@@ -46,7 +46,7 @@ pub struct SourceSpec {
     /// True if sizes of minibatches change from epoch to epoch: unfinished sequences then continue in another number of slots,
     /// which is refused otherwise.
     pub sizes_change: bool,
-    /// What sequences, keys and values depend on beside deserializers and transforms, as the declarations of the options say it:
+    /// The options that sequences, keys and values depend on beside deserializers and transforms, as their declarations say it:
     /// states hold a hash of it.
     pub identity: Identity,
     /// The memory and the threads that it may take.
