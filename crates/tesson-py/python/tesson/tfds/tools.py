@@ -133,11 +133,11 @@ def show_examples(
 
 
 def disable_progress_bar() -> None:
-    """Does nothing: Tesson shows no progress bar in Python."""
+    """Does nothing: TFDS' bars are those of downloads and preparation, and Tesson has neither."""
 
 
 def display_progress_bar(enable: bool) -> None:
-    """Does nothing: Tesson shows no progress bar in Python."""
+    """Does nothing: TFDS' bars are those of downloads and preparation, and Tesson has neither."""
 
 
 def _imported(module: str, what: str) -> Any:
