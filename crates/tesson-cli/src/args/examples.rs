@@ -6,7 +6,8 @@ Exit code: 0, or 1 for an error of data or storage, or 2 for an error of usage o
 Environment: TESSON_KERNELS, TESSON_INDEX_DIR and TFDS_DATA_DIR; see docs/options.md.
 
 Examples:
-  tesson info train.ctf --stream features:784 --stream labels:10:sparse
+  tesson info train.ctf
+  tesson read train.parquet --batch-size 256 --shuffle --take 3
   tesson read reader.json --minibatch-size 256 --take 3";
 
 pub(super) const READ_EXAMPLES: &str = "\
@@ -26,7 +27,7 @@ Examples:
 
 pub(super) const INFO_EXAMPLES: &str = "\
 Examples:
-  tesson info train.ctf --stream features:784 --stream labels:10:sparse
+  tesson info train.ctf
   tesson info reader.json --minibatch-size 1024 --json
   tesson info mnist/3.0.1
   tesson info train.parquet --stats
