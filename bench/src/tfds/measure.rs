@@ -167,7 +167,7 @@ fn records(shards: &[PathBuf]) -> Answer<u64> {
     Ok(n)
 }
 
-fn spans(block: &Records) -> impl Iterator<Item = Span> {
+fn spans(block: &Records) -> impl Iterator<Item = Span> + Clone {
     block.places().iter().map(|place| Span { start: place.start as usize, len: place.size as usize })
 }
 

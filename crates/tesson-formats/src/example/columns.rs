@@ -167,6 +167,11 @@ impl Columns {
         self.rows = self.rows.min(rows);
     }
 
+    /// Counts rows that every column has been given.
+    pub(super) fn add_rows(&mut self, rows: usize) {
+        self.rows += rows;
+    }
+
     /// Ends a row in every column: those that were not filled lack the key. `filled` is how many were.
     pub(super) fn end_row(&mut self, filled: usize) {
         self.rows += 1;

@@ -5,7 +5,7 @@
 //! same bytes there means the same, so it is compared word by word and its values are taken out. Whatever does not fit
 //! is parsed: what is read never depends on layouts.
 
-use super::columns::{Columns, List};
+use super::columns::{Column, Columns, List};
 use super::wire::Wire;
 use super::{FeatureSpec, Kind, Span, list};
 
@@ -14,6 +14,9 @@ const KEPT: usize = 8;
 
 /// Words and values of a layout, at most: beyond that comparing is not faster than parsing.
 const MOST: usize = 64;
+
+/// Bytes of messages that are taken together: they stay in a core's cache from comparing to taking their values out.
+const TOGETHER: usize = 16 << 10;
 
 /// Layouts that may be made before one has fitted, and more of them for each that has fitted: making one costs as much as
 /// parsing the message once more.
@@ -42,17 +45,23 @@ impl LayoutCache {
         LayoutCache { of: Vec::new(), last: 0, oldest: 0, credit: CREDIT.first, passed: 0 }
     }
 
-    /// Appends a row if a layout fits the message in these bytes of `block`.
+    /// Appends a row for each of the first messages that one layout fits, and returns how many they are.
     #[inline]
-    pub(super) fn take(&mut self, block: &[u8], record: Span, columns: &mut Columns) -> bool {
-        let is_of_size = |layout: &Layout| layout.size == record.len;
+    pub(super) fn take(
+        &mut self,
+        block: &[u8],
+        records: impl Iterator<Item = Span> + Clone,
+        columns: &mut Columns,
+    ) -> usize {
+        let Some(first) = records.clone().next() else { return 0 };
+        let is_of_size = |layout: &Layout| layout.size == first.len;
         if !self.of.get(self.last).is_some_and(is_of_size) {
-            let Some(at) = self.of.iter().position(is_of_size) else { return false };
+            let Some(at) = self.of.iter().position(is_of_size) else { return 0 };
             self.last = at;
         }
-        let fits = self.of[self.last].take(block, record, columns);
-        self.credit = (self.credit + u32::from(fits)).min(CREDIT.most);
-        fits
+        let taken = self.of[self.last].take(block, records, columns);
+        self.credit = self.credit.saturating_add(taken as u32).min(CREDIT.most);
+        taken
     }
 
     /// Makes a layout of a message that none has fitted, if that seems worth while.
@@ -154,59 +163,127 @@ impl Layout {
         Some(Layout { size: message.len(), words, parts })
     }
 
+    /// Appends rows for the first messages that fit, list by list: what is the same for all of them is done once.
     #[inline]
-    fn take(&self, block: &[u8], record: Span, columns: &mut Columns) -> bool {
-        let message = &block[record.range()];
-        let differs = |word: &Word| word_at(message, word.at) & word.mask != word.bits;
-        if self.words.iter().any(differs) {
-            return false;
+    fn take(
+        &self,
+        block: &[u8],
+        records: impl Iterator<Item = Span> + Clone,
+        columns: &mut Columns,
+    ) -> usize {
+        let most = (TOGETHER / self.size.max(1)).max(1);
+        let fit = records.clone().take(most).take_while(|record| self.fits(block, *record)).count();
+        let records = records.take(fit);
+        let before = columns.rows();
+        let mut taken = fit;
+        for list in self.parts.chunk_by(|part, _| !part.ends) {
+            taken = taken.min(append(list, block, records.clone(), &mut columns.of[list[0].column]));
         }
-        let rows = columns.rows();
-        for part in &self.parts {
-            let column = &mut columns.of[part.column];
-            let taken = match &mut column.values {
-                List::Bytes(to) => {
-                    to.push(Span { start: record.start + part.at, len: part.len });
-                    true
-                }
-                List::Floats(to) => {
-                    let (values, rest) = message[part.at..part.at + part.len].as_chunks::<4>();
-                    to.extend(values.iter().map(|v| f32::from_le_bytes(*v)));
-                    rest.is_empty()
-                }
-                List::Ints(to) => part.ints(message, to),
-            };
-            if !taken {
-                columns.truncate(rows);
-                return false;
-            }
-            if part.ends {
-                column.ends.push(column.values.len());
-            }
+        columns.add_rows(fit);
+        if taken < fit {
+            columns.truncate(before + taken);
         }
-        columns.end_row(self.parts.len());
-        true
+        taken
+    }
+
+    #[inline]
+    fn fits(&self, block: &[u8], record: Span) -> bool {
+        record.len == self.size && {
+            let message = &block[record.range()];
+            self.words.iter().all(|word| word_at(message, word.at) & word.mask == word.bits)
+        }
     }
 }
 
+/// Appends the values of one list, which has these parts in each of the messages, and where rows end. Returns in how many of
+/// them, from the first on, the values are well-formed; after that the column has rows too many or too few.
+#[inline]
+fn append(
+    parts: &[Part],
+    block: &[u8],
+    records: impl Iterator<Item = Span> + Clone,
+    column: &mut Column,
+) -> usize {
+    let before = column.values.len();
+    let each = match &mut column.values {
+        List::Bytes(to) => {
+            let spans = |record: Span| {
+                parts.iter().map(move |part| Span { start: record.start + part.at, len: part.len })
+            };
+            to.extend(records.clone().flat_map(spans));
+            parts.len()
+        }
+        // Numbers are packed in one part.
+        List::Floats(to) => {
+            let Part { at, len, .. } = parts[0];
+            if len % 4 != 0 {
+                return 0;
+            }
+            for record in records.clone() {
+                let values = block[record.start + at..][..len].as_chunks::<4>().0;
+                to.extend(values.iter().map(|value| f32::from_le_bytes(*value)));
+            }
+            len / 4
+        }
+        List::Ints(to) => {
+            if !parts[0].single_ints(block, records.clone(), to) {
+                return parts[0].packed_ints(block, records, to, &mut column.ends);
+            }
+            1
+        }
+    };
+    column.ends.extend(records.zip(1..).map(|(_, row)| before + row * each));
+    (column.values.len() - before).checked_div(each).unwrap_or(usize::MAX)
+}
+
 impl Part {
-    /// Packed integers. A single one of up to eight bytes is put together without a loop.
+    /// Appends an integer of each message, put together without a loop. False, and nothing is appended, unless the part is one
+    /// integer of up to eight bytes in all of them.
     #[inline]
-    fn ints(&self, message: &[u8], to: &mut Vec<i64>) -> bool {
+    fn single_ints(
+        self,
+        block: &[u8],
+        records: impl Iterator<Item = Span> + Clone,
+        to: &mut Vec<i64>,
+    ) -> bool {
         const MORE: u64 = 0x8080_8080_8080_8080;
         let end = self.at + self.len;
-        if (1..=8).contains(&self.len) && end >= 8 {
-            let unused = 64 - 8 * self.len as u32;
-            let bytes = word_at(message, end - 8) >> unused;
-            if bytes & MORE == (MORE << 8 >> 8) >> unused {
-                let sevens = bytes & !MORE;
-                let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
-                let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
-                to.push((fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4) as i64);
-                return true;
-            }
+        if !(1..=8).contains(&self.len) || end < 8 {
+            return false;
         }
-        list::packed_ints(Wire::new(message, self.at, end), to).is_ok()
+        let unused = 64 - 8 * self.len as u32;
+        let (before, more, mut differ) = (to.len(), (MORE << 8 >> 8) >> unused, 0);
+        to.extend(records.map(|record| {
+            let bytes = word_at(block, record.start + end - 8) >> unused;
+            differ |= bytes & MORE ^ more;
+            let sevens = bytes & !MORE;
+            let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
+            let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+            (fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4) as i64
+        }));
+        if differ != 0 {
+            to.truncate(before);
+        }
+        differ == 0
+    }
+
+    /// Appends the integers of each message, and where they end, up to the first that has none that are whole.
+    fn packed_ints(
+        self,
+        block: &[u8],
+        records: impl Iterator<Item = Span>,
+        to: &mut Vec<i64>,
+        ends: &mut Vec<usize>,
+    ) -> usize {
+        let whole = records.take_while(|record| {
+            let at = record.start + self.at;
+            let is_whole = list::packed_ints(Wire::new(block, at, at + self.len), to).is_ok();
+            if is_whole {
+                ends.push(to.len());
+            }
+            is_whole
+        });
+        whole.count()
     }
 }
 

@@ -74,9 +74,41 @@ impl Parser {
         record: Span,
         columns: &mut Columns,
     ) -> std::result::Result<(), ExampleError> {
-        if self.layouts.take(block, record, columns) {
+        if self.layouts.take(block, std::iter::once(record), columns) == 1 {
             return Ok(());
         }
+        self.parse_anew(block, record, columns)
+    }
+
+    /// Appends rows as [`Parser::parse`] does, for messages one after the other.
+    ///
+    /// # Errors
+    /// The number of the first message that is none, and why. The rows of those before it are in the columns.
+    pub fn parse_all<R>(
+        &mut self,
+        block: &[u8],
+        records: R,
+        columns: &mut Columns,
+    ) -> std::result::Result<(), (usize, ExampleError)>
+    where
+        R: IntoIterator<Item = Span, IntoIter: Clone>,
+    {
+        let (mut records, mut done) = (records.into_iter(), 0);
+        loop {
+            let taken = self.layouts.take(block, records.clone(), columns);
+            done += taken;
+            let Some(record) = (if taken > 0 { records.nth(taken - 1) } else { records.next() }) else {
+                return Ok(());
+            };
+            if taken == 0 {
+                self.parse_anew(block, record, columns).map_err(|error| (done, error))?;
+                done += 1;
+            }
+        }
+    }
+
+    /// Appends a row for a message that no layout fits.
+    fn parse_anew(&mut self, block: &[u8], record: Span, columns: &mut Columns) -> Result<()> {
         let rows = columns.rows();
         let message = Wire::new(block, record.start, record.start + record.len);
         self.message(message, columns).map_err(|mut error| {

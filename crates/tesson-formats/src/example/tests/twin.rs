@@ -113,6 +113,30 @@ proptest! {
         }
     }
 
+    /// Messages that are parsed together say the same as each by itself, up to the first that is none.
+    #[test]
+    fn messages_together_are_as_one_by_one(series in a_series()) {
+        let (mut block, mut records) = (Vec::new(), Vec::new());
+        for message in &series {
+            records.push(Span { start: block.len(), len: message.len() });
+            block.extend(message);
+        }
+        let mut together = parser();
+        let (mut found, mut expected) = (together.columns(), together.columns());
+        // Twice: the first time makes the layouts that the second one finds.
+        for _ in 0..2 {
+            found.clear();
+            expected.clear();
+            let one_by_one = records.iter().enumerate();
+            let refused = one_by_one.map(|(i, record)| {
+                parser().parse(&block, *record, &mut expected).map_err(|error| (i, error))
+            });
+            let refused: Result<(), _> = refused.collect();
+            prop_assert_eq!(together.parse_all(&block, records.iter().copied(), &mut found), refused);
+            prop_assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+        }
+    }
+
     #[test]
     fn columns_hold_what_the_messages_hold(messages in vec(a_message(), 0..6)) {
         let mut block = Vec::new();

@@ -39,6 +39,8 @@ pub struct Decoder {
     schema: Arc<Schema>,
     parser: Parser,
     lists: Columns,
+    /// Columns of equally many elements.
+    groups: Vec<streams::Group>,
     limits: Limits,
 }
 
@@ -60,7 +62,8 @@ impl Decoder {
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Decoder {
         let parser = Parser::new(schema.wanted.clone());
         let lists = parser.columns();
-        Decoder { schema, parser, lists, limits }
+        let groups = streams::groups(&schema);
+        Decoder { schema, parser, lists, groups, limits }
     }
 
     /// The schema by which it decodes.
@@ -72,21 +75,16 @@ impl Decoder {
     ///
     /// # Errors
     /// The first record that is no example of this schema; the batch has the examples of the records before it.
-    pub fn decode(
-        &mut self,
-        block: &[u8],
-        records: impl IntoIterator<Item = Span>,
-        batch: &mut Batch,
-    ) -> Result<(), Failed> {
+    pub fn decode<R>(&mut self, block: &[u8], records: R, batch: &mut Batch) -> Result<(), Failed>
+    where
+        R: IntoIterator<Item = Span, IntoIter: Clone>,
+    {
         self.lists.clear();
-        let mut failed = None;
-        for (record, span) in records.into_iter().enumerate() {
-            if let Err(error) = self.parser.parse(block, span, &mut self.lists) {
-                let error = FeatureError { path: None, fault: FeatureFault::Example { error } };
-                failed = Some(Failed { record, error: Box::new(error) });
-                break;
-            }
-        }
+        let parsed = self.parser.parse_all(block, records, &mut self.lists);
+        let mut failed = parsed.err().map(|(record, error)| {
+            let error = FeatureError { path: None, fault: FeatureFault::Example { error } };
+            Failed { record, error: Box::new(error) }
+        });
         let before = batch.rows;
         for (plan, column) in self.schema.columns.iter().zip(&mut batch.columns) {
             // Records after an earlier column's failure are not decoded: their errors must not come first.
@@ -98,8 +96,13 @@ impl Decoder {
             }
         }
         let records = failed.as_ref().map_or(self.lists.rows(), |f| f.record);
-        batch.truncate(before + records);
-        if let Err((row, error)) = streams::check(&self.schema, &batch.columns, before..before + records) {
+        batch.rows = before + records;
+        if failed.is_some() {
+            batch.truncate(batch.rows);
+        }
+        if let Err((row, error)) =
+            streams::check(&self.schema, &self.groups, &batch.columns, before..before + records)
+        {
             batch.truncate(row);
             failed = Some(Failed { record: row - before, error: Box::new(error) });
         }

@@ -6,17 +6,22 @@ use super::super::column::Column;
 use super::super::fault::{FeatureError, FeatureFault};
 use super::super::schema::{Node, Schema};
 
+/// The leaves below a nested stream, and how many levels down its elements are.
+pub(super) struct Group {
+    depth: usize,
+    leaves: Vec<usize>,
+}
+
 /// Checks that the members of a nested stream have the same number of elements in each row; the error names the first
 /// row that differs.
 pub(super) fn check(
     schema: &Schema,
+    groups: &[Group],
     columns: &[Column],
     rows: Range<usize>,
 ) -> Result<(), (usize, FeatureError)> {
-    let mut groups = Vec::new();
-    collect(&schema.root, 0, &mut groups);
     let mut first = Ok(());
-    for (depth, leaves) in &groups {
+    for Group { depth, leaves } in groups {
         let limit = first.as_ref().map_or_else(|(row, _): &(usize, _)| *row, |()| rows.end);
         for other in &leaves[1..] {
             let unequal = (rows.start..limit).find_map(|row| {
@@ -34,15 +39,21 @@ pub(super) fn check(
     first
 }
 
-/// The leaves below each nested stream that has several, and how many levels down its elements are.
-fn collect(node: &Node, depth: usize, groups: &mut Vec<(usize, Vec<usize>)>) {
+/// The nested streams that have several leaves.
+pub(super) fn groups(schema: &Schema) -> Vec<Group> {
+    let mut groups = Vec::new();
+    collect(&schema.root, 0, &mut groups);
+    groups
+}
+
+fn collect(node: &Node, depth: usize, groups: &mut Vec<Group>) {
     match node {
         Node::Dict(members) => members.iter().for_each(|(_, node)| collect(node, depth, groups)),
         Node::Stream(of) => {
             let mut leaves = Vec::new();
             below(of, &mut leaves);
             if leaves.len() > 1 {
-                groups.push((depth + 1, leaves));
+                groups.push(Group { depth: depth + 1, leaves });
             }
             collect(of, depth + 1, groups);
         }
