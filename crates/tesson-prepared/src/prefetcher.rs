@@ -14,6 +14,10 @@ use crate::order::Order;
 use crate::stretches::{LoadedStretch, LoaderThreads, Stretch, StretchEnd, load};
 use crate::{ExampleBatch, ReaderLimits};
 
+/// Bytes of examples that one call loads without threads, about, if fewer are asked for: calls that can be interrupted are made in
+/// a thread of their own, and waking that takes as long as loading so many. They stay in a core's cache until they are given.
+const WORTH_A_CALL: usize = 32 << 10;
+
 /// Examples of a stretch before it is known how large they are, and at most.
 const FIRST: usize = 16;
 const MOST: usize = 16 << 10;
@@ -118,6 +122,12 @@ impl Prefetcher {
         n.max(worth.min(WORTH_BYTES / each)).min(self.batch_bytes() / each).clamp(1, MOST)
     }
 
+    /// Examples that are worth a call: those that are `left` of a batch, and as many batches of `n` after it.
+    fn worth_a_call(&self, n: usize, left: usize) -> usize {
+        let worth = WORTH_A_CALL / self.each.unwrap_or(WORTH_A_CALL);
+        left.saturating_add(worth.saturating_sub(left) / n * n)
+    }
+
     /// The next examples of the order, where `n` are asked for at a time and `left` of them are not given yet.
     pub(super) fn next(
         &mut self,
@@ -131,7 +141,7 @@ impl Prefetcher {
             self.start(loader);
         }
         let Some(loaders) = self.loaders.take() else {
-            let stretch = self.plan(left, 1, order, loader);
+            let stretch = self.plan(left, self.worth_a_call(n, left), order, loader);
             return self.load(stretch, loader);
         };
         while self.over.is_none() && loaders.under_way() < self.depth() {
