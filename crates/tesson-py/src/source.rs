@@ -67,7 +67,8 @@ impl Batches {
 /// A source of minibatches.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub struct Source {
-    turn: Turn<tesson::Source>,
+    /// In a box, since it is handed to and fro for each call.
+    turn: Turn<Box<tesson::Source>>,
     canceller: Canceller,
     counters: StatsReader,
     streams: Vec<Arc<StreamInfo>>,
@@ -96,8 +97,9 @@ impl Source {
     ) -> PyResult<R> {
         self.owner.check_caller(py)?;
         self.process.check("the source").map_err(|e| errors::raise(py, e))?;
-        let (done, signal) =
-            attentive(py, |interrupted| self.span.in_scope(|| self.turn.with(interrupted, act)))?;
+        let (done, signal) = attentive(py, |interrupted| {
+            self.span.in_scope(|| self.turn.with(interrupted, |source, interrupted| act(source, interrupted)))
+        })?;
         log::flush_source(py, &self.span);
         match (done, signal) {
             // Even if the call finished before it noticed: a signal is reported once, and may have closed the source.
@@ -115,7 +117,7 @@ impl Source {
         read: impl Fn(&tesson::Source) -> Result<R, Error> + Send + Sync,
     ) -> PyResult<R> {
         self.owner.check_caller(py)?;
-        match self.turn.peek(&read) {
+        match self.turn.peek(|source| read(source)) {
             Some(found) => found.map_err(|e| errors::raise_spelt(py, e, self.by_keywords)),
             None => self.with(py, |source, _| read(source)),
         }
@@ -164,7 +166,7 @@ impl Drop for Source {
         self.canceller.cancel();
         if self.user_code {
             // Python may find this garbage in a thread of the source itself: another thread has to wait.
-            end_in_the_background(source);
+            end_in_the_background(*source);
             return;
         }
         // Ending it waits for its threads, which other threads of Python need not. At the interpreter's end there is
@@ -382,7 +384,7 @@ impl Source {
         Ok(Source {
             canceller,
             counters: source.stats_reader(),
-            turn: Turn::new(source),
+            turn: Turn::new(Box::new(source)),
             streams,
             shapes,
             default_sizes,
@@ -605,7 +607,7 @@ impl Source {
         py.detach(|| match self.turn.remove(&mut || false) {
             // A user's code that does not return would keep its caller here, deaf to Ctrl-C.
             Ok(source) if self.user_code => {
-                let _ = end_in_the_background(source).recv_timeout(PATIENCE_WITH_USERS);
+                let _ = end_in_the_background(*source).recv_timeout(PATIENCE_WITH_USERS);
             }
             source => drop(source),
         });

@@ -1,7 +1,7 @@
 //! Taking turns: one thread reads, others wait, and Ctrl-C reaches those that wait.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, WaitTimeoutResult};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -30,6 +30,9 @@ pub(crate) fn forks() -> u64 {
 pub(crate) struct Turn<T> {
     place: Mutex<Place<T>>,
     returned: Condvar,
+    /// Threads that wait, counted under the lock: waking none of them is a call of the system all the same, which would be one
+    /// for each minibatch and example.
+    waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -57,13 +60,15 @@ impl<T> Drop for Back<'_, T> {
         if let Some(thing) = self.1.take() {
             *self.0.lock() = Place::Here(thing);
         }
-        self.0.returned.notify_one();
+        if self.0.waiting.load(Ordering::Relaxed) > 0 {
+            self.0.returned.notify_one();
+        }
     }
 }
 
 impl<T> Turn<T> {
     pub(crate) fn new(thing: T) -> Turn<T> {
-        Turn { place: Mutex::new(Place::Here(thing)), returned: Condvar::new() }
+        Turn { place: Mutex::new(Place::Here(thing)), returned: Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
     /// Uses the thing, alone. While others do, `interrupted` is asked every few hundredths of a second.
@@ -102,7 +107,7 @@ impl<T> Turn<T> {
     pub(crate) fn wait(&self) {
         let place = self.lock();
         if matches!(*place, Place::InUse(_)) {
-            drop(self.returned.wait_timeout(place, PATIENCE));
+            drop(self.sleep(place));
         }
     }
 
@@ -133,8 +138,7 @@ impl<T> Turn<T> {
                 }
                 Place::InUse(since) => {
                     *place = Place::InUse(since);
-                    let (back, waited) =
-                        self.returned.wait_timeout(place, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+                    let (back, waited) = self.sleep(place);
                     place = back;
                     if waited.timed_out() {
                         drop(place);
@@ -146,6 +150,14 @@ impl<T> Turn<T> {
                 }
             }
         }
+    }
+
+    /// Waits until the thing is returned, or for as long as signals can wait.
+    fn sleep<'a>(&self, place: MutexGuard<'a, Place<T>>) -> (MutexGuard<'a, Place<T>>, WaitTimeoutResult) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let woken = self.returned.wait_timeout(place, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        woken
     }
 
     fn lock(&self) -> MutexGuard<'_, Place<T>> {
