@@ -1,6 +1,6 @@
 //! NumPy's arrays, of memory that decoded columns give away.
 
-use numpy::PyArray1;
+use numpy::{PyArray1, dtype};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -34,8 +34,8 @@ impl ArrayMaker {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (bytes, dtype) = match (dtype, self.bfloat16.is_none(py)) {
             (DType::BFloat16, false) => (bytes, self.bfloat16.bind(py).clone()),
-            (DType::BFloat16, true) => (widened(&bytes), name(py, DType::Float32)),
-            (other, _) => (bytes, name(py, other)),
+            (DType::BFloat16, true) => (widened(&bytes), numpy_type(py, DType::Float32)),
+            (other, _) => (bytes, numpy_type(py, other)),
         };
         if bytes.is_empty() {
             // Memory of nothing is nowhere, and need not be where such values may be.
@@ -109,6 +109,15 @@ fn widened(bytes: &[u8]) -> Vec<u8> {
     bytes.chunks_exact(2).flat_map(|half| [0, 0, half[0], half[1]]).collect()
 }
 
-fn name(py: Python<'_>, dtype: DType) -> Bound<'_, PyAny> {
-    PyString::intern(py, dtype.name()).into_any()
+/// A type for NumPy: itself where it is a common one, which is free, else its name, which NumPy takes apart for each array.
+fn numpy_type(py: Python<'_>, of: DType) -> Bound<'_, PyAny> {
+    let common = match of {
+        DType::Int64 => dtype::<i64>(py),
+        DType::Int32 => dtype::<i32>(py),
+        DType::UInt8 => dtype::<u8>(py),
+        DType::Float32 => dtype::<f32>(py),
+        DType::Float64 => dtype::<f64>(py),
+        other => return PyString::intern(py, other.name()).into_any(),
+    };
+    common.into_any()
 }

@@ -169,8 +169,8 @@ fn form(py: Python<'_>, array_maker: &ArrayMaker, plan: &Plan, column: &mut Colu
             let dims = [&[rows], &shape[..]].concat();
             let array = array_maker.fixed(py, column.dtype, &dims, std::mem::take(bytes))?;
             // Iterating gives scalars of NumPy, or views.
-            let values = array.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-            Ok(Form::ExampleBatch(PyList::new(py, values)?.unbind()))
+            let values = py.get_type::<PyList>().call1((array,))?;
+            Ok(Form::ExampleBatch(values.cast_into::<PyList>()?.unbind()))
         }
         (Data::Fixed { bytes, .. }, _) if is_flat => {
             Ok(Form::Flat(array_maker.flat(py, column.dtype, std::mem::take(bytes))?.unbind()))
