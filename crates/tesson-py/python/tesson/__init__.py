@@ -59,6 +59,7 @@ _OLDER = {
     "schema": [],
     "source_base": [],
     "transforms": [],
+    "values": [],
     "world": [],
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
@@ -23,6 +22,7 @@ from .streams import StreamDef, StreamDefs, StreamInformation
 from .strings import StringColumn
 from .transforms import AnyTransform
 from .user import UserDeserializer, check_dtype
+from .values import Value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["Dataset", "DatasetInfo", "Stream", "dense", "from_arrays", "ragged", "read_ctf", "sparse"]
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Value):
     """A declaration of what a text file holds under a name: see :func:`dense`, :func:`sparse` and :func:`ragged`."""
 
     shape: tuple[int, ...]
-    field: str | None = None
-    is_sparse: bool = False
-    is_ragged: bool = False
+    field: str | None
+    is_sparse: bool
+    is_ragged: bool
+
+    def __init__(self, shape: tuple[int, ...], field: str | None = None, is_sparse: bool = False, is_ragged: bool = False) -> None:
+        self._become(shape=shape, field=field, is_sparse=is_sparse, is_ragged=is_ragged)
 
 
 @suggests_arguments
@@ -56,7 +58,7 @@ def sparse(columns: int, *, field: str | None = None) -> Stream:
 def ragged(stream: Stream | int | tuple[int, ...], *, field: str | None = None) -> Stream:
     """A stream of any number of samples an example, each as `stream` says or of this shape."""
     inner = stream if isinstance(stream, Stream) else _stream(stream)
-    return replace(inner, is_ragged=True, field=field or inner.field)
+    return Stream(inner.shape, field or inner.field, inner.is_sparse, is_ragged=True)
 
 
 def _stream(given: Stream | int | Sequence[int]) -> Stream:
@@ -252,8 +254,7 @@ def _free_names(stored: Iterable[str], taken: set[str]) -> dict[str, str]:
     return free
 
 
-@dataclass(frozen=True)
-class DatasetInfo:
+class DatasetInfo(Value):
     """The outcome of :meth:`Dataset.info`."""
 
     #: Where the data are.
@@ -262,6 +263,9 @@ class DatasetInfo:
     formats: tuple[str, ...]
     num_examples: int
     schema: Schema
+
+    def __init__(self, path: str, formats: tuple[str, ...], num_examples: int, schema: Schema) -> None:
+        self._become(path=path, formats=formats, num_examples=num_examples, schema=schema)
 
     def __str__(self) -> str:
         lines = [f"{self.path} ({', '.join(self.formats)})", f"{self.num_examples} examples", *map(str, self.schema.values())]

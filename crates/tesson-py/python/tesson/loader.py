@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -17,6 +16,7 @@ from .paths import AnyPath
 from .rank_check import check_same_data
 from .schema import Schema
 from .source import MinibatchSource
+from .values import Value
 from .world import World, resolve_world
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ __all__ = ["EpochReport", "Loader", "Window"]
 
 
 @suggests_keywords
-@dataclass(frozen=True)
-class Window:
+class Window(Value):
     """A shuffle within a moving window: less memory and fewer reads than a shuffle of the whole, and less random."""
 
     #: Chunks of storage that are shuffled together.
-    chunks: int | None = None
+    chunks: int | None
     #: Or samples.
-    samples: int | None = None
+    samples: int | None
 
-    def __post_init__(self) -> None:
-        if (self.chunks is None) == (self.samples is None):
+    def __init__(self, chunks: int | None = None, samples: int | None = None) -> None:
+        if (chunks is None) == (samples is None):
             raise ConfigError("a Window has a size in chunks or in samples: give Window(chunks=128) or Window(samples=100_000)", path="shuffle")
+        self._become(chunks=chunks, samples=samples)
 
 
 class EpochReport(NamedTuple):

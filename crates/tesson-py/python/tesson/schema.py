@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .keywords import nearest_keyword
+from .values import Value
 
 __all__ = ["Field", "Schema"]
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Value):
     """One stream of a dataset."""
 
     #: Its name.
@@ -26,16 +25,33 @@ class Field:
     #: The shape of a sample, or of a sparse one the number of columns.
     shape: tuple[int, ...]
     #: True if samples are pairs of column and value, in batches a :class:`~tesson.batch.Sparse`.
-    is_sparse: bool = False
+    is_sparse: bool
     #: True if examples may have any number of samples, in batches a :class:`~tesson.batch.Ragged`.
-    is_ragged: bool = False
+    is_ragged: bool
     #: True if the loader cuts examples into pieces, in batches a :class:`~tesson.batch.Pieces`.
-    is_cut: bool = False
+    is_cut: bool
     #: The names of the classes that its values number, if the data have names.
-    classes: tuple[str, ...] = ()
+    classes: tuple[str, ...]
     #: What its whole numbers count, if the data say so: ``"date[day]"``, ``"timestamp[us, UTC]"``, ``"duration[ms]"``, or
     #: ``"decimal(10, 2)"`` for numbers of 10 digits, the last 2 of them behind the point.
-    unit: str | None = None
+    unit: str | None
+
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        is_sparse: bool = False,
+        is_ragged: bool = False,
+        is_cut: bool = False,
+        classes: tuple[str, ...] = (),
+        unit: str | None = None,
+    ) -> None:
+        self._become(
+            name=name, number=number, dtype=dtype, shape=shape, is_sparse=is_sparse, is_ragged=is_ragged, is_cut=is_cut, classes=classes,
+            unit=unit,
+        )
 
     @property
     def type(self) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeGuard, cast
 
 import numpy as np
@@ -15,6 +13,7 @@ from .errors import ConfigError
 from .keywords import suggests_keywords
 from .paths import AnyPath
 from .transforms import AnyTransform
+from .values import Value
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -22,9 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"]
 
 
+#: What the repr of a stream's definition leaves out.
+_RARELY_GIVEN = ("transforms", "context", "scp", "mlf", "broadcast", "max_sequence_length", "dtype", "ragged", "_refused")
+
+
 @suggests_keywords
-@dataclass(frozen=True, init=False)
-class StreamDef:
+class StreamDef(Value, unshown=_RARELY_GIVEN):
     """One input of a deserializer.
 
     Parameters
@@ -76,16 +78,16 @@ class StreamDef:
     shape: tuple[int, ...] | None
     is_sparse: bool
     defines_mb_size: bool
-    transforms: tuple[AnyTransform, ...] = dataclasses.field(default=(), repr=False)
-    context: tuple[int, int] | None = dataclasses.field(default=None, repr=False)
-    scp: AnyPath | Sequence[AnyPath] | None = dataclasses.field(default=None, repr=False)
-    mlf: AnyPath | Sequence[AnyPath] | None = dataclasses.field(default=None, repr=False)
-    broadcast: bool | None = dataclasses.field(default=None, repr=False)
-    max_sequence_length: int = dataclasses.field(default=65535, repr=False)
-    dtype: str | None = dataclasses.field(default=None, repr=False)
-    ragged: bool = dataclasses.field(default=False, repr=False)
+    transforms: tuple[AnyTransform, ...]
+    context: tuple[int, int] | None
+    scp: AnyPath | Sequence[AnyPath] | None
+    mlf: AnyPath | Sequence[AnyPath] | None
+    broadcast: bool | None
+    max_sequence_length: int
+    dtype: str | None
+    ragged: bool
     #: A shape that is none, until the stream has a name to refuse it by.
-    _refused: tuple[Any] | None = dataclasses.field(default=None, repr=False)
+    _refused: tuple[Any] | None
 
     def __init__(
         self,
@@ -122,14 +124,11 @@ class StreamDef:
             steps = (transforms,)
         else:
             steps = tuple(transforms or ())
-        # The dataclass is frozen: it serves as a value.
-        for name, value in (
-            ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
-            ("transforms", steps), ("context", context), ("scp", scp), ("mlf", mlf),
-            ("broadcast", broadcast), ("max_sequence_length", max_sequence_length),
-            ("dtype", None if dtype is None else np.dtype(dtype).name), ("ragged", ragged), ("_refused", refused),
-        ):
-            object.__setattr__(self, name, value)
+        self._become(
+            field=field, shape=dims, is_sparse=is_sparse, defines_mb_size=defines_mb_size, transforms=steps, context=context, scp=scp,
+            mlf=mlf, broadcast=broadcast, max_sequence_length=max_sequence_length, dtype=None if dtype is None else np.dtype(dtype).name,
+            ragged=ragged, _refused=refused,
+        )
 
     def _check_shape(self, name: str) -> None:
         """Refuse a shape that is none, by the stream's name."""
@@ -168,8 +167,7 @@ def _dims(shape: SupportsIndex | Sequence[SupportsIndex], *, or_open: bool = Fal
     return dims
 
 
-@dataclass(frozen=True)
-class StreamConfiguration:
+class StreamConfiguration(Value):
     """One input of a text file, as older scripts for CNTK define it; :class:`CTFDeserializer` takes a list of them.
 
     Parameters
@@ -193,9 +191,12 @@ class StreamConfiguration:
 
     name: str
     dim: int
-    is_sparse: bool = False
-    stream_alias: str = ""
-    defines_mb_size: bool = False
+    is_sparse: bool
+    stream_alias: str
+    defines_mb_size: bool
+
+    def __init__(self, name: str, dim: int, is_sparse: bool = False, stream_alias: str = "", defines_mb_size: bool = False) -> None:
+        self._become(name=name, dim=dim, is_sparse=is_sparse, stream_alias=stream_alias, defines_mb_size=defines_mb_size)
 
     @property
     def definition(self) -> StreamDef:
@@ -248,8 +249,7 @@ def _is_configurations(streams: object) -> TypeGuard[list[StreamConfiguration]]:
     return isinstance(streams, list) and bool(streams) and all(isinstance(s, StreamConfiguration) for s in streams)
 
 
-@dataclass(frozen=True, init=False)
-class StreamInformation:
+class StreamInformation(Value, unshown=("classes", "any_length", "unit")):
     """A stream of a source, or of a custom deserializer. Serves as a key of minibatches.
 
     Parameters
@@ -286,9 +286,9 @@ class StreamInformation:
     dtype: np.dtype[np.float32 | np.float64]
     shape: tuple[int, ...]
     defines_mb_size: bool
-    classes: tuple[str, ...] = dataclasses.field(repr=False)
-    any_length: bool = dataclasses.field(repr=False)
-    unit: str | None = dataclasses.field(repr=False)
+    classes: tuple[str, ...]
+    any_length: bool
+    unit: str | None
 
     def __init__(
         self,
@@ -304,19 +304,11 @@ class StreamInformation:
     ) -> None:
         if storage_format not in ("dense", "sparse"):
             raise ConfigError(f"found the storage format {storage_format!r}, expected `dense` or `sparse`")
-        # The dataclass is frozen: it serves as a key.
-        for attribute, value in (
-            ("name", name),
-            ("stream_id", stream_id),
-            ("storage_format", storage_format),
-            ("dtype", np.dtype(dtype)),
-            ("shape", _dims(shape, or_open=True, of=f" of `{name}`")),
-            ("defines_mb_size", defines_mb_size),
-            ("classes", tuple(classes)),
-            ("any_length", any_length),
-            ("unit", unit),
-        ):
-            object.__setattr__(self, attribute, value)
+        self._become(
+            name=name, stream_id=stream_id, storage_format=storage_format, dtype=np.dtype(dtype),
+            shape=_dims(shape, or_open=True, of=f" of `{name}`"), defines_mb_size=defines_mb_size, classes=tuple(classes),
+            any_length=any_length, unit=unit,
+        )
 
     @property
     def is_sparse(self) -> bool:

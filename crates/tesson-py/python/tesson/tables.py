@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from .images import Size, decoding
 from .keywords import camel_case, nearest_keyword, parameters_of, suggests_arguments
 from .paths import AnyPath, files_of, text_of
 from .transforms import AnyTransform
+from .values import Value
 
 __all__ = [
     "Column", "column", "from_table", "image_column", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
@@ -29,14 +29,16 @@ Source = AnyPath | Sequence[AnyPath]
 Nulls = Literal["refuse", "skip", "nan"] | float
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Value):
     """A column of a table as a stream: see :func:`column` and :func:`image_column`."""
 
     #: Its name in the table; None: that of the stream.
     name: str | None
     #: The options of the stream, as configurations spell them.
     options: Mapping[str, Any]
+
+    def __init__(self, name: str | None, options: Mapping[str, Any]) -> None:
+        self._become(name=name, options=options)
 
     def _section(self) -> dict[str, Any]:
         named = {} if self.name is None else {"column": self.name}
