@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::path::Path;
 use std::sync::Arc;
 
 use tesson::store::{MemoryStore, Store};
@@ -415,6 +416,8 @@ pub struct Delivered {
     pub sweep_end: bool,
     /// The keys of its sequences.
     pub keys: Vec<String>,
+    /// The last part of the name of the file that each of them begins in.
+    pub sources: Vec<Option<String>>,
     /// The rows and places of truncated sequences.
     pub layout: Option<Layout>,
     /// Its streams.
@@ -451,10 +454,16 @@ impl Delivered {
         Delivered {
             sweep_end: minibatch.sweep_end(),
             keys: (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect(),
+            sources: minibatch.sources().iter().map(|file| file.as_deref().map(file_name)).collect(),
             layout: minibatch.streams().first().and_then(|stream| stream.truncated_layout()).cloned(),
             streams: streams.collect(),
         }
     }
+}
+
+/// The last part of the name of a file.
+fn file_name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The bits of a value, widened; of a string a hash.

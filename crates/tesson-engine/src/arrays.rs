@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use tesson_core::SequenceId;
 use tesson_memory::pool::{KEPT_BYTES, KEPT_SHARE};
 
 use crate::batch_keys::BatchKeys;
@@ -15,6 +16,8 @@ use crate::samples::StreamBatch;
 pub(crate) struct Arrays {
     pub(crate) streams: Vec<StreamBatch>,
     pub(crate) keys: BatchKeys,
+    /// The sequences by their places in the data; none where no plan names them.
+    pub(crate) sequences: Vec<SequenceId>,
     /// Bytes of memory held when that was [measured](Arrays::measure) last.
     memory: usize,
     pool: Weak<ArraysPool>,
@@ -23,7 +26,7 @@ pub(crate) struct Arrays {
 impl Arrays {
     /// Arrays that are not used again.
     pub(crate) fn new(streams: Vec<StreamBatch>, keys: BatchKeys) -> Arrays {
-        Arrays { streams, keys, memory: 0, pool: Weak::new() }
+        Arrays { streams, keys, sequences: Vec::new(), memory: 0, pool: Weak::new() }
     }
 
     /// Takes them apart: they do not come back to the pool.
@@ -39,7 +42,9 @@ impl Arrays {
 
     /// Finds out how many bytes of memory are held: each array is asked, which would be much for every look at it.
     pub(crate) fn measure(&mut self) {
-        self.memory = self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.memory();
+        let sequences = self.sequences.capacity() * size_of::<SequenceId>();
+        self.memory =
+            self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.memory() + sequences;
     }
 
     /// Bytes of memory held when that was measured last.
@@ -53,7 +58,8 @@ impl Drop for Arrays {
         let Some(arrays_pool) = self.pool.upgrade() else { return };
         let pool = std::mem::take(&mut self.pool);
         let (streams, keys) = (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys));
-        arrays_pool.give(Arrays { streams, keys, memory: 0, pool });
+        let sequences = std::mem::take(&mut self.sequences);
+        arrays_pool.give(Arrays { streams, keys, sequences, memory: 0, pool });
     }
 }
 
@@ -92,7 +98,8 @@ impl ArraysPool {
 
     /// Arrays without any memory yet, which come back here when they are dropped.
     pub(crate) fn fresh(self: &Arc<Self>) -> Arrays {
-        Arrays { streams: Vec::new(), keys: BatchKeys::default(), memory: 0, pool: Arc::downgrade(self) }
+        let (streams, keys, sequences) = Default::default();
+        Arrays { streams, keys, sequences, memory: 0, pool: Arc::downgrade(self) }
     }
 
     fn give(&self, mut arrays: Arrays) {

@@ -20,6 +20,7 @@
 //! [`Planning::generation`]: planning::Planning::generation
 
 mod batch_budget;
+mod batch_files;
 mod config;
 mod corpus_index;
 mod growth;
@@ -50,6 +51,8 @@ use crate::block::ChunkPool;
 use crate::executor::{Interrupt, POLL, Workers, no_thread};
 use crate::pack::{Pools, packed_streams};
 use crate::refusal::EngineRefusal;
+pub use batch_files::BatchOrigins;
+pub(crate) use batch_files::{BatchFiles, RunResources};
 use config::PoolLimits;
 pub(crate) use config::{LengthRule, PipelineConfig, PipelineMemory, Reading, SampleBytes};
 use corpus_index::CorpusSize;
@@ -66,6 +69,7 @@ const QUICK: Duration = Duration::from_millis(4);
 struct Shared {
     setup: PipelineConfig,
     corpus_index: CorpusIndex,
+    files: Arc<BatchFiles>,
     size: CorpusSize,
     pools: Pools,
     arrays_pool: Arc<ArraysPool>,
@@ -125,9 +129,10 @@ impl Pipeline {
         let shared = Arc::new(Shared {
             chunk_pool,
             block_pool,
-            setup,
             size: corpus_index.size(),
+            files: Arc::new(BatchFiles::new(corpus_index.clone(), setup.resources.clone())),
             corpus_index,
+            setup,
             pools,
             arrays_pool: Arc::new(ArraysPool::new(memory_limit)),
             packed_streams,
@@ -138,6 +143,11 @@ impl Pipeline {
             planner_free: Condvar::new(),
         });
         Pipeline { shared, workers: Workers::default(), wake_after: 1 }
+    }
+
+    /// Where the files of its minibatches' sequences are looked up.
+    pub(crate) fn files(&self) -> Arc<BatchFiles> {
+        self.shared.files.clone()
     }
 
     /// Discards what was planned, lets `seek` move the planner, and prefetches from there for `demand` (or waits for one).

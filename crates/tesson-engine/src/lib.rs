@@ -45,6 +45,7 @@ mod transform;
 
 pub use batch_keys::{BatchKeys, TextKeys};
 pub use check::{Checked, Severity};
+pub use deliver::BatchOrigins;
 pub use epochs::{EpochReport, Epochs};
 pub use executor::{Canceller, ProcessGuard, no_thread};
 pub use kernels::kernels_from_environment;

@@ -1,5 +1,6 @@
 //! Minibatches, as they are delivered.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{Chunk, StreamInfo, did_you_mean};
@@ -7,6 +8,7 @@ use tesson_plan::{BatchShare, ResumeState};
 
 use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
+use crate::deliver::{BatchFiles, BatchOrigins};
 use crate::pack::{self, Item, Pools, Source};
 use crate::pairing::{PairingError, check_lengths, check_single_entries};
 use crate::samples::{Samples, StreamBatch};
@@ -15,6 +17,7 @@ use crate::samples::{Samples, StreamBatch};
 #[derive(Debug)]
 pub struct Minibatch {
     pub(crate) arrays: Arrays,
+    pub(crate) files: Option<Arc<BatchFiles>>,
     pub(crate) share: Option<BatchShare>,
     pub(crate) sweep_end: bool,
     pub(crate) sweeps_ended: u64,
@@ -33,7 +36,14 @@ impl Minibatch {
         pack::pack(streams, &items, &sources, &Pools::new(streams.len(), usize::MAX), &mut arrays.streams);
         pack::keys(&items, &sources, &mut arrays.keys);
         let sweeps_ended = sweep_end.into();
-        Minibatch { arrays, share: None, sweep_end, sweeps_ended, resume: ResumeState::default() }
+        Minibatch {
+            arrays,
+            files: None,
+            share: None,
+            sweep_end,
+            sweeps_ended,
+            resume: ResumeState::default(),
+        }
     }
 
     /// The streams, in the order of the configuration.
@@ -72,6 +82,20 @@ impl Minibatch {
         &self.arrays.keys
     }
 
+    /// The file that each sequence begins in: of the first deserializer, where several are joined. `None` for sequences that are in no
+    /// file. Looked up by the call.
+    pub fn sources(&self) -> Vec<Option<Arc<Path>>> {
+        match &self.files {
+            Some(files) => files.of(&self.arrays.sequences),
+            None => vec![None; self.n_sequences()],
+        }
+    }
+
+    /// Takes out what [`Minibatch::sources`] looks up, for callers that [take it apart](Minibatch::into_parts).
+    pub fn take_origins(&mut self) -> BatchOrigins {
+        BatchOrigins { sequences: std::mem::take(&mut self.arrays.sequences), files: self.files.take() }
+    }
+
     /// True if a sweep ends in or with this minibatch.
     pub fn sweep_end(&self) -> bool {
         self.sweep_end
@@ -90,9 +114,10 @@ impl Minibatch {
 
     /// The minibatch with arrays of its own.
     pub(crate) fn copied(&self) -> Minibatch {
-        let arrays = Arrays::new(self.arrays.streams.clone(), self.arrays.keys.clone());
-        let Minibatch { share, sweep_end, sweeps_ended, ref resume, .. } = *self;
-        Minibatch { arrays, share, sweep_end, sweeps_ended, resume: resume.clone() }
+        let mut arrays = Arrays::new(self.arrays.streams.clone(), self.arrays.keys.clone());
+        arrays.sequences.clone_from(&self.arrays.sequences);
+        let Minibatch { share, sweep_end, sweeps_ended, ref files, ref resume, .. } = *self;
+        Minibatch { arrays, files: files.clone(), share, sweep_end, sweeps_ended, resume: resume.clone() }
     }
 
     /// Takes the minibatch apart: streams, keys, the end of a sweep, and the state after it.

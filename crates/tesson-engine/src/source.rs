@@ -480,6 +480,7 @@ impl Source {
         }
         Ok(Some(Minibatch {
             arrays: packed.arrays,
+            files: self.pipeline.as_ref().map(Pipeline::files),
             share: packed.share,
             sweep_end: packed.sweep_end,
             sweeps_ended: 0,

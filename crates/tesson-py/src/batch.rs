@@ -1,11 +1,15 @@
 //! One minibatch, as it comes from the engine.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 use tesson::{BatchKeys, Minibatch, ResumeState};
+use tesson_engine::BatchOrigins;
 
 use tesson_core::number_of;
 
@@ -24,6 +28,7 @@ pub struct Batch {
     pub(crate) streams: Vec<StreamArrays>,
     pub(crate) keys: BatchKeys,
     pub(crate) sweep_end: bool,
+    origins: BatchOrigins,
     share: Option<(u64, u64, u64)>,
     sweeps_ended: u64,
     pub(crate) resume: ResumeState,
@@ -31,13 +36,14 @@ pub struct Batch {
 
 impl Batch {
     /// Wraps a minibatch; `shapes[i]` is the shape that samples of stream `i` are given.
-    pub(crate) fn new(minibatch: Minibatch, shapes: &[SampleShape]) -> Batch {
+    pub(crate) fn new(mut minibatch: Minibatch, shapes: &[SampleShape]) -> Batch {
         let share = minibatch.share().map(|share| (share.workers, share.least, share.most));
         let sweeps_ended = minibatch.sweeps_ended();
+        let origins = minibatch.take_origins();
         let (streams, keys, sweep_end, resume) = minibatch.into_parts();
         let streams =
             streams.into_iter().zip(shapes).map(|(s, shape)| StreamArrays::new(s, shape.clone())).collect();
-        Batch { streams, keys, sweep_end, share, sweeps_ended, resume }
+        Batch { streams, keys, sweep_end, origins, share, sweeps_ended, resume }
     }
 }
 
@@ -66,6 +72,25 @@ impl Batch {
     #[getter]
     fn share(&self) -> Option<(u64, u64, u64)> {
         self.share
+    }
+
+    /// The name of the file that each sequence begins in; `None` if they are in no file. Not in pickles.
+    #[getter]
+    fn sources<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let files = self.origins.files();
+        if files.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let mut names: HashMap<*const Path, Bound<'py, PyAny>> = HashMap::new();
+        let mut name = |file: &Option<Arc<Path>>| -> PyResult<Bound<'py, PyAny>> {
+            let Some(file) = file else { return Ok(py.None().into_bound(py)) };
+            match names.entry(Arc::as_ptr(file)) {
+                Entry::Occupied(known) => Ok(known.get().clone()),
+                Entry::Vacant(new) => Ok(new.insert(file.as_os_str().into_pyobject(py)?.into_any()).clone()),
+            }
+        };
+        let names: Vec<_> = files.iter().map(&mut name).collect::<PyResult<_>>()?;
+        PyList::new(py, names).map(Some)
     }
 
     /// Raises a `DataError` unless the samples of the streams of these numbers pair.
@@ -109,7 +134,8 @@ impl Batch {
             return Err(PyValueError::new_err(format!("no minibatch: a stream has {what}")));
         }
         let (share, sweeps_ended) = (None, sweep_end.into());
-        Ok(Batch { streams, keys, sweep_end, share, sweeps_ended, resume: state::from_dict(state)? })
+        let origins = BatchOrigins::default();
+        Ok(Batch { streams, keys, sweep_end, origins, share, sweeps_ended, resume: state::from_dict(state)? })
     }
 
     /// The state that continues behind this minibatch.

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::checked::{CheckedBitPattern, try_cast_slice};
@@ -76,6 +77,12 @@ impl Batch {
     /// The keys of the examples.
     pub fn keys(&self) -> &BatchKeys {
         self.0.keys()
+    }
+
+    /// The file that each example begins in: of the first data set, where several are joined. `None` for examples that are in no
+    /// file. Looked up by the call.
+    pub fn sources(&self) -> Vec<Option<Arc<Path>>> {
+        self.0.sources()
     }
 
     /// True of the last batch of an epoch.

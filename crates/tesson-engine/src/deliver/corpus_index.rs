@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::{ChunkAccess, Corpus, Index};
 
+use super::batch_files::RunResources;
 use crate::block::BlockTable;
 
 /// A corpus with its complete index, divided into blocks.
@@ -27,7 +28,7 @@ pub(crate) enum CorpusIndex {
     /// An index is complete.
     Indexed(IndexedBlocks),
     /// The index grows with what is decoded, in order.
-    Growing,
+    Growing(RunResources),
 }
 
 impl CorpusIndex {
@@ -35,7 +36,7 @@ impl CorpusIndex {
     pub(super) fn blocks(&self) -> Option<&IndexedBlocks> {
         match self {
             CorpusIndex::Indexed(blocks) => Some(blocks),
-            CorpusIndex::Growing => None,
+            CorpusIndex::Growing(_) => None,
         }
     }
 

@@ -9,6 +9,7 @@
 
 use tesson_core::{ByteRun, Chunk, CompactLengths, Error};
 
+use super::batch_files::RunResources;
 use crate::block::BlockId;
 use crate::executor::Reorder;
 
@@ -17,6 +18,7 @@ pub(super) struct Growth {
     /// `None` while a thread cuts the next byte run.
     cutter: Option<Cut>,
     runs: Vec<PlacedRun>,
+    resources: RunResources,
     /// The end of the data has been seen: there are no more byte runs.
     ended: bool,
     /// Additions of decoded byte runs to the index; taken in the order of the data.
@@ -71,10 +73,12 @@ impl Grown {
 }
 
 impl Growth {
-    pub(super) fn new() -> Growth {
+    /// `resources` is told of the byte runs that are cut.
+    pub(super) fn new(resources: RunResources) -> Growth {
         Growth {
             cutter: Some(Cut { after: None }),
             runs: Vec::new(),
+            resources,
             ended: false,
             decoded: Reorder::default(),
             line: 0,
@@ -142,6 +146,7 @@ impl Growth {
         match cut {
             Ok(Some(run)) => {
                 self.runs.push(PlacedRun { run, line: 0 });
+                self.resources.push(run.resource);
                 self.cutter = Some(Cut { after: Some(run) });
                 return Some(number);
             }

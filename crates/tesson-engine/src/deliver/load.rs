@@ -182,7 +182,7 @@ impl Shared {
                 let bytes = usize::try_from(blocks.table.bytes(span.chunk)).unwrap_or(usize::MAX);
                 (BlockSource::Rows(span), bytes)
             }
-            CorpusIndex::Growing => {
+            CorpusIndex::Growing(_) => {
                 let growth = state.growth.as_ref().expect("growing corpora have runs");
                 let run = growth.run(block).run;
                 (BlockSource::ByteRun(run), 2 * run.bytes as usize)

@@ -83,7 +83,7 @@ impl Shared {
         let mut charges = self.charges(work, &sources);
         self.charge_undecodable(work, &mut undecodable, &mut charges);
         let share = share(work, &sources, &undecodable);
-        let (places, keeps_last) = self.leave_out(work, &sources, &undecodable);
+        let (places, keeps_last) = self.leave_out(work, &sources, &undecodable, &mut arrays.sequences);
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::keys(&work.items, &sources, keys);
         let refused = self.refusal(&places, streams, keys);
@@ -124,14 +124,15 @@ impl Shared {
         Ok(())
     }
 
-    /// Removes the items whose sequences are left out. Returns the places in the plan of those that stay, where they are
-    /// asked for, and whether the last sequence stays: the data may end inside it, and one that is left out leaves nothing to
+    /// Removes the items whose sequences are left out, and lists the sequences that stay. Returns their places in the plan, where they
+    /// are asked for, and whether the last sequence stays: the data may end inside it, and one that is left out leaves nothing to
     /// be cut.
     fn leave_out(
         &self,
         work: &mut Work,
         sources: &[Source<'_>],
         undecodable: &Undecodable,
+        sequences: &mut Vec<SequenceId>,
     ) -> (Vec<BatchSlot>, bool) {
         let all_stay = undecodable.is_empty() && sources.iter().all(|s| s.chunk.left_out.is_empty());
         let stays = |number: usize, i: &Item| {
@@ -143,6 +144,13 @@ impl Shared {
         } else {
             Vec::new()
         };
+        sequences.clear();
+        if all_stay {
+            sequences.extend_from_slice(&work.plan.own);
+        } else {
+            let own = work.items.iter().zip(&work.plan.own).enumerate();
+            sequences.extend(own.filter(|(number, (item, _))| stays(*number, item)).map(|(_, (_, own))| own));
+        }
         let keeps_last = work.items.last().is_some_and(|last| stays(work.items.len() - 1, last));
         if !all_stay {
             let mut numbers = 0..;
@@ -161,7 +169,7 @@ impl Shared {
         untransformed: Vec<Untransformed>,
         places: &[BatchSlot],
         charges: &mut Vec<(u64, Charge)>,
-        Arrays { streams, keys, .. }: &mut Arrays,
+        Arrays { streams, keys, sequences, .. }: &mut Arrays,
     ) -> Result<(), Error> {
         let others_know = self.setup.spec.sharing == Sharing::Chunk || work.demand.workers == 1;
         if !others_know {
@@ -174,6 +182,7 @@ impl Shared {
             work.items.remove(sequence);
             streams.iter_mut().for_each(|stream| stream.remove(sequence));
             keys.remove(sequence);
+            sequences.remove(sequence);
         }
         charges.sort_by_key(|(number, _)| *number);
         Ok(())
@@ -372,7 +381,7 @@ impl Shared {
                 self.setup.spec.first_visit(&blocks.index, planned, sweep, work.demand)
             }
             // While the index grows the first sweep is on its way; later ones are asked of the finished index.
-            CorpusIndex::Growing => sweep == 0,
+            CorpusIndex::Growing(_) => sweep == 0,
         }
     }
 

@@ -174,7 +174,7 @@ impl PlanningContext {
     pub(super) fn parts(&mut self) -> (&mut Planner, &Index) {
         match &self.corpus_index {
             CorpusIndex::Indexed(blocks) => (&mut self.planner, &blocks.index),
-            CorpusIndex::Growing => (&mut self.planner, &self.grown),
+            CorpusIndex::Growing(_) => (&mut self.planner, &self.grown),
         }
     }
 
@@ -222,7 +222,9 @@ impl PlanningContext {
             CorpusIndex::Indexed(blocks) => {
                 work.retired.extend(retired.iter().flat_map(|&chunk| blocks.table.blocks(chunk)));
             }
-            CorpusIndex::Growing => work.retired.extend(retired.iter().map(|chunk| BlockId::of_run(*chunk))),
+            CorpusIndex::Growing(_) => {
+                work.retired.extend(retired.iter().map(|chunk| BlockId::of_run(*chunk)))
+            }
         }
         self.retired_chunks = retired;
         if setup.passes_by() {
@@ -293,7 +295,9 @@ impl PlanningContext {
     fn find(&self, planned: SequenceId) -> BlockRow {
         match &self.corpus_index {
             CorpusIndex::Indexed(blocks) => blocks.table.find(planned),
-            CorpusIndex::Growing => BlockRow { block: BlockId::of_run(planned.chunk), row: planned.sequence },
+            CorpusIndex::Growing(_) => {
+                BlockRow { block: BlockId::of_run(planned.chunk), row: planned.sequence }
+            }
         }
     }
 }

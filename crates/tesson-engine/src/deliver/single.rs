@@ -14,7 +14,7 @@ use crate::pack::Item;
 impl Pipeline {
     /// True while the index still grows, so that no sequence can be looked up.
     pub(crate) fn is_growing(&self) -> bool {
-        matches!(self.shared.corpus_index, CorpusIndex::Growing)
+        matches!(self.shared.corpus_index, CorpusIndex::Growing(_))
     }
 
     /// Makes a minibatch of one sequence, as it is in a sweep, at once; of `keep` samples of it, where the data end inside

@@ -55,8 +55,12 @@ impl State {
     pub(super) fn new(setup: &PipelineConfig, planning: PlanningContext) -> State {
         let corpus_index = planning.corpus_index();
         let size: CorpusSize = corpus_index.size();
+        let growth = match corpus_index {
+            CorpusIndex::Indexed(_) => None,
+            CorpusIndex::Growing(resources) => Some(Growth::new(resources.clone())),
+        };
         State {
-            growth: matches!(corpus_index, CorpusIndex::Growing).then(Growth::new),
+            growth,
             planning: Planning::new(planning),
             tickets: Tickets::default(),
             residency: Residency::new(size.n_blocks, setup),

@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::StreamInfo;
+use tesson_core::{SequenceId, StreamInfo};
 use tesson_memory::pool::trimmed_bytes;
 use tesson_plan::Segment;
 
 use super::{Pools, empty};
+use crate::arrays::Arrays;
 use crate::batch_keys::BatchKeys;
 use crate::layout::{Layout, RowSegment};
 use crate::sample_values::SampleValues;
@@ -15,20 +16,25 @@ use crate::samples::dense_bytes;
 use crate::samples::{Samples, StreamBatch};
 
 /// Bytes of a waiting sequence's entries in its row and in the states of the last minibatches.
-const IN_ROW: usize = 256;
+const IN_ROW: usize = 256 + size_of::<SequenceId>();
 
 /// A decoded sequence that waits in a row, and where it stands in the corpus.
 pub(crate) struct Whole {
     pub(crate) streams: Vec<StreamBatch>,
     pub(crate) keys: BatchKeys,
+    /// The sequence itself, by its place in the data.
+    pub(crate) sequences: Vec<SequenceId>,
 }
 
 impl Whole {
     /// A packed sequence, trimmed of its buffers' unused memory.
-    pub(crate) fn new(mut streams: Vec<StreamBatch>, mut keys: BatchKeys) -> Whole {
+    pub(crate) fn new(mut arrays: Arrays) -> Whole {
+        let mut sequences = std::mem::take(&mut arrays.sequences);
+        sequences.shrink_to_fit();
+        let (mut streams, mut keys) = arrays.into_parts();
         streams.iter_mut().for_each(StreamBatch::trim);
         keys.trim();
-        Whole { streams, keys }
+        Whole { streams, keys, sequences }
     }
 
     /// Bytes of memory held at most.

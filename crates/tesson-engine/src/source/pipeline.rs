@@ -9,7 +9,7 @@ use super::Source;
 use crate::block::BlockTable;
 use crate::deliver::{
     CorpusIndex, IndexedBlocks, LengthRule, Pipeline, PipelineConfig, PipelineMemory, PlanningContext,
-    Reading, SampleBytes,
+    Reading, RunResources, SampleBytes,
 };
 use crate::executor::Interrupt;
 use crate::memory_budget::Budget;
@@ -109,7 +109,7 @@ impl Source {
         let storage = if self.resources.are_named() { u64::MAX } else { self.resources.bytes() };
         let retain = self.corpus.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
         let reading = Reading { prefetch: self.runtime.prefetch, retain, by_row: false };
-        self.pipeline_of(CorpusIndex::Growing, budget, reading)
+        self.pipeline_of(CorpusIndex::Growing(RunResources::default()), budget, reading)
     }
 
     fn pipeline_of(&self, corpus_index: CorpusIndex, budget: Budget, reading: Reading) -> Pipeline {

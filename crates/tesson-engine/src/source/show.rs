@@ -7,6 +7,7 @@ use tesson_core::{DataError, Error, Indexed, SequenceId};
 use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planner};
 
 use super::Source;
+use crate::deliver::Pipeline;
 use crate::minibatch::Minibatch;
 
 /// The sequences of a key.
@@ -66,6 +67,7 @@ impl Source {
                 faults: packed.charges.into_iter().map(|charge| charge.error).collect(),
                 minibatch: Minibatch {
                     arrays: packed.arrays,
+                    files: self.pipeline.as_ref().map(Pipeline::files),
                     share: None,
                     sweep_end: false,
                     sweeps_ended: 0,

@@ -19,7 +19,7 @@ use tesson_plan::{
 use super::Source;
 use super::position::Position;
 use crate::arrays::Arrays;
-use crate::deliver::{Packed, Taken};
+use crate::deliver::{Packed, Pipeline, Taken};
 use crate::memory_budget::{largest_batch, limit_for};
 use crate::minibatch::Minibatch;
 use crate::pack::{self, LayoutSize, Pools, Whole};
@@ -531,8 +531,7 @@ impl Truncated {
         pending: PendingSequence,
     ) -> Result<(), Error> {
         let length = length_of(&packed);
-        let (streams, keys) = packed.arrays.into_parts();
-        let whole = Whole::new(streams, keys);
+        let whole = Whole::new(packed.arrays);
         self.held_bytes += whole.bytes();
         self.slots.push(slot, Arc::new(whole), pending, length);
         self.make_room(source, 0)
@@ -577,6 +576,8 @@ impl Truncated {
         source.process_memory.note_made(bytes as usize);
         let batches = pack::pack_segments(&source.streams.delivered, &segments, size, &self.pools);
         let keys = pack::segment_keys(&segments);
+        let mut arrays = Arrays::new(batches, keys);
+        arrays.sequences.extend(segments.iter().flat_map(|segment| segment.sequence.sequences.first()));
         self.last_bytes = bytes;
         self.held_bytes = self.slots.held().map(|whole| whole.bytes()).sum();
         let is_over = if self.progress.is_some() {
@@ -589,12 +590,13 @@ impl Truncated {
         if is_over {
             source.position.end();
         }
-        let n_samples = batches.first().map_or(0, |stream| stream.n_samples() as u64);
+        let n_samples = arrays.streams.first().map_or(0, |stream| stream.n_samples() as u64);
         source.counters.count_minibatch(n_samples, segments.len() as u64);
         source.position.advance(self.after(), self.faults);
         source.position.set_slots(self.slots.state());
         Ok(Minibatch {
-            arrays: Arrays::new(batches, keys),
+            arrays,
+            files: source.pipeline.as_ref().map(Pipeline::files),
             share: None,
             sweep_end,
             sweeps_ended: 0,

@@ -291,6 +291,14 @@ class Batch:
         return _Keys(StreamData(self._batch, 0).keys)
 
     @property
+    def sources(self) -> list[str] | None:
+        """The name of the file that each example begins in; `None` if the examples are in no file.
+
+        Of a join that is the file of the first data set. Names are looked up when they are asked for.
+        """
+        return self._batch.sources
+
+    @property
     def is_epoch_end(self) -> bool:
         """True if it is the last batch of its epoch."""
         return self._batch.sweep_end

@@ -57,6 +57,25 @@ def test_whole_numbers_beyond_a_float_stay_as_they_are() -> None:
     assert batch["y"].tolist() == [2**64 - 1] * 4
 
 
+@pytest.mark.parametrize("shuffle", [False, True, tesson.Window(chunks=2)])
+def test_a_batch_says_which_file_each_example_is_from(shuffle: Any, tmp_path: Any) -> None:
+    files = [tmp_path / f"{letter}.csv" for letter in "abc"]
+    for number, file in enumerate(files):
+        file.write_text("x\n" + "".join(f"{number}\n" for _ in range(5 + number)))
+    pictures = tmp_path / "pictures" / "one"
+    pictures.mkdir(parents=True)
+    for number in range(3):
+        (pictures / f"{number}.ppm").write_bytes(b"P6 1 1 255\n" + bytes([number] * 3))
+    counts: Counter[str] = Counter()
+    for batch in tesson.read_csv(tmp_path / "*.csv").loader(batch_size=4, shuffle=shuffle):
+        assert batch.sources == [str(files[x]) for x in batch["x"]]
+        counts.update(batch.sources)
+    assert counts == {str(file): 5 + number for number, file in enumerate(files)}
+    images = next(iter(tesson.read_images(tmp_path / "pictures", size=(1, 1)).loader(batch_size=3, shuffle=shuffle)))
+    assert images.sources == [str(pictures / f"{int(x)}.ppm") for x in images["image"][:, 0, 0, 0]]
+    assert next(iter(tesson.from_arrays(x=np.arange(3)).loader(batch_size=3))).sources is None
+
+
 def test_arrays_of_a_batch_can_be_written_to_and_outlive_it() -> None:
     batch = tesson.from_arrays(x=np.arange(3)).head(3)
     x = batch["x"]

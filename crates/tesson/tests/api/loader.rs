@@ -45,6 +45,31 @@ fn an_epoch_is_each_example_once_and_the_next_one_is_shuffled_anew() {
 }
 
 #[test]
+fn a_batch_says_which_files_its_examples_are_from() {
+    let files = [("a.ctf", "|x 0\n|x 1\n|x 2\n"), ("b.ctf", "|x 3\n|x bad\n"), ("c.ctf", "|x 5\n|x 6\n")];
+    let sources = |shuffle| -> Vec<(String, u32)> {
+        let data = tesson::read_ctf("[a-c].ctf").dense("x", 1);
+        let store = store_of(files.map(|(name, text)| (name, text.to_owned())));
+        let mut loader = data.loader().store(&store).batch_size(2).shuffle(shuffle).max_errors(2);
+        let mut loader = loader.open().expect("the files are right");
+        let of = |batch: tesson::Batch| {
+            let values = batch.dense::<f32>("x").expect("it is dense").to_vec();
+            let files = batch.sources().into_iter().map(|file| file.expect("a file").display().to_string());
+            assert_eq!((files.len(), values.len()), (batch.len(), batch.len()));
+            files.zip(values.into_iter().map(|x| x as u32)).collect::<Vec<_>>()
+        };
+        loader.epoch().flat_map(|batch| of(batch.expect("the faults of one line are forgiven"))).collect()
+    };
+    let expected = [("a.ctf", 0), ("a.ctf", 1), ("a.ctf", 2), ("b.ctf", 3), ("c.ctf", 5), ("c.ctf", 6)]
+        .map(|(file, x)| (file.to_owned(), x));
+    assert_eq!(sources(Shuffle::Off), expected);
+    let mut shuffled = sources(Shuffle::Whole);
+    assert_ne!(shuffled, expected);
+    shuffled.sort();
+    assert_eq!(shuffled, expected);
+}
+
+#[test]
 fn examples_come_in_the_order_of_the_data_unless_they_are_shuffled() {
     let of = |loader: LoaderBuilder| epoch(&mut loader.batch_size(50).open().expect("the file is right"));
     let stored: Vec<f32> = (0..50u8).map(f32::from).collect();
