@@ -50,7 +50,7 @@ fn a_batch_says_which_files_its_examples_are_from() {
     let sources = |shuffle| -> Vec<(String, u32)> {
         let data = tesson::read_ctf("[a-c].ctf").dense("x", 1);
         let store = store_of(files.map(|(name, text)| (name, text.to_owned())));
-        let mut loader = data.loader().store(&store).batch_size(2).shuffle(shuffle).max_errors(2);
+        let loader = data.loader().store(&store).batch_size(2).shuffle(shuffle).max_errors(2);
         let mut loader = loader.open().expect("the files are right");
         let of = |batch: tesson::Batch| {
             let values = batch.dense::<f32>("x").expect("it is dense").to_vec();
