@@ -9,6 +9,7 @@ pub mod cbf;
 mod codecs;
 pub mod ctf;
 pub mod example;
+pub mod fields;
 mod files;
 mod floats;
 pub mod htk;

@@ -141,6 +141,26 @@ pub(crate) fn read<E: Real>(bytes: &[u8], from: usize, grammar: Grammar) -> Opti
     Some((convert(negative, bytes, [whole, point, mantissa_end, end]), end))
 }
 
+/// The value of `bytes[start..end]`, if it is `[-] digit+ [ . digit* ]` of few enough digits for one exact step.
+pub(crate) fn ordinary<E: Real>(bytes: &[u8], start: usize, end: usize) -> Option<E> {
+    let text = &bytes[start..end];
+    let (negative, digits) = text.strip_prefix(b"-").map_or((false, text), |digits| (true, digits));
+    let (mut mantissa, mut n, mut point) = (0_u64, 0, None);
+    for (at, byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                (mantissa, n) = (mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')), n + 1)
+            }
+            b'.' if at > 0 && point.is_none() => point = Some(at),
+            _ => return None,
+        }
+    }
+    if n == 0 || n > 19 {
+        return None;
+    }
+    E::from_decimal(negative, mantissa, point.map_or(0, |point| digits.len() - point - 1))
+}
+
 /// Behind the exponent that starts at `at`; `at` itself where none does.
 fn skip_exponent(bytes: &[u8], at: usize) -> usize {
     if !matches!(bytes.get(at), Some(b'e' | b'E')) {

@@ -35,7 +35,8 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod tokens;
-pub(crate) use tokens::Feeds;
+pub(crate) use decimal::Real;
+pub(crate) use tokens::{Feeds, Kernel};
 pub mod write;
 
 use std::path::Path;
@@ -54,7 +55,6 @@ use options::{CtfOptions, EmptyInputs, Input};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
 use tag::Tag;
-use tokens::Kernel;
 
 const CHUNK_SIZE_IN_BYTES: OptionName = OptionName::new("chunkSizeInBytes");
 

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `options` | the options |
 //! | `records` | rows of bytes, with their offsets and lines |
+//! | `split` | the fields of the rows of a block |
 //! | `header` | delimiter, names and types, from the options and the first rows |
 //! | `table` | the rows of a file |
 
 mod header;
 mod options;
 mod records;
+mod split;
 mod table;
 
 pub(crate) use options::CsvOptions;

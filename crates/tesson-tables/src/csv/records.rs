@@ -88,7 +88,13 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-impl Records<&[u8]> {
+impl<'a> Records<&'a [u8]> {
+    /// Goes on with the rows of other bytes, which begin with one.
+    pub(super) fn restart(&mut self, input: &'a [u8]) {
+        self.reader.reset();
+        (self.input, self.at, self.lines) = (input, 0, 0);
+    }
+
     /// Goes on to the next row of bytes in memory; false at their end.
     pub(super) fn next_row(&mut self) -> bool {
         self.advance().expect("bytes in memory can be read")

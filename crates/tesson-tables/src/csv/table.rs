@@ -2,10 +2,12 @@
 
 use csv_core::ReadRecordResult;
 use tesson_core::{ChunkAccess, DataErrorKind, Defects, Element, Error, Parallelism, Scratch, Shape};
+use tesson_formats::fields::{FieldKernel, Fields};
 use tesson_formats::saved::Saved;
 
 use super::header::{Dialect, is_missing};
-use super::records::{Records, reader};
+use super::records::reader;
+use super::split::SplitRows;
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::NullRule;
@@ -188,54 +190,66 @@ impl Table for Text {
         file: FileBytes<'_>,
         scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
-        let block = &self.blocks[unit];
-        file.read_over(block.start..block.end, &mut scratch.bytes)?;
-        let mut records = Records::new(&scratch.bytes[..], self.dialect.delimiter);
-        let kind = |&field: &usize| ColumnBuilder::new(&self.dialect.fields[field].kind, rows.len());
-        let mut columns: Vec<ColumnBuilder> = fields.iter().map(kind).collect();
+        let (block, n_fields) = (&self.blocks[unit], self.dialect.fields.len());
+        let bytes = &mut scratch.bytes;
+        file.read_over(block.start..block.end, bytes)?;
+        let left = scratch.format.take().and_then(|left| left.downcast::<SplitRows>().ok());
+        let mut split = left.unwrap_or_default();
+        split.split(bytes, self.dialect.delimiter, n_fields, rows).map_err(|found| {
+            let what = format!("{found} rows where {} were indexed", block.rows);
+            file.error_at(DataErrorKind::Changed { what }, block.start, Some(block.line))
+        })?;
         let mut read = ReadRows::default();
-        let mut next = 0;
-        for i in 0..rows.len() {
-            let row = rows.get(i);
-            while next <= row {
-                if !records.next_row() {
-                    let what = format!("{next} rows where {} were indexed", block.rows);
-                    return Err(file.error_at(
-                        DataErrorKind::Changed { what },
-                        block.start,
-                        Some(block.line),
-                    ));
+        // Where a row lies is looked up below.
+        let fault = |row: usize, field: Option<usize>, kind: TableFault| RowFault {
+            row: row as u32,
+            field,
+            kind: kind.into(),
+            offset: 0,
+            line: None,
+        };
+        read.faults.extend(split.odd.iter().map(|&(row, found)| {
+            fault(row as usize, None, TableFault::FieldCount { found, expected: n_fields })
+        }));
+        let kernel = FieldKernel::detect();
+        for (place, &field) in fields.iter().enumerate() {
+            let mut column = ColumnBuilder::new(&self.dialect.fields[field].kind, rows.len());
+            let texts = Fields { text: bytes, bounds: &split.bounds, stride: n_fields + 1, column: field };
+            let mut from = 0;
+            for odd in split.odd.iter().map(|(row, _)| *row as usize).chain([rows.len()]) {
+                while from < odd {
+                    from += column.push_rows(kernel, texts.rows(from..odd));
+                    if from == odd {
+                        break;
+                    }
+                    let text = texts.get(from);
+                    if column.push_field(text) || is_empty(text) && column.fill(self.nulls) {
+                        column.end_row();
+                    } else if is_empty(text) && self.nulls == NullRule::Skip {
+                        read.skipped.push(from as u32);
+                        column.end_faulty_row();
+                    } else {
+                        read.faults.push(fault(from, Some(place), self.bad_value(field, text)));
+                        column.end_faulty_row();
+                    }
+                    from += 1;
                 }
-                next += 1;
-            }
-            let fault = |field: Option<usize>, kind: TableFault| RowFault {
-                row: i as u32,
-                field,
-                kind: kind.into(),
-                offset: block.start + records.start(),
-                line: Some(block.line + records.line()),
-            };
-            let expected = self.dialect.fields.len();
-            if records.len() != expected {
-                read.faults.push(fault(None, TableFault::FieldCount { found: records.len(), expected }));
-                columns.iter_mut().for_each(ColumnBuilder::end_faulty_row);
-                continue;
-            }
-            for (place, (column, &field)) in columns.iter_mut().zip(fields).enumerate() {
-                let text = records.field(field);
-                if column.push_field(text) || is_empty(text) && column.fill(self.nulls) {
-                    column.end_row();
-                } else if is_empty(text) && self.nulls == NullRule::Skip {
-                    read.skipped.push(i as u32);
+                if odd < rows.len() {
                     column.end_faulty_row();
-                } else {
-                    read.faults.push(fault(Some(place), self.bad_value(field, text)));
-                    column.end_faulty_row();
+                    from = odd + 1;
                 }
             }
+            read.columns.push(column.finish());
         }
         read.sort();
-        read.columns = columns.into_iter().map(ColumnBuilder::finish).collect();
+        let (mut at, mut line) = (0, block.line);
+        for fault in &mut read.faults {
+            let start = split.starts[fault.row as usize];
+            line += memchr::memchr_iter(b'\n', &bytes[at..start as usize]).count() as u64;
+            at = start as usize;
+            (fault.offset, fault.line) = (block.start + u64::from(start), Some(line));
+        }
+        scratch.format = Some(split);
         Ok(read)
     }
 }

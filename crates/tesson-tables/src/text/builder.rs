@@ -2,6 +2,7 @@
 
 use half::f16;
 use tesson_core::{Data, Element, Offsets, StreamColumn, Values};
+use tesson_formats::fields::{FieldKernel, Fields};
 
 use crate::nulls::NullRule;
 use crate::table::FieldKind;
@@ -126,6 +127,19 @@ impl ColumnBuilder {
             _ => return std::str::from_utf8(field).is_ok_and(|text| self.push(parse_scalar(text))),
         }
         true
+    }
+
+    /// Appends rows of numbers, up to the first that is no number: says how many. Columns of other types than floats are left to
+    /// [`ColumnBuilder::push_field`].
+    pub(crate) fn push_rows(&mut self, kernel: FieldKernel, fields: Fields<'_>) -> usize {
+        match &mut self.values {
+            Values::F32(values) => kernel.append_singles(fields, values),
+            Values::F64(values) => kernel.append_doubles(fields, values),
+            _ => {}
+        }
+        let n = self.n_pushed();
+        self.before += n;
+        n
     }
 
     /// Appends the values that bytes hold to a column of numbers.

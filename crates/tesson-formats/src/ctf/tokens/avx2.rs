@@ -8,7 +8,8 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real};
-use super::blocks::{Block, Masks, ZEROS, dense, kernel};
+use super::blocks::{Block, Masks, ZEROS, decimal, dense, kernel};
+use crate::fields::Fields;
 
 kernel! {
     /// AVX2 and what comes with it.

@@ -9,7 +9,8 @@ use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, INVERSES, POWERS, Real};
 use super::Pairs;
-use super::blocks::{Block, Masks, ZEROS, dense, kernel};
+use super::blocks::{Block, Masks, ZEROS, decimal, dense, kernel};
+use crate::fields::Fields;
 
 kernel! {
     /// AVX-512 with byte compression, and AVX2 and what comes with it.

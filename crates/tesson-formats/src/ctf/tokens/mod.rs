@@ -20,7 +20,8 @@ pub(crate) use word::{Opening, whole_row};
 
 use tesson_core::Kernels;
 
-use super::decimal::{Grammar, Real};
+use super::decimal::{Grammar, Real, ordinary};
+use crate::fields::Fields;
 
 /// How values are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,17 @@ impl Kernel {
             Kernel::Avx2(kernel) => kernel.dense(bytes, at, grammar, values),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512(kernel) => kernel.dense(bytes, at, grammar, values),
+        }
+    }
+
+    /// Appends the values of fields, up to the first that is no number.
+    pub(crate) fn append_fields<E: Real>(self, fields: Fields<'_>, values: &mut Vec<E>) {
+        match self {
+            Kernel::Plain | Kernel::Word => fields.append(values, ordinary),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2(kernel) => kernel.append_fields(fields, values),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) => kernel.append_fields(fields, values),
         }
     }
 
