@@ -2,6 +2,8 @@
 
 use std::any::Any;
 
+use crate::Values;
+
 /// Scratch memory of one worker thread, kept from one chunk to the next.
 #[derive(Default)]
 pub struct Scratch {
@@ -9,6 +11,8 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     /// Any further memory of a format, which finds here what it left, or what another format left.
     pub format: Option<Box<dyn Any + Send>>,
+    /// Columns of a chunk that nobody uses any more, whose memory others may take.
+    pub columns: Vec<Values>,
     /// Findings that are worth a line in a log and are no faults.
     pub warnings: DecodeWarnings,
     /// True if [`Chunk::notes`](crate::Chunk::notes) are collected, as in a check.

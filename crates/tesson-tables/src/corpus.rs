@@ -380,9 +380,15 @@ impl Corpus for TableCorpus {
             texts: (Vec::new(), Vec::new()),
             numeric_keys: self.numeric_keys,
         };
+        scratch.columns.extend(out.streams.drain(..).filter_map(|column| match column.data {
+            Data::Dense { values } => Some(values),
+            _ => None,
+        }));
         for selected in self.selected(chunk, &wanted) {
             self.load_part(&selected, fetch, scratch, &mut filling)?;
         }
+        // What no column took is freed.
+        scratch.columns.clear();
         let lengths = self.index.lengths(chunk);
         let lengths = match &wanted {
             SequenceSelection::Range(range) => range.clone().map(|row| lengths.get(row as usize)).collect(),

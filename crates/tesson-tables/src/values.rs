@@ -27,6 +27,16 @@ pub(crate) fn no_values(element: Element, capacity: usize) -> Values {
     }
 }
 
+/// Like [`no_values`], in the memory of a column of the same form that is left, if there is one.
+pub(crate) fn no_values_in(left: &mut Vec<Values>, element: Element, capacity: usize) -> Values {
+    let new = no_values(element, 0);
+    let same = |column: &Values| std::mem::discriminant(column) == std::mem::discriminant(&new);
+    let Some(place) = left.iter().position(same) else { return no_values(element, capacity) };
+    let mut values = left.swap_remove(place);
+    truncate(&mut values, 0);
+    values
+}
+
 /// Keeps the first `n` values.
 pub(crate) fn truncate(values: &mut Values, n: usize) {
     match values {
@@ -179,6 +189,14 @@ pub(crate) fn whole_bits(number: Number, to: Element) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_that_are_left_give_their_memory_to_those_of_their_form() {
+        let mut left = vec![Values::F32(vec![1.0; 9]), Values::Bits64(vec![7; 5])];
+        let Values::Bits64(wide) = no_values_in(&mut left, Element::I64, 1) else { panic!("64 bits") };
+        assert!(wide.is_empty() && wide.capacity() >= 5);
+        assert_eq!((no_values_in(&mut left, Element::U64, 0), left.len()), (Values::Bits64(vec![]), 1));
+    }
 
     #[test]
     fn bytes_of_either_order_are_the_same_values() {

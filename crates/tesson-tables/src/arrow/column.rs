@@ -15,7 +15,7 @@ use tesson_core::{Data, Element, Offsets, StreamColumn, Strings, Values};
 use super::leaf::Leaf;
 use crate::nulls::{NullRule, put};
 use crate::table::{Field, FieldKind};
-use crate::values::no_values;
+use crate::values::no_values_in;
 
 /// The values of a field in arrays that follow each other.
 pub(crate) struct Collected {
@@ -35,14 +35,14 @@ enum Collecting {
 }
 
 impl Collected {
-    /// No rows yet of a field that can be a stream.
-    pub(crate) fn new(field: &Field, rule: NullRule, rows: usize) -> Collected {
+    /// No rows yet of a field that can be a stream, in the memory of a column that is left.
+    pub(crate) fn new_in(left: &mut Vec<Values>, field: &Field, rule: NullRule, rows: usize) -> Collected {
         let (column, element) = match &field.kind {
             FieldKind::Flat(element, shape) => {
-                (Collecting::Flat(no_values(*element, rows * shape.len()), shape.len()), element)
+                (Collecting::Flat(no_values_in(left, *element, rows * shape.len()), shape.len()), element)
             }
             FieldKind::Ragged(element, shape) => {
-                (Collecting::Ragged(no_values(*element, 0), shape.len(), vec![0]), element)
+                (Collecting::Ragged(no_values_in(left, *element, 0), shape.len(), vec![0]), element)
             }
             FieldKind::Sparse { .. } | FieldKind::Other(_) => {
                 unreachable!("no stream has a column of another type")

@@ -13,6 +13,7 @@ use tesson_core::{ChunkAccess, Defects, Error, Parallelism, Scratch};
 
 use super::column::Collected;
 use super::leaf::{Leaf, leaves};
+use super::memory::Lent;
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
 use crate::nulls::{NullRows, NullRule};
@@ -311,18 +312,21 @@ impl Table for ArrowTable {
         rows: &Rows<'_>,
         fields: &[usize],
         file: FileBytes<'_>,
-        _: &mut Scratch,
+        scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
         let (place, whole, first) = &self.batches[unit];
-        let buffer = self.buffer(place, file)?;
+        let Scratch { bytes, columns: left, .. } = scratch;
+        file.read_over(place.range(), bytes)?;
+        let (lent, buffer) = Lent::new(std::mem::take(bytes));
+        let buffer = Buffer::from(buffer);
         let decoder = self.decoder.as_ref().expect("indexed before it is read");
-        let decode = || -> Result<Vec<Collected>, String> {
+        let mut decode = || -> Result<Vec<Collected>, String> {
             let batch = decoder.read_record_batch(&place.block(), &buffer).map_err(|e| e.to_string())?;
             let batch = batch.filter(|batch| batch.num_rows() as u64 == whole.rows);
             let batch = batch.ok_or("it has another number of rows than it declares")?;
             let mut columns = Vec::with_capacity(fields.len());
             for (place, &field) in fields.iter().enumerate() {
-                let mut collected = Collected::new(&self.fields[field], self.nulls, rows.len());
+                let mut collected = Collected::new_in(left, &self.fields[field], self.nulls, rows.len());
                 for run in rows.runs() {
                     let array = batch.column(place).slice(run.start as usize, (run.end - run.start) as usize);
                     collected.append(&array, &self.leaves[field])?;
@@ -331,8 +335,10 @@ impl Table for ArrowTable {
             }
             Ok(columns)
         };
-        let decoded = catch_unwind(AssertUnwindSafe(decode));
+        let decoded = catch_unwind(AssertUnwindSafe(&mut decode));
         let decoded = decoded.unwrap_or_else(|_| Err("its buffers are invalid".into()));
+        drop(buffer);
+        lent.take_back(bytes);
         let mut read = ReadRows::default();
         for (place, collected) in
             decoded.map_err(|what| self.damaged(unit, what, file))?.into_iter().enumerate()

@@ -213,7 +213,8 @@ impl Table for Text {
         }));
         let kernel = FieldKernel::detect();
         for (place, &field) in fields.iter().enumerate() {
-            let mut column = ColumnBuilder::new(&self.dialect.fields[field].kind, rows.len());
+            let kind = &self.dialect.fields[field].kind;
+            let mut column = ColumnBuilder::new_in(&mut scratch.columns, kind, rows.len());
             let texts = Fields { text: bytes, bounds: &split.bounds, stride: n_fields + 1, column: field };
             let mut from = 0;
             for odd in split.odd.iter().map(|(row, _)| *row as usize).chain([rows.len()]) {

@@ -7,6 +7,7 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
 use tesson_core::Error;
 
+use crate::arrow::memory::Lent;
 use crate::table::FileBytes;
 
 /// Parts of a file that were read, ascending.
@@ -20,8 +21,12 @@ pub(super) struct Parts {
 const GAP: u64 = 64 << 10;
 
 impl Parts {
-    /// Reads parts of a file, those that are close together at once.
-    pub(super) fn read(file: FileBytes<'_>, mut ranges: Vec<Range<u64>>) -> Result<Parts, Error> {
+    /// Reads parts of a file, those that are close together at once; the first of them into `memory`, which is lent.
+    pub(super) fn read(
+        file: FileBytes<'_>,
+        mut ranges: Vec<Range<u64>>,
+        memory: &mut Vec<u8>,
+    ) -> Result<(Parts, Lent), Error> {
         ranges.retain(|range| !range.is_empty());
         ranges.sort_by_key(|range| range.start);
         let most = file.fetch.largest();
@@ -35,12 +40,17 @@ impl Parts {
             }
         }
         let mut parts = Vec::with_capacity(joined.len());
+        let mut joined = joined.into_iter();
+        let first = joined.next().unwrap_or(0..0);
+        file.read_over(first.clone(), memory)?;
+        let (lent, bytes) = Lent::new(std::mem::take(memory));
+        parts.push((first.start, bytes));
         for range in joined {
             let mut bytes = Vec::new();
             file.read_over(range.clone(), &mut bytes)?;
             parts.push((range.start, bytes.into()));
         }
-        Ok(Parts { size: file.size()?, parts })
+        Ok((Parts { size: file.size()?, parts }, lent))
     }
 
     /// The bytes from `start` to the end of the part that it is in.

@@ -106,9 +106,11 @@ impl ParquetTable {
         rows: &Rows<'_>,
         field: usize,
         file: FileBytes<'_>,
+        scratch: &mut Scratch,
     ) -> Result<Collected, Error> {
-        let mut collected = Collected::new(&self.fields[field], self.nulls, rows.len());
-        self.collect(unit, rows, field, file, &mut collected)?;
+        let left = &mut scratch.columns;
+        let mut collected = Collected::new_in(left, &self.fields[field], self.nulls, rows.len());
+        self.collect(unit, rows, field, file, &mut collected, &mut scratch.bytes)?;
         Ok(collected)
     }
 
@@ -120,6 +122,7 @@ impl ParquetTable {
         field: usize,
         file: FileBytes<'_>,
         collected: &mut Collected,
+        memory: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let group = self.metadata.metadata().row_group(unit);
         let columns = &self.columns[field];
@@ -136,10 +139,10 @@ impl ParquetTable {
         let fewer_take_less = is_whole || size(&ranges) < size(&all.collect::<Vec<_>>());
         if size(&ranges) > file.fetch.largest() && rows.len() > 1 && fewer_take_less {
             let (first, second) = rows.halves();
-            self.collect(unit, &first, field, file, collected)?;
-            return self.collect(unit, &second, field, file, collected);
+            self.collect(unit, &first, field, file, collected, memory)?;
+            return self.collect(unit, &second, field, file, collected, memory);
         }
-        let parts = Parts::read(file, ranges)?;
+        let (parts, lent) = Parts::read(file, ranges, memory)?;
         let chunk = group.column(columns[0]);
         let offset = chunk_range(chunk).map_or(0, |range| range.start);
         let before = collected.len();
@@ -167,6 +170,7 @@ impl ParquetTable {
         // Damaged pages may break what the library takes for granted; they are still only damaged data.
         let decoded = catch_unwind(AssertUnwindSafe(decode));
         let decoded = decoded.unwrap_or_else(|_| Err("its pages are invalid".into()));
+        lent.take_back(memory);
         decoded.map_err(|what| {
             let column = self.fields[field].name.clone();
             file.error(TableFault::Damaged { unit: format!("row group {unit}"), column, what }, offset)
@@ -295,12 +299,12 @@ impl Table for ParquetTable {
         rows: &Rows<'_>,
         fields: &[usize],
         file: FileBytes<'_>,
-        _: &mut Scratch,
+        scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
         let mut read = ReadRows::default();
         let (whole, first) = &self.units[unit];
         for (place, &field) in fields.iter().enumerate() {
-            let (column, null_rows) = self.column(unit, rows, field, file)?.finish();
+            let (column, null_rows) = self.column(unit, rows, field, file, scratch)?.finish();
             let nulls = NullRows { field: (&self.fields[field].name, place), rows: null_rows };
             let offset = |row: u64| whole.extent(row..row + 1).start;
             nulls.report(self.nulls, rows, *first, &offset, &mut read);

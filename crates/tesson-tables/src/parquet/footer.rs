@@ -95,7 +95,7 @@ pub(super) fn with_pages(
     let Some(ranges) = ranges.filter(|ranges| ranges.iter().all(|range| range.end <= size)) else {
         return Ok(metadata.clone());
     };
-    let parts = Parts::read(file, ranges)?;
+    let (parts, _) = Parts::read(file, ranges, &mut Vec::new())?;
     let mut reader = ParquetMetaDataReader::new_with_metadata((**metadata.metadata()).clone())
         .with_column_index_policy(PageIndexPolicy::Skip)
         .with_offset_index_policy(PageIndexPolicy::Optional)

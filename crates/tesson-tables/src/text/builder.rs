@@ -6,7 +6,7 @@ use tesson_formats::fields::{FieldKernel, Fields};
 
 use crate::nulls::NullRule;
 use crate::table::FieldKind;
-use crate::values::{ByteOrder, Number, append_bytes, no_values, truncate, whole_bits};
+use crate::values::{ByteOrder, Number, append_bytes, no_values_in, truncate, whole_bits};
 
 /// A value of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,13 +76,18 @@ pub(crate) struct ColumnBuilder {
 impl ColumnBuilder {
     /// No rows yet of a field, of about so many.
     pub(crate) fn new(kind: &FieldKind, rows: usize) -> ColumnBuilder {
+        ColumnBuilder::new_in(&mut Vec::new(), kind, rows)
+    }
+
+    /// Like [`ColumnBuilder::new`], in the memory of a column that is left.
+    pub(crate) fn new_in(left: &mut Vec<Values>, kind: &FieldKind, rows: usize) -> ColumnBuilder {
         let (element, per_sample, ends) = match kind {
             FieldKind::Flat(element, shape) => (*element, shape.len(), None),
             FieldKind::Ragged(element, shape) => (*element, shape.len(), Some(vec![0])),
             FieldKind::Sparse { .. } | FieldKind::Other(_) => (Element::Text, 1, None),
         };
         let capacity = if ends.is_none() { rows * per_sample } else { rows };
-        let values = no_values(element, capacity);
+        let values = no_values_in(left, element, capacity);
         ColumnBuilder { element, values, per_sample, ends, before: 0 }
     }
 
