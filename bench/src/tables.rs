@@ -1,6 +1,7 @@
 //! Tables: how fast rows of Parquet and Arrow become minibatches, beside the crates of Arrow reading the same columns alone.
 
 use std::fs::{self, File};
+use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ use crate::corpus::Random;
 use crate::{processor_seconds, report, round};
 
 pub(crate) const USAGE: &str = "
-  tesson-bench tables make FOLDER [ROWS]         write numbers and lists, as Parquet and as files of Arrow
-  tesson-bench tables measure FOLDER [ROUNDS]    reading each, beside the crates of Arrow alone, in turns";
+  tesson-bench tables make FOLDER [ROWS]         write numbers and lists, as Parquet and as files of Arrow, and numbers as CSV
+  tesson-bench tables measure FOLDER [ROUNDS]    reading each, beside the crates of Arrow alone, of CSV beside a plain loop, in turns";
 
 type Answer<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -53,7 +54,26 @@ fn make(folder: &Path, rows: usize) -> Answer<()> {
     }
     fs::create_dir_all(folder)?;
     write(&folder.join("numbers"), rows, numbers)?;
-    write(&folder.join("lists"), rows, lists)
+    write(&folder.join("lists"), rows, lists)?;
+    write_csv(&folder.join("numbers.csv"), rows)
+}
+
+/// Writes the columns of [`numbers`] as text.
+fn write_csv(file: &Path, rows: usize) -> Answer<()> {
+    let mut random = Random(7);
+    let mut text = std::io::BufWriter::new(File::create(file)?);
+    for i in 0..WIDTH {
+        write!(text, "x{i},")?;
+    }
+    writeln!(text, "label")?;
+    for _ in 0..rows {
+        for _ in 0..WIDTH {
+            write!(text, "{},", random.below(1 << 20) as f32 / 1024.0)?;
+        }
+        writeln!(text, "{}", random.below(10))?;
+    }
+    text.flush()?;
+    Ok(())
 }
 
 /// Writes a table as `NAME.parquet` and `NAME.arrow`.
@@ -106,10 +126,14 @@ fn lists(random: &mut Random, rows: usize) -> Answer<RecordBatch> {
 }
 
 fn measure(folder: &Path, rounds: usize) -> Answer<()> {
-    for name in ["numbers.parquet", "lists.parquet", "numbers.arrow", "lists.arrow"] {
+    for name in ["numbers.csv", "numbers.parquet", "lists.parquet", "numbers.arrow", "lists.arrow"] {
         let file = folder.join(name);
         let file = file.to_str().ok_or("a name in UTF-8")?;
-        let alone = if name.ends_with("parquet") { parquet_alone } else { arrow_alone };
+        let alone = match name {
+            "numbers.csv" => csv_alone,
+            name if name.ends_with("parquet") => parquet_alone,
+            _ => arrow_alone,
+        };
         let orders = [("in order", Shuffle::Off), ("in windows", Shuffle::Chunks(8))];
         let mut limits = Vec::new();
         let mut results: Vec<Vec<f64>> = vec![Vec::new(); orders.len()];
@@ -125,7 +149,7 @@ fn measure(folder: &Path, rounds: usize) -> Answer<()> {
             let figures = rates.iter().map(|&rate| vec![("rows_processor_s", rate), ("of_limit", of_limit)]);
             report("tables", name, &[what], figures.collect());
         };
-        line("the crate alone", &limits);
+        line(if name.ends_with("csv") { "a plain loop" } else { "the crate alone" }, &limits);
         for ((order, _), rates) in orders.iter().zip(&results) {
             line(order, rates);
         }
@@ -151,6 +175,17 @@ fn read(file: &str, shuffle: Shuffle) -> Answer<usize> {
         std::hint::black_box(batch.minibatch().streams().len());
     }
     Ok(rows)
+}
+
+/// Reads a file of CSV into columns, by the standard library alone.
+fn csv_alone(file: &str) -> Answer<usize> {
+    let mut columns: Vec<Vec<f64>> = vec![Vec::new(); WIDTH + 1];
+    for line in std::io::BufReader::new(File::open(file)?).lines().skip(1) {
+        for (column, field) in columns.iter_mut().zip(line?.split(',')) {
+            column.push(field.parse()?);
+        }
+    }
+    Ok(std::hint::black_box(columns)[0].len())
 }
 
 /// Reads a file of Parquet into Arrow's arrays.
