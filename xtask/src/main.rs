@@ -24,6 +24,7 @@ mod run;
 mod shapes;
 mod site;
 mod source_text;
+mod step_instructions;
 mod suite;
 mod tally;
 mod tidy;
@@ -62,7 +63,7 @@ cargo xtask JOB
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   site                        Build the manual as a site in target/site (MkDocs, from the network once); a job of its own in CI.
   bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
-  instructions [--write]      Count the instructions of the text kernels (valgrind) and compare them with bench/instructions.txt; not part of CI.
+  instructions [--write] [PART…]  Count the instructions of the text kernels (`kernels`) and of steps through Python (`steps`) by valgrind, and compare them with bench/instructions.txt; not part of CI.
   gpu [ARGUMENTS]             Check loaders that feed a GPU and measure a training step; needs PyTorch in .venv, skipped without a GPU.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
   fuzz [TARGET] [SECONDS]     Fuzz one target, or each, by default for a minute (cargo-fuzz); not part of CI.

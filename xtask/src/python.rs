@@ -180,8 +180,13 @@ pub(crate) fn version(words: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
+/// The interpreter of `.venv`, with everything installed but the extension.
+pub(crate) fn interpreter() -> Result<PathBuf, String> {
+    environment(&folder(), "xtask/python-requirements.txt")
+}
+
 fn prepare() -> Result<PathBuf, String> {
-    let python = environment(&folder(), "xtask/python-requirements.txt")?;
+    let python = interpreter()?;
     build_extension(&python)?;
     Ok(python)
 }
