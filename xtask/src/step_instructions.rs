@@ -63,7 +63,7 @@ impl Steps {
         if WAYS.iter().all(runs) { Ok(()) } else { Err(format!("{PROGRAM} did not work; see above")) }
     }
 
-    /// So many rounds of steps, run by another program if one is named.
+    /// The command that runs `rounds` rounds of a way, under the program `runner` unless it is empty.
     pub(crate) fn run(&self, runner: &[&str], way: &str, rounds: u32) -> Command {
         let mut command = match runner {
             [first, rest @ ..] => {

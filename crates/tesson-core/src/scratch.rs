@@ -11,7 +11,7 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     /// Any further memory of a format, which finds here what it left, or what another format left.
     pub format: Option<Box<dyn Any + Send>>,
-    /// Columns of a chunk that nobody uses any more, whose memory others may take.
+    /// Columns of a chunk that is no longer used; new columns take over their memory.
     pub columns: Vec<Values>,
     /// Findings that are worth a line in a log and are no faults.
     pub warnings: DecodeWarnings,

@@ -248,8 +248,8 @@ fn open(options: &OpenOptions, purpose: Purpose, config: &SourceConfig) -> Resul
     OpenOptions { purpose, canceller, ..options.clone() }.open(config)
 }
 
-/// Reads from a source by `act`, and cancels that when the report is interrupted. `works` is the name of a stage and its number of bytes, of which
-/// the report's progress is told.
+/// Reads from a source by `act`, and cancels that when the report is interrupted. `works` is the name of a stage and its number of bytes, which
+/// the report shows as progress.
 fn attended<T>(
     source: &mut Source,
     request: &Request<'_>,

@@ -73,7 +73,7 @@ impl Grown {
 }
 
 impl Growth {
-    /// `resources` is told of the byte runs that are cut.
+    /// No byte runs yet. The resource of each one that is cut is added to `resources`.
     pub(super) fn new(resources: RunResources) -> Growth {
         Growth {
             cutter: Some(Cut { after: None }),

@@ -124,8 +124,8 @@ pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<StreamToPack> {
     streams.map(|(number, stream)| StreamToPack { number, dim: stream.shape.len() }).collect()
 }
 
-/// Short runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
-/// runs between are being packed.
+/// The number of runs by which packing asks for a short run ahead; for the place of its values it asks twice as far ahead.
+/// Short runs are scattered over memory, and each would otherwise wait for the cache.
 pub(crate) const AHEAD: usize = 16;
 
 /// Asks for a packed run's place, or for the run itself.
