@@ -38,8 +38,8 @@ pub fn option_manual(registry: &Registry) -> String {
 pub const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "TESSON_KERNELS",
-        "Limits vector code to `plain`, `portable`, `sse42`, `avx2` or `avx512`, by default the highest level of the machine; \
-         results do not depend on it.",
+        "Limits vector code to `plain`, `portable`, `sse42`, `avx2` or `avx512`, on ARM to `plain`, `portable` or `neon`, by default \
+         the highest level of the machine; results do not depend on it.",
     ),
     ("TESSON_INDEX_DIR", "A folder for indexes of record files, instead of the folders of these files."),
     (

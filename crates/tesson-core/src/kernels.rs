@@ -18,12 +18,23 @@ pub enum Kernels {
     Avx2,
     /// AVX-512 F, BW, VL, VBMI and VBMI2.
     Avx512,
+    /// NEON and the CRC-32C instructions of ARM.
+    Neon,
 }
 
-/// All levels, lowest first.
-const ALL: [Kernels; 5] = [Kernels::Plain, Kernels::Portable, Kernels::Sse42, Kernels::Avx2, Kernels::Avx512];
+/// The levels of processors of this kind, lowest first.
+#[cfg(target_arch = "aarch64")]
+const OF_THIS_KIND: &[Kernels] = &[Kernels::Plain, Kernels::Portable, Kernels::Neon];
+/// The levels of processors of this kind, lowest first.
+#[cfg(not(target_arch = "aarch64"))]
+const OF_THIS_KIND: &[Kernels] =
+    &[Kernels::Plain, Kernels::Portable, Kernels::Sse42, Kernels::Avx2, Kernels::Avx512];
 
-/// The level that was chosen, plus 1; 0 if none was.
+/// All levels.
+const ALL: [Kernels; 6] =
+    [Kernels::Plain, Kernels::Portable, Kernels::Sse42, Kernels::Avx2, Kernels::Avx512, Kernels::Neon];
+
+/// The place of the level that was chosen among all, plus 1; 0 if none was.
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
 impl Kernels {
@@ -39,7 +50,9 @@ impl Kernels {
 
     /// The levels that this machine has, lowest first.
     pub fn available() -> &'static [Kernels] {
-        &ALL[..=Kernels::highest() as usize]
+        let highest = Kernels::highest();
+        let n = OF_THIS_KIND.iter().take_while(|level| **level <= highest).count();
+        &OF_THIS_KIND[..n]
     }
 
     /// Keeps all kernels of the process to a level by name, for instance to see that it makes no difference. For work
@@ -69,6 +82,7 @@ impl Kernels {
             Kernels::Sse42 => "sse42",
             Kernels::Avx2 => "avx2",
             Kernels::Avx512 => "avx512",
+            Kernels::Neon => "neon",
         }
     }
 
@@ -88,7 +102,13 @@ impl Kernels {
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    fn highest() -> Kernels {
+        use std::arch::is_aarch64_feature_detected as has;
+        if has!("neon") && has!("crc") { Kernels::Neon } else { Kernels::Portable }
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn highest() -> Kernels {
         Kernels::Portable
     }
@@ -115,7 +135,7 @@ mod tests {
             "{found}"
         );
         assert_eq!(Kernels::in_use(), highest);
-        for lacking in ALL.into_iter().filter(|&level| level > highest) {
+        for lacking in ALL.into_iter().filter(|level| !Kernels::available().contains(level)) {
             let found = Kernels::choose(lacking.name()).unwrap_err().to_string();
             assert!(found.contains("which this machine lacks; it has `plain`"), "{found}");
         }

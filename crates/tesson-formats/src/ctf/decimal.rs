@@ -12,6 +12,7 @@ pub(crate) trait Real: Float + Send + std::fmt::Debug + 'static {
     /// A whole number below 2^24, which every element type holds exactly.
     fn from_small(n: u32) -> Self;
     /// The values as `f32`, if they are of that type.
+    #[cfg(target_arch = "x86_64")]
     fn singles(values: &mut [Self]) -> Option<&mut [f32]>;
 }
 
@@ -68,6 +69,7 @@ impl Real for f32 {
         n as f32
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[inline]
     fn singles(values: &mut [f32]) -> Option<&mut [f32]> {
         Some(values)
@@ -85,6 +87,7 @@ impl Real for f64 {
         f64::from(n)
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[inline]
     fn singles(_: &mut [f64]) -> Option<&mut [f32]> {
         None

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use tesson_core::{Draw, Input, InputValues, Kernels, Output, SampleType, Scratch, Transform, UserError};
+#[cfg(target_arch = "x86_64")]
+use tesson_core::Kernels;
+use tesson_core::{Draw, Input, InputValues, Output, SampleType, Scratch, Transform, UserError};
 
 use super::header::Encoding;
 use crate::utterance::window::{FrameValue, Recorded, Window};

@@ -35,13 +35,11 @@ impl Kernel for Plain {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-pub(super) use x86::Sse42;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use instruction::Instruction;
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::_mm_crc32_u64;
-
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod instruction {
     use tesson_core::Kernels;
 
     use super::Kernel;
@@ -49,26 +47,47 @@ mod x86 {
     /// Data from this size on are the library's: it is faster from about there on.
     const LONG: usize = 512;
 
-    /// Proof that the processor has the instruction, and that it may be used.
+    /// Proof that the processor has an instruction for CRC-32C, and that it may be used.
     #[derive(Clone, Copy, Debug)]
-    pub(in crate::tfrecord) struct Sse42(());
+    pub(in crate::tfrecord) struct Instruction(());
 
-    impl Sse42 {
-        pub(in crate::tfrecord) fn detect() -> Option<Sse42> {
-            (Kernels::in_use() >= Kernels::Sse42).then_some(Sse42(()))
+    #[cfg(target_arch = "x86_64")]
+    const LEVEL: Kernels = Kernels::Sse42;
+    #[cfg(target_arch = "aarch64")]
+    const LEVEL: Kernels = Kernels::Neon;
+
+    impl Instruction {
+        pub(in crate::tfrecord) fn detect() -> Option<Instruction> {
+            (Kernels::in_use() >= LEVEL).then_some(Instruction(()))
+        }
+
+        /// The state after eight bytes more.
+        #[inline(always)]
+        #[allow(unsafe_code)]
+        #[cfg_attr(
+            target_arch = "aarch64",
+            expect(
+                inline_always_mismatching_target_features,
+                reason = "the passes of `scan`, into which this is put, have the feature"
+            )
+        )]
+        fn step(self, state: u32, word: u64) -> u32 {
+            // SAFETY: `self` is the proof that the processor has the instruction. Measured: see `scan`.
+            #[cfg(target_arch = "x86_64")]
+            return unsafe { std::arch::x86_64::_mm_crc32_u64(state.into(), word) as u32 };
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            return unsafe { std::arch::aarch64::__crc32cd(state, word) };
         }
     }
 
-    impl Kernel for Sse42 {
+    impl Kernel for Instruction {
         #[inline(always)]
-        #[allow(unsafe_code)]
         fn of_length(self, length: u64) -> u32 {
-            // SAFETY: `self` is the proof that the processor has the instruction. Measured: see `scan`.
-            !unsafe { _mm_crc32_u64(0xFFFF_FFFF, length) as u32 }
+            !self.step(u32::MAX, length)
         }
 
         #[inline(always)]
-        #[allow(unsafe_code)]
         fn of_data(self, data: &[u8], size: usize) -> u32 {
             if size >= LONG || data.len() < 8 {
                 return crc32c::crc32c(&data[..size]);
@@ -78,17 +97,15 @@ mod x86 {
             let ragged = size % 8;
             let head = u64::from_le_bytes(data[..8].try_into().expect("eight bytes were taken"));
             let head = (head ^ 0xFFFF_FFFF) & ((1 << (8 * ragged)) - 1);
-            // SAFETY: as above.
-            let mut crc = unsafe { _mm_crc32_u64(0, head.wrapping_shl(64 - 8 * ragged as u32)) };
+            let mut crc = self.step(0, head.wrapping_shl(64 - 8 * ragged as u32));
             let mut begin = 0xFFFF_FFFF_u64 >> (8 * ragged);
             for word in data[ragged..size].as_chunks::<8>().0 {
                 let word = u64::from_le_bytes(*word) ^ begin;
                 begin = 0;
-                // SAFETY: as above.
-                crc = unsafe { _mm_crc32_u64(crc, word) };
+                crc = self.step(crc, word);
             }
             // Fewer than four bytes hold not all of what the state begins with; the rest is left in it.
-            !(crc as u32 ^ if size < 4 { begin as u32 } else { 0 })
+            !(crc ^ if size < 4 { begin as u32 } else { 0 })
         }
     }
 }

@@ -52,19 +52,20 @@ pub(super) fn scan(
     places: &mut Vec<RecordSpan>,
     wrong: &mut Vec<Wrong>,
 ) -> (usize, Stop) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = super::crc::Sse42::detect() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    if let Some(kernel) = super::crc::Instruction::detect() {
         // SAFETY: the processor has the instruction. Measured: one-integer examples three times as fast as by the library.
         #[allow(unsafe_code)]
-        return unsafe { scan_sse42(kernel, bytes, at, most, places, wrong) };
+        return unsafe { scan_by_instruction(kernel, bytes, at, most, places, wrong) };
     }
     scan_with(Plain, bytes, at, most, places, wrong)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "sse4.2")]
-fn scan_sse42(
-    kernel: super::crc::Sse42,
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc"))]
+fn scan_by_instruction(
+    kernel: super::crc::Instruction,
     bytes: &[u8],
     at: usize,
     most: usize,
@@ -111,19 +112,20 @@ pub(super) fn scan_with<K: Kernel>(
 /// reach beyond `bytes`. `each` is called with the offset of each record. Returns where the next one begins and how many were
 /// gone over.
 pub(super) fn walk(bytes: &[u8], at: u64, most: u64, each: &mut dyn FnMut(u64)) -> (u64, u64, Stop) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = super::crc::Sse42::detect() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    if let Some(kernel) = super::crc::Instruction::detect() {
         // SAFETY: as above.
         #[allow(unsafe_code)]
-        return unsafe { walk_sse42(kernel, bytes, at, most, each) };
+        return unsafe { walk_by_instruction(kernel, bytes, at, most, each) };
     }
     walk_with(Plain, bytes, at, most, each)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "sse4.2")]
-fn walk_sse42(
-    kernel: super::crc::Sse42,
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc"))]
+fn walk_by_instruction(
+    kernel: super::crc::Instruction,
     bytes: &[u8],
     at: u64,
     most: u64,

@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real};
-use super::blocks::{Block, Masks, ZEROS, decimal, dense, kernel};
+use super::blocks::{Block, Digits, LAST, Masks, WITHOUT, ZEROS, decimal, dense, kernel};
 use crate::fields::Fields;
 
 kernel! {
@@ -55,6 +55,44 @@ impl Block for ByAvx2 {
     #[inline(always)]
     unsafe fn decimals<E: Real>(_: &[u8; 64], _: u64, _: &mut [E]) -> Option<u32> {
         None
+    }
+
+    #[inline(always)]
+    unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits> {
+        // SAFETY: the caller's promise.
+        unsafe { digits(text, n) }
+    }
+}
+
+/// Like [`Block::digits`], for AVX-512, too.
+///
+/// # Safety
+/// AVX2 is there.
+#[inline(always)]
+pub(super) unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits> {
+    // SAFETY: AVX2 is the caller's promise. The loads: the 16 bytes of `text`; of `LAST`, 16 of 32 from at most 16; of `WITHOUT`, one
+    // of its entries.
+    unsafe {
+        let bytes = _mm_loadu_si128(text.as_ptr().cast());
+        let token = _mm_loadu_si128(LAST[n..n + 16].as_ptr().cast());
+        let digits = _mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8));
+        let is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+        let others = _mm_movemask_epi8(_mm_andnot_si128(is_digit, token)) as u32;
+        let point = (others | 0x1_0000).trailing_zeros() as usize;
+        // One byte that is no digit may be there: a point that is not the first.
+        if others & others.wrapping_sub(1) != 0 || (others != 0 && (point == 16 - n || text[point] != b'.')) {
+            return None;
+        }
+        let digits = _mm_and_si128(digits, _mm_and_si128(is_digit, token));
+        let digits = _mm_shuffle_epi8(digits, _mm_loadu_si128(WITHOUT[point].as_ptr().cast()));
+        // Neighbours are joined to pairs, pairs to fours, fours to eights.
+        let tens = _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1);
+        let pairs = _mm_maddubs_epi16(digits, tens);
+        let fours = _mm_madd_epi16(pairs, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
+        let fours = _mm_packus_epi32(fours, fours);
+        let eights = _mm_madd_epi16(fours, _mm_setr_epi16(10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1));
+        let both = _mm_cvtsi128_si64(eights) as u64;
+        Some(Digits { mantissa: (both & 0xFFFF_FFFF) * 100_000_000 + (both >> 32), point })
     }
 }
 

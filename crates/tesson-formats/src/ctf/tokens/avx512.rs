@@ -8,8 +8,8 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, INVERSES, POWERS, Real};
-use super::Pairs;
-use super::blocks::{Block, Masks, ZEROS, decimal, dense, kernel};
+use super::blocks::{Block, Digits, Masks, ZEROS, decimal, dense, kernel};
+use super::{Pairs, avx2};
 use crate::fields::Fields;
 
 kernel! {
@@ -172,6 +172,12 @@ unsafe fn block_of_pairs<E: Real>(
 struct ByAvx512;
 
 impl Block for ByAvx512 {
+    #[inline(always)]
+    unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits> {
+        // SAFETY: AVX2 comes with AVX-512, which is the caller's promise.
+        unsafe { avx2::digits(text, n) }
+    }
+
     #[inline(always)]
     unsafe fn masks(block: &[u8; 64]) -> Masks {
         // SAFETY: AVX-512 is the caller's promise; the load is of the 64 bytes.

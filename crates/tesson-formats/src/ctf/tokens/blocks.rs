@@ -1,10 +1,8 @@
-//! Dense values by blocks of 64 bytes on x86-64: what AVX2 and AVX-512 share.
+//! Dense values by blocks of 64 bytes: what AVX2, AVX-512 and NEON share.
 //!
 //! For the next editor: a block begins at a value or a blank, never within a value, so values never span blocks but
 //! those longer than one. Values are loaded as the 16 bytes that end where they end, so digits are right-aligned
 //! whatever the length; nothing is ever read outside of `bytes`.
-
-use std::arch::x86_64::*;
 
 use super::super::bytes::is_end;
 use super::super::decimal::{Grammar, Real, read};
@@ -41,6 +39,20 @@ pub(super) trait Block {
     /// # Safety
     /// The instruction set is there.
     unsafe fn decimals<E: Real>(block: &[u8; 64], ends: u64, slots: &mut [E]) -> Option<u32>;
+
+    /// The last `n` of 16 bytes, if they are digits with at most one `.` among them, which is not the first of them.
+    ///
+    /// # Safety
+    /// The instruction set is there.
+    unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits>;
+}
+
+/// Digits, and where their point is.
+pub(super) struct Digits {
+    /// The whole number that the digits are without the point.
+    pub(super) mantissa: u64,
+    /// The place of the point in the 16 bytes; 16 without one.
+    pub(super) point: usize,
 }
 
 /// Declares a kernel: the proof that the processor has its features and that they may be used, and the entry for dense
@@ -76,7 +88,7 @@ macro_rules! kernel {
                     unsafe { dense::<E, $block>(bytes, at, grammar, values) }
                 }
                 // SAFETY: `self` is the proof that the processor has the features. Measured: AVX2 at several times the rate
-                // of the plain parser, AVX-512 at several times that of AVX2 for small whole numbers.
+                // of the plain parser, AVX-512 at several times that of AVX2 for small whole numbers; NEON only emulated.
                 unsafe { enabled(bytes, at, grammar, values) }
             }
 
@@ -85,7 +97,7 @@ macro_rules! kernel {
                 #[target_feature(enable = $features)]
                 fn enabled<E: Real>(fields: Fields<'_>, values: &mut Vec<E>) {
                     // SAFETY: the features are enabled here, and in whatever is inlined here.
-                    fields.append(values, |bytes, start, end| unsafe { decimal(bytes, start, end) });
+                    fields.append(values, |bytes, start, end| unsafe { decimal::<E, $block>(bytes, start, end) });
                 }
                 // SAFETY: `self` is the proof that the processor has the features. Measured: a quarter of the time of the
                 // standard library's parser.
@@ -99,7 +111,7 @@ pub(super) use kernel;
 /// Reads the values of a sample.
 ///
 /// # Safety
-/// The instruction set of `B` is there, and AVX2 in any case.
+/// The instruction set of `B` is there.
 #[inline(always)]
 pub(super) unsafe fn dense<E: Real, B: Block>(
     bytes: &[u8],
@@ -168,7 +180,7 @@ pub(super) unsafe fn dense<E: Real, B: Block>(
                     let (start, end) =
                         (at + starts.trailing_zeros() as usize, at + tokens.trailing_zeros() as usize);
                     // SAFETY: the caller's promise.
-                    *slot = unsafe { value(bytes, start, end, grammar) }?;
+                    *slot = unsafe { value::<E, B>(bytes, start, end, grammar) }?;
                 }
                 left >>= 1;
                 starts &= starts.wrapping_sub(1);
@@ -185,7 +197,7 @@ pub(super) unsafe fn dense<E: Real, B: Block>(
 }
 
 /// 16 bytes of zeros, then 16 of ones: loaded at `n`, a mask of the last `n` of 16 bytes.
-static LAST: [u8; 32] = {
+pub(super) static LAST: [u8; 32] = {
     let mut window = [0; 32];
     let mut i = 16;
     while i < 32 {
@@ -196,7 +208,7 @@ static LAST: [u8; 32] = {
 };
 
 /// Shuffles that take the byte at a position out of 16, moving those before it up; the last one takes none out.
-static WITHOUT: [[u8; 16]; 17] = {
+pub(super) static WITHOUT: [[u8; 16]; 17] = {
     let mut shuffles = [[0; 16]; 17];
     let mut point = 0;
     while point < 17 {
@@ -218,11 +230,11 @@ static WITHOUT: [[u8; 16]; 17] = {
 /// The value of `bytes[start..end]`, if it is a number.
 ///
 /// # Safety
-/// AVX2 is there.
+/// The instruction set of `B` is there.
 #[inline(always)]
-unsafe fn value<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
+unsafe fn value<E: Real, B: Block>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
     // SAFETY: the caller's promise.
-    if let Some(value) = unsafe { decimal(bytes, start, end) } {
+    if let Some(value) = unsafe { decimal::<E, B>(bytes, start, end) } {
         return Some(value);
     }
     odd(bytes, start, end, grammar)
@@ -238,40 +250,17 @@ fn odd<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Opt
 /// The value of `bytes[start..end]`, if it is `[-] digit+ [ . digit* ]` of up to 16 bytes without the sign.
 ///
 /// # Safety
-/// AVX2 is there.
+/// The instruction set of `B` is there.
 #[inline(always)]
-pub(super) unsafe fn decimal<E: Real>(bytes: &[u8], start: usize, end: usize) -> Option<E> {
+pub(super) unsafe fn decimal<E: Real, B: Block>(bytes: &[u8], start: usize, end: usize) -> Option<E> {
     let negative = bytes.get(start) == Some(&b'-');
     let n = (end - start).wrapping_sub(usize::from(negative));
-    if n == 0 || n > 16 || end < 16 {
+    if n == 0 || n > 16 {
         return None;
     }
-    // SAFETY: AVX2 is the caller's promise. The loads: 16 bytes before `end`, which is at least 16 and within `bytes`;
-    // of `LAST`, 16 of 32 from at most 16; of `WITHOUT`, one of its entries.
-    let (mantissa, point) = unsafe {
-        let text = _mm_loadu_si128(bytes[end - 16..end].as_ptr().cast());
-        let token = _mm_loadu_si128(LAST[n..n + 16].as_ptr().cast());
-        let digits = _mm_sub_epi8(text, _mm_set1_epi8(b'0' as i8));
-        let is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
-        let others = _mm_movemask_epi8(_mm_andnot_si128(is_digit, token)) as u32;
-        let point = (others | 0x1_0000).trailing_zeros() as usize;
-        // One byte that is no digit may be there: a point that is not the first.
-        if others & others.wrapping_sub(1) != 0
-            || (others != 0 && (point == 16 - n || bytes[end - 16 + point] != b'.'))
-        {
-            return None;
-        }
-        let digits = _mm_and_si128(digits, _mm_and_si128(is_digit, token));
-        let digits = _mm_shuffle_epi8(digits, _mm_loadu_si128(WITHOUT[point].as_ptr().cast()));
-        // Neighbours are joined to pairs, pairs to fours, fours to eights.
-        let tens = _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1);
-        let pairs = _mm_maddubs_epi16(digits, tens);
-        let fours = _mm_madd_epi16(pairs, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
-        let fours = _mm_packus_epi32(fours, fours);
-        let eights = _mm_madd_epi16(fours, _mm_setr_epi16(10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1));
-        let both = _mm_cvtsi128_si64(eights) as u64;
-        ((both & 0xFFFF_FFFF) * 100_000_000 + (both >> 32), point)
-    };
+    let text = bytes.get(end.checked_sub(16)?..end)?.first_chunk()?;
+    // SAFETY: the caller's promise.
+    let Digits { mantissa, point } = unsafe { B::digits(text, n) }?;
     E::from_decimal(negative, mantissa, if point == 16 { 0 } else { 15 - point })
 }
 

@@ -59,7 +59,18 @@ fn mask(block: &[u8; 64]) -> u64 {
 }
 
 /// A bit for every line feed.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+#[inline]
+fn mask(block: &[u8; 64]) -> u64 {
+    use std::arch::aarch64::{vceqq_u8, vdupq_n_u8};
+
+    use super::neon::{mask, quarters};
+    // SAFETY: NEON is part of this architecture. Emulated only, so not measured; on x86-64 bit by bit is 20 times as slow.
+    unsafe { mask(quarters(block).map(|quarter| vceqq_u8(quarter, vdupq_n_u8(b'\n')))) }
+}
+
+/// A bit for every line feed.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline]
 fn mask(block: &[u8; 64]) -> u64 {
     block.iter().enumerate().fold(0, |mask, (i, &b)| mask | u64::from(b == b'\n') << i)

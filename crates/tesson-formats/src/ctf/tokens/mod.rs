@@ -10,9 +10,11 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod blocks;
 mod feeds;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod word;
 
 pub(crate) use feeds::Feeds;
@@ -36,6 +38,9 @@ pub(crate) enum Kernel {
     /// And blocks of small whole numbers all at once.
     #[cfg(target_arch = "x86_64")]
     Avx512(avx512::Avx512),
+    /// Dense values by blocks of 64 bytes, on ARM.
+    #[cfg(target_arch = "aarch64")]
+    Neon(neon::Neon),
 }
 
 impl Kernel {
@@ -53,6 +58,8 @@ impl Kernel {
             all.extend(avx2::Avx2::detect().map(Kernel::Avx2));
             all.extend(avx512::Avx512::detect().map(Kernel::Avx512));
         }
+        #[cfg(target_arch = "aarch64")]
+        all.extend(neon::Neon::detect().map(Kernel::Neon));
         all
     }
 
@@ -72,6 +79,8 @@ impl Kernel {
             Kernel::Avx2(kernel) => kernel.dense(bytes, at, grammar, values),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512(kernel) => kernel.dense(bytes, at, grammar, values),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon(kernel) => kernel.dense(bytes, at, grammar, values),
         }
     }
 
@@ -83,6 +92,8 @@ impl Kernel {
             Kernel::Avx2(kernel) => kernel.append_fields(fields, values),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512(kernel) => kernel.append_fields(fields, values),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon(kernel) => kernel.append_fields(fields, values),
         }
     }
 
@@ -94,7 +105,7 @@ impl Kernel {
         self,
         bytes: &[u8],
         at: usize,
-        many: bool,
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))] many: bool,
         dim: u32,
         grammar: Grammar,
         columns: &mut Vec<u32>,

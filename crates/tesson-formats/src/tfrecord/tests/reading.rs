@@ -41,8 +41,8 @@ fn kernels_agree_on_data_of_any_size() {
         for from in [0, 1, 3, 7] {
             for behind in [4, 5, 11, 40] {
                 let slice = &data[from..from + size + behind];
-                #[cfg(target_arch = "x86_64")]
-                if let Some(kernel) = crate::tfrecord::crc::Sse42::detect() {
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                if let Some(kernel) = crate::tfrecord::crc::Instruction::detect() {
                     assert_eq!(kernel.of_data(slice, size), Plain.of_data(slice, size), "{size} bytes");
                 }
             }
