@@ -155,6 +155,53 @@ fn tesson_bench(arguments: &[&str]) -> bool {
     tee(program(tool).args(arguments)).success
 }
 
+/// The architecture whose kernels [`neon`] tests.
+const ARM: &str = "aarch64-unknown-linux-gnu";
+
+/// The tests of kernels: crates, and the beginnings of the tests' names. An empty list stands for all tests.
+const OF_KERNELS: &[(&str, &[&str])] = &[
+    ("tesson-core", &["kernels"]),
+    ("tesson-formats", &["ctf", "fields", "htk", "tfrecord"]),
+    ("tesson-memory", &["packed", "prefetch"]),
+];
+
+/// Runs the tests of kernels on ARM: on this machine if it is one, otherwise emulated.
+pub(crate) fn neon(_: &[String]) -> ExitCode {
+    let is_here = cfg!(target_arch = "aarch64");
+    let (linker, emulator) = ("aarch64-linux-gnu-gcc", "qemu-aarch64");
+    if !is_here {
+        let missing: Vec<&str> = [linker, emulator]
+            .into_iter()
+            .filter(|tool| answer(program(tool).arg("--version")).is_none())
+            .collect();
+        if !missing.is_empty() {
+            eprintln!(
+                "{} missing; on Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
+                missing.join(" and ")
+            );
+            return ExitCode::from(2);
+        }
+        if answer(program("rustup").args(["target", "add", ARM])).is_none() {
+            eprintln!("the target is missing; `rustup target add {ARM}` says why");
+            return ExitCode::from(2);
+        }
+    }
+    let success = OF_KERNELS.iter().all(|(name, tests)| {
+        let mut command = cargo(&["test", "--package", name, "--lib"]);
+        if !is_here {
+            command.args(["--target", ARM]);
+            command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
+            command.env("CC_aarch64_unknown_linux_gnu", linker);
+            command.env(
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+                format!("{emulator} -L /usr/aarch64-linux-gnu"),
+            );
+        }
+        tee(command.arg("--").args(*tests)).success
+    });
+    exit(success)
+}
+
 /// Cargo of the nightly toolchain. Rustup's own `cargo` chooses it, so CARGO, which names a toolchain's, is not used.
 fn nightly(arguments: &[&str]) -> Command {
     let mut command = program("cargo");

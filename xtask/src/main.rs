@@ -48,6 +48,7 @@ const JOBS: &[Job] = &[
     ("instructions", instructions::main),
     ("gpu", jobs::gpu),
     ("miri", jobs::miri),
+    ("neon", jobs::neon),
     ("fuzz", fuzz::main),
     ("wheel", wheel::main),
 ];
@@ -66,6 +67,7 @@ cargo xtask JOB
   instructions [--write] [PART…]  Count the instructions of the text kernels (`kernels`) and of steps through Python (`steps`) by valgrind, and compare them with bench/instructions.txt; not part of CI.
   gpu [ARGUMENTS]             Check loaders that feed a GPU and measure a training step; needs PyTorch in .venv, skipped without a GPU.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
+  neon                        Run the tests of kernels on ARM, emulated on other processors (QEMU); not part of CI.
   fuzz [TARGET] [SECONDS]     Fuzz one target, or each, by default for a minute (cargo-fuzz); not part of CI.
   wheel                       Build the wheel for users and test it with every CPython on this machine; not part of CI.";
 
