@@ -1,5 +1,5 @@
 //! Where the time of a row goes: the passes of the benchmarks under `perf`, whose samples are sorted by what the sampled
-//! function does, and the counters that a source has without it.
+//! function does, or else their instructions under valgrind, and the counters that a source has without either.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -186,10 +186,40 @@ fn profile(row: &str, folder: &Path, options: &Options, words: &[&str]) -> Answe
         stats.rows_loaded,
     );
     match sampled(folder, words) {
-        Ok(samples) => print!("{}", tables(&samples)),
-        Err(why) => println!("By function: left out, {why}."),
+        Ok(samples) => print!("{}", tables(&samples, "samples")),
+        Err(why) => {
+            println!(
+                "No samples: {why}. Instructions of one pass instead, which know no AVX-512, no kernel, no waiting:\n"
+            );
+            match counted(folder, words) {
+                Ok(counts) => print!("{}", tables(&counts, "instructions")),
+                Err(why) => println!("By function: left out, {why}."),
+            }
+        }
     }
     Ok(())
+}
+
+/// Instructions of one of the passes in a process of its own, by function.
+fn counted(folder: &Path, words: &[&str]) -> Answer<Vec<Sample>> {
+    let data = folder.join("callgrind.out");
+    let mut passes = Command::new("valgrind");
+    passes.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", data.display()));
+    passes.arg(std::env::current_exe()?).arg("pass").args(&words[1..]).args(["--rounds", "1"]);
+    let output = passes.output().map_err(|e| format!("`valgrind` does not start: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("`valgrind` failed: {}", String::from_utf8_lossy(&output.stderr).trim()).into());
+    }
+    let output =
+        Command::new("callgrind_annotate").args(["--auto=no", "--threshold=100"]).arg(&data).output()?;
+    std::fs::remove_file(&data)?;
+    let counts: Vec<Sample> =
+        String::from_utf8_lossy(&output.stdout).lines().filter_map(Sample::of_callgrind).collect();
+    if counts.is_empty() {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(format!("`callgrind_annotate` names no function: {why}").into());
+    }
+    Ok(counts)
 }
 
 /// Samples of the same passes in a process of their own, by function.
@@ -227,7 +257,7 @@ fn sampled(folder: &Path, words: &[&str]) -> Answer<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Samples of a function.
+/// Samples or instructions of a function.
 #[derive(Debug, PartialEq)]
 struct Sample {
     count: u64,
@@ -247,6 +277,20 @@ impl Sample {
         })
     }
 
+    /// A line of valgrind's list: a count and its share, and the function behind its file, with its library.
+    fn of_callgrind(line: &str) -> Option<Sample> {
+        let (count, rest) = line.trim().split_once(" (")?;
+        let count = count.replace(',', "").parse().ok()?;
+        let (_, function) = rest.split_once(")  ")?;
+        // The totals of the program have no file in front.
+        let (_, function) = function.split_once(':')?;
+        let function = match function.rfind(" [").filter(|_| function.ends_with(']')) {
+            Some(library) => &function[..library],
+            None => function,
+        };
+        Some(Sample { count, in_kernel: false, function: function.to_owned() })
+    }
+
     fn purpose(&self) -> &'static str {
         let all: &[(&'static str, &[&str])] = if self.in_kernel { &IN_KERNEL } else { &IN_PROGRAM };
         let fits = |(_, parts): &&(&str, &[&str])| parts.iter().any(|part| self.function.contains(part));
@@ -254,8 +298,8 @@ impl Sample {
     }
 }
 
-/// A table of what the samples are for, and one of their functions.
-fn tables(samples: &[Sample]) -> String {
+/// A table of what samples or instructions are for, and one of their functions.
+fn tables(samples: &[Sample], counted: &str) -> String {
     let all: u64 = samples.iter().map(|sample| sample.count).sum();
     let share = |count: u64| count as f64 * 100.0 / all as f64;
     let mut purposes = BTreeMap::new();
@@ -264,7 +308,7 @@ fn tables(samples: &[Sample]) -> String {
     }
     let mut purposes: Vec<_> = purposes.into_iter().collect();
     purposes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let mut text = format!("| {all} samples | % |\n|---|---|\n");
+    let mut text = format!("| {all} {counted} | % |\n|---|---|\n");
     for ((in_kernel, purpose), count) in purposes {
         let place = if in_kernel { "kernel: " } else { "" };
         let _ = writeln!(text, "| {place}{purpose} | {:.1} |", share(count));
@@ -313,10 +357,25 @@ mod tests {
     }
 
     #[test]
+    fn instructions_are_read_from_the_list_of_valgrind() {
+        let line = "12,345 ( 6.52%)  /rustc/x/core.rs:<[u8]>::copy::<tesson_plan::Slot> [/opt/tesson-bench]";
+        let expected =
+            Sample { count: 12_345, in_kernel: false, function: "<[u8]>::copy::<tesson_plan::Slot>".into() };
+        assert_eq!(Sample::of_callgrind(line), Some(expected));
+        assert_eq!(
+            Sample::of_callgrind("  7 ( 0.1%)  ???:main").map(|sample| sample.function),
+            Some("main".into())
+        );
+        for line in ["126,679 (100.0%)  PROGRAM TOTALS", "Ir               file:function", ""] {
+            assert_eq!(Sample::of_callgrind(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn shares_are_of_all_samples() {
         let samples =
             ["3\t[k] _copy_to_iter", "1\t[.] memcpy"].map(|line| Sample::parse(line).expect("a sample"));
-        let text = tables(&samples);
+        let text = tables(&samples, "samples");
         assert!(text.contains("| kernel: reading | 75.0 |") && text.contains("| copying | 25.0 |"), "{text}");
         assert!(text.contains("| `memcpy` | 25.0 |"), "{text}");
     }
