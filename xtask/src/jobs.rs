@@ -1,10 +1,9 @@
 //! Jobs that take longer than CI has, each with the tools it needs.
 
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::python;
-use crate::run::{answer, cargo, program, root, target, tee};
+use crate::run::{answer, cargo, program, root, tee};
 
 /// The modules of Python with the keywords of formats, transforms and sources.
 const KEYWORD_MODULES: [&str; 7] = [
@@ -90,34 +89,6 @@ fn miri_one(package: &str, tests: &[&str]) -> bool {
     tee(&mut command).success
 }
 
-/// The kinds of corpora of bench/README.md.
-const KINDS: &[&str] = &["dense", "mnist", "sparse", "seq"];
-
-/// Makes the corpora of the benchmarks once and measures each, in order and randomized.
-pub(crate) fn bench(arguments: &[String]) -> ExitCode {
-    let megabytes = arguments.first().map_or("200", String::as_str);
-    if !tee(&mut cargo(&["build", "--release", "--package", "tesson-bench"])).success {
-        return ExitCode::FAILURE;
-    }
-    let layers = [
-        "bench",
-        "--package",
-        "tesson-formats",
-        "--package",
-        "tesson-memory",
-        "--package",
-        "tesson-plan",
-        "--benches",
-    ];
-    let images = target().join("bench/jpegs").to_string_lossy().into_owned();
-    exit(
-        KINDS.iter().all(|kind| bench_one(kind, megabytes))
-            && tesson_bench(&["images", "make", &images])
-            && tesson_bench(&["images", "measure", &images])
-            && tee(&mut cargo(&layers)).success,
-    )
-}
-
 /// Checks loaders that feed a GPU, and measures a training step. Without PyTorch or a GPU it says so, and that is no failure.
 pub(crate) fn gpu(arguments: &[String]) -> ExitCode {
     let python = match python::ready() {
@@ -132,27 +103,6 @@ pub(crate) fn gpu(arguments: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     exit(tee(program(&python).arg(root().join("bench/python_gpu.py")).args(arguments)).success)
-}
-
-fn bench_one(kind: &str, megabytes: &str) -> bool {
-    let folder = target().join("bench");
-    let corpus = folder.join(format!("{kind}-{megabytes}.ctf"));
-    let corpus_name = corpus.to_string_lossy().into_owned();
-    let made = corpus.exists()
-        || (std::fs::create_dir_all(&folder).is_ok()
-            && tesson_bench(&["corpus", kind, megabytes, &corpus_name]));
-    made && tesson_bench(&["limit", &corpus_name])
-        && tesson_bench(&["read", kind, &corpus_name])
-        && tesson_bench(&["read", kind, &corpus_name, "--randomize", "window"])
-        && tesson_bench(&["first", kind, &corpus_name, "--randomize", "window"])
-        && tesson_bench(&["step", kind, &corpus_name])
-}
-
-fn tesson_bench(arguments: &[&str]) -> bool {
-    let tool = target()
-        .join("release")
-        .join(Path::new("tesson-bench").with_extension(std::env::consts::EXE_EXTENSION));
-    tee(program(tool).args(arguments)).success
 }
 
 /// The architecture whose kernels [`neon`] tests.

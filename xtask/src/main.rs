@@ -6,6 +6,7 @@
 // A command-line tool speaks on standard output.
 #![allow(clippy::print_stdout)]
 
+mod bench;
 mod built_once;
 mod decisions;
 mod demo;
@@ -16,6 +17,7 @@ mod jobs;
 mod licences;
 mod links;
 mod manifest;
+mod optimised_package;
 mod python;
 mod readme;
 mod references;
@@ -44,7 +46,7 @@ const JOBS: &[Job] = &[
     ("manual", jobs::manual),
     ("api", jobs::api),
     ("site", site::main),
-    ("bench", jobs::bench),
+    ("bench", bench::main),
     ("instructions", instructions::main),
     ("gpu", jobs::gpu),
     ("miri", jobs::miri),
@@ -63,8 +65,8 @@ cargo xtask JOB
   manual                      Write docs/options.md, docs/errors.md, docs/order-vectors.json and Python's keywords from the code; tests compare them.
   api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
   site                        Build the manual as a site in target/site (MkDocs, from the network once); a job of its own in CI.
-  bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
-  instructions [--write] [PART…]  Count the instructions of the text kernels (`kernels`) and of steps through Python (`steps`) by valgrind, and compare them with bench/instructions.txt; not part of CI.
+  bench [MEGABYTES] [PART…]   Measure all of bench/ or some parts, beside the peers that are installed, and write bench/runs/DATE-MACHINE.md; not part of CI.
+  instructions [--write] [PART…]  Count the instructions of the text kernels (`kernels`) and of steps through Python (`steps`) by valgrind, and compare them with bench/instructions.txt; kernels are a job of their own in CI.
   gpu [ARGUMENTS]             Check loaders that feed a GPU and measure a training step; needs PyTorch in .venv, skipped without a GPU.
   miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
   neon                        Run the tests of kernels on ARM, emulated on other processors (QEMU); not part of CI.

@@ -128,7 +128,8 @@ fn refused(command: &Command, error: &std::io::Error) -> Outcome {
     Outcome { success: false, output }
 }
 
-fn shown(command: &Command) -> String {
+/// A command as a person would type it: its name, and its arguments.
+pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_stem().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let arguments = command.get_args().map(|a| a.to_string_lossy().into_owned());
