@@ -23,13 +23,10 @@ pub(crate) fn round(config: &Value, options: &Options, bytes: u64, output: &Path
     results.truncate(2);
     remove(output)?;
     let (start, processor) = (Instant::now(), processor_seconds());
-    let mut corpus = Corpus::new(open(config)?, |_| Element::F32);
-    let written = tesson_convert::write(&mut corpus, output, Existing::Replace, Form::BINARY, &mut |_| {})?;
-    // Ending its threads and giving its memory back is part of the work.
-    drop(corpus);
+    let written = write_binary(config, output)?;
     let converted = (start.elapsed().as_secs_f64(), processor_seconds() - processor);
     remove(output)?;
-    let bare = write(output, written.bytes)?;
+    let bare = write(output, written)?;
     remove(output)?;
     let mb = bytes as f64 / 1e6;
     let read = (mb / results[0].1, mb / results[1].1);
@@ -38,14 +35,20 @@ pub(crate) fn round(config: &Value, options: &Options, bytes: u64, output: &Path
     results.extend([
         ("convert_MB_s", mb / converted.0),
         ("convert_MB_processor_s", mb / converted.1),
-        ("output_MB", written.bytes as f64 / 1e6),
-        ("write_MB_s", written.bytes as f64 / 1e6 / bare),
+        ("output_MB", written as f64 / 1e6),
+        ("write_MB_s", written as f64 / 1e6 / bare),
         ("share_of_read", read.0 / converted.0),
         ("share_of_read_processor", read.1 / converted.1),
         // The share if one thread did nothing but reading and bare writing.
         ("most_processor", read.1 / (read.1 + bare)),
     ]);
     Ok(results)
+}
+
+/// Writes a corpus as a binary file; the number of its bytes. Ending its threads and giving its memory back is part of the work.
+pub(crate) fn write_binary(config: &Value, output: &Path) -> Result<u64, Box<dyn std::error::Error>> {
+    let mut corpus = Corpus::new(open(config)?, |_| Element::F32);
+    Ok(tesson_convert::write(&mut corpus, output, Existing::Replace, Form::BINARY, &mut |_| {})?.bytes)
 }
 
 /// The seconds for writing `bytes` bytes to a new file.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tesson::{Demand, Source};
 
 const USAGE: &str = "usage:
-  tesson-bench corpus KIND MEGABYTES FILE        write a corpus (KIND: dense, mnist, sparse, seq)
+  tesson-bench corpus KIND MEGABYTES FILE        write a corpus (KIND: dense, mnist, sparse, seq); FILE.cbf is binary, made of FILE.ctf
   tesson-bench limit FILE [ROUNDS]               bare reads of the file in pieces, into one buffer
   tesson-bench read KIND FILE [OPTIONS]          all minibatches of a sweep (or more), MB of the file a second; FILE.cbf is binary
   tesson-bench first KIND FILE [OPTIONS]         opening and the first minibatch, milliseconds
@@ -54,7 +54,15 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["corpus", kind, megabytes, file] => {
-            corpus::write(Kind::parse(kind).ok_or(USAGE)?, megabytes.parse()?, Path::new(file))?;
+            let (kind, file) = (Kind::parse(kind).ok_or(USAGE)?, Path::new(file));
+            let is_binary = file.extension().is_some_and(|extension| extension == "cbf");
+            let text = if is_binary { file.with_extension("ctf") } else { file.to_owned() };
+            if !is_binary || !text.exists() {
+                corpus::write(kind, megabytes.parse()?, &text)?;
+            }
+            if is_binary {
+                convert::write_binary(&config(kind, &text.to_string_lossy(), &parse(&[])?), file)?;
+            }
         }
         ["limit", file, rest @ ..] => limit(Path::new(file), rest.first().map_or(Ok(5), |n| n.parse())?)?,
         [what @ ("read" | "first" | "step"), kind, file, rest @ ..] => {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tesson::{Demand, Stats};
 
 use crate::corpus::Kind;
-use crate::{Options, config, corpus, open, speech};
+use crate::{Options, config, convert, corpus, open, speech};
 
 pub(crate) const USAGE: &str = "
   tesson-bench profile ROW FOLDER [OPTIONS]      where the time of a row goes, as a table; corpora are written to the folder. ROW: dense,
@@ -133,10 +133,7 @@ fn row_config(row: &str, folder: &Path, options: &Options) -> Answer<Value> {
     let binary = folder.join(row);
     if !binary.exists() {
         let in_order = Options { randomize: None, sweeps: 1, ..options.clone() };
-        let source = open(&config(kind, &text.to_string_lossy(), &in_order))?;
-        let mut corpus = tesson_convert::Corpus::new(source, |_| tesson::Element::F32);
-        let (existing, form) = (tesson_engine::atomic_file::Existing::Replace, tesson_convert::Form::BINARY);
-        tesson_convert::write(&mut corpus, &binary, existing, form, &mut |_| {})?;
+        convert::write_binary(&config(kind, &text.to_string_lossy(), &in_order), &binary)?;
     }
     Ok(config(kind, &binary.to_string_lossy(), options))
 }
