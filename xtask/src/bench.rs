@@ -57,8 +57,8 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
     let mut run = Run::new(megabytes);
     let mut success = std::fs::create_dir_all(&run.corpora).is_ok();
     for (_, heading, measure) in chosen {
-        let _ = writeln!(run.page, "\n## {heading}\n");
         success &= measure(&mut run);
+        run.end_part(heading);
     }
     match run.write() {
         Ok(page) => println!("{} has the figures", page.display()),
@@ -77,22 +77,38 @@ struct Run {
     /// The folder of the corpora.
     corpora: PathBuf,
     page: String,
+    /// Figures of the part that is being measured.
+    part: Figures,
+}
+
+/// Figures of a part, as its page shows them.
+#[derive(Debug, Default, PartialEq)]
+struct Figures {
+    /// Rows of the table.
+    rows: String,
+    /// What stands below it.
+    rest: String,
 }
 
 impl Run {
     fn new(megabytes: &str) -> Run {
         let mut page = format!("# All benchmarks, {} MB of text a corpus\n\n", megabytes);
         let _ = writeln!(page, "{}. Load when they began: {}.", conditions(), load());
-        Run { megabytes: megabytes.to_owned(), corpora: target().join("bench"), page }
+        Run {
+            megabytes: megabytes.to_owned(),
+            corpora: target().join("bench"),
+            page,
+            part: Figures::default(),
+        }
     }
 
     fn corpus(&self, name: &str) -> String {
         self.corpora.join(name).to_string_lossy().into_owned()
     }
 
-    /// The corpus of text of a kind, made if there is none.
-    fn text(&self, kind: &str) -> Option<String> {
-        let corpus = self.corpus(&format!("{kind}-{}.ctf", self.megabytes));
+    /// The corpus of a kind, as text or binary, made if there is none.
+    fn corpus_of(&self, kind: &str, extension: &str) -> Option<String> {
+        let corpus = self.corpus(&format!("{kind}-{}.{extension}", self.megabytes));
         let make = || tee(&mut tesson_bench(&["corpus", kind, &self.megabytes, &corpus])).success;
         (Path::new(&corpus).exists() || make()).then_some(corpus)
     }
@@ -105,12 +121,23 @@ impl Run {
     /// Runs a command and adds its figures.
     fn add(&mut self, command: &mut Command) -> bool {
         let Outcome { success, output } = tee(command);
-        let failed = if success { "" } else { ": **failed**" };
         // Corpora are named without their folder, which is of this machine.
         let place = format!("{}/", self.corpora.display());
-        let _ =
-            writeln!(self.page, "`{}`{failed}\n\n{}", shown(command).replace(&place, ""), figures(&output));
+        self.part.add(&shown(command).replace(&place, ""), &output);
+        if !success {
+            let _ = writeln!(self.part.rest, "**Failed**: `{}`\n", shown(command).replace(&place, ""));
+        }
         success
+    }
+
+    /// Takes the figures of a part into the page.
+    fn end_part(&mut self, heading: &str) {
+        let Figures { rows, rest } = std::mem::take(&mut self.part);
+        let _ = writeln!(self.page, "\n## {heading}\n");
+        if !rows.is_empty() {
+            let _ = writeln!(self.page, "| command | median (least to largest) |\n|---|---|\n{rows}");
+        }
+        self.page += &rest;
     }
 
     /// Writes the page beside those of other runs.
@@ -129,7 +156,7 @@ impl Run {
 
 fn text(run: &mut Run) -> bool {
     KINDS.iter().all(|kind| {
-        let Some(corpus) = run.text(kind) else { return false };
+        let Some(corpus) = run.corpus_of(kind, "ctf") else { return false };
         run.measure(&[
             &["limit", &corpus],
             &["read", kind, &corpus, "--threads", "1"],
@@ -144,10 +171,8 @@ fn text(run: &mut Run) -> bool {
 
 fn binary(run: &mut Run) -> bool {
     KINDS.iter().all(|kind| {
-        let Some(corpus) = run.text(kind) else { return false };
-        let output = run.corpus(&format!("{kind}-{}.cbf", run.megabytes));
+        let Some(output) = run.corpus_of(kind, "cbf") else { return false };
         run.measure(&[
-            &["convert", kind, &corpus, &output, "--rounds", "1"],
             &["limit", &output],
             &["read", kind, &output, "--threads", "1"],
             &["read", kind, &output, "--threads", "1", "--randomize", "window"],
@@ -200,7 +225,7 @@ fn python(run: &mut Run) -> bool {
     PROGRAMS.iter().all(|(file, arguments, needed)| {
         let missing = needed.iter().find(|module| !package.has(module));
         if let Some(missing) = missing {
-            let _ = writeln!(run.page, "`{file}`: skipped, {missing} is not installed.\n");
+            let _ = writeln!(run.part.rest, "`{file}`: skipped, {missing} is not installed.\n");
             return true;
         }
         run.add(package.python(&[]).arg(file).args(*arguments))
@@ -216,31 +241,31 @@ fn tesson_bench(arguments: &[&str]) -> Command {
     command
 }
 
-/// The output of a command: a table of its lines of JSON, and the other lines as they are.
-fn figures(output: &str) -> String {
-    let (mut table, mut others) = (String::new(), String::new());
-    for line in output.lines() {
-        match serde_json::from_str::<Value>(line) {
-            Ok(Value::Object(line)) => {
-                let of = |wanted: fn(&Value) -> Option<String>| {
-                    let shown = line.iter().filter(|(name, _)| *name != "command");
-                    let shown = shown.filter_map(|(name, value)| Some((name.as_str(), wanted(value)?)));
-                    shown.collect::<Vec<_>>()
-                };
-                let names = of(|value| value.as_str().map(str::to_owned)).into_iter().map(|(_, text)| text);
-                let numbers = of(number).into_iter().map(|(name, number)| format!("{name} {number}"));
-                let (names, numbers) =
-                    (names.collect::<Vec<_>>().join(" "), numbers.collect::<Vec<_>>().join("; "));
-                let _ = writeln!(table, "| {names} | {numbers} |");
+impl Figures {
+    /// Adds the output of a command: its lines of JSON as rows, the others as they are.
+    fn add(&mut self, command: &str, output: &str) {
+        let mut others = String::new();
+        for line in output.lines() {
+            match serde_json::from_str::<Value>(line) {
+                Ok(Value::Object(line)) => {
+                    // What the command names already need not be said again.
+                    let texts = line.iter().filter(|(name, _)| *name != "command");
+                    let texts = texts.filter_map(|(_, value)| value.as_str());
+                    let texts: String =
+                        texts.filter(|text| !command.contains(*text)).flat_map(|text| [" ", text]).collect();
+                    let numbers =
+                        line.iter().filter_map(|(name, value)| Some(format!("{name} {}", number(value)?)));
+                    let numbers = numbers.collect::<Vec<_>>().join("; ");
+                    let _ = writeln!(self.rows, "| `{command}`{texts} | {numbers} |");
+                }
+                _ if line.trim().is_empty() => {}
+                _ => others.extend(["    ", line, "\n"]),
             }
-            _ if line.trim().is_empty() => {}
-            _ => others.extend(["    ", line, "\n"]),
+        }
+        if !others.is_empty() {
+            let _ = writeln!(self.rest, "`{command}`:\n\n{others}");
         }
     }
-    if !table.is_empty() {
-        table = format!("| what | median (least to largest) |\n|---|---|\n{table}");
-    }
-    [table, others].concat()
 }
 
 /// A value as the table shows it; `None` for text.
@@ -332,9 +357,12 @@ mod tests {
     fn lines_of_json_are_rows_and_others_stay() {
         let output = "Benchmarking\n\n{\"what\":\"read\",\"kind\":\"dense\",\"command\":\"read x\",\"rounds\":5,\
                       \"MB_per_s\":{\"median\":3.5,\"min\":1,\"max\":4.0}}\n{\"loader\":\"tf.data\",\"skipped\":\"no module\"}\n";
-        let expected = "| what | median (least to largest) |\n|---|---|\n\
-                        | read dense | rounds 5; MB_per_s 3.5 (1 to 4.0) |\n| tf.data no module |  |\n    Benchmarking\n";
-        assert_eq!(figures(output), expected);
+        let mut figures = Figures::default();
+        figures.add("bench read dense x", output);
+        let rows = "| `bench read dense x` | rounds 5; MB_per_s 3.5 (1 to 4.0) |\n\
+                    | `bench read dense x` tf.data no module |  |\n";
+        let rest = "`bench read dense x`:\n\n    Benchmarking\n\n";
+        assert_eq!(figures, Figures { rows: rows.into(), rest: rest.into() });
     }
 
     #[test]
