@@ -86,7 +86,7 @@ struct Run {
 struct Figures {
     /// Rows of the table.
     rows: String,
-    /// What stands below it.
+    /// Lines below it that are no rows.
     rest: String,
 }
 
