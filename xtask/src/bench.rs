@@ -281,6 +281,10 @@ fn number(value: &Value) -> Option<String> {
             }
         }),
         Value::Array(all) => Some(all.iter().filter_map(number).collect::<Vec<_>>().join(", ")),
+        // Decimals of large figures are noise.
+        Value::Number(large) if large.as_f64().is_some_and(|x| x.abs() >= 1000.0) => {
+            Some(format!("{:.0}", large.as_f64()?))
+        }
         other => Some(other.to_string()),
     }
 }
