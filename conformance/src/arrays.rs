@@ -144,6 +144,7 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("plain-0.array_record".into(), array_record(&texts(0..first))),
         ("plain-1.array_record".into(), array_record(&texts(first..n))),
         ("table.svm".into(), libsvm(n)),
+        ("table.arff".into(), arff(n)),
         ("table.csv.zst".into(), in_frames(&csv(n))),
         ("table-0.tar".into(), members(0..first)),
         ("table-1.tar".into(), members(first..n)),
@@ -213,6 +214,23 @@ fn libsvm(n: usize) -> Vec<u8> {
         format!("{} qid:{}{pairs}{comment}", row % 2, 3 * row)
     };
     (0..n).map(row).collect::<String>().into_bytes()
+}
+
+/// The rows as ARFF: the key, a text that has escapes in some rows, a number, a class, a time; some rows sparse, with weights and comments.
+fn arff(n: usize) -> Vec<u8> {
+    let header = "% rows\n@relation rows\n@attribute id integer\n@attribute text string\n@attribute x real\n\
+        @attribute class {a, 'b c', d}\n@attribute day date yyyy-MM-dd\n@data\n";
+    let row = |row: usize| {
+        let (key, x, day) = (3 * row, row as f64 / 7.0, 1 + row % 28);
+        let text = if row.is_multiple_of(9) { format!("'{row},\\n\\'ä'") } else { format!("ä{row}") };
+        let class = ["a", "'b c'", "d"][row % 3];
+        match row % 4 {
+            0 => format!("{{0 {key}, 1 {text}, 3 {class}}}, {{{}}}\n% a note\n", x + 1.0),
+            1 => format!("{key}\t{text} {x},{class} , 2001-02-{day} % a note\n\n"),
+            _ => format!("{key},{text},{x},{class},\"1969-12-{day}\"\r\n"),
+        }
+    };
+    (0..n).fold(header.to_owned(), |text, n| text + &row(n)).into_bytes()
 }
 
 /// The rows as JSON lines: the key, a text, any number of whole numbers.

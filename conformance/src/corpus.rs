@@ -261,6 +261,10 @@ pub const ARRAY_RECORDS: &str = r#""deserializers": [
 pub const RECORDS: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "plain-*.array_record", "chunkSizeInBytes": 1024}]"#;
 
+/// Rows of ARFF, of which some are sparse.
+pub const ARFF: &str = r#""deserializers": [
+    {"type": "TableDeserializer", "file": "table.arff", "keyColumn": "id", "chunkSizeInBytes": 1024}]"#;
+
 /// Lines of libsvm, whose features are sparse.
 pub const LIBSVM: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.svm", "keyColumn": "qid", "numFeatures": 12, "chunkSizeInBytes": 1024}]"#;

@@ -1,4 +1,4 @@
-//! Any bytes as CSV, JSON lines, a shard of MDS, lines of libsvm or records of examples.
+//! Any bytes as CSV, JSON lines, a shard of MDS, lines of libsvm, records of examples or ARFF.
 
 #![no_main]
 

@@ -72,7 +72,9 @@ impl InputKind {
         if is_binary(path, &extension) {
             return InputKind::Binary;
         }
-        if is_listed() && !has_inputs(path) {
+        // Formats that have bars of their own are known for sure.
+        let listed = if lists { Listed::of(path) } else { None };
+        if listed.is_some_and(Listed::has_bars) || listed.is_some() && !has_inputs(path) {
             return InputKind::Listed;
         }
         match InputKind::named(&extension) {

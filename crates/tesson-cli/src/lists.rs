@@ -59,6 +59,7 @@ const PARQUET: Listed = listed("a Parquet file", "TableDeserializer", "file", "r
 const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "read_arrow");
 const CSV: Listed = listed("a CSV file", "TableDeserializer", "file", "read_csv");
 const JSON_LINES: Listed = listed("a file of JSON lines", "TableDeserializer", "file", "read_json");
+const ARFF: Listed = listed("an ARFF file", "TableDeserializer", "file", "read_arff");
 const LIBSVM: Listed = listed("a libsvm file", "TableDeserializer", "file", "read_libsvm");
 const TFRECORD: Listed = listed("a TFRecord file of examples", "TableDeserializer", "file", "read_tfrecords");
 const ARRAY_RECORD: Listed = listed("an ArrayRecord file", "TableDeserializer", "file", "read_array_records");
@@ -100,6 +101,7 @@ impl Listed {
                 Some(Listed::of_tar(path))
             }
             packed if Packing::of(packed).is_some() => Listed::of_table(path),
+            arff if begins_with_relation(arff) => Some(ARFF),
             _ if start.contains(&0) => Listed::of_table(path),
             _ => Listed::of_rows(&first_rows(path)).or_else(|| Listed::of_table(path)),
         }
@@ -113,6 +115,11 @@ impl Listed {
         if holds_images { TAR } else { WEBDATASET }
     }
 
+    /// True if rows may have bars before words, as those of CNTK's text format have.
+    pub(crate) fn has_bars(self) -> bool {
+        self == ARFF
+    }
+
     /// Recognises a table by its name, compressed or not.
     fn of_table(path: &Path) -> Option<Listed> {
         let name = path.file_name()?.to_str()?;
@@ -122,6 +129,7 @@ impl Listed {
             "jsonl" | "ndjson" => Some(JSON_LINES),
             // Otherwise it is a configuration.
             "json" if stem.len() < name.len() => Some(JSON_LINES),
+            "arff" => Some(ARFF),
             "svm" | "libsvm" | "svmlight" => Some(LIBSVM),
             "mds" => Some(MDS),
             _ => None,
@@ -291,6 +299,13 @@ fn first_rows(path: &Path) -> Vec<String> {
     rows
 }
 
+/// True if a text is Weka's: a relation, perhaps after comments.
+fn begins_with_relation(start: &[u8]) -> bool {
+    let mut lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && line[0] != b'%');
+    first.and_then(|line| line.get(..9)).is_some_and(|word| word.eq_ignore_ascii_case(b"@relation"))
+}
+
 /// True if a key and a binary matrix are at the beginning.
 fn holds_kaldi(start: &[u8]) -> bool {
     let Some(key) = start.iter().position(|&b| b == b' ').filter(|&at| at > 0) else { return false };
@@ -355,6 +370,7 @@ mod tests {
         let of = |name: &str| Listed::of_table(Path::new(name));
         assert_eq!((of("a.csv"), of("a/b.TSV.gz")), (Some(CSV), Some(CSV)));
         assert_eq!((of("a.jsonl.zst"), of("a.json.gz")), (Some(JSON_LINES), Some(JSON_LINES)));
+        assert_eq!((of("a.arff"), of("b.ARFF.gz")), (Some(ARFF), Some(ARFF)));
         assert_eq!((of("shard.00000.mds.zstd"), of("a.json"), of("a.ctf.gz")), (Some(MDS), None, None));
     }
 }

@@ -102,7 +102,7 @@ tesson_core::error_kinds! {
         /// A row of text has no value in a column of numbers.
         NoValue { column: String = "age".into() }
             = "table.no-value": "column `{column}` has no value"
-            => "Fill the value in, read the column as texts by {DTYPE}, or forgive the row by {MAX_ERRORS}.",
+            => "Fill the value in, say by {NULLS} what stands for it, or forgive the row by {MAX_ERRORS}.",
         /// A row of text is too long.
         LongRow { most: u64 = 1 << 28 }
             = "table.long-row": "a row has more than {most} bytes; is a quote never closed?"
@@ -143,6 +143,18 @@ tesson_core::error_kinds! {
         IndexOrder { index: u64 = 3, before: u64 = 7 }
             = "table.index-order": "the index {index} follows {before}, expected each once and ascending"
             => "Sort the pairs of each line.",
+        /// A line is no row.
+        BadLine { what: &'static str = "found a quote that is never closed, expected its end in the same line" }
+            = "table.bad-line": "{what}"
+            => "Correct the line, or forgive the row by {MAX_ERRORS}.",
+        /// A sparse row names an attribute that there is not.
+        AttributeNumber { index: u64 = 7, attributes: u64 = 5 }
+            = "table.attribute-number": "found the attribute number {index}, expected one from 0 to below {attributes}"
+            => "Correct the line, or forgive the row by {MAX_ERRORS}.",
+        /// A row has a weight, and the first rows have none.
+        LateWeight
+            = "table.late-weight": "found a weight of the row, the first rows of the first file have none"; "name `weight` among {COLUMNS}"
+            => "Name the column `weight` among {COLUMNS}, so that all rows have one, 1 by default.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "x".into() }
             = "table.repeated-stream": "the column name `{name}` occurs twice"

@@ -15,6 +15,7 @@
 //! | `text` | what the formats of text share: blocks of lines, columns from parsed values, guessed types |
 //! | `csv` | CSV, TSV and the like |
 //! | `json_lines` | an object of JSON in each line |
+//! | `arff` | Weka's ARFF: attributes, and rows that are dense or sparse |
 //! | `libsvm` | labels and sparse features, as libsvm and svmlight write them |
 //! | `mds` | shards of Mosaic's streaming datasets |
 //! | `webdataset` | tar archives as WebDataset packs them |
@@ -28,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arff;
 mod array_record;
 #[cfg(feature = "arrow")]
 mod arrow;

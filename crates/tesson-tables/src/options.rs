@@ -24,13 +24,14 @@ const FILE: OptionSpec = OptionSpec::required(
 const CACHE_INDEX: OptionSpec = OptionSpec::optional(
     "cacheIndex",
     OptionKind::Bool,
-    "For `csv`, `jsonl` and `libsvm` that are not compressed: keep the index in a file beside the first one, for the next time; by \
+    "For `arff`, `csv`, `jsonl` and `libsvm` that are not compressed: keep the index in a file beside the first one, for the next time; by \
      default as the reader's `cacheIndex`.",
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 12> = Words::new([
+static FORMATS: Words<Option<&'static str>, 13> = Words::new([
     ("auto", None),
+    ("arff", Some("arff")),
     ("array_record", Some("array_record")),
     ("arrow", Some("arrow")),
     ("csv", Some("csv")),

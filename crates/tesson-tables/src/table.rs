@@ -11,6 +11,7 @@ use tesson_core::{
 use tesson_formats::packed::Packing;
 use tesson_formats::saved::Saved;
 
+use crate::arff;
 use crate::array_record;
 #[cfg(feature = "arrow")]
 use crate::arrow;
@@ -381,6 +382,7 @@ pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &npy::NPY,
     &csv::CSV,
     &json_lines::JSON_LINES,
+    &arff::ARFF,
     &libsvm::LIBSVM,
     &mds::MDS,
     &tfrecord::TFRECORD,

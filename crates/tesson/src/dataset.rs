@@ -91,6 +91,11 @@ pub fn read_table(files: impl Into<Value>) -> Dataset<Table> {
     read_format(&tesson_tables::FORMAT).set("file", files).of_format()
 }
 
+/// ARFF files, which Weka reads: the attributes that the header declares are the streams.
+pub fn read_arff(files: impl Into<Value>) -> Dataset<Table> {
+    read_table(files).set("format", "arff")
+}
+
 /// Files of labels and sparse features, as libsvm and svmlight write them: the streams `labels` and `features`. Options are `numFeatures`
 /// and `zeroBased`.
 pub fn read_libsvm(files: impl Into<Value>) -> Dataset<Table> {

@@ -455,9 +455,16 @@ fn tables_of_text_are_read_as_they_are() {
     let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x38, 9 << 3 | 1, 0, 0][..], b"{\"a\": 5}\n"].concat();
     fs::write(folder.join("t.jsonl.zst"), frame).unwrap();
     fs::write(folder.join("t.svm"), "1 1:2\n-1 3:4 7:5\n").unwrap();
-    for (name, call, n) in
-        [("t.csv", "read_csv", 2), ("t.jsonl.zst", "read_json", 1), ("t.svm", "read_libsvm", 2)]
-    {
+    let arff = "% a note\n@relation t\n@attribute x {a,b}\n@data\nb\n{}\n";
+    fs::write(folder.join("t.arff"), arff).unwrap();
+    fs::write(folder.join("weka.txt"), arff).unwrap();
+    for (name, call, n) in [
+        ("t.csv", "read_csv", 2),
+        ("t.jsonl.zst", "read_json", 1),
+        ("t.svm", "read_libsvm", 2),
+        ("t.arff", "read_arff", 2),
+        ("weka.txt", "read_arff", 2),
+    ] {
         let printed = |command: &str| {
             let run = crate::common::tesson(&folder, &format!("{command} {name}"));
             String::from_utf8_lossy(&run.stdout).into_owned()

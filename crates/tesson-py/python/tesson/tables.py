@@ -22,7 +22,7 @@ from .transforms import AnyTransform
 from .values import Value
 
 __all__ = [
-    "Column", "column", "from_table", "image_column", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
+    "Column", "column", "from_table", "image_column", "read_arff", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
 ]
 
 Source = AnyPath | Sequence[AnyPath]
@@ -299,6 +299,45 @@ def read_json(
     [array([1, 2]), array([3])]
     """
     return table_files(path, "jsonl", columns, streams, key_column=key_column, nulls=nulls, cache_index=cache_index)
+
+
+@suggests_arguments
+def read_arff(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    key_column: str | None = None,
+    nulls: Nulls | None = None,
+    cache_index: bool | None = None,
+) -> Dataset:
+    """ARFF files, the format of Weka: each row is an example, each attribute a stream of the type that the header declares.
+
+    ``numeric`` and ``real`` are float64, ``integer`` is int64, ``string`` is str. A nominal attribute is the number of its value, and the schema
+    has the names (:attr:`Field.classes`); read it as ``tesson.column(dtype=str)`` for the names themselves. Dates are milliseconds since
+    1970. If rows have weights, they are the stream ``weight``. Rows may be sparse, as in ``{1 0.5, 3 yes}``: what they leave out is 0, or the
+    first name.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"part-*.arff"``; or a list of them. Each may be compressed by gzip or Zstandard.
+    columns, streams, key_column, nulls
+        As for :func:`read_parquet`; a question mark is a missing value.
+    cache_index
+        As for :func:`read_csv`.
+
+    Examples
+    --------
+    >>> header = "@relation weather\\n@attribute outlook {sunny, rainy}\\n@attribute degrees real\\n@data\\n"
+    >>> _ = open("weather.arff", "w").write(header + "rainy, 17.5\\nsunny, 28\\n")
+    >>> tesson.read_arff("weather.arff")
+    <Dataset weather.arff: outlook int64 [], degrees float64 []>
+    >>> tesson.read_arff("weather.arff").head()["outlook"].tolist(), tesson.read_arff("weather.arff").schema["outlook"].classes
+    ([1, 0], ('sunny', 'rainy'))
+    """
+    return table_files(path, "arff", columns, streams, key_column=key_column, nulls=nulls, cache_index=cache_index)
 
 
 @suggests_arguments

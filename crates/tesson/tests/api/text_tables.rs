@@ -330,3 +330,135 @@ fn a_first_row_longer_than_the_sample_is_read_from_a_compressed_file() {
     assert_eq!(schema(&source), ["column_1 str []", "column_2 int64 []"]);
     assert_eq!(values(&whole(&mut source).unwrap(), "column_2"), ["1", "2"]);
 }
+
+const WEATHER: &str = "% a comment of the file
+@RELATION 'the weather'
+
+@Attribute outlook {sunny, 'partly cloudy', rainy}
+@attribute 'degrees (C)' REAL % a comment behind
+@attribute days integer
+@attribute note string
+@attribute seen date \"yyyy-MM-dd HH:mm\"
+@data
+% and one of the rows
+sunny, 28.5, 3, 'it\\'s \\\"hot\\\"', \"1970-01-02 00:00\"
+'partly cloudy' 1e1\t4.0 ? '2001-04-03 12:12'
+
+{0 rainy, 3 'a, b'}
+{2 -7} % nothing else
+";
+
+#[test]
+fn attributes_of_arff_have_the_types_that_the_header_declares() {
+    let options = r#""nulls": "refuse", "columns": ["outlook", "degrees (C)", "days", "seen"]"#;
+    let mut source = read("w.arff", WEATHER, options).unwrap();
+    assert_eq!(
+        schema(&source),
+        ["outlook int64 []", "degrees (C) float64 []", "days int64 []", "seen int64 []"]
+    );
+    let streams = source.streams();
+    assert_eq!(*streams[0].classes, ["sunny", "partly cloudy", "rainy"].map(String::from));
+    assert_eq!(streams[3].unit.as_deref(), Some("timestamp[ms]"));
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(values(&minibatch, "outlook"), ["0", "1", "2", "0"]);
+    assert_eq!(values(&minibatch, "degrees (C)"), ["28.5", "10.0", "0.0", "0.0"]);
+    assert_eq!(values(&minibatch, "days"), ["3", "4", "0", "-7"]);
+    assert_eq!(values(&minibatch, "seen"), ["86400000", "986299920000", "0", "0"]);
+    let mut source = read("w.arff", WEATHER, r#""nulls": "skip""#).unwrap();
+    assert_eq!(values(&whole(&mut source).unwrap(), "note"), ["it's \"hot\"", "a, b", ""]);
+    // Names in place of numbers, by the beginning of the file.
+    let texts = r#""input": {"outlook": {"dtype": "str"}, "seen": {"dtype": "str"}}"#;
+    let mut source = read("weather", WEATHER, texts).unwrap();
+    let minibatch = whole(&mut source).unwrap();
+    assert_eq!(values(&minibatch, "outlook"), ["sunny", "partly cloudy", "rainy", "sunny"]);
+    assert_eq!(values(&minibatch, "seen"), ["1970-01-02 00:00", "2001-04-03 12:12", "", ""]);
+}
+
+#[test]
+fn weights_of_arff_are_a_column() {
+    let header = "@relation r\n@attribute x integer\n@data\n";
+    let mut source = read("w.arff", &format!("{header}1,{{0.5}}\n2\n{{0 3}}, {{2}}\n"), "").unwrap();
+    assert_eq!(schema(&source), ["x int64 []", "weight float64 []"]);
+    assert_eq!(values(&whole(&mut source).unwrap(), "weight"), ["0.5", "1.0", "2.0"]);
+    let late = format!("{header}{}7,{{3}}\n", "1\n".repeat(20_000));
+    let found = error_of(read("w.arff", &late, ""));
+    assert!(
+        found.contains("w.arff:20004") && found.contains("found a weight") && found.contains("`columns`"),
+        "{found}"
+    );
+    let mut source = read("w.arff", &late, r#""columns": ["x", "weight"]"#).unwrap();
+    assert_eq!(values(&whole(&mut source).unwrap(), "weight").last().unwrap(), "3.0");
+    let named = "@relation r\n@attribute weight integer\n@data\n1,{0.5}\n";
+    assert_eq!(
+        schema(&read("w.arff", named, "").unwrap()),
+        ["weight int64 []", "instance_weight float64 []"]
+    );
+}
+
+#[test]
+fn faults_of_arff_have_file_line_and_attribute() {
+    let header = "@relation r\n@attribute x integer\n@attribute c {a, b}\n@attribute d date yyyy\n@data\n";
+    for (row, expected) in [
+        ("1,a", "w.arff:6 (byte 82): sequence 0: found 2 fields, expected 3"),
+        ("1.5,a,2000", "column `x`: found `1.5`, expected int64"),
+        ("9223372036854775808,a,2000", "column `x`: found `9223372036854775808`, expected int64"),
+        ("1,A,2000", "column `c`: found `A`, expected one of a, b"),
+        ("1,a,2000-1", "column `d`: found `2000-1`, expected a time"),
+        ("1,?,2000", "column `c` has no value"),
+        ("1,'a,2000", "found a quote that is never closed"),
+        ("1,,2000", "found no value between commas"),
+        ("{1 a, 0 1}", "the index 0 follows 1"),
+        ("{3 a}", "found the attribute number 3, expected one from 0 to below 3"),
+        ("{0 a", "found no pair"),
+    ] {
+        let found = error_of(read("w.arff", &format!("{header}{row}\n"), ""));
+        assert!(found.contains(expected), "{row}: {found}");
+    }
+    for (text, expected) in [
+        (
+            "@relation r\n@data\n1\n",
+            "w.arff:2 (byte 12): the header of the ARFF file is invalid: found `@data`",
+        ),
+        ("@relation r\n@attribute x real\n", "the file ends, expected `@data`"),
+        ("@relation r\n@attribute x float\n@data\n", "found the type `float` of `x`, expected numeric"),
+        ("@relation r\n@attribute x {a,b,a}\n@data\n", "`x` has the name `a` twice"),
+        ("@relation r\n@attribute x {a\n@data\n", "the names of `x` do not end"),
+        ("@relation r\n@attribute\n@data\n", "found no name of an attribute"),
+        ("@relation r\nx real\n@data\n", "found `x`, expected `@attribute` or `@data`"),
+        ("@relation r\n@attribute x real 3\n@data\n", "found `3` behind the type of `x`"),
+        (
+            "@relation r\n@attribute d date 'hh:mm'\n@data\n1:30\n",
+            "column `d` has times as `hh:mm`, of which `hh` is not read",
+        ),
+        (
+            "@relation r\n@attribute bag relational\n@attribute x real\n@end bag\n@data\n'1\\n2'\n",
+            "column `bag` has a relation, which cannot be a stream",
+        ),
+        ("@relation r\n@attribute bag relational\n@data\n", "expected `@end bag`"),
+    ] {
+        let found = error_of(read("w.arff", text, ""));
+        assert!(found.contains(expected), "{found}");
+    }
+    // What cannot be read is no hindrance for other columns.
+    let bag = "@relation r\n@attribute bag relational\n@attribute x real\n@end bag\n@attribute y real\n@data\n'1\\n2',5\n";
+    let mut source = read("w.arff", bag, r#""columns": ["y"]"#).unwrap();
+    assert_eq!(values(&whole(&mut source).unwrap(), "y"), ["5.0"]);
+}
+
+#[test]
+fn arff_files_are_one_corpus_if_their_attributes_are_equal() {
+    let file = |classes: &str, rows: &str| {
+        format!("@relation r\n@attribute c {{{classes}}}\n@data\n{rows}\n").into_bytes()
+    };
+    let files = r#""file": ["a.arff", "b.arff"]"#;
+    let store = store_of([("a.arff", file("a,b", "a\nb")), ("b.arff", file("a,b", "b,{7}"))]);
+    let found = error_of(open(&store, files));
+    assert!(found.contains("b.arff:4") && found.contains("found a weight"), "{found}");
+    let mut source = open(&store, &format!(r#"{files}, "columns": ["c"], "maxErrors": 1"#)).unwrap();
+    assert_eq!(values(&whole(&mut source).unwrap(), "c"), ["0", "1"]);
+    let store = store_of([("a.arff", file("a,b", "a,{2}\nb")), ("b.arff", file("a,b", "b"))]);
+    assert_eq!(values(&whole(&mut open(&store, files).unwrap()).unwrap(), "weight"), ["2.0", "1.0", "1.0"]);
+    let store = store_of([("a.arff", file("a,b", "a")), ("b.arff", file("b,a", "a"))]);
+    let found = error_of(open(&store, files));
+    assert!(found.contains("b.arff") && found.contains("files that are one corpus have the same"), "{found}");
+}
