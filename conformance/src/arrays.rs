@@ -145,6 +145,7 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
         ("plain-1.array_record".into(), array_record(&texts(first..n))),
         ("table.svm".into(), libsvm(n)),
         ("table.arff".into(), arff(n)),
+        ("table.vw".into(), vw(n)),
         ("table.csv.zst".into(), in_frames(&csv(n))),
         ("table-0.tar".into(), members(0..first)),
         ("table-1.tar".into(), members(first..n)),
@@ -212,6 +213,17 @@ fn libsvm(n: usize) -> Vec<u8> {
         let pairs: String = (0..row % 4).map(pair).collect();
         let comment = if row.is_multiple_of(8) { " # a note\n# a line\n" } else { "\n" };
         format!("{} qid:{}{pairs}{comment}", row % 2, 3 * row)
+    };
+    (0..n).map(row).collect::<String>().into_bytes()
+}
+
+/// The rows as lines of Vowpal Wabbit: a label, perhaps an importance, the key as the tag, features in two namespaces.
+fn vw(n: usize) -> Vec<u8> {
+    let row = |row: usize| {
+        let importance = if row.is_multiple_of(3) { " 2" } else { "" };
+        let names: String = (0..1 + row % 4).map(|i| format!(" f{}:{}", row + i, row as f64 / 7.0)).collect();
+        let blank = if row.is_multiple_of(11) { "\n" } else { "" };
+        format!("{}{importance} '{}|a:0.5{names} {row} |b text:ä :{row}\n{blank}", row % 2, 3 * row)
     };
     (0..n).map(row).collect::<String>().into_bytes()
 }

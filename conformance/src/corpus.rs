@@ -261,6 +261,10 @@ pub const ARRAY_RECORDS: &str = r#""deserializers": [
 pub const RECORDS: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "plain-*.array_record", "chunkSizeInBytes": 1024}]"#;
 
+/// Lines of Vowpal Wabbit, of which features are sparse and names any number of texts.
+pub const VW: &str = r#""useNumericSequenceKeys": false, "deserializers": [
+    {"type": "TableDeserializer", "file": "table.vw", "keyColumn": "tag", "bits": 8, "chunkSizeInBytes": 1024}]"#;
+
 /// Rows of ARFF, of which some are sparse.
 pub const ARFF: &str = r#""deserializers": [
     {"type": "TableDeserializer", "file": "table.arff", "keyColumn": "id", "chunkSizeInBytes": 1024}]"#;

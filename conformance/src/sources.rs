@@ -175,10 +175,11 @@ pub fn recordings(bytes: &[u8]) -> Option<Input> {
     Some(Input { reader: json!({"deserializers": [deserializer], "randomize": choice & 1 == 1}), files })
 }
 
-/// CSV, JSON lines, a shard of MDS, lines of libsvm, records of examples or ARFF, the first byte choosing which and the options.
+/// CSV, JSON lines, a shard of MDS, lines of libsvm, records of examples, ARFF or lines of Vowpal Wabbit, the first byte choosing which and the options.
 pub fn text_tables(bytes: &[u8]) -> Option<Input> {
     let (&choice, file) = bytes.split_first()?;
-    let name = ["a.csv", "a.jsonl", "a.mds", "a.svm", "a.tfrecord", "a.arff"][usize::from(choice >> 2) % 6];
+    let name =
+        ["a.csv", "a.jsonl", "a.mds", "a.svm", "a.tfrecord", "a.arff", "a.vw"][usize::from(choice >> 2) % 7];
     let table = json!({"type": "TableDeserializer", "file": name, "chunkSizeInBytes": 20});
     let reader = json!({"deserializers": [table], "randomize": choice & 1 == 1, "maxErrors": choice & 2});
     Some(Input { reader, files: vec![(name, file.to_vec())] })

@@ -11,7 +11,7 @@ use crate::corpus::{
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
     FRAMES_LABELLED, FRAMES_OF_TEXT, JOINED, LABELLED, LIBSVM, LOCAL, MAP, MATRICES, PARQUET, PREPARED,
     PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED, RECORDINGS, RECORDS, ROWS, SEVERAL, TEXT, TEXTS, TFRECORDS,
-    TOKENS, TRUNCATED, WEBDATASET, WHOLE_16, WHOLE_64, config, rest,
+    TOKENS, TRUNCATED, VW, WEBDATASET, WHOLE_16, WHOLE_64, config, rest,
 };
 
 /// The generic tests of a way: those of its level and of all before it.
@@ -83,6 +83,7 @@ const CORPORA: &[CorpusWays] = &[
     ("csv compressed", CSV_COMPRESSED, MAIN_ORDERS, Sweeps),
     ("csv and json", CSV_AND_JSON, MAIN_ORDERS, Sweeps),
     ("arff", ARFF, MAIN_ORDERS, Sweeps),
+    ("vw", VW, MAIN_ORDERS, Sweeps),
     ("libsvm", LIBSVM, MAIN_ORDERS, Sweeps),
     ("tfrecords", TFRECORDS, MAIN_ORDERS, Sweeps),
     ("array records", ARRAY_RECORDS, MAIN_ORDERS, Sweeps),

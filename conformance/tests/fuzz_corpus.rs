@@ -161,7 +161,7 @@ fn files_that_are_right_are_read() {
     for (name, n) in [("floats", 3), ("records", 2), ("big-endian", 4), ("one-example", 1), ("sequence", 1)] {
         assert_eq!(n_read("numpy_arrays", name, entry::numpy_arrays), Some(n), "{name}");
     }
-    for (name, n) in [("quoted", 2), ("lines", 3), ("shard", 2), ("arff", 2)] {
+    for (name, n) in [("quoted", 2), ("lines", 3), ("shard", 2), ("arff", 2), ("vw", 2)] {
         assert_eq!(n_read("text_tables", name, entry::text_tables), Some(n), "{name}");
     }
     for (name, n) in [

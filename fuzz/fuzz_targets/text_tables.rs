@@ -1,4 +1,4 @@
-//! Any bytes as CSV, JSON lines, a shard of MDS, lines of libsvm, records of examples or ARFF.
+//! Any bytes as CSV, JSON lines, a shard of MDS, lines of libsvm, records of examples, ARFF or lines of Vowpal Wabbit.
 
 #![no_main]
 

@@ -60,6 +60,7 @@ const ARROW: Listed = listed("a table of Arrow", "TableDeserializer", "file", "r
 const CSV: Listed = listed("a CSV file", "TableDeserializer", "file", "read_csv");
 const JSON_LINES: Listed = listed("a file of JSON lines", "TableDeserializer", "file", "read_json");
 const ARFF: Listed = listed("an ARFF file", "TableDeserializer", "file", "read_arff");
+const VW: Listed = listed("a file of Vowpal Wabbit", "TableDeserializer", "file", "read_vw");
 const LIBSVM: Listed = listed("a libsvm file", "TableDeserializer", "file", "read_libsvm");
 const TFRECORD: Listed = listed("a TFRecord file of examples", "TableDeserializer", "file", "read_tfrecords");
 const ARRAY_RECORD: Listed = listed("an ArrayRecord file", "TableDeserializer", "file", "read_array_records");
@@ -117,7 +118,7 @@ impl Listed {
 
     /// True if rows may have bars before words, as those of CNTK's text format have.
     pub(crate) fn has_bars(self) -> bool {
-        self == ARFF
+        self == ARFF || self == VW
     }
 
     /// Recognises a table by its name, compressed or not.
@@ -131,6 +132,7 @@ impl Listed {
             "json" if stem.len() < name.len() => Some(JSON_LINES),
             "arff" => Some(ARFF),
             "svm" | "libsvm" | "svmlight" => Some(LIBSVM),
+            "vw" => Some(VW),
             "mds" => Some(MDS),
             _ => None,
         }
@@ -371,6 +373,7 @@ mod tests {
         assert_eq!((of("a.csv"), of("a/b.TSV.gz")), (Some(CSV), Some(CSV)));
         assert_eq!((of("a.jsonl.zst"), of("a.json.gz")), (Some(JSON_LINES), Some(JSON_LINES)));
         assert_eq!((of("a.arff"), of("b.ARFF.gz")), (Some(ARFF), Some(ARFF)));
+        assert_eq!((of("a.vw"), of("b.vw.zst")), (Some(VW), Some(VW)));
         assert_eq!((of("shard.00000.mds.zstd"), of("a.json"), of("a.ctf.gz")), (Some(MDS), None, None));
     }
 }

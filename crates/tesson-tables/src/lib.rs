@@ -17,6 +17,7 @@
 //! | `json_lines` | an object of JSON in each line |
 //! | `arff` | Weka's ARFF: attributes, and rows that are dense or sparse |
 //! | `libsvm` | labels and sparse features, as libsvm and svmlight write them |
+//! | `vw` | the text of Vowpal Wabbit |
 //! | `mds` | shards of Mosaic's streaming datasets |
 //! | `webdataset` | tar archives as WebDataset packs them |
 //! | `npy` | NumPy's `.npy` files |
@@ -55,6 +56,7 @@ mod text;
 mod tfrecord;
 mod tokens;
 mod values;
+mod vw;
 mod webdataset;
 
 pub use deserializer::FORMAT;

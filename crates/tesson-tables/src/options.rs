@@ -13,6 +13,7 @@ use crate::fault::TableRefusal;
 use crate::libsvm::LibsvmOptions;
 use crate::nulls::NullRule;
 use crate::tokens::TokenOptions;
+use crate::vw::VwOptions;
 
 const FILE: OptionSpec = OptionSpec::required(
     "file",
@@ -24,12 +25,12 @@ const FILE: OptionSpec = OptionSpec::required(
 const CACHE_INDEX: OptionSpec = OptionSpec::optional(
     "cacheIndex",
     OptionKind::Bool,
-    "For `arff`, `csv`, `jsonl` and `libsvm` that are not compressed: keep the index in a file beside the first one, for the next time; by \
+    "For `arff`, `csv`, `jsonl`, `libsvm` and `vw` that are not compressed: keep the index in a file beside the first one, for the next time; by \
      default as the reader's `cacheIndex`.",
 );
 
 /// The formats by name. `auto` finds out.
-static FORMATS: Words<Option<&'static str>, 13> = Words::new([
+static FORMATS: Words<Option<&'static str>, 14> = Words::new([
     ("auto", None),
     ("arff", Some("arff")),
     ("array_record", Some("array_record")),
@@ -42,6 +43,7 @@ static FORMATS: Words<Option<&'static str>, 13> = Words::new([
     ("parquet", Some("parquet")),
     ("tfrecord", Some("tfrecord")),
     ("tokens", Some("tokens")),
+    ("vw", Some("vw")),
     ("webdataset", Some("webdataset")),
 ]);
 
@@ -215,6 +217,7 @@ options! {
             }];
         ..pub(crate) csv: CsvOptions;
         ..pub(crate) libsvm: LibsvmOptions;
+        ..pub(crate) vw: VwOptions;
         ..pub(crate) tokens: TokenOptions;
         pub(crate) let numeric_keys: bool = reader.numeric_keys => [identity flag "numbers"];
         let frame_mode: bool = reader.frame_mode;

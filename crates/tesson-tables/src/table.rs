@@ -27,6 +27,7 @@ use crate::options::TableOptions;
 use crate::parquet;
 use crate::tfrecord;
 use crate::tokens;
+use crate::vw;
 use crate::webdataset;
 
 /// A column of a table.
@@ -384,6 +385,7 @@ pub(crate) static TABLE_FORMATS: &[&TableFormat] = &[
     &json_lines::JSON_LINES,
     &arff::ARFF,
     &libsvm::LIBSVM,
+    &vw::VW,
     &mds::MDS,
     &tfrecord::TFRECORD,
     &array_record::ARRAY_RECORD,

@@ -102,6 +102,12 @@ pub fn read_libsvm(files: impl Into<Value>) -> Dataset<Table> {
     read_table(files).set("format", "libsvm")
 }
 
+/// Files of Vowpal Wabbit: the streams `label`, `importance`, `base`, `tag`, `names`, `values` and `features`, which are sparse. Options are
+/// `bits` and `hash`.
+pub fn read_vw(files: impl Into<Value>) -> Dataset<Table> {
+    read_table(files).set("format", "vw")
+}
+
 /// TFRecord files of `tf.train.Example`s without a description: features of the first records are the streams.
 pub fn read_tfrecords(files: impl Into<Value>) -> Dataset<Table> {
     read_table(files).set("format", "tfrecord")

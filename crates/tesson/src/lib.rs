@@ -48,7 +48,7 @@ mod world;
 pub use batch::{Batch, Dense, Pieces, Ragged, Scalar, Sparse};
 pub use dataset::{
     Dataset, formats, read_arff, read_array_records, read_cbf, read_ctf, read_format, read_htk, read_images,
-    read_libsvm, read_mlf, read_table, read_tfds, read_tfrecords, read_tokens, step,
+    read_libsvm, read_mlf, read_table, read_tfds, read_tfrecords, read_tokens, read_vw, step,
 };
 pub use loader::{Epoch, Loader, LoaderBuilder, Shuffle, from_path, from_str};
 pub use open::{OpenOptions, open};

@@ -457,12 +457,14 @@ fn tables_of_text_are_read_as_they_are() {
     fs::write(folder.join("t.svm"), "1 1:2\n-1 3:4 7:5\n").unwrap();
     let arff = "% a note\n@relation t\n@attribute x {a,b}\n@data\nb\n{}\n";
     fs::write(folder.join("t.arff"), arff).unwrap();
+    fs::write(folder.join("t.vw"), "1 |a x:2\n-1 'tag |a y |b z\n").unwrap();
     fs::write(folder.join("weka.txt"), arff).unwrap();
     for (name, call, n) in [
         ("t.csv", "read_csv", 2),
         ("t.jsonl.zst", "read_json", 1),
         ("t.svm", "read_libsvm", 2),
         ("t.arff", "read_arff", 2),
+        ("t.vw", "read_vw", 2),
         ("weka.txt", "read_arff", 2),
     ] {
         let printed = |command: &str| {

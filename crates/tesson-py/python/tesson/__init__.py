@@ -26,7 +26,7 @@ _NAMES = {
     "plugins": ["register_deserializer"],
     "speech": ["read_audio", "read_htk", "read_kaldi", "read_kaldi_alignments", "read_mlf"],
     "steps": ["KeyDelivery", "PlannedSequence", "PlannedStep"],
-    "tables": ["Column", "column", "from_table", "image_column", "read_arff", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens"],
+    "tables": ["Column", "column", "from_table", "image_column", "read_arff", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens", "read_vw"],
     "transforming": ["UserTransform"],
     "user": ["UserDeserializer"],
 }

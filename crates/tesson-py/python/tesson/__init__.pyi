@@ -53,7 +53,7 @@ from .streams import (
     StreamInformation as StreamInformation,
     Streams as Streams,
 )
-from .tables import Column, column, from_table, image_column, read_arff, read_array_records, read_arrow, read_csv, read_json, read_libsvm, read_mds, read_numpy, read_parquet, read_tfrecords, read_tokens
+from .tables import Column, column, from_table, image_column, read_arff, read_array_records, read_arrow, read_csv, read_json, read_libsvm, read_mds, read_numpy, read_parquet, read_tfrecords, read_tokens, read_vw
 from .text_format import sequence_to_cntk_text_format as sequence_to_cntk_text_format
 from .transforming import UserTransform
 from .user import UserDeserializer
@@ -106,6 +106,7 @@ __all__ = [
     "read_tfds",
     "read_tfrecords",
     "read_tokens",
+    "read_vw",
     "read_webdataset",
     "register_deserializer",
     "sparse",

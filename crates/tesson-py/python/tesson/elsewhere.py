@@ -30,6 +30,7 @@ OF_PACKAGE = {
     **_each("`tesson.read_csv(path)`", "scan_csv", "read_tsv", "read_table"),
     **_each("`tesson.read_libsvm(path)`", "read_svmlight", "load_svmlight_file"),
     **_each("`tesson.read_arff(path)`", "loadarff", "load_arff", "fetch_openml"),
+    **_each("`tesson.read_vw(path)`", "read_vowpal_wabbit", "DFtoVW"),
     **_each("`tesson.read_array_records(path)`", "ArrayRecordDataSource"),
     **_each("`tesson.read_images(path)` reads folders of classes", "ImageFolder", "image_dataset_from_directory"),
 }

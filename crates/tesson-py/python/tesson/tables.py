@@ -22,7 +22,7 @@ from .transforms import AnyTransform
 from .values import Value
 
 __all__ = [
-    "Column", "column", "from_table", "image_column", "read_arff", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens",
+    "Column", "column", "from_table", "image_column", "read_arff", "read_array_records", "read_arrow", "read_csv", "read_json", "read_libsvm", "read_mds", "read_numpy", "read_parquet", "read_tfrecords", "read_tokens", "read_vw",
 ]
 
 Source = AnyPath | Sequence[AnyPath]
@@ -379,6 +379,53 @@ def read_libsvm(
     """
     given = {"num_features": num_features, "zero_based": zero_based}
     return table_files(path, "libsvm", None, streams, **given, key_column=key_column, cache_index=cache_index)
+
+
+@suggests_arguments
+def read_vw(
+    path: Source,
+    /,
+    *,
+    columns: Sequence[str] | None = None,
+    streams: Mapping[str, Column] | None = None,
+    bits: int | None = None,
+    hash: Literal["strings", "all"] | None = None,
+    key_column: str | None = None,
+    nulls: Nulls | None = None,
+    cache_index: bool | None = None,
+) -> Dataset:
+    """Files of Vowpal Wabbit, such as ``1 2 'tag|user age:31 bob``: each line is an example with a simple label.
+
+    The streams are ``label``, ``importance`` (1 by default), ``base`` (0 by default), all float64, and ``tag``; ``features``, sparse and float64, in
+    the columns that Vowpal Wabbit hashes names to; and the same features as ragged ``names``, such as ``user^age``, and ``values``. Weights of
+    namespaces are multiplied in; features of one column are added up; the constant feature is not added.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or a list of them
+        The file; a pattern such as ``"part-*.vw"``; or a list of them. Each may be compressed by gzip or Zstandard.
+    columns, streams, key_column
+        As for :func:`read_parquet`. Labels of another kind, such as costs, are read as they are written by ``label=tesson.column(dtype=str)``.
+    bits : int, optional
+        ``features`` has two to the power of this many columns, by default 18.
+    hash : {"strings", "all"}, optional
+        How names become columns: names of digits are numbers ("strings", the default), or are hashed like the others ("all").
+    nulls
+        As for :func:`read_parquet`, for lines without a label.
+    cache_index
+        As for :func:`read_csv`.
+
+    Examples
+    --------
+    >>> _ = open("train.vw", "w").write("1 'a|user age:31 bob |item:2 red\\n-1 2 |user eve\\n")
+    >>> tesson.read_vw("train.vw", columns=["label", "importance", "features"])
+    <Dataset train.vw: label float64 [], importance float64 [], features sparse float64 [262144]>
+    >>> batch = tesson.read_vw("train.vw").head()
+    >>> batch["names"].to_list()[0].tolist(), batch["values"].to_list()[0].tolist()
+    (['user^age', 'user^bob', 'item^red'], [31.0, 1.0, 2.0])
+    """
+    given = {"bits": bits, "hash": hash}
+    return table_files(path, "vw", columns, streams, **given, key_column=key_column, nulls=nulls, cache_index=cache_index)
 
 
 @suggests_arguments

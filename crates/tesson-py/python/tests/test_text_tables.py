@@ -234,6 +234,7 @@ def test_a_row_with_two_faulty_fields_is_one_fault(tmp_path: Path, name: str, te
         (tesson.read_csv, "a.csv", "name,x\nann,1\nbob,2\n\ncy,3\n", {"key_column": "name"}),
         (tesson.read_json, "a.jsonl", '{"x": [1, 2]}\n{"x": [3]}\n', {}),
         (tesson.read_arff, "a.arff", "\ufeff@relation r\n@attribute x {a,b}\n@attribute t date yyyy\n@data\nb,2000\n{},{2}\n% none\n{1 2001}\n", {}),
+        (tesson.read_vw, "a.vw", "1 |a x\n\n-1 2 |b y:3 z\n", {"columns": ["label", "features"]}),
         (tesson.read_libsvm, "a.svm", "1 1:2\n# none\n0 3:1\n", {"num_features": 3, "zero_based": False}),
     ],
 )
