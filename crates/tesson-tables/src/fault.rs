@@ -154,7 +154,7 @@ tesson_core::error_kinds! {
         /// A row has a weight, and the first rows have none.
         LateWeight
             = "table.late-weight": "found a weight of the row, the first rows of the first file have none"; "name `weight` among {COLUMNS}"
-            => "Name the column `weight` among {COLUMNS}, so that all rows have one, 1 by default.",
+            => "Name the column of weights among {COLUMNS}, so that all rows have one, 1 by default.",
         /// A word of a line is no feature.
         BadFeature { found: String = "price:1,5".into() }
             = "table.bad-feature": "found `{found}`, expected a feature as `name`, `name:0.5` or `name:text`, or a namespace as `name` or `name:0.5`"
@@ -163,7 +163,7 @@ tesson_core::error_kinds! {
         OtherLabel { found: String = "1:0.5 2:1".into(), kind: &'static str = "the cost of a class or of an action" }
             = "table.other-label": "found the label `{found}`, {kind}, expected a number, and perhaps an importance and a base behind it"; "read \
                 the column `label` by a {DTYPE} of `str`"
-            => "Read the column `label` by a {DTYPE} of `str`, which has the label as it is written.",
+            => "Read the column of labels by a {DTYPE} of `str`, which has them as they are written.",
         /// Two streams have the same name.
         RepeatedStream { name: String = "x".into() }
             = "table.repeated-stream": "the column name `{name}` occurs twice"

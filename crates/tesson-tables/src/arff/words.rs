@@ -123,7 +123,7 @@ fn escape(rest: &[u8], into: &mut Vec<u8>) -> Option<usize> {
             // At most three digits, and below 256.
             let most = if rest[0] <= b'3' { 3 } else { 2 };
             let digits = rest.iter().take(most).take_while(|byte| matches!(byte, b'0'..=b'7'));
-            let (n, length) = digits.fold((0, 0), |(n, length), digit| (8 * n + digit - b'0', length + 1));
+            let (n, length) = digits.fold((0, 0), |(n, length), digit| (8 * n + (digit - b'0'), length + 1));
             (char::from(n), length)
         }
         b'u' => match hexadecimal(rest.get(1..5).unwrap_or_default()) {
@@ -186,6 +186,7 @@ mod tests {
                 r#"'it\'s','a\tb\\','%,{}',"\"q\"",'ä\u0041\101\9'"#,
                 "<it's> , <a\tb\\> , <%,{}> , <\"q\"> , <äAA9>",
             ),
+            (r"'\377\47\0'", "<ÿ'\0>"),
             ("'',?,'?'", "<> , ? , <?>"),
             ("class{a,b}", "class { a , b }"),
         ] {

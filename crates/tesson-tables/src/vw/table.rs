@@ -84,7 +84,9 @@ impl Vw {
         if !label.is_string() {
             fields.extend(["importance", "base"].map(|name| flat(name, float(name))));
         }
-        fields.extend([flat("tag", Element::Text), ragged("names", Element::Text)]);
+        let text = |name: &str| options.declared(name).filter(|element| *element == Element::Bytes);
+        let text = |name: &str| text(name).unwrap_or(Element::Text);
+        fields.extend([flat("tag", text("tag")), ragged("names", text("names"))]);
         fields.push(ragged("values", float("values")));
         let element = if float("features") == Element::F32 { Element::F32 } else { Element::F64 };
         let kind = FieldKind::Sparse { element, columns: 1 << bits, zero_based: true };
