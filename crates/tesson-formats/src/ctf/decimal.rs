@@ -9,6 +9,18 @@ use crate::floats::Float;
 pub(crate) trait Real: Float + Send + std::fmt::Debug + 'static {
     /// The nearest value to `mantissa / 10^scale`, where that takes one exact step; `None` where it does not.
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<Self>;
+    /// The nearest value to `mantissa` times ten to the power of `power`. `None` where that would take more than one exact step.
+    fn from_product(negative: bool, mantissa: u64, power: usize) -> Option<Self>;
+    /// The nearest value to `mantissa` times ten to the power of `exponent`, likewise.
+    #[inline]
+    fn from_scientific(negative: bool, mantissa: u64, exponent: i64) -> Option<Self> {
+        let power = usize::try_from(exponent.unsigned_abs()).ok()?;
+        if exponent < 0 {
+            Self::from_decimal(negative, mantissa, power)
+        } else {
+            Self::from_product(negative, mantissa, power)
+        }
+    }
     /// A whole number below 2^24, which every element type holds exactly.
     fn from_small(n: u32) -> Self;
     /// The values as `f32`, if they are of that type.
@@ -22,10 +34,11 @@ pub(crate) static POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The nearest `f64`s to their inverses.
-pub(crate) static INVERSES: [f64; 23] = [
+/// The nearest `f64`s to the inverses of powers of ten, as far as no float that they scale is denormal.
+pub(crate) static INVERSES: [f64; 38] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15,
-    1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22,
+    1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1e-23, 1e-24, 1e-25, 1e-26, 1e-27, 1e-28, 1e-29, 1e-30,
+    1e-31, 1e-32, 1e-33, 1e-34, 1e-35, 1e-36, 1e-37,
 ];
 
 /// The nearest `f64`: both operands are exact, so the division rounds once.
@@ -36,6 +49,17 @@ fn quotient(negative: bool, mantissa: u64, scale: usize) -> Option<f64> {
     }
     let x = mantissa as i64 as f64 / POWERS[scale];
     Some(f64::from_bits(x.to_bits() | u64::from(negative) << 63))
+}
+
+/// The `f32` that a double rounds to, which is off by less than 4 units in its last place; `None` if the middle of two floats,
+/// where the low 29 bits are 1 and zeros, is that near. Not for what would be denormal.
+#[inline]
+fn rounded(negative: bool, x: f64) -> Option<f32> {
+    let low = x.to_bits() as u32 & 0x1FFF_FFFF;
+    if low.wrapping_sub(0x1000_0000 - 4) <= 8 {
+        return None;
+    }
+    Some(f32::from_bits((x as f32).to_bits() | u32::from(negative) << 31))
 }
 
 /// The nearest `f32`, by way of the nearest `f64`.
@@ -50,18 +74,22 @@ fn from_quotient(negative: bool, mantissa: u64, scale: usize) -> Option<f32> {
 impl Real for f32 {
     #[inline]
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<f32> {
-        if mantissa >= 1 << 53 || scale >= POWERS.len() {
+        if mantissa > i64::MAX as u64 || scale >= INVERSES.len() {
             return None;
         }
-        // A product instead of a quotient: off by less than 2 units in the last place of a double (one rounding in the
-        // table, one here). The float it rounds to is the right one unless the middle of two floats, where the low
-        // 29 bits are 1 and zeros, is that near. Never below 10^-22, so no float is denormal.
+        // A product instead of a quotient: three roundings, of the digits, in the table and here, each to less than a unit in
+        // the last place. Never below 10^-37, so no float is denormal.
         let x = mantissa as i64 as f64 * INVERSES[scale];
-        let low = x.to_bits() as u32 & 0x1FFF_FFFF;
-        if low.wrapping_sub(0x1000_0000 - 4) > 8 {
-            return Some(f32::from_bits((x as f32).to_bits() | u32::from(negative) << 31));
+        rounded(negative, x).or_else(|| from_quotient(negative, mantissa, scale))
+    }
+
+    #[inline]
+    fn from_product(negative: bool, mantissa: u64, power: usize) -> Option<f32> {
+        if mantissa > i64::MAX as u64 {
+            return None;
         }
-        from_quotient(negative, mantissa, scale)
+        // Two roundings, of the digits and here.
+        rounded(negative, mantissa as i64 as f64 * POWERS.get(power)?)
     }
 
     #[inline]
@@ -80,6 +108,14 @@ impl Real for f64 {
     #[inline]
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<f64> {
         quotient(negative, mantissa, scale)
+    }
+
+    #[inline]
+    fn from_product(negative: bool, mantissa: u64, power: usize) -> Option<f64> {
+        // Both operands are exact, so the product rounds once.
+        let power = POWERS.get(power).filter(|_| mantissa < 1 << 53)?;
+        let x = mantissa as i64 as f64 * power;
+        Some(f64::from_bits(x.to_bits() | u64::from(negative) << 63))
     }
 
     #[inline]
@@ -134,10 +170,12 @@ pub(crate) fn read<E: Real>(bytes: &[u8], from: usize, grammar: Grammar) -> Opti
     if grammar == Grammar::Extended || end == point || n_fraction > 0 {
         end = skip_exponent(bytes, end);
     }
-    if end == mantissa_end && n_whole + n_fraction <= 19 {
-        let digits = bytes[whole..point].iter().chain(&bytes[(point + 1).min(end)..end]);
-        let mantissa = digits.fold(0u64, |m, d| m.wrapping_mul(10).wrapping_add(u64::from(d - b'0')));
-        if let Some(x) = E::from_decimal(negative, mantissa, n_fraction) {
+    if n_whole + n_fraction <= 19 {
+        let add = |m: u64, d: &u8| m.wrapping_mul(10).wrapping_add(u64::from(d - b'0'));
+        let mantissa = bytes[whole..point].iter().fold(0, add);
+        let mantissa = bytes[(point + 1).min(mantissa_end)..mantissa_end].iter().fold(mantissa, add);
+        let exponent = exponent(&bytes[mantissa_end..end]).saturating_sub(n_fraction as i64);
+        if let Some(x) = E::from_scientific(negative, mantissa, exponent) {
             return Some((x, end));
         }
     }
@@ -192,32 +230,32 @@ const DIGITS: usize = 800;
 
 /// The nearest value of a number of the grammar; `[whole, point, fraction end, end]` are places in `bytes`.
 fn convert<E: Real>(negative: bool, bytes: &[u8], [whole, point, fraction_end, end]: [usize; 4]) -> E {
+    if end - whole <= SHORT {
+        let text = std::str::from_utf8(&bytes[whole - usize::from(negative)..end]).unwrap_or("0");
+        return text.parse().unwrap_or_default();
+    }
+    // d.ddd…: leading zeros dropped, the digits cut where they cannot matter any more but for being there.
+    let fraction = &bytes[(point + 1).min(fraction_end)..fraction_end];
+    let digits = bytes[whole..point].iter().chain(fraction);
+    let zeros = digits.clone().take_while(|&&d| d == b'0').count();
+    let mut rest = digits.skip(zeros).map(|&d| char::from(d));
+    let mut kept: String = rest.by_ref().take(DIGITS).collect();
+    if rest.any(|d| d != '0') {
+        kept.push('1');
+    }
+    let exponent = exponent(&bytes[fraction_end..end]) + (point - whole) as i64 - zeros as i64;
     let sign = if negative { "-" } else { "" };
-    let ascii = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap_or("0");
-    let text = if end - whole <= SHORT {
-        format!("{sign}{}", ascii(whole..end))
-    } else {
-        // d.ddd…: leading zeros dropped, the digits cut where they cannot matter any more but for being there.
-        let fraction = &bytes[(point + 1).min(fraction_end)..fraction_end];
-        let digits = bytes[whole..point].iter().chain(fraction);
-        let zeros = digits.clone().take_while(|&&d| d == b'0').count();
-        let mut rest = digits.skip(zeros).map(|&d| char::from(d));
-        let mut kept: String = rest.by_ref().take(DIGITS).collect();
-        if rest.any(|d| d != '0') {
-            kept.push('1');
-        }
-        let exponent = exponent(&bytes[fraction_end..end]) + (point - whole) as i64 - zeros as i64;
-        format!("{sign}0.{kept}0e{}", exponent.clamp(-5000, 5000))
-    };
-    text.parse().unwrap_or_default()
+    format!("{sign}0.{kept}0e{}", exponent.clamp(-5000, 5000)).parse().unwrap_or_default()
 }
 
 /// The value of `e[+-]digits`, or 0 of nothing; held where no mantissa of a file could bring it back.
 fn exponent(text: &[u8]) -> i64 {
-    let digits = text.iter().filter(|b| b.is_ascii_digit());
-    let size =
-        digits.fold(0i64, |x, d| x.saturating_mul(10).saturating_add(i64::from(d - b'0')).min(1 << 60));
-    if text.contains(&b'-') { -size } else { size }
+    let Some((_, signed)) = text.split_first() else { return 0 };
+    let negative = signed.first() == Some(&b'-');
+    let digits = &signed[usize::from(matches!(signed.first(), Some(b'+' | b'-')))..];
+    let add = |x: i64, d: &u8| x.saturating_mul(10).saturating_add(i64::from(d - b'0')).min(1 << 60);
+    let size = digits.iter().fold(0, add);
+    if negative { -size } else { size }
 }
 
 #[cfg(test)]
@@ -279,6 +317,14 @@ mod tests {
             "8388608.5",
             "8388609.5",
             "1.00000005960464477540",
+            "1.6777217e7",
+            "1.6777217e+07",
+            "16777217000e-3",
+            "1.677721700000000000e+07",
+            "8388608.500000000000",
+            "3.4028235677973366e38",
+            "3.4028235677973365e+38",
+            "3.4028234e38",
         ] {
             assert_eq!(value(text).to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
         }
@@ -295,6 +341,29 @@ mod tests {
                     let (value, _) = read::<f32>(text.as_bytes(), 0, Grammar::Cntk).unwrap();
                     assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn exponents_of_every_size_are_rounded_as_the_standard_library_does() {
+        let mut state = 7u64;
+        for exponent in -60..=60 {
+            for n in 0..200 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let digits = (state >> (state & 63)).to_string();
+                let (first, rest) = digits.split_at(1);
+                let sign = if n % 2 == 0 { "-" } else { "" };
+                let text = match n % 3 {
+                    0 => format!("{sign}{first}.{rest}0e{exponent:+03}"),
+                    1 => format!("{sign}{digits}E{exponent}"),
+                    _ => format!("{sign}0.00{digits}e{exponent:+}"),
+                };
+                let (single, end) = read::<f32>(text.as_bytes(), 0, Grammar::Cntk).unwrap();
+                let (double, _) = read::<f64>(text.as_bytes(), 0, Grammar::Cntk).unwrap();
+                assert_eq!(end, text.len());
+                assert_eq!(single.to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
+                assert_eq!(double.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
             }
         }
     }

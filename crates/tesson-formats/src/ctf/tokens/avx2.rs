@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real};
-use super::blocks::{Block, Digits, LAST, Masks, WITHOUT, ZEROS, decimal, dense, kernel};
+use super::blocks::{Block, Digits, LAST, Masks, WITHOUT, ZEROS, dense, kernel, ordinary};
 use crate::fields::Fields;
 
 kernel! {
@@ -79,8 +79,8 @@ pub(super) unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits> {
         let is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
         let others = _mm_movemask_epi8(_mm_andnot_si128(is_digit, token)) as u32;
         let point = (others | 0x1_0000).trailing_zeros() as usize;
-        // One byte that is no digit may be there: a point that is not the first.
-        if others & others.wrapping_sub(1) != 0 || (others != 0 && (point == 16 - n || text[point] != b'.')) {
+        // One byte that is no digit may be there: a point.
+        if others & others.wrapping_sub(1) != 0 || (others != 0 && text[point] != b'.') {
             return None;
         }
         let digits = _mm_and_si128(digits, _mm_and_si128(is_digit, token));

@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, INVERSES, POWERS, Real};
-use super::blocks::{Block, Digits, Masks, ZEROS, decimal, dense, kernel};
+use super::blocks::{Block, Digits, Masks, ZEROS, dense, kernel, ordinary};
 use super::{Pairs, avx2};
 use crate::fields::Fields;
 
@@ -366,8 +366,8 @@ unsafe fn joined(digits: __m512i, ends: __m512i, n: __m512i) -> __m256i {
 /// # Safety
 /// AVX-512 is there.
 #[inline(always)]
-unsafe fn by_scale(table: &[f64; 23], lanes: __m512i) -> __m512d {
-    // SAFETY: the caller's promise; loads are of 16 of the 23 entries.
+unsafe fn by_scale<const N: usize>(table: &[f64; N], lanes: __m512i) -> __m512d {
+    // SAFETY: the caller's promise; loads are of the first 16 entries of at least 23.
     unsafe {
         let (low, high) = (_mm512_loadu_pd(table.as_ptr()), _mm512_loadu_pd(table[8..].as_ptr()));
         _mm512_permutex2var_pd(low, lanes, high)

@@ -9,7 +9,7 @@ use std::arch::aarch64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real};
-use super::blocks::{Block, Digits, LAST, Masks, WITHOUT, ZEROS, decimal, dense, kernel};
+use super::blocks::{Block, Digits, LAST, Masks, WITHOUT, ZEROS, dense, kernel, ordinary};
 use crate::fields::Fields;
 
 kernel! {
@@ -66,8 +66,8 @@ impl Block for ByNeon {
             let others = vreinterpretq_u16_u8(vbicq_u8(token, is_digit));
             let others = vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(others)));
             let point = others.trailing_zeros() as usize / 4;
-            // One byte that is no digit may be there: a point that is not the first.
-            if others != 0 && (others >> (4 * point) != 0xF || point == 16 - n || text[point] != b'.') {
+            // One byte that is no digit may be there: a point.
+            if others != 0 && (others >> (4 * point) != 0xF || text[point] != b'.') {
                 return None;
             }
             let digits = vandq_u8(digits, vandq_u8(is_digit, token));
