@@ -7,7 +7,7 @@ use bytes::Bytes;
 /// Bytes that are kept for what is read next, at most.
 const KEPT: usize = 16 << 20;
 
-/// Memory that is lent, and returned once nobody uses it.
+/// Memory on loan from a pool: it goes back when the last user lets go of it.
 pub(crate) struct Lent(Arc<Vec<u8>>);
 
 /// A user of lent memory.

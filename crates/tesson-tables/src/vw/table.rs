@@ -38,7 +38,7 @@ fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, E
     let mark = refuse_other_encodings(&bytes, file)?;
     let table = Vw::new(options, mark);
     match lines(&bytes[mark as usize..], LINES).next() {
-        // One of another kind is told at once, before its file is looked through.
+        // Labels of another kind are refused at once, before the whole file is read.
         Some(line) if !table.is_text_label() => {
             let refused = |fault| file.error_at(fault, mark + line.start as u64, Some(line.number));
             Parts::of(line.text).numbers().map_err(refused)?;
