@@ -26,8 +26,11 @@ pub(super) const DEFAULT: &str = "yyyy-MM-dd'T'HH:mm:ss";
 /// The letters of a form that are numbers.
 const LETTERS: &[u8] = b"yMdHmsS";
 
-/// Digits of a number, at most.
+/// Digits of a number, at most, but for one whose form says how many it has.
 const MOST_DIGITS: usize = 9;
+
+/// Numbers are below this one, whatever zeros stand in front of them.
+const LARGEST: i64 = 1_000_000_000;
 
 impl DateFormat {
     /// The form that a text describes.
@@ -110,7 +113,10 @@ fn number(text: &[u8], width: Option<usize>) -> Option<(i64, usize, &[u8])> {
         return None;
     }
     let (digits, behind) = text.split_at(n);
-    Some((digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')), n, behind))
+    let add = |number: i64, digit: &u8| {
+        Some(number * 10 + i64::from(digit - b'0')).filter(|number| *number < LARGEST)
+    };
+    Some((digits.iter().try_fold(0, add)?, n, behind))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -155,10 +161,12 @@ impl Time {
             && minute < 60
             && second < 60
             && millisecond < 1000;
-        is_time.then(|| {
-            let seconds = (days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
-            seconds * 1000 + millisecond
-        })
+        if !is_time {
+            return None;
+        }
+        let seconds = (days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
+        // Milliseconds have room for some 292 million years.
+        seconds.checked_mul(1000)?.checked_add(millisecond)
     }
 }
 
@@ -194,6 +202,10 @@ mod tests {
             ("HH:mm", "24:00", None),
             ("HH:mm", "1:2x", None),
             ("yyyy", "", None),
+            (DEFAULT, "292000000-01-01T00:00:00", Some(9_214_567_816_780_800_000)),
+            (DEFAULT, "999999999-01-01T00:00:00", None),
+            ("yyyyyyyyyyyyyyyyyyyyMM", "9999999999999999999901", None),
+            ("yyyyyyyyyyyyyyyyyyyyMM", "0000000000000000197001", Some(0)),
         ] {
             assert_eq!(DateFormat::new(form).unwrap().parse(text.as_bytes()), expected, "{form} {text}");
         }
