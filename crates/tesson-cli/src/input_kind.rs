@@ -118,7 +118,10 @@ impl InputKind {
             return Ok(());
         }
         let extension = extension(path);
-        let by_name = || of_speech(&extension).filter(|_| !has_inputs(path));
+        let by_name = || {
+            let speech = of_speech(&extension).filter(|_| !has_inputs(path));
+            speech.or_else(|| of_rows_as_they_are(&extension))
+        };
         let Some((what, remedy)) = foreign(&data::beginning(path, 8)).or_else(by_name) else {
             return refuse_one_of_a_list(path);
         };
@@ -213,6 +216,20 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         }
         b"#!MLF!#\n" | b"#!MLF!#\r" => of_speech("mlf"),
         [b'M', b'L', b'F', 1 | 2, 0, ..] => of_speech("bmlf"),
+        _ => None,
+    }
+}
+
+/// The kind of a file of rows that is read and not converted, by its extension, and what reads it.
+fn of_rows_as_they_are(extension: &str) -> Option<(&'static str, &'static str)> {
+    match extension {
+        "arff" => {
+            Some(("an ARFF file", "it is read as it is: by `tesson read`, in Python by `tesson.read_arff`"))
+        }
+        "vw" => Some((
+            "a file of Vowpal Wabbit",
+            "it is read as it is: by `tesson read`, in Python by `tesson.read_vw`",
+        )),
         _ => None,
     }
 }

@@ -232,8 +232,16 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
     fs::write(folder.join("u1.mfc"), htk).unwrap();
     fs::write(folder.join("text.mfc"), "no features, but a text\n").unwrap();
     fs::write(folder.join("other.json"), "{\"a\": 1}").unwrap();
+    fs::write(folder.join("w.arff"), "@relation r\n@attribute a numeric\n@data\n1\n").unwrap();
+    fs::write(folder.join("w.vw"), "1 |f x:2 y\n").unwrap();
     prepared("mistakes-files/ds");
     for (args, code, expected) in [
+        (
+            "convert w.arff out.ctf",
+            2,
+            "w.arff: found an ARFF file, expected a configuration, CNTK's text or binary format, or a prepared dataset; it is read as it is: by `tesson read`",
+        ),
+        ("convert w.vw out.ctf", 2, "w.vw: found a file of Vowpal Wabbit, expected"),
         (
             "read plain.txt",
             2,
