@@ -241,6 +241,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-plan",
             "tesson-formats",
             "tesson-image",
+            "tesson-tables",
             "tesson-tfds",
             "tesson-config",
             "tesson-engine",

@@ -102,7 +102,7 @@ impl Listed {
                 Some(Listed::of_tar(path))
             }
             packed if Packing::of(packed).is_some() => Listed::of_table(path),
-            arff if begins_with_relation(arff) => Some(ARFF),
+            arff if tesson_tables::is_arff(arff) => Some(ARFF),
             _ if start.contains(&0) => Listed::of_table(path),
             _ => Listed::of_rows(&first_rows(path)).or_else(|| Listed::of_table(path)),
         }
@@ -299,13 +299,6 @@ fn first_rows(path: &Path) -> Vec<String> {
         row.clear();
     }
     rows
-}
-
-/// True if a text is Weka's: a relation, perhaps after comments.
-fn begins_with_relation(start: &[u8]) -> bool {
-    let mut lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let first = lines.find(|line| !line.is_empty() && line[0] != b'%');
-    first.and_then(|line| line.get(..9)).is_some_and(|word| word.eq_ignore_ascii_case(b"@relation"))
 }
 
 /// True if a key and a binary matrix are at the beginning.

@@ -59,6 +59,7 @@ mod values;
 mod vw;
 mod webdataset;
 
+pub use arff::begins as is_arff;
 pub use deserializer::FORMAT;
 pub use fault::{TableFault, TableRefusal};
 

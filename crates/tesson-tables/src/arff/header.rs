@@ -59,8 +59,8 @@ impl Attribute {
     }
 }
 
-/// True if a text begins with a relation, perhaps after comments.
-pub(super) fn begins(text: &[u8]) -> bool {
+/// True if a text is ARFF: it begins with a relation, perhaps after comments.
+pub fn begins(text: &[u8]) -> bool {
     let text = text.strip_prefix(&[0xef, 0xbb, 0xbf][..]).unwrap_or(text);
     let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && line[0] != b'%');

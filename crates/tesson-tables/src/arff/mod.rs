@@ -14,4 +14,5 @@ mod row;
 mod table;
 mod words;
 
+pub use header::begins;
 pub(crate) use table::ARFF;
