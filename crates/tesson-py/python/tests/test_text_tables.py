@@ -281,6 +281,46 @@ def test_keys_may_be_texts(tmp_path: Path) -> None:
         a.join(tesson.read_csv(tmp_path / "c.csv", key_column="id")).head()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_arff_and_vw_are_joined_with_other_tables_by_key(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+
+    def some() -> list[str]:
+        return draw.sample([f"row-{i}" for i in range(200)], draw.randrange(100, 200))
+
+    arff = {key: (draw.randrange(3), draw.gauss(0, 1)) for key in some()}
+    vw = {key: (draw.choice([-1, 1]), [draw.gauss(0, 1) for _ in range(draw.randrange(4))]) for key in some()}
+    names = some()
+    header = "@relation r\n@attribute id string\n@attribute c {a,b,c}\n@attribute x real\n@data\n"
+    (tmp_path / "a.arff").write_text(header + "".join(f"'{key}',{'abc'[c]},{x!r}\n" for key, (c, x) in arff.items()))
+    (tmp_path / "a.vw").write_text("".join(f"{label} '{key} |a {' '.join(f'f{i}:{x!r}' for i, x in enumerate(xs))}\n" for key, (label, xs) in vw.items()))
+    (tmp_path / "a.csv").write_text("name,y\n" + "".join(f"{key},{len(key)}\n" for key in names))
+    arffs = tesson.read_arff(tmp_path / "a.arff", key_column="id")
+    vws = tesson.read_vw(tmp_path / "a.vw", key_column="tag", columns=["label", "values"])
+    joined = arffs.join(vws).join(tesson.read_csv(tmp_path / "a.csv", key_column="name", columns=["y"]))
+    expected = [(key, *row, *vw[key], len(key)) for key, row in arff.items() if key in vw and key in names]
+    assert list(joined.schema) == ["id", "c", "x", "label", "values", "y"]
+    for shuffle in (False, True):
+        with joined.loader(batch_size=draw.randrange(1, 40), shuffle=shuffle, seed=seed) as loader:
+            found = [
+                (key, *row, values.tolist(), y)
+                for b in loader
+                for key, *row, values, y in zip(b.keys, *(b[name].tolist() for name in ("c", "x", "label")), b["values"].to_list(), b["y"].tolist(), strict=True)
+            ]
+        assert (sorted(found) if shuffle else found) == (sorted(expected) if shuffle else expected)
+
+
+def test_arff_and_vw_are_joined_with_other_tables_by_position(tmp_path: Path) -> None:
+    n = 500
+    (tmp_path / "a.arff").write_text("@relation r\n@attribute x integer\n@data\n" + "".join(f"{i}\n" if i % 3 else f"{{0 {i}}}\n" for i in range(n)))
+    (tmp_path / "a.vw").write_text("".join(f"{i % 7} |a x:{i + 1}\n" for i in range(n)))
+    np.save(tmp_path / "a.npy", np.arange(n) * 2)
+    data = tesson.read_arff(tmp_path / "a.arff").join(tesson.read_vw(tmp_path / "a.vw", columns=["label", "features"]))
+    data = data.join(tesson.read_numpy(y=tmp_path / "a.npy"))
+    rows = [row for b in data.loader(batch_size=33, shuffle=True) for row in zip(b["x"].tolist(), b["label"].tolist(), b["features"].values.tolist(), b["y"].tolist(), strict=True)]
+    assert sorted(rows) == [(i, i % 7, i + 1, 2 * i) for i in range(n)]
+
+
 def test_archives_are_joined_by_the_names_of_their_members(tmp_path: Path) -> None:
     def archive(name: str, members: dict[str, bytes]) -> Path:
         with tarfile.open(tmp_path / name, "w") as file:
