@@ -80,7 +80,8 @@ fn restore(
     let header = Header::read(text, 0, true, options).ok()??;
     let mut table = Arff::new(header, text, options);
     table.assume(fields);
-    let (blocks, units) = restore_blocks(saved)?;
+    table.row_bytes = saved.number()?;
+    let (blocks, units) = restore_blocks(saved, table.row_bytes)?;
     table.blocks = blocks;
     Some((Box::new(table), units))
 }
@@ -95,6 +96,8 @@ struct Arff {
     /// Where rows begin, and the line.
     data: (u64, u64),
     blocks: Vec<Block>,
+    /// Bytes in memory of a row's fields that are read: sparse rows are as wide as others.
+    row_bytes: u64,
 }
 
 impl Arff {
@@ -105,7 +108,7 @@ impl Arff {
         let header = text.strip_prefix(&[0xef, 0xbb, 0xbf][..]).unwrap_or(text);
         let header = header[..end - (text.len() - header.len())].to_vec();
         let data = (end as u64, lines);
-        Arff { attributes, fields, nulls: options.nulls, header, data, blocks: Vec::new() }
+        Arff { attributes, fields, nulls: options.nulls, header, data, blocks: Vec::new(), row_bytes: 0 }
     }
 
     /// True if one of these rows has a weight, or a stream asks for it.
@@ -232,13 +235,18 @@ impl Table for Arff {
 
     fn index(
         &mut self,
-        _: &[usize],
+        fields: &[usize],
         file: FileBytes<'_>,
         parallelism: &dyn Parallelism,
         _: &mut Defects<'_>,
     ) -> Result<Vec<Unit>, Error> {
         self.blocks = index_lines(file, self.data.0, self.data.1, LINES, parallelism)?;
-        units(&self.blocks, file)
+        let bytes = |&field: &usize| match &self.fields[field].kind {
+            FieldKind::Flat(element, _) if !element.is_string() => element.size() as u64,
+            _ => size_of::<u64>() as u64,
+        };
+        self.row_bytes = fields.iter().map(bytes).sum();
+        units(&self.blocks, self.row_bytes, file)
     }
 
     fn access(&self) -> ChunkAccess {
@@ -263,6 +271,7 @@ impl Table for Arff {
     fn save(&self, into: &mut Vec<u8>) -> bool {
         into.extend((self.header.len() as u64).to_le_bytes());
         into.extend_from_slice(&self.header);
+        into.extend(self.row_bytes.to_le_bytes());
         save_blocks(&self.blocks, into);
         true
     }

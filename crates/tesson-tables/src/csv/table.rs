@@ -46,7 +46,7 @@ fn restore(
     let n_fields = saved.number().filter(|n| *n <= MOST_FIELDS.max(fields.len() as u64))?;
     let mut fields = fields.to_vec();
     fields.resize(n_fields as usize, Field::new("", FieldKind::Flat(Element::Text, Shape::new([]))));
-    let (blocks, units) = restore_blocks(saved)?;
+    let (blocks, units) = restore_blocks(saved, 0)?;
     let data = blocks.first().map_or((0, 0), |block| (block.start, block.line));
     let dialect = Dialect { delimiter, fields, data };
     Some((Box::new(Text { dialect, nulls: options.nulls, blocks }), units))
@@ -162,7 +162,7 @@ impl Table for Text {
         } else {
             self.index_records(file)?
         };
-        units(&self.blocks, file)
+        units(&self.blocks, 0, file)
     }
 
     fn access(&self) -> ChunkAccess {

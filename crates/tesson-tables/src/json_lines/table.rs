@@ -37,7 +37,7 @@ fn restore(
     fields: &[Field],
     options: &TableOptions,
 ) -> Option<(Box<dyn Table>, Vec<Unit>)> {
-    let (blocks, units) = restore_blocks(saved)?;
+    let (blocks, units) = restore_blocks(saved, 0)?;
     let data = blocks.first().map_or(0, |block| block.start);
     Some((Box::new(JsonLines { fields: fields.to_vec(), data, nulls: options.nulls, blocks }), units))
 }
@@ -68,7 +68,7 @@ impl Table for JsonLines {
         _: &mut Defects<'_>,
     ) -> Result<Vec<Unit>, Error> {
         self.blocks = index_lines(file, self.data, 0, LINES, parallelism)?;
-        units(&self.blocks, file)
+        units(&self.blocks, 0, file)
     }
 
     fn access(&self) -> ChunkAccess {

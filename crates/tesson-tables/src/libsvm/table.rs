@@ -35,7 +35,7 @@ fn open(file: FileBytes<'_>, options: &TableOptions) -> Result<Box<dyn Table>, E
 }
 
 fn restore(saved: &mut Saved<'_>, fields: &[Field], _: &TableOptions) -> Option<(Box<dyn Table>, Vec<Unit>)> {
-    let (blocks, units) = restore_blocks(saved)?;
+    let (blocks, units) = restore_blocks(saved, 0)?;
     let data = blocks.first().map_or(0, |block| block.start);
     Some((Box::new(Libsvm { fields: fields.to_vec(), data, blocks }), units))
 }
@@ -183,7 +183,7 @@ impl Table for Libsvm {
         _: &mut Defects<'_>,
     ) -> Result<Vec<Unit>, Error> {
         self.blocks = index_lines(file, self.data, 0, LINES, parallelism)?;
-        units(&self.blocks, file)
+        units(&self.blocks, 0, file)
     }
 
     fn access(&self) -> ChunkAccess {

@@ -29,10 +29,11 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The unit that a block is.
-    fn unit(&self) -> Unit {
+    /// The unit that a block is, whose rows take at least so many bytes of memory each.
+    fn unit(&self, row_bytes: u64) -> Unit {
         let bytes = self.start..self.end;
-        Unit { rows: self.rows, decoded: (bytes.end - bytes.start).saturating_mul(DECODED), bytes }
+        let of_text = (bytes.end - bytes.start).saturating_mul(DECODED);
+        Unit { rows: self.rows, decoded: of_text.max(self.rows.saturating_mul(row_bytes)), bytes }
     }
 }
 
@@ -222,16 +223,16 @@ fn beyond(file: FileBytes<'_>, mut from: u64, kind: LineKind) -> Result<Option<u
     Ok(None)
 }
 
-/// The units that blocks are. A row that is too long is refused.
+/// The units that blocks are. A row that is too long is refused. Rows have `row_bytes` of values whatever their text leaves out.
 ///
 /// # Errors
 /// A block that no memory is set aside for.
-pub(crate) fn units(blocks: &[Block], file: FileBytes<'_>) -> Result<Vec<Unit>, Error> {
+pub(crate) fn units(blocks: &[Block], row_bytes: u64, file: FileBytes<'_>) -> Result<Vec<Unit>, Error> {
     let unit = |block: &Block| {
         if is_too_long(block.end - block.start) {
             return Err(long_row(file, block.start, block.line));
         }
-        Ok(block.unit())
+        Ok(block.unit(row_bytes))
     };
     blocks.iter().map(unit).collect()
 }
@@ -245,7 +246,7 @@ pub(crate) fn save_blocks(blocks: &[Block], into: &mut Vec<u8>) {
 }
 
 /// The blocks that [`save_blocks`] wrote, and their units; `None` if the bytes are none that an index pass could have made.
-pub(crate) fn restore_blocks(saved: &mut Saved<'_>) -> Option<(Vec<Block>, Vec<Unit>)> {
+pub(crate) fn restore_blocks(saved: &mut Saved<'_>, row_bytes: u64) -> Option<(Vec<Block>, Vec<Unit>)> {
     let n = saved.number()?;
     let (mut blocks, mut before) = (Vec::new(), 0);
     for _ in 0..n {
@@ -256,7 +257,7 @@ pub(crate) fn restore_blocks(saved: &mut Saved<'_>) -> Option<(Vec<Block>, Vec<U
         before = end;
         blocks.push(Block { start, end, rows, line });
     }
-    let units = blocks.iter().map(Block::unit).collect();
+    let units = blocks.iter().map(|block| block.unit(row_bytes)).collect();
     Some((blocks, units))
 }
 

@@ -54,7 +54,7 @@ fn restore(
     _: &[Field],
     options: &TableOptions,
 ) -> Option<(Box<dyn Table>, Vec<Unit>)> {
-    let (blocks, units) = restore_blocks(saved)?;
+    let (blocks, units) = restore_blocks(saved, 0)?;
     let table = Vw::new(options, blocks.first().map_or(0, |block| block.start));
     Some((Box::new(Vw { blocks, ..table }), units))
 }
@@ -274,7 +274,7 @@ impl Table for Vw {
         _: &mut Defects<'_>,
     ) -> Result<Vec<Unit>, Error> {
         self.blocks = index_lines(file, self.data, 0, LINES, parallelism)?;
-        units(&self.blocks, file)
+        units(&self.blocks, 0, file)
     }
 
     fn access(&self) -> ChunkAccess {

@@ -462,3 +462,22 @@ fn arff_files_are_one_corpus_if_their_attributes_are_equal() {
     let found = error_of(open(&store, files));
     assert!(found.contains("b.arff") && found.contains("files that are one corpus have the same"), "{found}");
 }
+
+#[test]
+fn chunks_of_sparse_arff_are_cut_by_the_memory_of_their_rows() {
+    let attributes: String = (0..1000).map(|i| format!("@attribute x{i} numeric\n")).collect();
+    let text = format!("@relation r\n{attributes}@data\n{}", "{}\n{999 1}\n".repeat(500));
+    let read = |options: &str| {
+        let store = store_of([("w.arff", text.clone().into_bytes())]);
+        let options = format!(r#""file": "w.arff", "chunkSizeInBytes": 1000000{options}"#);
+        let mut source = open(&store, &options).unwrap();
+        let mut found = Vec::new();
+        while let Some(minibatch) = source.next_minibatch(100).unwrap() {
+            found.extend(values(&minibatch, "x999"));
+        }
+        assert_eq!(found, ["0.0", "1.0"].repeat(500));
+        source.stats().blocks_loaded
+    };
+    // Eight million bytes of floats, and 8,000.
+    assert_eq!((read(""), read(r#", "columns": ["x999"]"#)), (8, 1));
+}
