@@ -1,6 +1,6 @@
 //! Decimals between delimiters, read by the kernels of the text format.
 
-use crate::ctf::{Kernel, Real};
+use crate::ctf::{Kernel, Real, ordinary};
 
 /// A column of the fields of rows.
 ///
@@ -67,7 +67,24 @@ impl<'a> Fields<'a> {
 /// The number that a text is in the standard library's grammar, with spaces around it.
 #[inline(never)]
 fn odd<E: Real>(text: &[u8]) -> Option<E> {
-    std::str::from_utf8(text).ok()?.trim_ascii().parse().ok()
+    rare(text.trim_ascii())
+}
+
+/// The nearest 32-bit float to the number that a text is in the standard library's grammar.
+#[inline]
+pub fn single(text: &[u8]) -> Option<f32> {
+    ordinary(text, 0, text.len()).or_else(|| rare(text))
+}
+
+/// Like [`single`], as a 64-bit float.
+#[inline]
+pub fn double(text: &[u8]) -> Option<f64> {
+    ordinary(text, 0, text.len()).or_else(|| rare(text))
+}
+
+#[inline(never)]
+fn rare<E: Real>(text: &[u8]) -> Option<E> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// The fastest way to read fields.
@@ -114,6 +131,11 @@ mod tests {
                 let expected: Vec<f64> = word.trim_ascii().parse().into_iter().collect();
                 assert_eq!(bits(&doubles), bits(&expected), "{kernel:?} {word}");
             }
+        }
+        for word in words {
+            let bits = (single(word.as_bytes()).map(f32::to_bits), double(word.as_bytes()).map(f64::to_bits));
+            let expected = (word.parse().ok().map(f32::to_bits), word.parse().ok().map(f64::to_bits));
+            assert_eq!(bits, expected, "{word}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use tesson_core::{FormatFaults, OptionName, OptionSetting, number_of};
 
+const BITS: OptionName = OptionName::new("bits");
 const COLUMNS: OptionName = OptionName::new("columns");
 const DELIMITER: OptionName = OptionName::new("delimiter");
 const END_OF_TEXT: OptionName = OptionName::new("endOfText");
@@ -159,6 +160,15 @@ tesson_core::error_kinds! {
         BadFeature { found: String = "price:1,5".into() }
             = "table.bad-feature": "found `{found}`, expected a feature as `name`, `name:0.5` or `name:text`, or a namespace as `name` or `name:0.5`"
             => "Correct the line, or forgive the row by {MAX_ERRORS}.",
+        /// A feature is too large by the weight of its namespace.
+        FeatureProduct { found: String = "price:1e300".into(), weight: f64 = 1e10 }
+            = "table.feature-product": "found `{found}` in a namespace of weight {weight:e}, expected a product that float64 holds"
+            => "Correct the value or the weight, or forgive the row by {MAX_ERRORS}.",
+        /// The features of one column add up to too much.
+        FeatureSum { column: u64 = 42, one: f64 = 1e308, other: f64 = 1.5e308 }
+            = "table.feature-sum": "features of column {column} add up to {one:e} and {other:e}, expected a sum that float64 holds"; "set {BITS} higher if names share \
+                the column by chance"
+            => "Correct the values, set {BITS} higher so that fewer names share a column, or forgive the row by {MAX_ERRORS}.",
         /// A label is none of one number.
         OtherLabel { found: String = "1:0.5 2:1".into(), kind: &'static str = "the cost of a class or of an action" }
             = "table.other-label": "found the label `{found}`, {kind}, expected a number, and perhaps an importance and a base behind it"; "read \

@@ -35,7 +35,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod tokens;
-pub(crate) use decimal::Real;
+pub(crate) use decimal::{Real, ordinary};
 pub(crate) use tokens::{Feeds, Kernel};
 pub mod write;
 

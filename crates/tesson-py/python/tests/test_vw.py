@@ -135,3 +135,19 @@ def test_a_faulty_line_is_told_and_may_be_left_out(tmp_path: Path) -> None:
         _ = tesson.read_vw(tmp_path / "a.vw", bits=31).schema
     with pytest.raises(ConfigError, match="hash"):
         _ = tesson.read_vw(tmp_path / "a.vw", hash="none").schema  # type: ignore[arg-type]
+
+
+def test_products_and_sums_that_no_float_holds_are_faults(tmp_path: Path) -> None:
+    lines = ["1 |a x:1", "1 |a:1e10 x:1 y:1e300", "1 |a x:1e308 y:2 x:1e308", "-1 |a x:-1e308 x:1e308 x:1e308"]
+    path = tmp_path / "a.vw"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(DataError, match=r"a\.vw:2 \(byte 9\): stream `features`.*found `y:1e300` in a namespace of weight 1e10, expected a product that float64 holds"):
+        tesson.read_vw(path, columns=["features"]).head()
+    path.write_text("".join(f"{line}\n" for line in lines[::2]))
+    with pytest.raises(DataError, match=r"a\.vw:2 \(byte 9\): stream `features`.*column \d+ add up to 1e308 and 1e308, expected a sum that float64 holds; set `bits` higher"):
+        tesson.read_vw(path, columns=["features"]).head()
+    # Each of the values is one, and so is a sum in the order of the line.
+    assert tesson.read_vw(path, columns=["values"]).head()["values"].to_list()[1].tolist() == [1e308, 2, 1e308]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    batches = tesson.read_vw(path, columns=["label", "features"]).loader(batch_size=4, max_errors=2)
+    assert [batch["features"].values.tolist() for batch in batches] == [[1, 1e308]]

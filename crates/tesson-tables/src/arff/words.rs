@@ -60,7 +60,7 @@ impl<'a> Words<'a> {
             Some(b'}') => Word::Close,
             Some(&quote @ (b'\'' | b'"')) => return self.quoted(quote, unescaped).map(Some),
             Some(_) => {
-                let length = self.line[start..].iter().position(|byte| ends_word(*byte));
+                let length = self.line[start..].iter().position(|byte| ENDS_WORD[usize::from(*byte)]);
                 self.at = length.map_or(self.line.len(), |length| start + length);
                 return match self.line.get(self.at) {
                     Some(b'\'' | b'"') => {
@@ -149,13 +149,20 @@ fn hexadecimal(digits: &[u8]) -> Option<char> {
 }
 
 /// True for blanks and control characters.
-fn is_space(byte: u8) -> bool {
+const fn is_space(byte: u8) -> bool {
     byte <= b' '
 }
 
-fn ends_word(byte: u8) -> bool {
-    is_space(byte) || matches!(byte, b',' | b'{' | b'}' | b'\'' | b'"' | b'%')
-}
+/// True for each byte that ends a word without quotes.
+static ENDS_WORD: [bool; 256] = {
+    let (mut ends, mut byte) = ([false; 256], 0);
+    while byte < ends.len() {
+        let at = byte as u8;
+        ends[byte] = is_space(at) || matches!(at, b',' | b'{' | b'}' | b'\'' | b'"' | b'%');
+        byte += 1;
+    }
+    ends
+};
 
 #[cfg(test)]
 mod tests {

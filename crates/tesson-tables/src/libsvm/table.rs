@@ -1,8 +1,7 @@
 //! The rows of a file.
 
-use tesson_core::{
-    ChunkAccess, Data, Defects, Element, Error, Offsets, Parallelism, Scratch, StreamColumn, Values,
-};
+use tesson_core::{ChunkAccess, Defects, Error, Parallelism, Scratch, StreamColumn, Values};
+use tesson_formats::fields::{double, single};
 use tesson_formats::saved::Saved;
 
 use super::line::{Parts, pair, words};
@@ -12,7 +11,7 @@ use crate::fault::TableFault;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
 use crate::text::{
-    Block, ColumnBuilder, LineKind, each_row, index_lines, restore_blocks, save_blocks, units,
+    Block, ColumnBuilder, LineKind, SparseBuilder, each_row, index_lines, restore_blocks, save_blocks, units,
 };
 
 /// Files in libsvm's format.
@@ -55,17 +54,15 @@ enum Column {
 }
 
 impl Column {
-    fn new(field: &Field, rows: usize) -> Column {
+    /// No rows yet of a field; `left` is memory of columns that are left.
+    fn new(field: &Field, rows: usize, left: &mut Vec<Values>) -> Column {
         match (&field.kind, &*field.name) {
             (&FieldKind::Sparse { element, columns, zero_based }, _) => {
-                let base = u64::from(!zero_based);
-                let values =
-                    if element == Element::F32 { Values::F32(Vec::new()) } else { Values::F64(Vec::new()) };
-                let n = columns as u64;
-                Column::Features(Features { base, n, ends: vec![0], columns: Vec::new(), values })
+                let pairs = SparseBuilder::new_in(left, element);
+                Column::Features(Features { base: u64::from(!zero_based), n: columns as u64, pairs })
             }
-            (kind, "qid") => Column::Query(ColumnBuilder::new(kind, rows)),
-            (kind, _) => Column::Labels(ColumnBuilder::new(kind, rows)),
+            (kind, "qid") => Column::Query(ColumnBuilder::new_in(left, kind, rows)),
+            (kind, _) => Column::Labels(ColumnBuilder::new_in(left, kind, rows)),
         }
     }
 
@@ -100,17 +97,14 @@ impl Column {
                     column.end_row()
                 }
             }
-            Column::Features(column) => column.end_row(is_faulty),
+            Column::Features(column) => column.pairs.end_row(is_faulty),
         }
     }
 
     fn finish(self) -> StreamColumn {
         match self {
             Column::Labels(column) | Column::Query(column) => column.finish(),
-            Column::Features(Features { ends, columns, values, .. }) => StreamColumn {
-                samples: Offsets::Every(1),
-                data: Data::Sparse { rows: Offsets::At(ends), columns, values },
-            },
+            Column::Features(column) => column.pairs.finish(),
         }
     }
 }
@@ -126,14 +120,11 @@ struct Features {
     base: u64,
     /// Number of columns.
     n: u64,
-    ends: Vec<u32>,
-    columns: Vec<u32>,
-    values: Values,
+    pairs: SparseBuilder,
 }
 
 impl Features {
     fn push(&mut self, pairs: &[u8]) -> Result<(), TableFault> {
-        let start = self.columns.len();
         for word in words(pairs) {
             let no_pair = || TableFault::BadPair { found: String::from_utf8_lossy(word).into_owned() };
             let (index, text) = pair(word).ok_or_else(no_pair)?;
@@ -142,27 +133,17 @@ impl Features {
                 let (first, last) = (self.base, self.base + self.n - 1);
                 return Err(TableFault::IndexOutside { index, first, last });
             };
-            match &mut self.values {
-                Values::F32(values) => values.push(text.parse().map_err(|_| no_pair())?),
-                Values::F64(values) => values.push(text.parse().map_err(|_| no_pair())?),
+            match &mut self.pairs.values {
+                Values::F32(values) => values.push(single(text.as_bytes()).ok_or_else(no_pair)?),
+                Values::F64(values) => values.push(double(text.as_bytes()).ok_or_else(no_pair)?),
                 _ => unreachable!("made of one of these"),
             }
-            if let Some(&before) = self.columns[start..].last().filter(|before| u64::from(**before) >= column)
-            {
+            if let Some(before) = self.pairs.last().filter(|before| u64::from(*before) >= column) {
                 return Err(TableFault::IndexOrder { index, before: u64::from(before) + self.base });
             }
-            self.columns.push(column as u32);
+            self.pairs.columns.push(column as u32);
         }
         Ok(())
-    }
-
-    fn end_row(&mut self, is_faulty: bool) {
-        let before = self.ends[self.ends.len() - 1];
-        if is_faulty {
-            self.columns.truncate(before as usize);
-            crate::values::truncate(&mut self.values, before as usize);
-        }
-        self.ends.push(self.columns.len() as u32);
     }
 }
 
@@ -211,7 +192,8 @@ impl Table for Libsvm {
     ) -> Result<ReadRows, Error> {
         let block = &self.blocks[unit];
         let fields: Vec<&Field> = fields.iter().map(|&field| &self.fields[field]).collect();
-        let mut columns: Vec<Column> = fields.iter().map(|field| Column::new(field, rows.len())).collect();
+        let new = |field: &&Field| Column::new(field, rows.len(), &mut scratch.columns);
+        let mut columns: Vec<Column> = fields.iter().map(new).collect();
         let mut read = ReadRows::default();
         each_row(block, rows, file, LINES, &mut scratch.bytes, |line| {
             let parts = Parts::of(line.text);

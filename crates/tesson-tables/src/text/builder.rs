@@ -2,7 +2,7 @@
 
 use half::f16;
 use tesson_core::{Data, Element, Offsets, StreamColumn, Values};
-use tesson_formats::fields::{FieldKernel, Fields};
+use tesson_formats::fields::{FieldKernel, Fields, double, single};
 
 use crate::nulls::NullRule;
 use crate::table::FieldKind;
@@ -118,15 +118,15 @@ impl ColumnBuilder {
             Element::Text if std::str::from_utf8(field).is_ok() => self.push_string(field),
             Element::Text => return false,
             Element::F32 => {
-                let parsed =
-                    std::str::from_utf8(field).ok().and_then(|text| text.trim_ascii().parse::<f32>().ok());
-                let (Some(x), Values::F32(values)) = (parsed, &mut self.values) else { return false };
+                let (Some(x), Values::F32(values)) = (single(field.trim_ascii()), &mut self.values) else {
+                    return false;
+                };
                 values.push(x);
             }
             Element::F64 => {
-                let parsed =
-                    std::str::from_utf8(field).ok().and_then(|text| text.trim_ascii().parse::<f64>().ok());
-                let (Some(x), Values::F64(values)) = (parsed, &mut self.values) else { return false };
+                let (Some(x), Values::F64(values)) = (double(field.trim_ascii()), &mut self.values) else {
+                    return false;
+                };
                 values.push(x);
             }
             _ => return std::str::from_utf8(field).is_ok_and(|text| self.push(parse_scalar(text))),
@@ -226,6 +226,50 @@ impl ColumnBuilder {
     pub(crate) fn finish(self) -> StreamColumn {
         let samples = self.ends.map_or(Offsets::Every(1), Offsets::At);
         StreamColumn { samples, data: Data::Dense { values: self.values } }
+    }
+}
+
+/// A column of pairs while rows are parsed.
+pub(crate) struct SparseBuilder {
+    /// Where the pairs of each row end.
+    ends: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Values,
+}
+
+impl SparseBuilder {
+    /// No rows yet, in the memory of a column that is left.
+    pub(crate) fn new_in(left: &mut Vec<Values>, element: Element) -> SparseBuilder {
+        SparseBuilder { ends: vec![0], columns: Vec::new(), values: no_values_in(left, element, 0) }
+    }
+
+    /// The last column of the row that is being parsed.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.columns[self.before()..].last().copied()
+    }
+
+    /// Ends the row, which has no pairs if it is faulty.
+    pub(crate) fn end_row(&mut self, is_faulty: bool) {
+        if is_faulty {
+            let before = self.before();
+            self.columns.truncate(before);
+            truncate(&mut self.values, before);
+        }
+        self.ends.push(self.columns.len() as u32);
+    }
+
+    /// The column.
+    pub(crate) fn finish(self) -> StreamColumn {
+        let SparseBuilder { ends, columns, values } = self;
+        StreamColumn {
+            samples: Offsets::Every(1),
+            data: Data::Sparse { rows: Offsets::At(ends), columns, values },
+        }
+    }
+
+    /// Pairs before the row that is being parsed.
+    fn before(&self) -> usize {
+        self.ends[self.ends.len() - 1] as usize
     }
 }
 

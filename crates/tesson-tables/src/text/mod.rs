@@ -14,7 +14,7 @@ pub(crate) use blocks::{
     Block, LineKind, MOST_ROW_BYTES, block_bytes, each_row, index_lines, lines, long_row,
     refuse_other_encodings, restore_blocks, save_blocks, units,
 };
-pub(crate) use builder::{ColumnBuilder, Scalar, parse_scalar};
+pub(crate) use builder::{ColumnBuilder, Scalar, SparseBuilder, parse_scalar};
 pub(crate) use types::Guess;
 
 /// Bytes of a file that types are guessed from, at most.

@@ -1,5 +1,7 @@
 //! The parts of a line: `[label [importance [base]]] ['tag]|namespace[:weight] feature[:value] …|…`.
 
+use tesson_formats::fields::double;
+
 use super::hash::NameHash;
 use crate::fault::TableFault;
 
@@ -93,14 +95,13 @@ impl<'a> Parts<'a> {
             _ if words.next().is_some() => "more than three words",
             _ => return Ok(numbers),
         };
-        let found: String = String::from_utf8_lossy(self.label).chars().take(60).collect();
-        Err(TableFault::OtherLabel { found, kind })
+        Err(TableFault::OtherLabel { found: shown(self.label), kind })
     }
 
     /// Calls `each` with the features.
     ///
     /// # Errors
-    /// A part that is no feature.
+    /// A part that is no feature, and a value that becomes too large by the weight of its namespace.
     pub(super) fn each_feature(
         &self,
         hash: NameHash,
@@ -125,8 +126,11 @@ impl<'a> Parts<'a> {
                 let (name, given) = split(word);
                 let (value, text) = match given {
                     None => (weight, None),
-                    Some(given) => match number(given) {
-                        Some(value) => (weight * value, None),
+                    Some(given) => match number(given).map(|value| weight * value) {
+                        Some(value) if !value.is_finite() => {
+                            return Err(TableFault::FeatureProduct { found: shown(word), weight });
+                        }
+                        Some(value) => (value, None),
                         // Vowpal Wabbit leaves the namespace's weight out here.
                         None if is_text(given) && !name.is_empty() => (1.0, Some(given)),
                         None => return Err(bad(word)),
@@ -154,8 +158,7 @@ fn split(word: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 /// A finite number.
 fn number(text: &[u8]) -> Option<f64> {
-    let x: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    x.is_finite().then_some(x)
+    double(text).filter(|x| x.is_finite())
 }
 
 /// True for a value that is a text: one that does not begin like a number, and is none of the words for numbers.
@@ -166,8 +169,14 @@ fn is_text(value: &[u8]) -> bool {
         && !std::str::from_utf8(value).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
+#[cold]
 fn bad(word: &[u8]) -> TableFault {
-    TableFault::BadFeature { found: String::from_utf8_lossy(word).chars().take(60).collect() }
+    TableFault::BadFeature { found: shown(word) }
+}
+
+/// The beginning of a word, for messages.
+pub(super) fn shown(word: &[u8]) -> String {
+    String::from_utf8_lossy(word).chars().take(60).collect()
 }
 
 #[cfg(test)]
@@ -224,5 +233,7 @@ mod tests {
         ] {
             assert!(matches!(of(line), Err(TableFault::BadFeature { .. })), "{line}");
         }
+        let product = TableFault::FeatureProduct { found: "y:1e300".into(), weight: -1e10 };
+        assert_eq!(of("|a x:1e308 |b:-1e10 x:1e298 y:1e300"), Err(product));
     }
 }

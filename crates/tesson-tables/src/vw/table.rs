@@ -1,12 +1,10 @@
 //! The rows of a file.
 
-use tesson_core::{
-    ChunkAccess, Data, Defects, Element, Error, Offsets, Parallelism, Scratch, Shape, StreamColumn, Values,
-};
+use tesson_core::{ChunkAccess, Defects, Element, Error, Parallelism, Scratch, Shape, StreamColumn, Values};
 use tesson_formats::saved::Saved;
 
 use super::hash::NameHash;
-use super::line::{Feature, Parts};
+use super::line::{Feature, Parts, shown};
 use super::options::VwOptions;
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
@@ -14,7 +12,7 @@ use crate::nulls::NullRule;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
 use crate::text::{
-    Block, ColumnBuilder, LineKind, SAMPLE_BYTES, Scalar, each_row, index_lines, lines,
+    Block, ColumnBuilder, LineKind, SAMPLE_BYTES, Scalar, SparseBuilder, each_row, index_lines, lines,
     refuse_other_encodings, restore_blocks, save_blocks, units,
 };
 
@@ -106,7 +104,7 @@ enum Column {
     /// All words of the label.
     Label(ColumnBuilder),
     Tag(ColumnBuilder),
-    Names(ColumnBuilder, Vec<u8>),
+    Names(Names),
     Values(ColumnBuilder),
     Features(Features),
 }
@@ -118,31 +116,41 @@ enum NoValue {
 }
 
 impl Column {
-    fn new(table: &Vw, field: &Field, rows: usize) -> Column {
-        let builder = || ColumnBuilder::new(&field.kind, rows);
-        match (&*field.name, &field.kind) {
-            ("label", _) if table.is_text_label() => Column::Label(builder()),
-            ("label", _) => Column::Number(builder(), 0, None),
-            ("importance", _) => Column::Number(builder(), 1, Some(b"1")),
-            ("base", _) => Column::Number(builder(), 2, Some(b"0")),
-            ("tag", _) => Column::Tag(builder()),
-            ("names", _) => Column::Names(builder(), Vec::new()),
-            (_, FieldKind::Sparse { element, .. }) => Column::Features(Features {
-                mask: (1 << table.bits) - 1,
-                row: Vec::new(),
-                ends: vec![0],
-                columns: Vec::new(),
-                values: if *element == Element::F32 {
-                    Values::F32(Vec::new())
-                } else {
-                    Values::F64(Vec::new())
-                },
-            }),
-            _ => Column::Values(builder()),
+    /// No rows yet of a field; `left` is memory of columns that are left.
+    fn new(table: &Vw, field: &Field, rows: usize, left: &mut Vec<Values>) -> Column {
+        if let FieldKind::Sparse { element, .. } = field.kind {
+            return Column::Features(Features::new((1 << table.bits) - 1, element, left));
+        }
+        let builder = ColumnBuilder::new_in(left, &field.kind, rows);
+        match &*field.name {
+            "label" if table.is_text_label() => Column::Label(builder),
+            "label" => Column::Number(builder, 0, None),
+            "importance" => Column::Number(builder, 1, Some(b"1")),
+            "base" => Column::Number(builder, 2, Some(b"0")),
+            "tag" => Column::Tag(builder),
+            "names" => Column::Names(Names { column: builder, name: Vec::new(), pushed: Ok(()) }),
+            _ => Column::Values(builder),
         }
     }
 
-    /// Appends its part of a line.
+    /// True if features are parsed for it.
+    fn has_features(&self) -> bool {
+        matches!(self, Column::Names(_) | Column::Values(_) | Column::Features(_))
+    }
+
+    /// Takes its part of a feature.
+    fn see(&mut self, feature: &Feature<'_>, field: &Field, hash: NameHash) {
+        match self {
+            Column::Names(column) => column.see(feature, field),
+            Column::Values(column) => {
+                column.push(Scalar::Real(feature.value));
+            }
+            Column::Features(column) => column.see(feature, hash),
+            Column::Number(..) | Column::Label(_) | Column::Tag(_) => {}
+        }
+    }
+
+    /// Appends its part of a line, of which it has seen the features.
     fn push(&mut self, parts: &Parts<'_>, field: &Field, table: &Vw) -> Result<(), NoValue> {
         let pushed = match self {
             Column::Number(column, place, default) => {
@@ -158,32 +166,24 @@ impl Column {
             }
             Column::Label(column) => push_text(column, field, parts.label),
             Column::Tag(column) => push_text(column, field, parts.tag),
-            Column::Names(column, name) => {
-                let mut pushed = Ok(());
-                let read = parts.each_feature(table.hash, |feature| {
-                    feature.write_name(name);
-                    if pushed.is_ok() {
-                        pushed = push_text(column, field, name);
-                    }
-                });
-                read.and(pushed)
-            }
-            Column::Values(column) => parts.each_feature(table.hash, |feature| {
-                column.push(Scalar::Real(feature.value));
-            }),
-            Column::Features(column) => {
-                parts.each_feature(table.hash, |feature| column.see(feature, table.hash))
-            }
+            Column::Names(column) => column.pushed.clone(),
+            Column::Values(_) => Ok(()),
+            Column::Features(column) => column.add_up(),
         };
         pushed.map_err(NoValue::Fault)
     }
 
     fn end_row(&mut self, is_faulty: bool) {
         match self {
+            Column::Features(column) => column.end_row(is_faulty),
+            Column::Names(Names { column, pushed, .. }) if is_faulty => {
+                column.end_faulty_row();
+                *pushed = Ok(());
+            }
             Column::Number(column, ..)
             | Column::Label(column)
             | Column::Tag(column)
-            | Column::Names(column, _)
+            | Column::Names(Names { column, .. })
             | Column::Values(column) => {
                 if is_faulty {
                     column.end_faulty_row();
@@ -191,7 +191,6 @@ impl Column {
                     column.end_row();
                 }
             }
-            Column::Features(column) => column.end_row(is_faulty),
         }
     }
 
@@ -200,12 +199,27 @@ impl Column {
             Column::Number(column, ..)
             | Column::Label(column)
             | Column::Tag(column)
-            | Column::Names(column, _)
+            | Column::Names(Names { column, .. })
             | Column::Values(column) => column.finish(),
-            Column::Features(Features { ends, columns, values, .. }) => StreamColumn {
-                samples: Offsets::Every(1),
-                data: Data::Sparse { rows: Offsets::At(ends), columns, values },
-            },
+            Column::Features(Features { pairs, .. }) => pairs.finish(),
+        }
+    }
+}
+
+/// The names of features.
+struct Names {
+    column: ColumnBuilder,
+    /// Memory of a name.
+    name: Vec<u8>,
+    /// The first fault of a name of the row that is being parsed.
+    pushed: Result<(), TableFault>,
+}
+
+impl Names {
+    fn see(&mut self, feature: &Feature<'_>, field: &Field) {
+        if self.pushed.is_ok() {
+            feature.write_name(&mut self.name);
+            self.pushed = push_text(&mut self.column, field, &self.name);
         }
     }
 }
@@ -214,50 +228,58 @@ fn push_text(column: &mut ColumnBuilder, field: &Field, text: &[u8]) -> Result<(
     if column.push_field(text) {
         return Ok(());
     }
-    let found = String::from_utf8_lossy(text).chars().take(60).collect();
-    Err(TableFault::NotUtf8 { column: field.name.clone(), found })
+    Err(TableFault::NotUtf8 { column: field.name.clone(), found: shown(text) })
 }
 
 #[cold]
 fn bad_value(field: &Field, text: &[u8]) -> TableFault {
-    let found = String::from_utf8_lossy(text).chars().take(60).collect();
-    TableFault::BadValue { column: field.name.clone(), found, dtype: field.kind.name() }
+    TableFault::BadValue { column: field.name.clone(), found: shown(text), dtype: field.kind.name() }
 }
 
 /// The pairs of rows.
 struct Features {
     mask: u64,
-    /// Those of the row that is being parsed, in the order of the line.
-    row: Vec<(u32, f64)>,
-    ends: Vec<u32>,
-    columns: Vec<u32>,
-    values: Values,
+    /// Those of the row that is being parsed: column, place in the line, value.
+    row: Vec<(u32, u32, f64)>,
+    pairs: SparseBuilder,
 }
 
 impl Features {
+    fn new(mask: u64, element: Element, left: &mut Vec<Values>) -> Features {
+        Features { mask, row: Vec::new(), pairs: SparseBuilder::new_in(left, element) }
+    }
+
     fn see(&mut self, feature: &Feature<'_>, hash: NameHash) {
         if feature.value != 0.0 {
-            self.row.push(((feature.number(hash) & self.mask) as u32, feature.value));
+            let column = (feature.number(hash) & self.mask) as u32;
+            self.row.push((column, self.row.len() as u32, feature.value));
         }
     }
 
-    /// Ends a row: its pairs ascend, and features of one column are added up.
-    fn end_row(&mut self, is_faulty: bool) {
-        if is_faulty {
-            self.row.clear();
-        }
-        self.row.sort_by_key(|(column, _)| *column);
-        for pairs in self.row.chunk_by(|(one, _), (other, _)| one == other) {
-            self.columns.push(pairs[0].0);
-            let sum: f64 = pairs.iter().map(|(_, value)| value).sum();
-            match &mut self.values {
+    /// Appends the pairs of the row: they ascend, and features of one column are added up in the order of the line.
+    fn add_up(&mut self) -> Result<(), TableFault> {
+        self.row.sort_unstable_by_key(|&(column, place, _)| (column, place));
+        for pairs in self.row.chunk_by(|one, other| one.0 == other.0) {
+            let (column, _, mut sum) = pairs[0];
+            for &(_, _, value) in &pairs[1..] {
+                if !(sum + value).is_finite() {
+                    return Err(TableFault::FeatureSum { column: column.into(), one: sum, other: value });
+                }
+                sum += value;
+            }
+            self.pairs.columns.push(column);
+            match &mut self.pairs.values {
                 Values::F32(values) => values.push(sum as f32),
                 Values::F64(values) => values.push(sum),
                 _ => unreachable!("made of one of these"),
             }
         }
+        Ok(())
+    }
+
+    fn end_row(&mut self, is_faulty: bool) {
         self.row.clear();
-        self.ends.push(self.columns.len() as u32);
+        self.pairs.end_row(is_faulty);
     }
 }
 
@@ -301,13 +323,24 @@ impl Table for Vw {
         scratch: &mut Scratch,
     ) -> Result<ReadRows, Error> {
         let fields: Vec<&Field> = fields.iter().map(|&field| &self.fields[field]).collect();
-        let new = |field: &&Field| Column::new(self, field, rows.len());
+        let new = |field: &&Field| Column::new(self, field, rows.len(), &mut scratch.columns);
         let mut columns: Vec<Column> = fields.iter().map(new).collect();
+        let has_features = columns.iter().any(Column::has_features);
         let mut read = ReadRows::default();
         each_row(&self.blocks[unit], rows, file, LINES, &mut scratch.bytes, |line| {
             let parts = Parts::of(line.text);
+            let see = |feature: &Feature<'_>| {
+                columns
+                    .iter_mut()
+                    .zip(&fields)
+                    .for_each(|(column, field)| column.see(feature, field, self.hash));
+            };
+            let seen = if has_features { parts.each_feature(self.hash, see) } else { Ok(()) };
             for (place, (column, field)) in columns.iter_mut().zip(&fields).enumerate() {
-                let pushed = column.push(&parts, field, self);
+                let pushed = match &seen {
+                    Err(fault) if column.has_features() => Err(NoValue::Fault(fault.clone())),
+                    _ => column.push(&parts, field, self),
+                };
                 column.end_row(pushed.is_err());
                 match pushed {
                     Ok(()) => {}
