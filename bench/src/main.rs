@@ -261,7 +261,7 @@ pub(crate) fn processor_seconds() -> f64 {
 }
 
 /// Peak resident memory of this process, in million bytes; 0 if the system does not report it.
-fn peak_rss() -> f64 {
+pub(crate) fn peak_rss() -> f64 {
     let status = std::fs::read_to_string(PathBuf::from("/proc/self/status")).unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
     line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).map_or(0.0, |kib| kib * 1024.0 / 1e6)
