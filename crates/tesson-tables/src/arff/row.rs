@@ -22,6 +22,8 @@ pub(super) struct Row {
     pub(super) weight: Option<Text>,
     /// Texts that had escapes.
     pub(super) unescaped: Vec<u8>,
+    /// Values beyond those that a row has, which are counted alone.
+    more: usize,
 }
 
 impl Row {
@@ -29,6 +31,7 @@ impl Row {
     pub(super) fn read(&mut self, line: &[u8], n: usize) -> Result<(), TableFault> {
         self.values.clear();
         self.unescaped.clear();
+        self.more = 0;
         self.weight = None;
         let mut words = Words::new(line);
         let first = self.next(&mut words)?;
@@ -64,6 +67,7 @@ impl Row {
                     return Err(bad("found no value between commas, expected `?` for a missing one"));
                 }
                 Some(Word::Comma) => {}
+                Some(Word::Plain(_) | Word::Quoted(_)) if self.values.len() == n => self.more += 1,
                 Some(Word::Plain(text)) if text.of(line, &self.unescaped) == b"?" => {
                     self.values.push(Value::Missing)
                 }
@@ -73,8 +77,9 @@ impl Row {
             is_after_comma = word == Some(Word::Comma);
             word = self.next(words)?;
         }
-        if self.values.len() != n {
-            return Err(TableFault::FieldCount { found: self.values.len(), expected: n });
+        let found = self.values.len() + self.more;
+        if found != n {
+            return Err(TableFault::FieldCount { found, expected: n });
         }
         if is_after_comma && word.is_none() {
             return Err(bad("found no value behind the last comma, expected `?` for a missing one"));
@@ -181,6 +186,7 @@ mod tests {
             assert!(of(line, 3).is_err(), "{line}");
         }
         assert_eq!(of("1,2", 3), Err(TableFault::FieldCount { found: 2, expected: 3 }));
+        assert_eq!(of("1,2,3,'x',?,", 3), Err(TableFault::FieldCount { found: 5, expected: 3 }));
         assert_eq!(of("{1 2, 1 3}", 3), Err(TableFault::IndexOrder { index: 1, before: 1 }));
         assert_eq!(of("{3 1}", 3), Err(TableFault::AttributeNumber { index: 3, attributes: 3 }));
     }
