@@ -85,6 +85,11 @@ impl Header {
             let fault = |what: String| HeaderFault { what, offset: at as u64, line: lines };
             let line = text[at..end].trim_ascii();
             let length = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+            if memchr::memchr(b'\r', line).is_some() {
+                return Err(fault(
+                    "found a carriage return within a line, expected a line feed behind each".into(),
+                ));
+            }
             let (keyword, rest) = line.split_at(length);
             match keyword.to_ascii_lowercase().as_slice() {
                 b"" | b"@relation" => {}
