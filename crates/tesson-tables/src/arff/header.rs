@@ -8,6 +8,7 @@ use super::date::{DEFAULT, DateFormat};
 use super::words::{Text, Word, Words};
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind};
+use crate::text::shown;
 
 /// The attributes of a file, and where its rows begin.
 pub(super) struct Header {
@@ -84,12 +85,12 @@ impl Header {
             let end = end.unwrap_or(text.len());
             let fault = |what: String| HeaderFault { what, offset: at as u64, line: lines };
             let line = text[at..end].trim_ascii();
-            let length = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
             if memchr::memchr(b'\r', line).is_some() {
                 return Err(fault(
                     "found a carriage return within a line, expected a line feed behind each".into(),
                 ));
             }
+            let length = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
             let (keyword, rest) = line.split_at(length);
             match keyword.to_ascii_lowercase().as_slice() {
                 b"" | b"@relation" => {}
@@ -117,8 +118,10 @@ impl Header {
                     return Ok(Some(Header { attributes, end, lines: lines + 1 }));
                 }
                 _ => {
-                    let found: String = String::from_utf8_lossy(keyword).chars().take(40).collect();
-                    return Err(fault(format!("found `{found}`, expected `@attribute` or `@data`")));
+                    return Err(fault(format!(
+                        "found `{}`, expected `@attribute` or `@data`",
+                        shown(keyword)
+                    )));
                 }
             }
             (at, lines) = (end, lines + 1);

@@ -12,7 +12,7 @@ use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
 use crate::text::{
     Block, ColumnBuilder, LineKind, SAMPLE_BYTES, Scalar, each_row, index_lines, lines, parse_scalar,
-    refuse_other_encodings, restore_blocks, save_blocks, units,
+    refuse_other_encodings, restore_blocks, save_blocks, shown, units,
 };
 
 /// ARFF files.
@@ -185,7 +185,7 @@ impl Arff {
         let Field { name, kind, classes, .. } = &self.fields[field];
         let column = name.clone();
         let is_text = matches!(kind, FieldKind::Flat(Element::Text, _));
-        let found: String = String::from_utf8_lossy(text).chars().take(60).collect();
+        let found = shown(text);
         if is_text && std::str::from_utf8(text).is_err() {
             return TableFault::NotUtf8 { column, found };
         }

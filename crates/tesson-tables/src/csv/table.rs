@@ -15,7 +15,7 @@ use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, RowFault, Rows, Table, TableFormat, Unit};
 use crate::text::{
     Block, ColumnBuilder, LineKind, MOST_ROW_BYTES, block_bytes, index_lines, long_row, restore_blocks,
-    save_blocks, units,
+    save_blocks, shown, units,
 };
 
 /// CSV files.
@@ -272,12 +272,4 @@ impl Text {
 /// True if a field stands for no value.
 fn is_empty(field: &[u8]) -> bool {
     std::str::from_utf8(field).is_ok_and(is_missing)
-}
-
-/// The beginning of a field, for messages.
-fn shown(text: &[u8]) -> String {
-    const MOST: usize = 60;
-    let lossy = String::from_utf8_lossy(&text[..text.len().min(MOST)]);
-    let cut = if text.len() > MOST { "…" } else { "" };
-    format!("{}{cut}", lossy.escape_debug())
 }

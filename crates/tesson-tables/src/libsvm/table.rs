@@ -11,7 +11,8 @@ use crate::fault::TableFault;
 use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
 use crate::text::{
-    Block, ColumnBuilder, LineKind, SparseBuilder, each_row, index_lines, restore_blocks, save_blocks, units,
+    Block, ColumnBuilder, LineKind, SparseBuilder, each_row, index_lines, restore_blocks, save_blocks, shown,
+    units,
 };
 
 /// Files in libsvm's format.
@@ -110,8 +111,7 @@ impl Column {
 }
 
 fn bad_value(field: &Field, found: &[u8]) -> TableFault {
-    let found = String::from_utf8_lossy(found).into_owned();
-    TableFault::BadValue { column: field.name.clone(), found, dtype: field.kind.name() }
+    TableFault::BadValue { column: field.name.clone(), found: shown(found), dtype: field.kind.name() }
 }
 
 /// The pairs of rows.
@@ -126,7 +126,7 @@ struct Features {
 impl Features {
     fn push(&mut self, pairs: &[u8]) -> Result<(), TableFault> {
         for word in words(pairs) {
-            let no_pair = || TableFault::BadPair { found: String::from_utf8_lossy(word).into_owned() };
+            let no_pair = || TableFault::BadPair { found: shown(word) };
             let (index, text) = pair(word).ok_or_else(no_pair)?;
             let column = index.checked_sub(self.base).filter(|column| *column < self.n);
             let Some(column) = column else {

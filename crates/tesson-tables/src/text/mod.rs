@@ -17,5 +17,13 @@ pub(crate) use blocks::{
 pub(crate) use builder::{ColumnBuilder, Scalar, SparseBuilder, parse_scalar};
 pub(crate) use types::Guess;
 
+/// The beginning of a text, for messages.
+pub(crate) fn shown(text: &[u8]) -> String {
+    const MOST: usize = 60;
+    let lossy = String::from_utf8_lossy(&text[..text.len().min(MOST)]);
+    let cut = if text.len() > MOST { "…" } else { "" };
+    format!("{}{cut}", lossy.escape_debug())
+}
+
 /// Bytes of a file that types are guessed from, at most.
 pub(crate) const SAMPLE_BYTES: u64 = 1 << 20;

@@ -4,6 +4,7 @@ use tesson_formats::fields::double;
 
 use super::hash::NameHash;
 use crate::fault::TableFault;
+use crate::text::shown;
 
 /// A line up to its features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,11 +173,6 @@ fn is_text(value: &[u8]) -> bool {
 #[cold]
 fn bad(word: &[u8]) -> TableFault {
     TableFault::BadFeature { found: shown(word) }
-}
-
-/// The beginning of a word, for messages.
-pub(super) fn shown(word: &[u8]) -> String {
-    String::from_utf8_lossy(word).chars().take(60).collect()
 }
 
 #[cfg(test)]

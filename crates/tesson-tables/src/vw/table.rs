@@ -4,7 +4,7 @@ use tesson_core::{ChunkAccess, Defects, Element, Error, Parallelism, Scratch, Sh
 use tesson_formats::saved::Saved;
 
 use super::hash::NameHash;
-use super::line::{Feature, Parts, shown};
+use super::line::{Feature, Parts};
 use super::options::VwOptions;
 use crate::compressed::WhenCompressed;
 use crate::fault::TableFault;
@@ -13,7 +13,7 @@ use crate::options::TableOptions;
 use crate::table::{Field, FieldKind, FileBytes, ReadRows, Rows, Table, TableFormat, Unit};
 use crate::text::{
     Block, ColumnBuilder, LineKind, SAMPLE_BYTES, Scalar, SparseBuilder, each_row, index_lines, lines,
-    refuse_other_encodings, restore_blocks, save_blocks, units,
+    refuse_other_encodings, restore_blocks, save_blocks, shown, units,
 };
 
 /// Files of Vowpal Wabbit.

@@ -435,6 +435,11 @@ fn faults_of_arff_have_file_line_and_attribute() {
             "column `bag` has a relation, which cannot be a stream",
         ),
         ("@relation r\n@attribute bag relational\n@data\n", "expected `@end bag`"),
+        (
+            "@relation r\r@attribute x real\r@data\r1\r",
+            "w.arff:1 (byte 0): the header of the ARFF file is invalid: found a carriage return",
+        ),
+        ("@relation r\nx\u{1b}[2J real\n@data\n", "found `x\\u{1b}[2J`, expected"),
     ] {
         let found = error_of(read("w.arff", text, ""));
         assert!(found.contains(expected), "{found}");
