@@ -240,7 +240,7 @@ tesson_core::error_kinds! {
             => "Write the column again with a time there, or forgive the row by {MAX_ERRORS}.",
         /// No row is left.
         Empty { files: u64 = 1 }
-            = "table.empty": "the {files} files have no rows"
+            = "table.empty": ("found no row in {}, expected one at least", number_of(files, "file"))
             => "Check the files.",
     }
 }

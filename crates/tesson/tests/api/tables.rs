@@ -137,7 +137,7 @@ fn files_that_cannot_be_read_are_refused_with_what_was_found() {
             npy("'|O'", "(1,)", &ok),
             "column `data` has values of type `|O`, which cannot be a stream",
         ),
-        ("x.npy", npy("'<f4'", "(0,)", &[]), "the 1 files have no rows"),
+        ("x.npy", npy("'<f4'", "(0,)", &[]), "found no row in 1 file, expected one at least"),
         (
             "x.npy",
             [&fortran[..], &ok].concat(),
