@@ -74,31 +74,28 @@ fn make(folder: &Path, rows: usize) -> Answer<()> {
 
 /// Writes the columns of [`numbers`] as text.
 fn write_csv(file: &Path, rows: usize) -> Answer<()> {
-    let mut random = Random(7);
     let mut text = BufWriter::new(File::create(file)?);
     for i in 0..WIDTH {
         write!(text, "x{i},")?;
     }
     writeln!(text, "label")?;
-    for _ in 0..rows {
-        for _ in 0..WIDTH {
-            write!(text, "{},", random.below(1 << 20) as f32 / 1024.0)?;
-        }
-        writeln!(text, "{}", random.below(10))?;
-    }
-    text.flush()?;
-    Ok(())
+    write_rows(text, rows)
 }
 
 /// Writes the columns of [`numbers`] as ARFF.
 fn write_arff(file: &Path, rows: usize) -> Answer<()> {
-    let mut random = Random(7);
     let mut text = BufWriter::new(File::create(file)?);
     writeln!(text, "@relation numbers")?;
     for i in 0..WIDTH {
         writeln!(text, "@attribute x{i} numeric")?;
     }
     writeln!(text, "@attribute label {{0,1,2,3,4,5,6,7,8,9}}\n@data")?;
+    write_rows(text, rows)
+}
+
+/// Writes rows of numbers and a class.
+fn write_rows(mut text: BufWriter<File>, rows: usize) -> Answer<()> {
+    let mut random = Random(7);
     for _ in 0..rows {
         for _ in 0..WIDTH {
             write!(text, "{},", random.below(1 << 20) as f32 / 1024.0)?;
