@@ -14,7 +14,7 @@ use tesson_core::{ChunkId, Index, SequenceId};
 
 use super::lookahead::Lookahead;
 use super::places::Places;
-use super::shuffle::{Shuffle, place_of_chunk};
+use super::shuffle::{Shuffle, most_left, place_of_chunk};
 use super::sweep::SweepOrder;
 use super::{
     Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SharedUnit, Tumbling, Window,
@@ -78,12 +78,18 @@ impl Definition for ChunkWindow {
     }
 
     fn working_bytes(&self, index: &Index) -> u64 {
+        let places = 2 * Places::bytes_of(index);
+        if self.window.holds_all(index) {
+            let n = index.n_sequences();
+            // A list of all, made in one go, and the end of the sweep before.
+            return 4 * (n + most_left(n)) + places;
+        }
         let n = u128::from(index.n_sequences());
         let (window, total) = self.window.size_of_total(index);
         // Up to two windows are held while a window moves forward, in a list that doubles its capacity when it grows.
         let sequences = (n * u128::from(window.min(total)) * 6).div_ceil(u128::from(total.max(1)));
         // Two sweeps are held for a while when one ends.
-        4 * (sequences.min(2 * n) as u64) + 2 * Places::bytes_of(index)
+        4 * (sequences.min(2 * n) as u64) + places
     }
 
     fn needs_all_chunks(&self, index: &Index) -> bool {
@@ -121,7 +127,11 @@ impl ChunkWindowOrder {
         if left.sweep < sweep {
             left.retire(u64::MAX, &mut self.retired);
         }
-        if self.oldest.is_some_and(|oldest| oldest.sweep <= left.sweep) && left.sweep < sweep {
+        let resumed_from = self.oldest.filter(|oldest| oldest.sweep <= left.sweep && left.sweep < sweep);
+        let from = |oldest: Cursor| if oldest.sweep == left.sweep { oldest.sequence } else { 0 };
+        if let Some(from) = resumed_from.map(from)
+            && left.leave(from)
+        {
             self.previous = Some(left);
             return Shuffle::new(index, self.window, self.seed, sweep);
         }

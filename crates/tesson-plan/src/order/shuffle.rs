@@ -46,6 +46,11 @@ pub(super) fn place_of_chunk(index: &Index, chunk: ChunkId, seed: u64, sweep: u6
     places.iter().position(|&other| other == chunk).map_or(u64::MAX, |place| place as u64)
 }
 
+/// How many of the `n` sequences of a sweep that was shuffled as a whole stay at most when it is left.
+pub(super) fn most_left(n: u64) -> u64 {
+    (n / 8).max(4096).min(n)
+}
+
 /// The order of one sweep, worked out no further than needed.
 ///
 /// Holds 4 bytes a sequence of two windows or so and [what the places take](Places::bytes_of).
@@ -147,6 +152,21 @@ impl Shuffle {
             self.list.drain(..before);
             self.base += before as u32;
         }
+    }
+
+    /// Forgets the sequences before `from` of a sweep that is left for a later one, and gives their memory back. Returns true if
+    /// what stays is little enough to lie beside the list of the next sweep ([`most_left`]).
+    pub(super) fn leave(&mut self, from: u64) -> bool {
+        let all = self.places.end();
+        let before = if self.next == all { all } else { self.places.at(self.place).begin };
+        let before = before.min(from.min(all.into()) as u32).saturating_sub(self.base) as usize;
+        if self.places.is_whole() && (self.list.len() - before) as u64 > most_left(all.into()) {
+            return false;
+        }
+        self.list.drain(..before);
+        self.list.shrink_to_fit();
+        self.base += before as u32;
+        true
     }
 
     /// Runs the pass up to a position at which a place begins.

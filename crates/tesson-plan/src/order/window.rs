@@ -35,6 +35,14 @@ impl Window {
         }
     }
 
+    /// True if a corpus has no sequence that is beyond any place's window.
+    pub(super) fn holds_all(self, index: &Index) -> bool {
+        match self {
+            Window::Chunks(chunks) => chunks >= index.n_chunks() as u64,
+            Window::Samples(samples) => samples / 2 > index.n_samples(),
+        }
+    }
+
     /// The size without its unit.
     pub(crate) fn size(self) -> u64 {
         match self {

@@ -146,6 +146,46 @@ fn a_small_window_over_many_sequences_holds_a_few_windows_of_them() {
     assert!(most < 6 * window, "{most} bytes, a window has {window}");
 }
 
+/// Minibatches of three sweeps over 20,000 sequences, all shuffled together, of which the oldest that may be resumed is `behind`
+/// minibatches back: the most memory that planning takes, and that it goes back there at the end of a sweep.
+fn most_bytes_of_whole_sweeps(behind: usize) -> usize {
+    let mut index = Index::new();
+    (0..40).for_each(|_| index.push(CompactLengths::constant(1, 500), 1));
+    index.seal();
+    let mut planner = Planner::new(spec(chunk_window(40, 0)));
+    let (mut plan, mut past, mut most) = (BatchPlan::default(), vec![Cursor::default()], 0);
+    let mut planned = Vec::new();
+    for step in 0..60 {
+        planner.next_batch(&index, demand(1000, 1, 0), &mut plan).unwrap();
+        past.push(plan.after);
+        planned.push(plan.own.clone());
+        most = most.max(planner.bytes());
+        let oldest = (step + 1usize).saturating_sub(behind);
+        planner.released(past[oldest]);
+        if step % 20 == 1 {
+            planner.resume(&index, past[oldest], None).unwrap();
+            for (again, own) in planned.iter().enumerate().skip(oldest) {
+                planner.next_batch(&index, demand(1000, 1, 0), &mut plan).unwrap();
+                assert_eq!(&plan.own, own, "minibatch {again} after {step}");
+            }
+        }
+    }
+    most
+}
+
+#[test]
+fn of_a_sweep_that_is_left_only_the_end_stays_in_memory() {
+    // Beside the lists two generators and two tables of chunks.
+    let (list, beside) = (4 * 20_000, 12_000);
+    for behind in [0, 4, 10, 19, 30] {
+        let most = most_bytes_of_whole_sweeps(behind);
+        assert!(
+            (list..list + 4 * 4096 + beside).contains(&most),
+            "{most} bytes, {behind} minibatches behind"
+        );
+    }
+}
+
 fn check_refused(spec: PlanSpec, chunks: &[Vec<u32>], demand: Demand, expected: &str) {
     let found = Planner::new(spec).start(&index_of(chunks), demand).unwrap_err();
     assert_eq!(found.to_string(), expected);
