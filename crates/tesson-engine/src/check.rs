@@ -94,7 +94,7 @@ impl Subject<'_> {
             return Ok(EncodedSamples::default());
         }
         let source = Source::of(chunk, 0);
-        let mut batches = self.transforms.stored_batches(0, pools);
+        let mut batches = self.transforms.stored_batches(0, 0, pools);
         let mut found = EncodedSamples::default();
         for row in (0..chunk.n_sequences).filter(|&row| !chunk.is_left_out(row)) {
             batches.clear();

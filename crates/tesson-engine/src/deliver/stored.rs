@@ -51,14 +51,21 @@ impl Shared {
         if bytes > self.setup.largest_batch() {
             return Err(self.too_large(work, bytes));
         }
+        let n_samples = if transforms.has_recordings() { self.n_samples(work) } else { 0 };
         Ok(transforms.has_stored().then(|| StoredStreams {
-            batches: transforms.stored_batches(n_own, &self.pools),
+            batches: transforms.stored_batches(n_own, n_samples, &self.pools),
             dropped: transforms.dropped_batches(&self.pools),
             slots: work.plan.own_slots().chain(work.plan.foreign_slots()).collect(),
             n_own,
             undecodable: Vec::new(),
             faults: Vec::new(),
         }))
+    }
+
+    /// The samples of a minibatch's own sequences as the index counts them; 0 where there is no index.
+    fn n_samples(&self, work: &Work) -> usize {
+        let Some(blocks) = self.corpus_index.blocks() else { return 0 };
+        work.plan.own.iter().map(|&own| blocks.index.length(own) as usize).sum()
     }
 
     /// Appends a part of a minibatch to these streams: items by number, other workers' after its own.

@@ -149,6 +149,11 @@ impl Transforms {
         self.chains.iter().all(|chain| chain.steps.is_empty())
     }
 
+    /// True if any stored stream has frames of recordings.
+    pub(crate) fn has_recordings(&self) -> bool {
+        !self.recordings.is_empty()
+    }
+
     /// True if random numbers depend on earlier minibatches, which therefore have to be made in order.
     pub(crate) fn draw_in_order(&self) -> bool {
         matches!(self.draws, Draws::Cntk(_))

@@ -149,6 +149,9 @@ impl StoredBatches {
     }
 }
 
+/// Values of recordings that a batch has room for at first, at most.
+const FIRST_VALUES: usize = 1 << 16;
+
 impl Transforms {
     /// True if any stream is made before others are packed.
     pub(crate) fn has_stored(&self) -> bool {
@@ -177,15 +180,27 @@ impl Transforms {
         sample.saturating_mul(n_sequences as u64)
     }
 
-    /// Empty batches for so many sequences.
-    pub(crate) fn stored_batches(&self, n_sequences: usize, pools: &Pools) -> StoredBatches {
+    /// Empty batches for so many sequences, which have so many samples in all where they are recordings.
+    pub(crate) fn stored_batches(
+        &self,
+        n_sequences: usize,
+        n_samples: usize,
+        pools: &Pools,
+    ) -> StoredBatches {
         let stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
         let batch = |(stream, chain): (usize, &Chain)| {
             let sample_len = chain.delivered.shape.len();
-            // Recordings have several samples each: about as many values in all as the minibatch before.
-            let is_known = n_sequences > 0 && chain.stored.storage == Storage::Recordings;
-            let expected = if is_known { pools.expected_values(stream) } else { 0 };
-            let capacity = expected.max(n_sequences * sample_len);
+            let capacity = if chain.stored.storage == Storage::Recordings {
+                let before = pools.expected_values(stream);
+                // What the index counts may be wrong: arrays are seldom much larger than those before.
+                let most = before.saturating_mul(2).max(FIRST_VALUES);
+                let needed = n_samples.saturating_mul(sample_len).min(most);
+                // As large as the one before, if that is not much too large: buffers of as many sizes as there are lengths would
+                // seldom fit another minibatch.
+                needed.max(before.min(needed.saturating_mul(2)))
+            } else {
+                n_sequences * sample_len
+            };
             let values = SampleValues::with_capacity(chain.delivered.element, capacity, pools);
             StoredBatch {
                 stream,
@@ -208,7 +223,7 @@ impl Transforms {
 
     /// Empty batches for sequences that are only looked at for their faults.
     pub(crate) fn dropped_batches(&self, pools: &Pools) -> StoredBatches {
-        StoredBatches { are_dropped: true, ..self.stored_batches(0, pools) }
+        StoredBatches { are_dropped: true, ..self.stored_batches(0, 0, pools) }
     }
 
     /// Transforms a sequence of all stored streams, and appends what comes out to `batches`. A sequence that cannot be
