@@ -26,11 +26,12 @@ const USAGE: &str = "usage:
   tesson-bench first KIND FILE [OPTIONS]         opening and the first minibatch, milliseconds
   tesson-bench step KIND FILE [OPTIONS]          minibatches of one sequence, microseconds each
   tesson-bench convert KIND FILE OUT [OPTIONS]   reading FILE, converting it to OUT, writing as many bytes there, in turns
-options: --randomize window|global  --threads N  --rounds N  --minibatch N  --sweeps N  --memory-limit BYTES  --cache  --mmap";
+options: --randomize window|global  --window CHUNKS  --threads N  --rounds N  --minibatch N  --sweeps N  --memory-limit BYTES  --cache  --mmap";
 
 #[derive(Clone)]
 struct Options {
     randomize: Option<String>,
+    window: Option<u64>,
     threads: u64,
     rounds: usize,
     minibatch: u64,
@@ -110,6 +111,7 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
 fn parse(words: &[&str]) -> Result<Options, Box<dyn std::error::Error>> {
     let mut options = Options {
         randomize: None,
+        window: None,
         threads: 0,
         rounds: 5,
         minibatch: 256,
@@ -123,6 +125,7 @@ fn parse(words: &[&str]) -> Result<Options, Box<dyn std::error::Error>> {
         let mut value = || words.next().copied().ok_or(format!("{word} needs a value"));
         match *word {
             "--randomize" => options.randomize = Some(value()?.to_string()),
+            "--window" => options.window = Some(value()?.parse()?),
             "--threads" => options.threads = value()?.parse()?,
             "--rounds" => options.rounds = value()?.parse()?,
             "--minibatch" => options.minibatch = value()?.parse()?,
@@ -159,6 +162,9 @@ fn config(kind: Kind, file: &str, options: &Options) -> Value {
         Some("window") => json!(true),
         Some(other) => json!(other),
     };
+    if let Some(chunks) = options.window {
+        config["randomizationWindow"] = json!(chunks);
+    }
     if let Some(limit) = options.memory_limit {
         config["memoryLimit"] = json!(limit);
     }
