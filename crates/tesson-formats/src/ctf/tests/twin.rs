@@ -309,6 +309,30 @@ proptest! {
         compare(options, "a:dense:60", text.as_bytes());
         compare(options, "a:dense:33", text.as_bytes());
     }
+
+    #[test]
+    fn lists_of_small_whole_numbers_are_read_the_same_with_a_byte_changed(
+        rows in prop::collection::vec(prop::collection::vec((small(), 0usize..9), 30..90), 1..6),
+        (at, byte) in (any::<prop::sample::Index>(), prop::sample::select(&b"0 9.-\t|x\n\r\xFF"[..])),
+    ) {
+        let list = |row: &[(u32, usize)]| {
+            let blanks = ["  ", "\t", " \t "];
+            let values = row.iter().map(|(value, blank)| format!("{}{value}", blanks.get(*blank).unwrap_or(&" ")));
+            format!("|a{}\n", values.collect::<String>())
+        };
+        let mut text = rows.iter().map(|row| list(row)).collect::<String>().into_bytes();
+        for dim in [90, 40] {
+            compare("rules=cntk", &format!("a:dense:{dim}"), &text);
+        }
+        let at = at.index(text.len());
+        text[at] = byte;
+        compare("rules=cntk", "a:dense:90", &text);
+    }
+}
+
+/// Whole numbers as pixels are, of one digit most often, and now and then of more than three.
+fn small() -> impl Strategy<Value = u32> {
+    prop_oneof![6 => Just(0), 4 => 0u32..10, 4 => 0u32..256, 2 => 0u32..1000, 1 => prop::sample::select(&[999, 1000, 12_345][..])]
 }
 
 /// Pairs with ordinary columns and values, most of them whole numbers, and now and then an odd one.

@@ -1,7 +1,7 @@
 //! Dense values by blocks with AVX2: the rules of `blocks.rs` with 32 bytes a register.
 //!
-//! For the next editor: `small` and `decimals` decline, since they need byte permutations across a whole register,
-//! which AVX-512 has; `blocks.rs` then converts value by value.
+//! For the next editor: `decimals` declines, since it needs byte permutations across a whole register, which AVX-512
+//! has; `blocks.rs` then converts value by value.
 
 use std::arch::x86_64::*;
 
@@ -48,8 +48,14 @@ impl Block for ByAvx2 {
     }
 
     #[inline(always)]
-    unsafe fn small(_: &[u8], _: usize, _: u64, _: u64) -> Option<[u16; 32]> {
-        None
+    unsafe fn small(bytes: &[u8], at: usize, ends: u64, tokens: u64) -> Option<[u16; 32]> {
+        // Bytes of values that end in this block.
+        let inside = !ends & (u64::MAX >> ends.leading_zeros());
+        if inside & inside >> 1 & inside >> 2 & inside >> 3 != 0 {
+            return None;
+        }
+        // SAFETY: the features are the caller's promise.
+        unsafe { small_numbers(bytes, at, inside, tokens) }
     }
 
     #[inline(always)]
@@ -104,4 +110,81 @@ pub(super) unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits> {
 unsafe fn halves(block: &[u8; 64]) -> (__m256i, __m256i) {
     // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
     unsafe { (_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block[32..].as_ptr().cast())) }
+}
+
+/// The values of the block at `at`, each of at most three bytes, if they are whole numbers: `inside` has their bytes, `tokens` where
+/// they end.
+///
+/// For each byte of the block the number is made that ends there, as its last two digits and the one before them: of all bytes at
+/// once, as that costs less than to find digits value by value. Then those of the last bytes of values are gathered, eight bytes at
+/// a time. It is no part of the loop over blocks, which decimals would pay for.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn small_numbers(bytes: &[u8], at: usize, inside: u64, tokens: u64) -> Option<[u16; 32]> {
+    // A list never begins at the first two bytes of a file: `|` and a name come before it.
+    let text: &[u8; 66] = bytes.get(at.checked_sub(2)?..)?.first_chunk()?;
+    // What stands in front of the block is no part of its first value.
+    if inside & 1 != 0 && text[1].is_ascii_digit() {
+        return None;
+    }
+    let (mut low, mut high, mut digits) = ([0u8; 64], [0u8; 64], 0);
+    for half in [0, 32] {
+        // SAFETY: AVX2 is enabled here; the stores are of half of the 64 bytes of an array.
+        unsafe {
+            let (ones, is_one) = digits_of(text, half + 2);
+            let (tens, is_ten) = digits_of(text, half + 1);
+            let (hundreds, is_hundred) = digits_of(text, half);
+            digits |= u64::from(_mm256_movemask_epi8(is_one) as u32) << half;
+            let tens = _mm256_and_si256(tens, is_ten);
+            let twice = _mm256_add_epi8(tens, tens);
+            let four = _mm256_add_epi8(twice, twice);
+            let ten = _mm256_add_epi8(_mm256_add_epi8(four, four), twice);
+            let hundreds = _mm256_and_si256(hundreds, _mm256_and_si256(is_ten, is_hundred));
+            _mm256_storeu_si256(low[half..half + 32].as_mut_ptr().cast(), _mm256_add_epi8(ones, ten));
+            _mm256_storeu_si256(high[half..half + 32].as_mut_ptr().cast(), hundreds);
+        }
+    }
+    if inside & !digits != 0 {
+        return None;
+    }
+    // There are 32 values at most; what is written behind the last one is zeros.
+    let (mut lows, mut highs) = ([0u8; 40], [0u8; 40]);
+    let (last, mut n) = (tokens >> 1, 0);
+    for (word, (low, high)) in low.as_chunks::<8>().0.iter().zip(high.as_chunks::<8>().0).enumerate() {
+        let here = last >> (8 * word) & 0xFF;
+        lows[n..n + 8].copy_from_slice(&gathered(low, here));
+        highs[n..n + 8].copy_from_slice(&gathered(high, here));
+        n += here.count_ones() as usize;
+    }
+    let mut values = [0; 32];
+    for (value, (&low, &high)) in values.iter_mut().zip(lows.iter().zip(&highs)) {
+        *value = u16::from(low) + 100 * u16::from(high);
+    }
+    Some(values)
+}
+
+/// Digits that 32 bytes would be, and which of them are some.
+///
+/// For the next editor: a function and no closure. That of six calls was compiled by itself, without the features of its caller,
+/// and called a function for each instruction.
+///
+/// # Safety
+/// `text` has 32 bytes from there on.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn digits_of(text: &[u8; 66], from: usize) -> (__m256i, __m256i) {
+    // SAFETY: the load is of 32 bytes of `text`.
+    unsafe {
+        let x = _mm256_loadu_si256(text[from..from + 32].as_ptr().cast());
+        let digits = _mm256_sub_epi8(x, _mm256_set1_epi8(b'0' as i8));
+        (digits, _mm256_cmpeq_epi8(_mm256_min_epu8(digits, _mm256_set1_epi8(9)), digits))
+    }
+}
+
+/// Those of eight bytes whose bits are set, one after the other, and zeros.
+#[inline]
+#[target_feature(enable = "bmi2")]
+fn gathered(bytes: &[u8; 8], which: u64) -> [u8; 8] {
+    let taken = _pdep_u64(which, 0x0101_0101_0101_0101) * 0xFF;
+    _pext_u64(u64::from_le_bytes(*bytes), taken).to_le_bytes()
 }
