@@ -90,6 +90,10 @@ def read_ctf(path: AnyPath | Sequence[AnyPath], /, **streams: Stream | int | tup
         if isinstance(stream, int) and (option := _option(name)):
             what = f"found {stream!r}, which is an option of the loader, as in read_ctf(…).loader({option}={stream!r})"
             raise ConfigError(f"{name}: {what}; a stream of this name is declared by tesson.dense({stream!r})", path=name)
+        if isinstance(stream, Mapping):
+            expected = "expected a number of values, a shape, or tesson.dense, sparse or ragged"
+            remedy = "each stream is a keyword of its own, as in read_ctf(path, features=784, labels=tesson.sparse(10))"
+            raise ConfigError(f"{name}: found a mapping, {expected}; {remedy}", path=name)
     declared = {name: _stream(stream) for name, stream in streams.items()}
     if not declared:
         raise ConfigError(

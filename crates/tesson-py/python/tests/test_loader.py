@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -235,6 +235,11 @@ def test_misspelt_options_lead_to_those_meant() -> None:
         data.loader(batchsize=2)
     with pytest.raises(tesson.ConfigError, match="such as batch_size=32"):
         data.loader()
+
+
+def test_streams_in_a_mapping_lead_to_keywords() -> None:
+    with pytest.raises(tesson.ConfigError, match=r"found a mapping, .* each stream is a keyword of its own"):
+        tesson.read_ctf("train.ctf", streams=cast(Any, {"features": {"dim": 784}}))
 
 
 def test_whole_numbers_beside_an_empty_list_stay_as_they_are() -> None:
