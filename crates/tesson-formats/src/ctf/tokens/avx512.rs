@@ -70,14 +70,14 @@ fn sparse_avx512<E: Real>(
 /// Aligned to cache lines, and with it the stack of the kernels: where spilled registers and tables lay across two lines, a
 /// dense file was read at two thirds of the rate, depending on how deep in the stack the kernel happened to be called.
 #[repr(align(64))]
-struct Tables([[u8; 64]; 4]);
+struct Tables<const N: usize>([[u8; 64]; N]);
 
-impl Tables {
+impl<const N: usize> Tables<N> {
     /// # Safety
     /// AVX-512 is there.
     #[inline(always)]
-    unsafe fn new(registers: [__m512i; 4]) -> Tables {
-        let mut tables = Tables([[0; 64]; 4]);
+    unsafe fn new(registers: [__m512i; N]) -> Tables<N> {
+        let mut tables = Tables([[0; 64]; N]);
         for (table, x) in tables.0.iter_mut().zip(registers) {
             // SAFETY: AVX-512 is the caller's promise; the store is of the 64 bytes of a table.
             unsafe { _mm512_storeu_si512(table.as_mut_ptr().cast(), x) };
@@ -135,11 +135,8 @@ unsafe fn block_of_pairs<E: Real>(
         let (mut next, mut sorted) = (pairs.next, pairs.sorted);
         for from in (0..count).step_by(8) {
             let n = (count - from).min(8);
-            let lanes = |table: &[u8; 64]| {
-                _mm512_cvtepu8_epi64(_mm_loadl_epi64(table[from..from + 8].as_ptr().cast()))
-            };
-            let index = joined(digits, lanes(middles), lanes(n_index));
-            let value = joined(digits, lanes(ends), lanes(n_value));
+            let index = joined(digits, unsigned(middles, from), unsigned(n_index, from));
+            let value = joined(digits, unsigned(ends, from), unsigned(n_value, from));
             let here = 0xFF >> (8 - n);
             if _mm256_cmpge_epu32_mask(index, _mm256_set1_epi32(dim as i32)) & here != 0 {
                 columns.truncate(kept);
@@ -239,24 +236,39 @@ impl Block for ByAvx512 {
         }
     }
 
-    /// A value is taken apart at its point. For eight values at a time the eight bytes before the point and the eight
-    /// at the end are brought into a lane each by byte permutation, what is no part of them made zero, the digits
-    /// joined, and both parts put together as doubles, which hold them exactly.
+    /// A value is taken apart at its point and its exponent. For eight values at a time the eight bytes before the point
+    /// and the eight at the end of the digits are brought into a lane each by byte permutation, what is no part of them
+    /// made zero, the digits joined, and both parts put together as doubles, which hold them exactly.
     #[inline(always)]
     unsafe fn decimals<E: Real>(block: &[u8; 64], ends: u64, slots: &mut [E]) -> Option<u32> {
-        let all_inside = !ends;
         // Of values that end in this block.
-        let inside = all_inside & (u64::MAX >> ends.leading_zeros());
+        let mut inside = !ends & (u64::MAX >> ends.leading_zeros());
         let starts = inside & !(inside << 1);
-        let tokens = ends & inside << 1;
+        let mut tokens = ends & inside << 1;
         // SAFETY: AVX-512 is the caller's promise; loads are of 64 bytes of arrays that have them, stores masked to or
         // within what they store to.
         unsafe {
             let x = _mm512_loadu_si512(block.as_ptr().cast());
             let digits = _mm512_sub_epi8(x, _mm512_set1_epi8(b'0' as i8));
             let is_digit = _mm512_cmple_epu8_mask(digits, _mm512_set1_epi8(9));
-            let points = inside & _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(b'.' as i8));
-            let minus = starts & _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(b'-' as i8));
+            let is = |b: u8| _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(b as i8));
+            let points = inside & is(b'.');
+            let exponents = inside & (is(b'e') | is(b'E'));
+            let powers = if exponents == 0 {
+                None
+            } else {
+                let written = Exponents { places: exponents, minus: is(b'-'), plus: is(b'+') };
+                // No exponent may follow a point without digits behind it.
+                if exponents & points << 1 != 0 || !written.are_ordinary(is_digit, tokens) {
+                    return None;
+                }
+                let powers = written.of_values(digits, tokens);
+                // Values end in front of their exponents.
+                inside &= !written.bytes();
+                tokens = tokens & !(exponents << 4) | exponents;
+                Some(powers)
+            };
+            let minus = starts & is(b'-');
             // Carries run from each start to its first point, or else to its end.
             let runs = inside & !points;
             let middles = runs.wrapping_add(starts) & !runs;
@@ -278,51 +290,225 @@ impl Block for ByAvx512 {
             {
                 return None;
             }
-            // A bit a value, in their order.
-            let signs = _pext_u64(minus, starts) as u32;
-            let columns = Tables::new([middles, ends, n_whole, n_fraction]);
-            let [middles, ends, n_whole, n_fraction] = &columns.0;
-            let mut near = 0;
-            for (group, slots) in slots.chunks_mut(8).enumerate() {
-                let from = group * 8;
-                let lanes = |column: &[u8; 64]| {
-                    _mm512_cvtepu8_epi64(_mm_loadl_epi64(column[from..from + 8].as_ptr().cast()))
-                };
-                let scale = lanes(n_fraction);
-                let whole = joined(digits, lanes(middles), lanes(n_whole));
-                let fraction = joined(digits, lanes(ends), scale);
-                let mantissa = _mm512_fmadd_pd(
-                    _mm512_cvtepi32_pd(whole),
-                    by_scale(&POWERS, scale),
-                    _mm512_cvtepi32_pd(fraction),
-                );
-                if let Some(slots) = E::singles(slots) {
-                    let x = _mm512_mul_pd(mantissa, by_scale(&INVERSES, scale));
-                    // As `f32::from_decimal` has it.
-                    let low = _mm512_and_si512(_mm512_castpd_si512(x), _mm512_set1_epi64(0x1FFF_FFFF));
-                    let off = _mm512_sub_epi64(low, _mm512_set1_epi64(0x1000_0000 - 4));
-                    near |= u32::from(_mm512_cmple_epu64_mask(off, _mm512_set1_epi64(8))) << from;
-                    let minus = _mm256_maskz_set1_epi32((signs >> from) as u8, i32::MIN);
-                    let x = _mm256_xor_ps(_mm512_cvtpd_ps(x), _mm256_castsi256_ps(minus));
-                    _mm256_mask_storeu_ps(slots.as_mut_ptr(), (0xFF >> (8 - slots.len())) as u8, x);
-                } else {
-                    let mut mantissas = [0.0; 8];
-                    _mm512_storeu_pd(mantissas.as_mut_ptr(), mantissa);
-                    for (i, slot) in slots.iter_mut().enumerate() {
-                        let (scale, negative) = (n_fraction[from + i].into(), signs >> (from + i) & 1 != 0);
-                        match E::from_decimal(negative, mantissas[i] as u64, scale) {
-                            Some(x) => *slot = x,
-                            None => near |= 1 << (from + i),
-                        }
-                    }
-                }
-            }
-            // Parallelism behind the last value say nothing.
-            let n = slots.len() as u32;
-            Some(if n < 32 { near & ((1 << n) - 1) } else { near })
+            let decimals = Decimals {
+                middles,
+                ends,
+                n_whole,
+                n_fraction,
+                powers: powers.unwrap_or(_mm512_setzero_si512()),
+                // A bit a value, in their order.
+                signs: _pext_u64(minus, starts) as u32,
+            };
+            Some(if powers.is_some() {
+                scientific(digits, decimals, slots)
+            } else {
+                plain(digits, decimals, slots)
+            })
         }
     }
 }
+
+/// Exponents of the values of a block, a bit for each byte of the block.
+struct Exponents {
+    /// Where their `e` is.
+    places: u64,
+    /// All `-` of the block.
+    minus: u64,
+    /// All `+` of the block.
+    plus: u64,
+}
+
+impl Exponents {
+    /// True if all are a sign and two digits, as C's `printf` and NumPy write them, and end their value.
+    #[inline(always)]
+    fn are_ordinary(&self, is_digit: u64, tokens: u64) -> bool {
+        let places = self.places;
+        let odd = places << 1 & !(self.minus | self.plus)
+            | (places << 2 | places << 3) & !is_digit
+            | places << 4 & !tokens
+            | places >> 60;
+        odd == 0
+    }
+
+    /// Their bytes.
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.places | self.places << 1 | self.places << 2 | self.places << 3
+    }
+
+    /// The exponents of all values, a signed byte each, which end at `tokens`; zero of a value that has none.
+    ///
+    /// # Safety
+    /// AVX-512 with VBMI2 is there.
+    #[inline(always)]
+    unsafe fn of_values(&self, digits: __m512i, tokens: u64) -> __m512i {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let tens = _mm512_maskz_compress_epi8(self.places << 2, digits);
+            let ones = _mm512_maskz_compress_epi8(self.places << 3, digits);
+            let twice = _mm512_add_epi8(tens, tens);
+            let four = _mm512_add_epi8(twice, twice);
+            let size = _mm512_add_epi8(_mm512_add_epi8(ones, twice), _mm512_add_epi8(four, four));
+            let negative = _pext_u64(self.minus, self.places << 1);
+            let exponents = _mm512_mask_sub_epi8(size, negative, _mm512_setzero_si512(), size);
+            _mm512_maskz_expand_epi8(_pext_u64(self.places << 4, tokens), exponents)
+        }
+    }
+}
+
+/// The decimals of a block, a byte for each value in every register.
+struct Decimals {
+    /// Where their digits in front of the point end.
+    middles: __m512i,
+    /// Where those behind it end.
+    ends: __m512i,
+    /// Digits in front of the point, up to eight.
+    n_whole: __m512i,
+    /// Digits behind it, up to eight.
+    n_fraction: __m512i,
+    /// Their exponents.
+    powers: __m512i,
+    /// A bit for each value: it is negative.
+    signs: u32,
+}
+
+/// Puts decimals without exponents into `slots`. Returns where the bit of a value is set that is too near a tie.
+///
+/// # Safety
+/// AVX-512 with VBMI is there.
+#[inline(always)]
+unsafe fn plain<E: Real>(digits: __m512i, decimals: Decimals, slots: &mut [E]) -> u32 {
+    // SAFETY: the caller's promise; loads are of 64 bytes of arrays that have them, stores masked to or within what they
+    // store to.
+    unsafe {
+        let Decimals { middles, ends, n_whole, n_fraction, signs, .. } = decimals;
+        let columns = Tables::new([middles, ends, n_whole, n_fraction]);
+        let [middles, ends, n_whole, n_fraction] = &columns.0;
+        let mut near = 0;
+        for (group, slots) in slots.chunks_mut(8).enumerate() {
+            let from = group * 8;
+            let scale = unsigned(n_fraction, from);
+            let whole = joined(digits, unsigned(middles, from), unsigned(n_whole, from));
+            let fraction = joined(digits, unsigned(ends, from), scale);
+            let mantissa = mantissa(whole, fraction, scale);
+            if let Some(slots) = E::singles(slots) {
+                let x = _mm512_mul_pd(mantissa, by_scale(&INVERSES, scale));
+                near |= u32::from(store_singles(x, signs >> from, slots)) << from;
+            } else {
+                let mut mantissas = [0.0; 8];
+                _mm512_storeu_pd(mantissas.as_mut_ptr(), mantissa);
+                for (i, slot) in slots.iter_mut().enumerate() {
+                    let (scale, negative) = (n_fraction[from + i].into(), signs >> (from + i) & 1 != 0);
+                    match E::from_decimal(negative, mantissas[i] as u64, scale) {
+                        Some(x) => *slot = x,
+                        None => near |= 1 << (from + i),
+                    }
+                }
+            }
+        }
+        near
+    }
+}
+
+/// Like [`plain`] with exponents, which also gives back values whose power of ten is beyond those of ordinary floats.
+///
+/// It is no part of the loop over blocks, which plain decimals would pay for.
+///
+/// # Safety
+/// AVX-512 with VBMI is there.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+unsafe fn scientific<E: Real>(digits: __m512i, decimals: Decimals, slots: &mut [E]) -> u32 {
+    // SAFETY: the caller's promise; loads are of 64 bytes of arrays that have them, stores masked to or within what they
+    // store to.
+    unsafe {
+        let Decimals { middles, ends, n_whole, n_fraction, powers, signs } = decimals;
+        let columns = Tables::new([middles, ends, n_whole, n_fraction, _mm512_sub_epi8(powers, n_fraction)]);
+        let [middles, ends, n_whole, n_fraction, powers] = &columns.0;
+        let mut left = 0;
+        for (group, slots) in slots.chunks_mut(8).enumerate() {
+            let from = group * 8;
+            let scale = unsigned(n_fraction, from);
+            let whole = joined(digits, unsigned(middles, from), unsigned(n_whole, from));
+            let fraction = joined(digits, unsigned(ends, from), scale);
+            let mantissa = mantissa(whole, fraction, scale);
+            if let Some(slots) = E::singles(slots) {
+                let powers = _mm512_cvtepi8_epi64(_mm_loadl_epi64(powers[from..from + 8].as_ptr().cast()));
+                let place = _mm512_add_epi64(powers, _mm512_set1_epi64(LEAST_POWER));
+                // Unsigned: lower powers, whose floats may be denormal, are beyond as well.
+                let beyond = _mm512_cmpge_epu64_mask(place, _mm512_set1_epi64(128));
+                // Three roundings, as in `f32::from_decimal`: in the table, of the product of powers, and here.
+                let power = _mm512_mul_pd(
+                    by_scale(&EIGHTH_POWERS, _mm512_srli_epi64(place, 3)),
+                    _mm512_permutexvar_pd(place, _mm512_loadu_pd(POWERS.as_ptr())),
+                );
+                let near = store_singles(_mm512_mul_pd(mantissa, power), signs >> from, slots);
+                left |= u32::from(near | beyond) << from;
+            } else {
+                let mut mantissas = [0.0; 8];
+                _mm512_storeu_pd(mantissas.as_mut_ptr(), mantissa);
+                for (i, slot) in slots.iter_mut().enumerate() {
+                    let power = i64::from(powers[from + i].cast_signed());
+                    match E::from_scientific(signs >> (from + i) & 1 != 0, mantissas[i] as u64, power) {
+                        Some(x) => *slot = x,
+                        None => left |= 1 << (from + i),
+                    }
+                }
+            }
+        }
+        left
+    }
+}
+
+/// Eight bytes of a register in memory, a lane each.
+///
+/// # Safety
+/// AVX-512 is there.
+#[inline(always)]
+unsafe fn unsigned(column: &[u8; 64], from: usize) -> __m512i {
+    // SAFETY: the caller's promise; the load is of eight bytes of the slice.
+    unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(column[from..from + 8].as_ptr().cast())) }
+}
+
+/// The digits on both sides of the point as one number, exactly.
+///
+/// # Safety
+/// AVX-512 is there.
+#[inline(always)]
+unsafe fn mantissa(whole: __m256i, fraction: __m256i, scale: __m512i) -> __m512d {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (whole, fraction) = (_mm512_cvtepi32_pd(whole), _mm512_cvtepi32_pd(fraction));
+        _mm512_fmadd_pd(whole, by_scale(&POWERS, scale), fraction)
+    }
+}
+
+/// Rounds to `f32` and stores, the signs from the low bits of `signs`. Returns which values are too near a tie.
+///
+/// # Safety
+/// AVX-512 is there.
+#[inline(always)]
+unsafe fn store_singles(x: __m512d, signs: u32, slots: &mut [f32]) -> u8 {
+    // SAFETY: the caller's promise; the store is masked to the slots.
+    unsafe {
+        // As `f32::from_decimal` has it.
+        let low = _mm512_and_si512(_mm512_castpd_si512(x), _mm512_set1_epi64(0x1FFF_FFFF));
+        let off = _mm512_sub_epi64(low, _mm512_set1_epi64(0x1000_0000 - 4));
+        let near = _mm512_cmple_epu64_mask(off, _mm512_set1_epi64(8));
+        let minus = _mm256_maskz_set1_epi32(signs as u8, i32::MIN);
+        let x = _mm256_xor_ps(_mm512_cvtpd_ps(x), _mm256_castsi256_ps(minus));
+        let here = (0xFF >> (8 - slots.len())) as u8;
+        _mm256_mask_storeu_ps(slots.as_mut_ptr(), here, x);
+        near & here
+    }
+}
+
+/// Minus the exponent of the least power of ten that makes no denormal float of a whole number.
+const LEAST_POWER: i64 = 37;
+
+/// Every eighth power of ten from the least one; [`POWERS`] has those between.
+static EIGHTH_POWERS: [f64; 16] =
+    [1e-37, 1e-29, 1e-21, 1e-13, 1e-5, 1e3, 1e11, 1e19, 1e27, 1e35, 1e43, 1e51, 1e59, 1e67, 1e75, 1e83];
 
 /// 0, 1, 2, …
 static PLACES: [u8; 64] = {
