@@ -18,6 +18,9 @@ use crate::shards::Shards;
 /// that stay in a core's cache until then are worth more than fewer reads.
 const READ_ON: Range<u64> = 64 << 10..256 << 10;
 
+/// Bytes of the blocks of all files that are read in turns, which a core's own cache should hold together.
+const IN_TURNS: u64 = 1 << 20;
+
 /// Records of a block that is worth holding, so as not to ask for it again.
 const WORTH_HOLDING: usize = 64;
 
@@ -126,7 +129,8 @@ impl BlockCache {
         let limit = if threads > 1 { limit / 2 } else { limit };
         let in_turns = in_turns.clamp(1, files.len().max(1) as u64);
         let kept = KEPT.max(usize::try_from(in_turns).unwrap_or(KEPT) * KEPT_OF_A_FILE);
-        let largest = (limit / (in_turns * KEPT_OF_A_FILE as u64)).clamp(1, READ_ON.end);
+        let most = (IN_TURNS / in_turns).clamp(READ_ON.start, READ_ON.end);
+        let largest = (limit / (in_turns * KEPT_OF_A_FILE as u64)).clamp(1, most);
         BlockCache {
             shards,
             files,
@@ -135,7 +139,7 @@ impl BlockCache {
             limit,
             largest,
             own: usize::try_from(own).unwrap_or(usize::MAX),
-            largest_own: (own / in_turns).clamp(1, READ_ON.end),
+            largest_own: (own / in_turns).clamp(1, most),
             state: Mutex::default(),
             arrived: Condvar::new(),
         }
