@@ -116,6 +116,16 @@ fn a_sequence_without_samples_leaves_its_end_of_a_sweep_to_the_next() {
 }
 
 #[test]
+fn slots_know_the_sweeps_that_they_hold() {
+    let mut slots = Slots::new(2, 4, 0);
+    assert!(!slots.holds_before(u64::MAX));
+    slots.push(0, 5, pending(5, 2), 3);
+    assert_eq!([1, 2, 3].map(|sweep| slots.holds_before(sweep)), [false, false, true]);
+    slots.push(1, 3, pending(3, 2), 3);
+    assert_eq!([1, 2, 3].map(|sweep| slots.holds_before(sweep)), [false, true, true]);
+}
+
+#[test]
 fn a_cursor_beyond_its_sequence_is_refused() {
     let mut slots = Slots::new(1, 2, 0);
     assert!(!slots.set_cursor(0, 1));
