@@ -132,3 +132,35 @@ struct Pairs {
     /// True if columns have ascended so far.
     sorted: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Few values and short ones: an interpreter that watches over memory runs them, too.
+    #[test]
+    fn every_kernel_reads_lists_of_several_blocks() {
+        let small = (0..70).map(|i| (i * 37 % 256).to_string());
+        let decimals = (0..40).map(|i| format!("{}{}.{:04}", ["", "-"][i % 2], i / 3, i * 7919 % 10_000));
+        let exponents = (0..40).map(|i| format!("{}.{:03}e{:+03}", i % 10, i * 631 % 1000, i - 20));
+        let long = (0..20).map(|i| format!("0.{:017}", i * 1_234_567_890_123_u64));
+        let lists: [Vec<String>; 4] =
+            [small.collect(), decimals.collect(), exponents.collect(), long.collect()];
+        for list in lists {
+            let text = format!("|a {}\n", list.join(" "));
+            let expected: Vec<f32> = list.iter().map(|value| value.parse().unwrap()).collect();
+            for kernel in Kernel::all() {
+                // Room as a column has it: kernels write whole blocks.
+                let mut values = vec![0_f32; list.len() + 64];
+                let read = kernel.dense(text.as_bytes(), 2, Grammar::Cntk, &mut values);
+                if let Kernel::Plain | Kernel::Word = kernel {
+                    assert_eq!(read, None);
+                    continue;
+                }
+                assert_eq!(read, Some((text.len() - 1, list.len())), "{kernel:?}: {text}");
+                assert_eq!(values[..list.len()], expected, "{kernel:?}: {text}");
+                assert!(values[list.len()..].iter().all(|&value| value == 0.0), "{kernel:?}: {text}");
+            }
+        }
+    }
+}
