@@ -36,7 +36,8 @@ fn files_are_the_same_however_they_are_read() {
 #[test]
 fn kernels_agree_on_data_of_any_size() {
     let data: Vec<u8> = some_records(1, 4096).concat().into_iter().cycle().take(1500).collect();
-    for size in 0..1400 {
+    // An interpreter that watches over memory takes minutes for a few of them.
+    for size in (0..1400).step_by(if cfg!(miri) { 97 } else { 1 }) {
         // Data stand anywhere, and with as little behind them as there can be.
         for from in [0, 1, 3, 7] {
             for behind in [4, 5, 11, 40] {
