@@ -120,6 +120,9 @@ impl CorpusFacts {
 pub enum ChunkAccess {
     /// Any sequences; the cost is proportional to their size.
     Parts,
+    /// Any sequences; the cost of consecutive ones is proportional to their size, and a single one costs what hundreds do. Where
+    /// sequences are wanted in another order, a chunk is better loaded whole.
+    Runs,
     /// Any sequences; but a chunk for which there is memory is better loaded whole than in parts, which read some of it
     /// twice.
     PreferWhole,

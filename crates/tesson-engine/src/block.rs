@@ -87,6 +87,8 @@ pub(crate) struct BlockSizes {
     pub(crate) sample: u64,
     /// Of chunks that are loaded whole where that is better.
     pub(crate) whole: WholeChunks,
+    /// True if blocks are read one after the other and passed by.
+    pub(crate) pass_by: bool,
 }
 
 /// Which chunks are loaded whole, and what that takes.
@@ -105,6 +107,21 @@ impl WholeChunks {
     }
 }
 
+impl BlockSizes {
+    /// Bytes that a chunk of so many bytes of storage takes while it is loaded, if it is one block.
+    fn of_whole(self, access: ChunkAccess, storage: u64) -> Option<u64> {
+        match access {
+            ChunkAccess::WholeOnly => Some(storage),
+            // Small blocks are decoded on all cores, and stay in their caches.
+            ChunkAccess::Runs if self.pass_by => None,
+            ChunkAccess::Runs | ChunkAccess::PreferWhole => {
+                (storage <= self.whole.most).then(|| self.whole.bytes(storage))
+            }
+            ChunkAccess::Parts => None,
+        }
+    }
+}
+
 /// Decoded values take up to so many times their storage where none is missing: `0 ` as a 64-bit number. Samples that
 /// take more have values that storage has not, and are divided by what they take.
 const DECODED: u64 = 4;
@@ -117,11 +134,7 @@ impl BlockTable {
     /// about `sizes.at_once` are decoded together; into one where chunks are had only as a whole, or better.
     pub(crate) fn of(indexed: &Indexed, sizes: BlockSizes) -> BlockTable {
         let Indexed { index, corpus } = indexed;
-        BlockTable::by_bytes(index, sizes, |bytes| match corpus.facts().access {
-            ChunkAccess::WholeOnly => Some(bytes),
-            ChunkAccess::PreferWhole => (bytes <= sizes.whole.most).then(|| sizes.whole.bytes(bytes)),
-            ChunkAccess::Parts => None,
-        })
+        BlockTable::by_bytes(index, sizes, |bytes| sizes.of_whole(corpus.facts().access, bytes))
     }
 
     /// `whole` says of a chunk of so many bytes that is one block how many bytes it takes while it is loaded.
@@ -467,8 +480,13 @@ mod tests {
         assert_eq!(kept(&chunk_pool), 2);
     }
 
-    const SIZES: BlockSizes =
-        BlockSizes { block: 10, at_once: 3, sample: 0, whole: WholeChunks { most: 0, loading: 24 } };
+    const SIZES: BlockSizes = BlockSizes {
+        block: 10,
+        at_once: 3,
+        sample: 0,
+        whole: WholeChunks { most: 0, loading: 24 },
+        pass_by: false,
+    };
 
     #[test]
     fn blocks_are_as_large_as_what_decoding_makes_of_them() {
@@ -488,6 +506,19 @@ mod tests {
         // What is better loaded whole takes storage, columns and packed sequences.
         let whole = BlockTable::by_bytes(&index, SIZES, |bytes| Some(SIZES.whole.bytes(bytes)));
         assert_eq!((whole.len(), whole.at_once(ChunkId(0)), whole.bytes(ChunkId(0))), (1, 4, 120));
+    }
+
+    #[test]
+    fn chunks_of_runs_are_divided_where_they_pass_by() {
+        let stay = BlockSizes { whole: WholeChunks { most: 100, loading: 16 }, ..SIZES };
+        let pass_by = BlockSizes { pass_by: true, ..stay };
+        let of = |sizes: BlockSizes, storage: u64| {
+            [ChunkAccess::Parts, ChunkAccess::Runs, ChunkAccess::PreferWhole, ChunkAccess::WholeOnly]
+                .map(|access| sizes.of_whole(access, storage))
+        };
+        assert_eq!(of(stay, 50), [None, Some(100), Some(100), Some(50)]);
+        assert_eq!(of(pass_by, 50), [None, None, Some(100), Some(50)]);
+        assert_eq!(of(stay, 101), [None, None, None, Some(101)]);
     }
 
     #[test]

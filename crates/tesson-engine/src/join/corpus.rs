@@ -37,7 +37,7 @@ impl JoinedCorpus {
         // What other parts have lies anywhere in their chunks, so they keep some of these.
         let access = match parts[0].indexed.corpus.facts().access {
             ChunkAccess::WholeOnly => ChunkAccess::WholeOnly,
-            ChunkAccess::Parts | ChunkAccess::PreferWhole => ChunkAccess::Parts,
+            ChunkAccess::Parts | ChunkAccess::Runs | ChunkAccess::PreferWhole => ChunkAccess::Parts,
         };
         let facts = CorpusFacts::new(memory).with_access(access);
         JoinedCorpus { parts, chunks, index, largest, facts }

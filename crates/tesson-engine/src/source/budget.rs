@@ -39,9 +39,9 @@ impl Source {
         values.map(dense_bytes).fold(0, u64::saturating_add)
     }
 
-    /// How a corpus is divided into blocks of so many bytes.
+    /// How a corpus is divided into blocks of so many bytes that stay in memory.
     pub(super) fn block_sizes(&self, block: u64, at_once: u64, whole: WholeChunks) -> BlockSizes {
-        BlockSizes { block, at_once, sample: self.stored_sample_bytes(), whole }
+        BlockSizes { block, at_once, sample: self.stored_sample_bytes(), whole, pass_by: false }
     }
 
     /// Which chunks are loaded whole where that is better: all of them if those that are needed at about the same time fit into

@@ -6,7 +6,7 @@ use tesson_core::{DataError, Defects, Error, IndexCache, Indexed, LeftOut, PartF
 use tesson_plan::JoinReport;
 
 use super::Source;
-use crate::block::BlockTable;
+use crate::block::{BlockSizes, BlockTable};
 use crate::check::{self, Checked, Severity};
 use crate::join::{self, IndexedSource};
 use crate::memory_budget::Budget;
@@ -76,7 +76,8 @@ impl Source {
         };
         let run_bytes = Budget::of(self.runtime.memory_limit, self.runtime.threads).run_bytes;
         let whole = self.whole_chunks_of_threads();
-        let table = BlockTable::of(&indexed, self.block_sizes(run_bytes, run_bytes, whole));
+        let sizes = BlockSizes { pass_by: true, ..self.block_sizes(run_bytes, run_bytes, whole) };
+        let table = BlockTable::of(&indexed, sizes);
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
         let subject = check::Subject {
             indexed: &indexed,

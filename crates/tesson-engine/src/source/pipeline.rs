@@ -6,7 +6,7 @@ use tesson_core::{Error, Indexed};
 use tesson_plan::{Planner, Sharing};
 
 use super::Source;
-use crate::block::BlockTable;
+use crate::block::{BlockSizes, BlockTable};
 use crate::deliver::{
     CorpusIndex, IndexedBlocks, LengthRule, Pipeline, PipelineConfig, PipelineMemory, PlanningContext,
     Reading, RunResources, SampleBytes,
@@ -49,8 +49,8 @@ impl Source {
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.run_bytes };
         let pass_by = !kept && !self.plan.order.is_local();
         let whole = self.whole_chunks(&indexed.index, budget.blocks, pass_by);
-        let table =
-            Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.run_bytes, whole)));
+        let sizes = BlockSizes { pass_by, ..self.block_sizes(block_bytes, budget.run_bytes, whole) };
+        let table = Arc::new(BlockTable::of(&indexed, sizes));
         let by_row =
             shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage);
         let blocks = IndexedBlocks { index: indexed.index, corpus: indexed.corpus, table };

@@ -250,7 +250,7 @@ impl Table for Arff {
     }
 
     fn access(&self) -> ChunkAccess {
-        ChunkAccess::PreferWhole
+        ChunkAccess::Runs
     }
 
     fn memory(&self) -> usize {

@@ -166,7 +166,7 @@ impl Table for Text {
     }
 
     fn access(&self) -> ChunkAccess {
-        ChunkAccess::PreferWhole
+        ChunkAccess::Runs
     }
 
     fn memory(&self) -> usize {

@@ -72,7 +72,7 @@ impl Table for JsonLines {
     }
 
     fn access(&self) -> ChunkAccess {
-        ChunkAccess::PreferWhole
+        ChunkAccess::Runs
     }
 
     fn memory(&self) -> usize {

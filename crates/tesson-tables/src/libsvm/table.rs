@@ -168,7 +168,7 @@ impl Table for Libsvm {
     }
 
     fn access(&self) -> ChunkAccess {
-        ChunkAccess::PreferWhole
+        ChunkAccess::Runs
     }
 
     fn memory(&self) -> usize {

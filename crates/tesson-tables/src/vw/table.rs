@@ -300,7 +300,7 @@ impl Table for Vw {
     }
 
     fn access(&self) -> ChunkAccess {
-        ChunkAccess::PreferWhole
+        ChunkAccess::Runs
     }
 
     fn memory(&self) -> usize {
