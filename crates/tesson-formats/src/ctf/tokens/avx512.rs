@@ -383,14 +383,10 @@ unsafe fn plain<E: Real>(digits: __m512i, decimals: Decimals, slots: &mut [E]) -
     unsafe {
         let Decimals { middles, ends, n_whole, n_fraction, signs, .. } = decimals;
         let columns = Tables::new([middles, ends, n_whole, n_fraction]);
-        let [middles, ends, n_whole, n_fraction] = &columns.0;
         let mut near = 0;
         for (group, slots) in slots.chunks_mut(8).enumerate() {
             let from = group * 8;
-            let scale = unsigned(n_fraction, from);
-            let whole = joined(digits, unsigned(middles, from), unsigned(n_whole, from));
-            let fraction = joined(digits, unsigned(ends, from), scale);
-            let mantissa = mantissa(whole, fraction, scale);
+            let (mantissa, scale) = mantissas(digits, &columns, from);
             if let Some(slots) = E::singles(slots) {
                 let x = _mm512_mul_pd(mantissa, by_scale(&INVERSES, scale));
                 near |= u32::from(store_singles(x, signs >> from, slots)) << from;
@@ -398,7 +394,7 @@ unsafe fn plain<E: Real>(digits: __m512i, decimals: Decimals, slots: &mut [E]) -
                 let mut mantissas = [0.0; 8];
                 _mm512_storeu_pd(mantissas.as_mut_ptr(), mantissa);
                 for (i, slot) in slots.iter_mut().enumerate() {
-                    let (scale, negative) = (n_fraction[from + i].into(), signs >> (from + i) & 1 != 0);
+                    let (scale, negative) = (columns.0[3][from + i].into(), signs >> (from + i) & 1 != 0);
                     match E::from_decimal(negative, mantissas[i] as u64, scale) {
                         Some(x) => *slot = x,
                         None => near |= 1 << (from + i),
@@ -423,15 +419,13 @@ unsafe fn scientific<E: Real>(digits: __m512i, decimals: Decimals, slots: &mut [
     // store to.
     unsafe {
         let Decimals { middles, ends, n_whole, n_fraction, powers, signs } = decimals;
-        let columns = Tables::new([middles, ends, n_whole, n_fraction, _mm512_sub_epi8(powers, n_fraction)]);
-        let [middles, ends, n_whole, n_fraction, powers] = &columns.0;
+        let columns = Tables::new([middles, ends, n_whole, n_fraction]);
+        let powers = Tables::new([_mm512_sub_epi8(powers, n_fraction)]);
+        let [powers] = &powers.0;
         let mut left = 0;
         for (group, slots) in slots.chunks_mut(8).enumerate() {
             let from = group * 8;
-            let scale = unsigned(n_fraction, from);
-            let whole = joined(digits, unsigned(middles, from), unsigned(n_whole, from));
-            let fraction = joined(digits, unsigned(ends, from), scale);
-            let mantissa = mantissa(whole, fraction, scale);
+            let (mantissa, _) = mantissas(digits, &columns, from);
             if let Some(slots) = E::singles(slots) {
                 let powers = _mm512_cvtepi8_epi64(_mm_loadl_epi64(powers[from..from + 8].as_ptr().cast()));
                 let place = _mm512_add_epi64(powers, _mm512_set1_epi64(LEAST_POWER));
@@ -470,16 +464,20 @@ unsafe fn unsigned(column: &[u8; 64], from: usize) -> __m512i {
     unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(column[from..from + 8].as_ptr().cast())) }
 }
 
-/// The digits on both sides of the point as one number, exactly.
+/// Eight decimals without their points, exactly, and the digits behind those. `columns` are the first four of [`Decimals`].
 ///
 /// # Safety
-/// AVX-512 is there.
+/// AVX-512 with VBMI is there.
 #[inline(always)]
-unsafe fn mantissa(whole: __m256i, fraction: __m256i, scale: __m512i) -> __m512d {
+unsafe fn mantissas(digits: __m512i, columns: &Tables<4>, from: usize) -> (__m512d, __m512i) {
+    let [middles, ends, n_whole, n_fraction] = &columns.0;
     // SAFETY: the caller's promise.
     unsafe {
+        let scale = unsigned(n_fraction, from);
+        let whole = joined(digits, unsigned(middles, from), unsigned(n_whole, from));
+        let fraction = joined(digits, unsigned(ends, from), scale);
         let (whole, fraction) = (_mm512_cvtepi32_pd(whole), _mm512_cvtepi32_pd(fraction));
-        _mm512_fmadd_pd(whole, by_scale(&POWERS, scale), fraction)
+        (_mm512_fmadd_pd(whole, by_scale(&POWERS, scale), fraction), scale)
     }
 }
 
