@@ -174,8 +174,13 @@ pub(crate) fn read<E: Real>(bytes: &[u8], from: usize, grammar: Grammar) -> Opti
         let add = |m: u64, d: &u8| m.wrapping_mul(10).wrapping_add(u64::from(d - b'0'));
         let mantissa = bytes[whole..point].iter().fold(0, add);
         let mantissa = bytes[(point + 1).min(mantissa_end)..mantissa_end].iter().fold(mantissa, add);
-        let exponent = exponent(&bytes[mantissa_end..end]).saturating_sub(n_fraction as i64);
-        if let Some(x) = E::from_scientific(negative, mantissa, exponent) {
+        let value = if end == mantissa_end {
+            E::from_decimal(negative, mantissa, n_fraction)
+        } else {
+            let exponent = exponent(&bytes[mantissa_end..end]).saturating_sub(n_fraction as i64);
+            E::from_scientific(negative, mantissa, exponent)
+        };
+        if let Some(x) = value {
             return Some((x, end));
         }
     }

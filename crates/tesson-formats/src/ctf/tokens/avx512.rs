@@ -7,8 +7,8 @@ use std::arch::x86_64::*;
 
 use tesson_core::Kernels;
 
-use super::super::decimal::{Grammar, INVERSES, POWERS, Real};
-use super::blocks::{Block, Digits, Masks, ZEROS, dense, kernel, ordinary};
+use super::super::decimal::{Grammar, INVERSES, POWERS, Real, read};
+use super::blocks::{Apart, Block, Digits, Masks, ZEROS, dense, kernel, long, ordinary};
 use super::{Pairs, avx2};
 use crate::fields::Fields;
 

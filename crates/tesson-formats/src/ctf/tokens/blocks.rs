@@ -16,7 +16,7 @@ pub(super) struct Masks {
 }
 
 /// The operations that instruction sets do differently. Everything is to be inlined where its features are enabled.
-pub(super) trait Block {
+pub(super) trait Block: Apart {
     /// # Safety
     /// The instruction set is there.
     unsafe fn masks(block: &[u8; 64]) -> Masks;
@@ -47,6 +47,15 @@ pub(super) trait Block {
     unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits>;
 }
 
+/// The parts of a kernel beside its loops over values, whose registers they would take. [`kernel`] implements it.
+pub(super) trait Apart {
+    /// The value of `bytes[start..end]` if it is a number that is not [`ordinary`].
+    ///
+    /// # Safety
+    /// The instruction set is there.
+    unsafe fn odd<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E>;
+}
+
 /// Digits, and where their point is.
 pub(super) struct Digits {
     /// The whole number that the digits are without the point.
@@ -62,6 +71,22 @@ macro_rules! kernel {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) struct $name(());
+
+        impl Apart for $block {
+            #[inline(always)]
+            unsafe fn odd<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
+                #[cold]
+                #[inline(never)]
+                #[target_feature(enable = $features)]
+                fn enabled<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
+                    // SAFETY: the features are enabled here, and in whatever is inlined here.
+                    let value = unsafe { long::<E, $block>(bytes, start, end) };
+                    value.or_else(|| read(bytes, start, grammar).filter(|&(_, to)| to == end).map(|(value, _)| value))
+                }
+                // SAFETY: the caller's promise. Measured: inlined it takes a tenth more instructions of plain decimals.
+                unsafe { enabled(bytes, start, end, grammar) }
+            }
+        }
 
         impl $name {
             pub(super) fn detect() -> Option<$name> {
@@ -97,7 +122,9 @@ macro_rules! kernel {
                 #[target_feature(enable = $features)]
                 fn enabled<E: Real>(fields: Fields<'_>, values: &mut Vec<E>) {
                     // SAFETY: the features are enabled here, and in whatever is inlined here.
-                    fields.append(values, |bytes, start, end| unsafe { ordinary::<E, $block>(bytes, start, end) });
+                    fields.append(values, |bytes, start, end| unsafe {
+                        ordinary::<E, $block>(bytes, start, end).or_else(|| long::<E, $block>(bytes, start, end))
+                    });
                 }
                 // SAFETY: `self` is the proof that the processor has the features. Measured: a quarter of the time of the
                 // standard library's parser.
@@ -234,26 +261,39 @@ pub(super) static WITHOUT: [[u8; 16]; 17] = {
 #[inline(always)]
 unsafe fn value<E: Real, B: Block>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
     // SAFETY: the caller's promise.
-    let value = unsafe { ordinary::<E, B>(bytes, start, end) };
-    if value.is_some() {
-        return value;
+    unsafe {
+        match ordinary::<E, B>(bytes, start, end) {
+            None => B::odd(bytes, start, end, grammar),
+            value => value,
+        }
     }
-    odd(bytes, start, end, grammar)
 }
 
-/// Reads an unusual value with the plain parser.
-#[cold]
-#[inline(never)]
-fn odd<E: Real>(bytes: &[u8], start: usize, end: usize, grammar: Grammar) -> Option<E> {
-    read(bytes, start, grammar).filter(|&(_, to)| to == end).map(|(value, _)| value)
-}
-
-/// The value of `bytes[start..end]`, if it is an ordinary decimal or one with an exponent of two digits.
+/// The value of `bytes[start..end]`, if it is `[-] digit+ [ . digit* ]` of up to 16 bytes without the sign.
 ///
 /// # Safety
 /// The instruction set of `B` is there.
 #[inline(always)]
 pub(super) unsafe fn ordinary<E: Real, B: Block>(bytes: &[u8], start: usize, end: usize) -> Option<E> {
+    let negative = bytes.get(start) == Some(&b'-');
+    let n = (end - start).wrapping_sub(usize::from(negative));
+    if (1..=16).contains(&n)
+        && bytes[end - n].is_ascii_digit()
+        && let Some(text) = bytes.get(end.checked_sub(16)?..end)?.first_chunk()
+        // SAFETY: the caller's promise.
+        && let Some(Digits { mantissa, point }) = unsafe { B::digits(text, n) }
+    {
+        return E::from_decimal(negative, mantissa, if point == 16 { 0 } else { 15 - point });
+    }
+    None
+}
+
+/// Like [`ordinary`], of numbers that have more than 16 digits or an exponent.
+///
+/// # Safety
+/// The instruction set of `B` is there.
+#[inline(always)]
+pub(super) unsafe fn long<E: Real, B: Block>(bytes: &[u8], start: usize, end: usize) -> Option<E> {
     let exponent = exponent(&bytes[start..end]);
     // SAFETY: the caller's promise.
     let number = unsafe { Number::read::<B>(bytes, start, end - if exponent.is_some() { 4 } else { 0 }) }?;

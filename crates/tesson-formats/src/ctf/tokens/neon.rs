@@ -8,8 +8,8 @@ use std::arch::aarch64::*;
 
 use tesson_core::Kernels;
 
-use super::super::decimal::{Grammar, Real};
-use super::blocks::{Block, Digits, LAST, Masks, WITHOUT, ZEROS, dense, kernel, ordinary};
+use super::super::decimal::{Grammar, Real, read};
+use super::blocks::{Apart, Block, Digits, LAST, Masks, WITHOUT, ZEROS, dense, kernel, long, ordinary};
 use crate::fields::Fields;
 
 kernel! {
