@@ -446,7 +446,13 @@ impl Planner {
         if let Some(end) = self.end_without_data(index, demand)? {
             return Ok(Some(Cursor::unplaced(end)));
         }
-        if position == 0 { Ok(Some(Cursor::default())) } else { self.find_in_sweep(index, position) }
+        if position > 0 {
+            return self.find_in_sweep(index, position);
+        }
+        // What an order has forgotten of its first sweep must not be taken for all of it.
+        let start = Cursor::default();
+        self.order.rewind(index, &start);
+        Ok(Some(start))
     }
 
     /// The cursor of the first sequence that starts at or after a position, however far the data reach.

@@ -111,6 +111,22 @@ fn sizes_and_positions_beyond_32_bits_are_exact() {
 }
 
 #[test]
+fn the_beginning_is_found_again_whatever_has_been_forgotten_of_its_sweep() {
+    let index = index_of(&[vec![1, 2, 3], vec![4, 5, 6], vec![7, 8, 9]]);
+    let spec = PlanSpec { local_timeline: false, ..spec(chunk_window(1, 3)) };
+    let mut planner = Planner::new(spec);
+    let take = |planner: &mut Planner, n: usize| -> Vec<u32> {
+        (0..n).flat_map(|_| next(planner, &index, demand(1, 1, 0)).0).collect()
+    };
+    let first = take(&mut planner, 5);
+    // Once the next sweep has begun, nothing before this may be resumed any more.
+    planner.released(planner.cursor());
+    take(&mut planner, 5);
+    planner.seek(&index, 0, None).unwrap();
+    assert_eq!(take(&mut planner, 5), first);
+}
+
+#[test]
 fn a_billion_sequences_are_sought_at_once_in_the_global_order() {
     let mut index = Index::new();
     (0..1000).for_each(|_| index.push(CompactLengths::constant(1, 1_000_000), 1));
