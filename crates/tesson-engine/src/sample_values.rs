@@ -332,6 +332,29 @@ impl SampleValues {
         }
     }
 
+    /// Takes all values of a column, of this type, instead of those here. Values of the same form
+    /// [change places](tesson_memory::pool::Pool::exchange) with them, others are copied.
+    pub(crate) fn take(&mut self, element: Element, column: &mut Values, pools: &Pools) {
+        if self.element() != element {
+            *self = SampleValues::with_capacity(element, 0, pools);
+        }
+        match (&mut *self, &mut *column) {
+            (SampleValues::F32(out), Values::F32(v)) => return pools.f32s.exchange(out, v),
+            (SampleValues::F64(out), Values::F64(v)) => return pools.f64s.exchange(out, v),
+            (SampleValues::U8(out), Values::Bytes(v)) => return pools.u8s.exchange(out, v),
+            (SampleValues::Exact(ExactValues { bits, .. }), column) => match (bits, column) {
+                (Bits::B8(out), Values::Bytes(v)) => return pools.u8s.exchange(out, v),
+                (Bits::B16(out), Values::Bits16(v)) => return pools.u16s.exchange(out, v),
+                (Bits::B32(out), Values::Bits32(v)) => return pools.u32s.exchange(out, v),
+                (Bits::B64(out), Values::Bits64(v)) => return pools.u64s.exchange(out, v),
+                _ => {}
+            },
+            _ => {}
+        }
+        self.empty(element, column.len(), pools);
+        self.append(column, 0..column.len());
+    }
+
     /// Appends `range` of a column.
     pub(crate) fn append(&mut self, values: &Values, range: Range<usize>) {
         match (self, values) {

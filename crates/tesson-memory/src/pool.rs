@@ -97,6 +97,14 @@ impl<T> Pool<T> {
 
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
     pub fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
+        let mut buffer = self.take_used(capacity);
+        buffer.items.clear();
+        buffer
+    }
+
+    /// A buffer like [`take`](Pool::take), with the elements that its memory held last, if it was used: who writes over them need
+    /// not make them.
+    fn take_used(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The latest ones are the likeliest to be in the cache; one that is much too large stays for larger requests.
         let latest = idle.buffers.len().saturating_sub(LOOKED_AT);
@@ -108,7 +116,6 @@ impl<T> Pool<T> {
             None => Vec::new(),
         };
         drop(idle);
-        items.clear();
         if items.capacity() < capacity || is_too_large(&items, capacity) {
             // Not twice as much, and not beside the old memory that is no longer needed.
             items = Vec::new();
@@ -126,6 +133,15 @@ impl<T> Pool<T> {
         }
         buffer.items.clear();
         buffer.items.reserve(capacity);
+    }
+
+    /// Puts these elements into a buffer without copying them. In their place there is used memory with about as much room then: the
+    /// buffer's, or of the pool if that has none, with any elements.
+    pub fn exchange(self: &Arc<Self>, buffer: &mut Buffer<T>, items: &mut Vec<T>) {
+        if buffer.items.capacity() == 0 || is_too_large(&buffer.items, items.len()) {
+            *buffer = self.take_used(items.len());
+        }
+        std::mem::swap(&mut buffer.items, items);
     }
 }
 
@@ -235,6 +251,24 @@ mod tests {
         let pool = Pool::<f32>::new(usize::MAX);
         drop(pool.take(10_000_000));
         assert_eq!(pool.take(10).items.capacity(), 10);
+    }
+
+    #[test]
+    fn elements_change_places_with_used_memory() {
+        let pool = Pool::<f32>::new(usize::MAX);
+        let mut used = pool.take(3);
+        used.items().extend([7.0; 3]);
+        drop(used);
+        let (mut buffer, mut items) = (Buffer::default(), vec![1.0, 2.0]);
+        let at = items.as_ptr();
+        pool.exchange(&mut buffer, &mut items);
+        assert_eq!((&buffer[..], buffer.as_ptr(), &items[..]), (&[1.0, 2.0][..], at, &[7.0; 3][..]));
+        // The buffer's own memory goes first, and none that is much too large for what comes in its place.
+        pool.exchange(&mut buffer, &mut items);
+        assert_eq!((&buffer[..], &items[..]), (&[7.0; 3][..], &[1.0, 2.0][..]));
+        buffer.items().reserve(1 << 16);
+        pool.exchange(&mut buffer, &mut items);
+        assert_eq!((&buffer[..], items.capacity()), (&[1.0, 2.0][..], 2));
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl CorpusIndex {
     pub(super) fn size(&self) -> CorpusSize {
         let Some(IndexedBlocks { index, table, .. }) = self.blocks() else { return CorpusSize::default() };
         let storage = index.chunk_ids().map(|c| index.chunk(c).bytes).sum();
-        CorpusSize { storage, n_sequences: index.n_sequences(), n_blocks: table.len() }
+        let (n_sequences, n_chunks) = (index.n_sequences(), index.n_chunks());
+        CorpusSize { storage, n_sequences, n_chunks, n_blocks: table.len() }
     }
 }
 
@@ -59,6 +60,7 @@ pub(super) struct CorpusSize {
     /// Storage bytes.
     pub(super) storage: u64,
     pub(super) n_sequences: u64,
+    pub(super) n_chunks: usize,
     pub(super) n_blocks: usize,
 }
 
@@ -66,6 +68,11 @@ impl CorpusSize {
     /// Storage bytes of a sequence, on the average.
     pub(super) fn of_sequence(self) -> u64 {
         self.storage / self.n_sequences.max(1)
+    }
+
+    /// Storage bytes of a chunk, on the average.
+    pub(super) fn of_chunk(self) -> u64 {
+        self.storage / self.n_chunks.max(1) as u64
     }
 
     /// Storage bytes of a block, on the average.

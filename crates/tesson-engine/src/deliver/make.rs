@@ -11,7 +11,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{
-    Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceId, SequenceSelection,
+    Chunk, ChunkAccess, ChunkId, DataError, DataErrorKind, Error, Location, SequenceId, SequenceSelection,
 };
 use tesson_plan::{BatchKind, BatchShare, BatchSlot, Sharing};
 
@@ -70,10 +70,8 @@ impl Shared {
         // minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
         let mut stored = self.stored_streams(work)?;
-        let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
-        let size = BatchSize { n_sequences: work.items.len(), most_samples: work.samples };
-        let mut packing = Packing::new(&self.setup.streams, size, &self.pools, is_made, &mut arrays.streams);
-        let (fetched, last) = self.gather(work, &held, &mut packing, &mut stored, worker)?;
+        let (mut packing, fetched, last) =
+            self.gather(work, &held, &mut arrays.streams, &mut stored, worker)?;
         let sources = sources(&held, &fetched);
         let n_all = work.items.len() + work.others.len();
         self.append(WorkPart { work, numbers: last..n_all }, &sources, &mut packing, &mut stored, worker)?;
@@ -195,29 +193,41 @@ impl Shared {
 
     /// Fetches the sequences that are in no block in memory, of a large minibatch a part at a time, so that they do not lie in
     /// memory twice: all parts but the last are packed, too. Returns what was fetched, of parts before the last one without
-    /// columns, and where the last one begins.
-    fn gather(
+    /// columns, and where the last one begins: at the end, where a [block of its own](Work::is_block) is the minibatch.
+    fn gather<'a>(
         &self,
         work: &mut Work,
         held: &[Option<Held>],
-        packing: &mut Packing<'_>,
+        batches: &'a mut Vec<StreamBatch>,
         stored: &mut Option<StoredStreams>,
         worker: &mut WorkerScratch,
-    ) -> Result<(Vec<Chunk>, usize), Error> {
+    ) -> Result<(Packing<'a>, Vec<Chunk>, usize), Error> {
         let n_all = work.items.len() + work.others.len();
         let mut fetched = Vec::new();
+        let streams = &self.setup.streams;
+        if work.is_block {
+            self.fetch_block(work, held.len(), &mut fetched, worker)?;
+            if let [chunk] = &mut fetched[..]
+                && chunk.left_out.is_empty()
+            {
+                return Ok((Packing::of_chunk(streams, chunk, &self.pools, batches), fetched, n_all));
+            }
+        }
+        let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
+        let size = BatchSize { n_sequences: work.items.len(), most_samples: work.samples };
+        let mut packing = Packing::new(streams, size, &self.pools, is_made, batches);
         let mut from = 0;
         loop {
             let to = self.end_of_part(work, held, from);
             let part = work.items.iter_mut().chain(&mut work.others).skip(from).take(to - from);
             self.fetch(&work.blocks, held, part, &mut fetched, worker)?;
             if to == n_all {
-                return Ok((fetched, from));
+                return Ok((packing, fetched, from));
             }
             self.append(
                 WorkPart { work, numbers: from..to },
                 &sources(held, &fetched),
-                packing,
+                &mut packing,
                 stored,
                 worker,
             )?;
@@ -271,7 +281,8 @@ impl Shared {
         let mut room = (parts * self.setup.part_bytes()) as u64;
         let mut end = from;
         for (item, planned) in items.zip(planned).skip(from) {
-            if held[item.held as usize].is_none() {
+            // Those that have been fetched lie past all blocks.
+            if held.get(item.held as usize).is_some_and(Option::is_none) {
                 let lengths = blocks.index.lengths(planned.chunk);
                 let length = lengths.get(planned.sequence as usize);
                 let bytes = u64::from(length).saturating_mul(self.setup.sample_bytes.fetched);
@@ -330,13 +341,45 @@ impl Shared {
                 let row = rows.binary_search(&place(item).sequence).expect("all rows are listed") as u32;
                 **item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
-            let mut out = self.chunk_pool.take();
-            corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut worker.scratch, &mut out)?;
-            self.setup.memory.process.note_made(out.bytes());
-            self.note_warnings(worker);
-            fetched.push(out);
+            let wanted = SequenceSelection::List(&rows);
+            fetched.push(self.load_beside(chunk, wanted, worker)?);
         }
         Ok(())
+    }
+
+    /// Fetches the sequences of a minibatch that is a [block of its own](Work::is_block), chunk by chunk, and points the items at
+    /// them: the number of the first chunk is `first`.
+    fn fetch_block(
+        &self,
+        work: &mut Work,
+        first: usize,
+        fetched: &mut Vec<Chunk>,
+        worker: &mut WorkerScratch,
+    ) -> Result<(), Error> {
+        self.setup.counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
+        work.items.clear();
+        for part in work.plan.own.chunk_by(|a, b| a.chunk == b.chunk) {
+            let held = (first + fetched.len()) as u32;
+            work.items.extend((0..part.len() as u32).map(|row| Item { held, row }));
+            let SequenceId { chunk, sequence } = part[0];
+            let wanted = SequenceSelection::Range(sequence..sequence + part.len() as u32);
+            fetched.push(self.load_beside(chunk, wanted, worker)?);
+        }
+        Ok(())
+    }
+
+    /// Loads sequences of a chunk for one minibatch.
+    fn load_beside(
+        &self,
+        chunk: ChunkId,
+        wanted: SequenceSelection<'_>,
+        worker: &mut WorkerScratch,
+    ) -> Result<Chunk, Error> {
+        let mut out = self.chunk_pool.take();
+        self.corpus().load(chunk, wanted, &*self.setup.resources, &mut worker.scratch, &mut out)?;
+        self.setup.memory.process.note_made(out.bytes());
+        self.note_warnings(worker);
+        Ok(out)
     }
 
     /// The refusal of a minibatch of at least so many bytes.

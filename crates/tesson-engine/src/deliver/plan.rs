@@ -7,16 +7,25 @@
 
 use std::sync::MutexGuard;
 
-use tesson_core::{Error, Fetch};
+use tesson_core::{Error, Fetch, SequenceId, Storage};
 use tesson_plan::Progress;
 
 use super::Shared;
 use super::planning::PlanningContext;
 use super::state::State;
+use super::ticket::Work;
 use crate::block::BlockId;
 
 /// Minibatches planned in one go, at most.
 pub(super) const PLANNED_AT_ONCE: usize = 32;
+
+/// A minibatch of at least this part of what is decoded at once is a block of its own.
+const BLOCK_PARTS: u64 = 2;
+
+/// True if a sequence is the next one in storage, or the first of the next chunk.
+fn follows(a: SequenceId, b: SequenceId) -> bool {
+    (b.chunk, b.sequence) == (a.chunk, a.sequence + 1) || (b.chunk.0, b.sequence) == (a.chunk.0 + 1, 0)
+}
 
 impl Shared {
     /// Tells the store of blocks whose sequences will be read one by one from now on.
@@ -28,6 +37,23 @@ impl Shared {
             let (_, last) = blocks.corpus.span(span.sequence(span.sequences.len() as u32 - 1));
             self.setup.resources.will_need(resource, first.start..last.end);
         }
+    }
+
+    /// True if a minibatch is best read as a block of its own: its columns are then the minibatch's arrays, and none is copied
+    /// (decision 83). That is so where sequences pass by in their stored order, and the minibatch is neither so small that a
+    /// block holds several, nor so large that threads would wait for each other.
+    fn is_block(&self, work: &Work) -> bool {
+        let Some(blocks) = self.corpus_index.blocks().filter(|_| self.setup.passes_by()) else {
+            return false;
+        };
+        let storage = self.size.of_sequence().saturating_mul(work.items.len() as u64);
+        let most = self.setup.memory.budget.prefetch / (2 * self.setup.threads as u64);
+        (self.setup.run_bytes() / BLOCK_PARTS..=most.min(self.size.of_chunk())).contains(&storage)
+            && work.bytes <= most
+            && blocks.reads_rows()
+            && self.setup.streams.iter().all(|stream| stream.storage == Storage::Values)
+            && work.others.is_empty()
+            && work.plan.own.is_sorted_by(|a, b| follows(*a, *b))
     }
 
     /// Plans up to `most` minibatches, unless what is planned has been discarded when it is done.
@@ -49,6 +75,7 @@ impl Shared {
                     over = work.plan.data_end;
                     planning.prepare(&mut work, &self.setup);
                     planning.measure(&mut work, &self.setup);
+                    work.is_block = self.is_block(&work);
                     planned.push(Ok(work));
                 }
                 Ok(Progress::NeedIndex) => {

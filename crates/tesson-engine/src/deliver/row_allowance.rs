@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn it_is_a_part_of_the_corpus_and_blocks_earn_it_back() {
-        let corpus = CorpusSize { storage: 6400 << 10, n_sequences: 64, n_blocks: 4 };
+        let corpus = CorpusSize { storage: 6400 << 10, n_sequences: 64, n_chunks: 1, n_blocks: 4 };
         let mut rows = RowAllowance::of(corpus);
         // A sequence has 100 KiB, as much as may be spent.
         assert!(!rows.is_spent());
@@ -73,7 +73,12 @@ mod tests {
 
     #[test]
     fn elsewhere_a_quarter_of_it_is_there_again() {
-        let mut rows = RowAllowance::of(CorpusSize { storage: 64 << 20, n_sequences: 64 << 10, n_blocks: 8 });
+        let mut rows = RowAllowance::of(CorpusSize {
+            storage: 64 << 20,
+            n_sequences: 64 << 10,
+            n_chunks: 2,
+            n_blocks: 8,
+        });
         rows.spend(100_000);
         assert!(rows.is_spent());
         rows.renew();

@@ -193,7 +193,7 @@ impl State {
         if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
             growth.reach(BlockId::of_run(last.chunk));
         }
-        if setup.reading.by_row {
+        if setup.reading.by_row || work.is_block {
             work.held.extend(work.blocks.iter().map(|_| None));
             self.tickets.make_ready(id);
         } else {

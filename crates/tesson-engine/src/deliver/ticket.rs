@@ -42,7 +42,9 @@ pub(super) struct Work {
     pub(super) items: Vec<Item>,
     /// Sequences of the global minibatch that others deliver and whose faults count all the same.
     pub(super) others: Vec<Item>,
-    /// The blocks needed, each once.
+    /// True if the minibatch is read as a block of its own, and needs none of `blocks`.
+    pub(super) is_block: bool,
+    /// The blocks that its sequences lie in, each once.
     pub(super) blocks: Vec<BlockId>,
     /// Those of them that are in memory.
     pub(super) held: Vec<Option<Held>>,
@@ -64,6 +66,7 @@ impl Work {
             passed: 0,
             items: Vec::new(),
             others: Vec::new(),
+            is_block: false,
             blocks: Vec::new(),
             held: Vec::new(),
             retired: Vec::new(),

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Data, Offsets, Storage, StreamColumn, StreamInfo, Values};
+use bytemuck::cast_vec;
+use tesson_core::{Chunk, Data, Offsets, Storage, StreamColumn, StreamInfo, Values};
 use tesson_memory::file_pages::{EncodedBytes, FilePages};
 use tesson_memory::packed::{Best, Kernel, PackedRows, StreamToPack};
 use tesson_memory::prefetch::{CACHE_LINE, prefetch, prefetch_bytes};
@@ -65,9 +66,7 @@ impl<'a> Packing<'a> {
         made: impl Fn(usize) -> bool,
         batches: &'a mut Vec<StreamBatch>,
     ) -> Packing<'a> {
-        if batches.len() != streams.len() {
-            *batches = streams.iter().map(StreamBatch::empty).collect();
-        }
+        make_room(streams, batches);
         let mut packing = Packing { packed: Vec::with_capacity(streams.len()), kept: Vec::new() };
         for (number, (info, batch)) in streams.iter().zip(batches).enumerate() {
             if is_packed(info) {
@@ -79,6 +78,22 @@ impl<'a> Packing<'a> {
             }
         }
         packing
+    }
+
+    /// All sequences of a chunk as a minibatch, in place of those in `batches`. Columns that are as the minibatch has them change
+    /// places with its memory, others are copied: the chunk is good to be decoded into again, and for what stands beside columns.
+    pub(crate) fn of_chunk(
+        streams: &[Arc<StreamInfo>],
+        chunk: &mut Chunk,
+        pools: &Pools,
+        batches: &'a mut Vec<StreamBatch>,
+    ) -> Packing<'a> {
+        make_room(streams, batches);
+        let columns = chunk.streams.iter_mut().zip(streams).zip(batches).enumerate();
+        let taken = columns.map(|(number, ((column, info), batch))| {
+            Writer::of_column(number, info, column, chunk.n_sequences, pools, batch)
+        });
+        Packing { packed: taken.collect(), kept: Vec::new() }
     }
 
     /// Appends the items, in order, without those that are left out.
@@ -106,6 +121,13 @@ impl<'a> Packing<'a> {
         for Writer { number, batch, .. } in self.packed.into_iter().chain(self.kept) {
             pools.expect(number, batch.n_samples, batch.samples.values());
         }
+    }
+}
+
+/// Makes a batch of each stream, if these are others.
+fn make_room(streams: &[Arc<StreamInfo>], batches: &mut Vec<StreamBatch>) {
+    if batches.len() != streams.len() {
+        *batches = streams.iter().map(StreamBatch::empty).collect();
     }
 }
 
@@ -247,8 +269,57 @@ impl<'a> Writer<'a> {
         if let Samples::Dense { values } = &mut batch.samples {
             values.reserve_string_bytes(string_bytes, pools);
         }
+        Writer::over(number, info, size.n_sequences, batch)
+    }
+
+    /// A writer that has taken all `n` sequences of a column, into the memory of a batch of the same stream. Values and column
+    /// numbers change places with that where they are of the same form.
+    fn of_column(
+        number: usize,
+        info: &Arc<StreamInfo>,
+        column: &mut StreamColumn,
+        n: u32,
+        pools: &Pools,
+        batch: &'a mut StreamBatch,
+    ) -> Writer<'a> {
+        let n_samples = column.samples.start(n as usize);
+        match (&mut batch.samples, &mut column.data) {
+            (Samples::Dense { values }, Data::Dense { values: column }) if !info.sparse => {
+                values.take(info.element, column, pools);
+            }
+            (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, columns, values: column })
+                if info.sparse =>
+            {
+                pools.i32s.refill(indptr, n_samples + 1);
+                indptr.items().push(0);
+                push_ends(indptr.items(), rows, 0..n_samples);
+                let mut numbers = cast_vec(std::mem::take(columns));
+                pools.i32s.exchange(indices, &mut numbers);
+                *columns = cast_vec(numbers);
+                values.take(info.element, column, pools);
+            }
+            // Samples of another form, or the first ones of this batch.
+            _ => {
+                let size = BatchSize { n_sequences: n as usize, most_samples: n_samples };
+                let mut writer = Writer::new(number, info, size, pools, batch);
+                writer.columns(column, None, 0..n);
+                return writer;
+            }
+        }
+        let mut writer = Writer::over(number, info, n as usize, batch);
+        writer.count_rows(&column.samples, 0..n);
+        writer
+    }
+
+    /// A writer over samples, without any sequences yet, of which there will be so many.
+    fn over(
+        number: usize,
+        info: &Arc<StreamInfo>,
+        n_sequences: usize,
+        batch: &'a mut StreamBatch,
+    ) -> Writer<'a> {
         batch.lengths.clear();
-        batch.lengths.reserve(size.n_sequences);
+        batch.lengths.reserve(n_sequences);
         // Counting users of what all threads share is an exchange between them.
         if !Arc::ptr_eq(&batch.info, info) {
             batch.info = info.clone();
@@ -333,36 +404,32 @@ impl<'a> Writer<'a> {
         self.columns(&source.chunk.streams[self.number], source.pages, run.rows.clone());
     }
 
-    /// Appends consecutive sequences of a column, of encoded samples from the pages if they lie there.
-    fn columns(&mut self, column: &StreamColumn, pages: Option<&FilePages>, rows: Range<u32>) {
-        let (batch, dim) = (&mut *self.batch, self.dim);
-        match &column.samples {
-            Offsets::Every(n) => batch.lengths.resize(batch.lengths.len() + rows.len(), *n),
+    /// Counts consecutive sequences of a column; returns their samples.
+    fn count_rows(&mut self, samples: &Offsets, rows: Range<u32>) -> Range<usize> {
+        let StreamBatch { lengths, n_samples, .. } = &mut *self.batch;
+        match samples {
+            Offsets::Every(n) => lengths.resize(lengths.len() + rows.len(), *n),
             Offsets::At(at) => {
                 let at = &at[rows.start as usize..=rows.end as usize];
-                batch.lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
+                lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
             }
         }
-        let lengths = &column.samples;
-        let samples = lengths.start(rows.start as usize)..lengths.start(rows.end as usize);
-        batch.n_samples += samples.len();
+        let samples = samples.start(rows.start as usize)..samples.start(rows.end as usize);
+        *n_samples += samples.len();
+        samples
+    }
+
+    /// Appends consecutive sequences of a column, of encoded samples from the pages if they lie there.
+    fn columns(&mut self, column: &StreamColumn, pages: Option<&FilePages>, rows: Range<u32>) {
+        let samples = self.count_rows(&column.samples, rows.clone());
+        let (batch, dim, lengths) = (&mut *self.batch, self.dim, &column.samples);
         match (&mut batch.samples, &column.data) {
             (Samples::Dense { values }, Data::Dense { values: column }) => {
                 values.append(column, samples.start * dim..samples.end * dim);
             }
             (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, columns, values: column }) => {
                 let entries = rows.start(samples.start)..rows.start(samples.end);
-                let shift = indices.len() as i64 - entries.start as i64;
-                match rows {
-                    Offsets::Every(n) => {
-                        let first = indices.len() as i32;
-                        indptr.items().extend((1..=samples.len() as i32).map(|i| first + i * *n as i32));
-                    }
-                    Offsets::At(at) => {
-                        let ends = &at[samples.start + 1..=samples.end];
-                        indptr.items().extend(ends.iter().map(|&e| (i64::from(e) + shift) as i32));
-                    }
-                }
+                push_ends(indptr.items(), rows, samples);
                 indices.items().extend(columns[entries.clone()].iter().map(|&c| c as i32));
                 values.append(column, entries);
             }
@@ -382,6 +449,19 @@ impl<'a> Writer<'a> {
                 }
             }
             _ => unreachable!("deserializers keep to their stream's storage"),
+        }
+    }
+}
+
+/// Appends where the entries of each of these samples end, after those before them.
+fn push_ends(indptr: &mut Vec<i32>, rows: &Offsets, samples: Range<usize>) {
+    let first = indptr[indptr.len() - 1];
+    match rows {
+        Offsets::Every(n) => indptr.extend((1..=samples.len() as i32).map(|i| first + i * *n as i32)),
+        Offsets::At(at) => {
+            let shift = i64::from(first) - i64::from(at[samples.start]);
+            let ends = &at[samples.start + 1..=samples.end];
+            indptr.extend(ends.iter().map(|&end| (i64::from(end) + shift) as i32));
         }
     }
 }
@@ -504,6 +584,46 @@ mod tests {
             (&indptr[..], &indices[..], &v[..]),
             (&[0, 0, 1, 2, 4][..], &[1, 4, 3, 5][..], &[1., 1., 0.5, 2.][..])
         );
+    }
+
+    #[test]
+    fn a_chunk_that_is_a_minibatch_is_packed_without_a_copy_of_its_values() {
+        let sparse =
+            |values| Data::Sparse { rows: Offsets::At(vec![0, 2, 2, 3]), columns: vec![3, 5, 4], values };
+        let data = [
+            (false, Data::Dense { values: Values::F32(vec![1., 2., 3., 4., 5., 6.]) }),
+            (false, Data::Dense { values: Values::Bytes(vec![1, 2, 3, 4, 5, 6]) }),
+            (true, sparse(Values::F32(vec![1., 2., 3.]))),
+            (true, sparse(Values::Ones(3))),
+        ];
+        for (is_sparse, data) in data {
+            let info = stream(is_sparse, if is_sparse { 6 } else { 2 });
+            let streams = std::slice::from_ref(&info);
+            let mut chunk = chunk(2, Offsets::At(vec![0, 2, 3]), data);
+            let items: Vec<Item> = (0..2).map(|row| Item { held: 0, row }).collect();
+            let pools = Pools::new(1, usize::MAX);
+            let mut copied = Vec::new();
+            super::pack(streams, &items, &[Source::of(&chunk, 0)], &pools, &mut copied);
+            let values_at = match &chunk.streams[0].data {
+                Data::Dense { values: Values::F32(v) } | Data::Sparse { values: Values::F32(v), .. } => {
+                    Some(v.as_ptr())
+                }
+                _ => None,
+            };
+            // Over a batch of this and another form, and of none.
+            for mut batches in [copied.clone(), Vec::new(), vec![StreamBatch::empty(&stream(!is_sparse, 2))]]
+            {
+                let mut again = chunk.clone();
+                Packing::of_chunk(streams, &mut again, &pools, &mut batches).finish(&pools);
+                assert_eq!(format!("{batches:?}"), format!("{copied:?}"));
+            }
+            let mut batches = copied.clone();
+            Packing::of_chunk(streams, &mut chunk, &pools, &mut batches).finish(&pools);
+            assert_eq!(format!("{batches:?}"), format!("{copied:?}"));
+            if let (Some(at), SampleValues::F32(v)) = (values_at, batches[0].samples().values()) {
+                assert_eq!(v.as_ptr(), at);
+            }
+        }
     }
 
     /// Columns of `n` rows of samples of two values, out of numbers that differ, in one form after the other.

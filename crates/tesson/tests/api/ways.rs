@@ -3,9 +3,22 @@
 
 use std::fmt::Write as _;
 
+use std::path::Path;
+
 use crate::kit::{config_of, config_with, folder, rest};
-use tesson::{Demand, Samples, Source};
+use tesson::config::from_json;
+use tesson::{Demand, Element, Samples, Source, SourceConfig};
 use tesson_config::StoreKind;
+use tesson_convert::{Corpus, Form};
+use tesson_engine::atomic_file::Existing;
+
+/// The configuration that reads a binary file.
+fn config_of_binary(file: &Path, options: &str) -> SourceConfig {
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {file:?}}}] {options}}}"#
+    );
+    from_json(&json).expect("the test's configuration is right")
+}
 
 /// `n` sequences of one row, of 400 values and some pairs: about 2 KiB each, so that they are fetched by row.
 fn long_rows(n: usize) -> String {
@@ -24,8 +37,8 @@ fn long_rows(n: usize) -> String {
 }
 
 /// Everything a source delivers, as text: keys, lengths, values, sweep ends and states.
-fn everything(source: &mut Source) -> Vec<String> {
-    let demand = Demand { samples: 7, workers: 1, rank: 0 };
+fn everything(source: &mut Source, samples: u64) -> Vec<String> {
+    let demand = Demand { samples, workers: 1, rank: 0 };
     let next = || source.next(demand).expect("the data are right");
     std::iter::from_fn(next)
         .map(|minibatch| {
@@ -60,7 +73,7 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
             config_with(&file, 400, &options, &format!(r#", "chunkSizeInBytes": 65536 {ctf}"#))
         };
         let mut by_row = tesson::open(&config("", "4MiB")).expect("the file is right");
-        let expected = everything(&mut by_row);
+        let expected = everything(&mut by_row, 7);
         let stats = by_row.stats();
         assert_eq!(
             (stats.rows_loaded, stats.blocks_loaded),
@@ -68,15 +81,19 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
             "long sequences are fetched one by one"
         );
         let mut by_block = tesson::open(&config(r#", "keepDataInMemory": true"#, "64MiB")).expect("right");
-        assert_eq!(everything(&mut by_block), expected);
+        assert_eq!(everything(&mut by_block, 7), expected);
         assert!(by_block.stats().blocks_loaded > 0);
         let mut mapped = config("", "4MiB");
         mapped.store = StoreKind::Mmap;
-        assert_eq!(everything(&mut tesson::open(&mapped).expect("right")), expected);
+        assert_eq!(everything(&mut tesson::open(&mapped).expect("right"), 7), expected);
         for threads in [1, 2, 8] {
             let mut config = config("", "4MiB");
             config.runtime.threads = threads;
-            assert_eq!(everything(&mut tesson::open(&config).expect("right")), expected, "{threads} threads");
+            assert_eq!(
+                everything(&mut tesson::open(&config).expect("right"), 7),
+                expected,
+                "{threads} threads"
+            );
         }
     }
 }
@@ -115,4 +132,52 @@ fn data_read_in_order_leave_memory_before_their_chunk_ends() {
     let stats = resumed.stats();
     assert!(stats.blocks_loaded > 8, "{stats:?}");
     assert!(stats.peak_resident_bytes < 3 << 20, "{stats:?}");
+}
+
+#[test]
+fn minibatches_that_are_blocks_of_their_own_are_those_of_other_blocks() {
+    let folder = folder("ways-own-blocks");
+    let [text, good, binary] = ["train.ctf", "good.ctf", "train.cbf"].map(|name| folder.join(name));
+    // Two rows are wrong, and are forgiven.
+    let rows = long_rows(3000);
+    let wrong = rows.replacen("|y 2:1 5:1001.5", "|y 2:x", 1).replacen("|y 1:1 3:1", "|y 9:1 3:1", 1);
+    std::fs::write(&text, wrong).expect("the folder can be written");
+    std::fs::write(&good, &rows).expect("the folder can be written");
+    let in_order = |limit: &str, options: &str| {
+        format!(r#", "randomize": false, "maxSweeps": 2, "memoryLimit": "{limit}", {options}"#)
+    };
+    let source = tesson::open(&config_with(&good, 400, r#", "randomize": false, "maxSweeps": 1"#, ""));
+    let mut corpus = Corpus::new(source.expect("the file is right"), |_| Element::F32);
+    let form = Form::Binary { chunk_bytes: 1 << 20 };
+    tesson_convert::write(&mut corpus, &binary, Existing::Keep, form, &mut |_| ()).expect("it is right");
+    for file in [&text, &binary] {
+        let config = |limit: &str, options: &str| {
+            let options = in_order(limit, options);
+            if *file == text {
+                config_with(file, 400, &options, r#", "maxErrors": 9"#)
+            } else {
+                config_of_binary(file, &options)
+            }
+        };
+        // Blocks hold many minibatches of 7 sequences. Those of 200 and 300 are blocks of their own, but where two sweeps meet. Of
+        // 2600 there would be too few for all threads: only the last one of a sweep is.
+        for (samples, are_own) in [(7, false), (200, true), (300, true), (2600, false)] {
+            // Blocks that stay in memory, as there are few of them, serve all minibatches.
+            let mut kept = tesson::open(&config("1GiB", r#""threads": 1"#)).expect("the file is right");
+            kept.next_minibatch(samples).expect("the data are right");
+            // A state is found by an index, which texts do not have before.
+            let state = kept.state().clone();
+            let expected = everything(&mut kept, samples);
+            let n = expected.len() as u64;
+            for options in
+                [r#""threads": 1"#, r#""threads": 3"#, r#""prefetch": false"#, r#""store": "mmap""#]
+            {
+                let mut passed = crate::kit::resumed(&config("64MiB", options), &state).expect("its state");
+                assert!(everything(&mut passed, samples) == expected, "{samples} of {file:?}, {options}");
+                let stats = passed.stats();
+                let from_blocks = stats.block_hits + stats.rows_loaded;
+                assert_eq!(from_blocks < n / 2, are_own, "{samples} of {file:?}, {options}: {stats:?}");
+            }
+        }
+    }
 }
