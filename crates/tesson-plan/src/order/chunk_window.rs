@@ -86,8 +86,9 @@ impl Definition for ChunkWindow {
         }
         let n = u128::from(index.n_sequences());
         let (window, total) = self.window.size_of_total(index);
-        // Up to two windows are held while a window moves forward, in a list that doubles its capacity when it grows.
-        let sequences = (n * u128::from(window.min(total)) * 6).div_ceil(u128::from(total.max(1)));
+        // Four thirds of a window are held while it moves forward, in a list with room for an eighth more; beside it, where a sweep
+        // ends, what is left of one.
+        let sequences = (n * u128::from(window.min(total)) * 5).div_ceil(2 * u128::from(total.max(1)));
         // Two sweeps are held for a while when one ends.
         4 * (sequences.min(2 * n) as u64) + places
     }

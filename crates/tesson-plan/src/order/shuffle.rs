@@ -53,7 +53,7 @@ pub(super) fn most_left(n: u64) -> u64 {
 
 /// The order of one sweep, worked out no further than needed.
 ///
-/// Holds 4 bytes a sequence of two windows or so and [what the places take](Places::bytes_of).
+/// Holds 4 bytes a sequence of one and a half windows or so and [what the places take](Places::bytes_of).
 pub(super) struct Shuffle {
     pub(super) sweep: u64,
     places: Places,
@@ -145,10 +145,10 @@ impl Shuffle {
         from >= self.base.into()
     }
 
-    /// Drops the sequences before a position if there are enough to be worth moving the rest.
+    /// Drops the sequences before a position if there are enough to be worth moving the rest, which is at most three times as many.
     fn forget(&mut self, before: u32) {
         let before = before.min(self.places.at(self.place).begin).saturating_sub(self.base) as usize;
-        if before > 1024 && before * 2 > self.list.len() {
+        if before > 1024 && before * 4 > self.list.len() {
             self.list.drain(..before);
             self.base += before as u32;
         }
@@ -169,6 +169,14 @@ impl Shuffle {
         true
     }
 
+    /// Makes room for `n` more sequences, and for an eighth more than there are: a window over much of the data is memory that
+    /// its blocks do not have.
+    fn make_room(&mut self, n: usize) {
+        if self.list.capacity() - self.list.len() < n {
+            self.list.reserve_exact(n.max(self.list.len() / 8));
+        }
+    }
+
     /// Runs the pass up to a position at which a place begins.
     fn run(&mut self, goal: u32) {
         while self.next < goal {
@@ -176,6 +184,7 @@ impl Shuffle {
             let to = self.places.at(self.place + 1).first;
             let filled = self.base + self.list.len() as u32;
             if filled < place.end {
+                self.make_room((place.end - filled) as usize);
                 self.list.extend(filled..place.end);
             }
             if self.places.is_whole() {
