@@ -111,7 +111,7 @@ fn main() {
         let mut pack = || {
             let mut packer = Packer::new(SEQUENCES, &mut scratch);
             packer.push(&chunk, &[stream]).expect("less than 4 GiB");
-            packer.finish()
+            packer.finish(usize::MAX)
         };
         let packing = rate(|| drop(black_box(pack())));
         let rows = pack();

@@ -67,6 +67,8 @@ pub(crate) struct PipelineMemory {
     pub(crate) limit: usize,
     /// The memory that index and plan leave, divided.
     pub(crate) budget: Budget,
+    /// Storage of the blocks that are needed at about the same time; 0 where it is not known.
+    pub(crate) in_use: u64,
     /// The memory set aside for encoded samples while they are decoded.
     pub(crate) sample_room: Arc<SampleRoom>,
     pub(crate) process: Arc<ProcessMemory>,

@@ -81,7 +81,7 @@ impl Shared {
             }
             beside.append_without_columns(columns);
         }
-        let packed = Decoded::packed(packer.finish(), beside);
+        let packed = Decoded::packed(packer.finish(self.share_of_block(span)), beside);
         self.note_warnings(worker);
         // Of chunks that were loaded whole, or wide samples: there is no memory for it in each thread.
         if worker.chunk.bytes() as u64 > 4 * self.setup.run_bytes() {
@@ -91,6 +91,15 @@ impl Shared {
             worker.bytes = Vec::new();
         }
         Ok(Some(packed))
+    }
+
+    /// Bytes that a block may take so that all that are needed at about the same time fit into memory.
+    fn share_of_block(&self, BlockSpan { chunk, sequences }: &BlockSpan) -> usize {
+        let chunk = self.corpus_index.indexed().index.chunk(*chunk);
+        let storage =
+            u128::from(chunk.bytes) * sequences.len() as u128 / u128::from(chunk.n_sequences.max(1));
+        let memory = u128::from(self.setup.memory.budget.blocks) * storage;
+        memory.checked_div(self.setup.memory.in_use.into()).map_or(usize::MAX, |share| share as usize)
     }
 
     /// Bytes that each worker may keep of the storage that it has read.

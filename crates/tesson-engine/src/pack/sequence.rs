@@ -519,7 +519,7 @@ mod tests {
                 packer
                     .push(chunk, &[StreamToPack { number: 0, dim: info.shape.len() }])
                     .expect("less than 4 GiB");
-                packer.finish()
+                packer.finish(usize::MAX)
             })
             .collect();
         let columns: Vec<Source<'_>> = chunks.iter().map(|chunk| Source::of(chunk, 0)).collect();

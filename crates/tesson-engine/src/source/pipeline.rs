@@ -53,9 +53,10 @@ impl Source {
         let table = Arc::new(BlockTable::of(&indexed, sizes));
         let by_row =
             shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage);
+        let in_use = if retain { storage } else { self.plan.order.storage_in_use(&indexed.index) };
         let blocks = IndexedBlocks { index: indexed.index, corpus: indexed.corpus, table };
         let reading = Reading { prefetch: self.runtime.prefetch, retain, by_row };
-        self.pipeline = Some(self.pipeline_of(CorpusIndex::Indexed(blocks), budget, reading));
+        self.pipeline = Some(self.pipeline_of(CorpusIndex::Indexed(blocks), budget, in_use, reading));
         Ok(())
     }
 
@@ -109,10 +110,17 @@ impl Source {
         let storage = if self.resources.are_named() { u64::MAX } else { self.resources.bytes() };
         let retain = self.corpus.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
         let reading = Reading { prefetch: self.runtime.prefetch, retain, by_row: false };
-        self.pipeline_of(CorpusIndex::Growing(RunResources::default()), budget, reading)
+        self.pipeline_of(CorpusIndex::Growing(RunResources::default()), budget, 0, reading)
     }
 
-    fn pipeline_of(&self, corpus_index: CorpusIndex, budget: Budget, reading: Reading) -> Pipeline {
+    /// Blocks of so much storage are `in_use` at about the same time.
+    fn pipeline_of(
+        &self,
+        corpus_index: CorpusIndex,
+        budget: Budget,
+        in_use: u64,
+        reading: Reading,
+    ) -> Pipeline {
         let mut spec = self.plan.clone();
         if self.truncated.is_some() {
             // It delivers sequences, and steps are made of rows.
@@ -130,6 +138,7 @@ impl Source {
             memory: PipelineMemory {
                 limit: usize::try_from(self.runtime.memory_limit).unwrap_or(usize::MAX),
                 budget,
+                in_use,
                 sample_room: Arc::new(SampleRoom::new(self.runtime.memory_limit, self.runtime.threads)),
                 process: self.process_memory.clone(),
             },

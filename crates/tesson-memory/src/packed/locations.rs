@@ -116,8 +116,9 @@ pub(super) enum Locations {
 }
 
 impl Locations {
-    /// Takes over sequences that lie one after the other in `packed`, with [`SLACK`] bytes after the last.
-    pub(super) fn of(starts: Vec<u32>, packed: &[u8]) -> Locations {
+    /// Takes over sequences that lie one after the other in `packed`, with [`SLACK`] bytes after the last. They have lines of their
+    /// own only where all take no more than `most` bytes then.
+    pub(super) fn of(starts: Vec<u32>, packed: &[u8], most: usize) -> Locations {
         let n = starts.len() - 1;
         let used = starts[n] as usize;
         let beyond = |w: &&[u32]| (w[1] - w[0]) as usize > CACHE_LINE;
@@ -128,7 +129,7 @@ impl Locations {
         let lines = n * CACHE_LINE + more;
         let small =
             lines * MORE_MEMORY.1 <= (used + n * START) * MORE_MEMORY.0 && u32::try_from(lines).is_ok();
-        if small && elsewhere * SELDOM <= n {
+        if small && lines <= most && elsewhere * SELDOM <= n {
             return Locations::lines(&starts, packed, lines);
         }
         let starts = Starts::of(starts);

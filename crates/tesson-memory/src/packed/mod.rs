@@ -201,10 +201,11 @@ impl<'a> Packer<'a> {
         Some(())
     }
 
-    /// All that was packed.
-    pub fn finish(mut self) -> PackedRows {
+    /// All that was packed. Short sequences are given some more memory, so that each is one cache line, where all take no more
+    /// than `most` bytes so.
+    pub fn finish(mut self, most: usize) -> PackedRows {
         self.room(0)[..SLACK].fill(0);
-        PackedRows { places: Locations::of(self.starts, self.bytes) }
+        PackedRows { places: Locations::of(self.starts, self.bytes, most) }
     }
 
     /// Room is made once a stream, for the most that it can take; what follows are plain writes to a slice.

@@ -61,6 +61,8 @@ impl Kernel for Best {
 /// Packed rows, and what reads them.
 struct Rows {
     packed: PackedRows,
+    /// Whether sequences may have lines of their own.
+    lines: bool,
     kernel: Best,
 }
 
@@ -70,27 +72,27 @@ impl Rows {
     }
 }
 
-/// Packs with every kernel that this processor has; all make the same bytes of it, and their rows come back.
+/// Packs with every kernel that this processor has, in lines and without; all make the same bytes of it, and their rows come back.
 fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<Rows> {
     let chunk = Chunk::new(tesson_core::Keys::Consecutive(0), vec![1; n_sequences as usize], streams);
     let mut kernels = vec![Best::Plain(Plain), Best::detect()];
     kernels.dedup();
     let mut first: Option<(Vec<u32>, Vec<u8>)> = None;
-    let pack = |kernel| {
+    let pack = |(kernel, most)| {
         // What the scratch has held before must not matter.
         let mut scratch = vec![0xa5; 700];
         let mut packer = Packer::by(kernel, n_sequences as usize, &mut scratch);
         let streams = dims.iter().enumerate().map(|(number, &dim)| StreamToPack { number, dim });
         packer.push(&chunk, &streams.collect::<Vec<_>>()).expect("less than 4 GiB");
         let starts = packer.starts.clone();
-        let packed = packer.finish();
+        let packed = packer.finish(most);
         let end = starts[starts.len() - 1] as usize + SLACK;
         let made = (starts, scratch[..end].to_vec());
         assert_eq!(first.get_or_insert_with(|| made.clone()), &made);
-        Rows { packed, kernel }
+        Rows { packed, lines: most > 0, kernel }
     };
-    let rows: Vec<Rows> = kernels.into_iter().map(pack).collect();
-    rows
+    let ways = kernels.into_iter().flat_map(|kernel| [usize::MAX, 0].map(|most| (kernel, most)));
+    ways.map(pack).collect()
 }
 
 fn f32s(stream: &PackedStream<'_, Best>) -> Vec<f32> {
@@ -280,7 +282,7 @@ fn sequences_of_about_a_line_lie_in_lines_and_longer_ones_elsewhere() {
     let stream = sparse(Offsets::Every(1), rows.clone(), columns.clone(), values.clone());
     let Values::F32(values) = values else { unreachable!("as made above") };
     for packed in pack(lengths.len() as u32, vec![stream], &[50_000]) {
-        assert!(matches!(packed.packed.places, Locations::Lines(_)));
+        assert_eq!(matches!(packed.packed.places, Locations::Lines(_)), packed.lines);
         for (i, w) in rows.windows(2).enumerate() {
             packed.packed.prefetch_place(i);
             packed.packed.prefetch(i);
@@ -315,7 +317,8 @@ fn lines_hold_several_streams_samples_and_widths() {
         for (case, n_samples, sample_ends) in cases {
             let Data::Sparse { values, .. } = case.data.clone() else { unreachable!("as made above") };
             for packed in pack(n, vec![floats.clone(), case.clone()], &[8, 0]) {
-                assert!(matches!(packed.packed.places, Locations::Lines(_)), "{scale} {n_samples}");
+                let are_lines = matches!(packed.packed.places, Locations::Lines(_));
+                assert_eq!(are_lines, packed.lines, "{scale} {n_samples}");
                 for i in 0..n as usize {
                     let mut sequence = packed.sequence(i);
                     let dense = f32s(&sequence.dense(8));

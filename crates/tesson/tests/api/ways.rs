@@ -181,3 +181,41 @@ fn minibatches_that_are_blocks_of_their_own_are_those_of_other_blocks() {
         }
     }
 }
+
+#[test]
+fn short_sequences_leave_their_lines_where_all_would_not_fit() {
+    let file = folder("ways-lines").join("train.ctf");
+    // Packed they take 50 bytes each, and lines 64: of the memory for blocks 0.9 and 1.15 times.
+    let n = 220_000;
+    let mut text = String::new();
+    for i in 0..n {
+        text.push_str("|x 1 |y");
+        for j in 0..8 {
+            write!(text, " {}:0.{:02}", 1000 * j + i % 997, 1 + (i + j) % 99)
+                .expect("strings take everything");
+        }
+        text.push('\n');
+    }
+    std::fs::write(&file, &text).expect("the folder can be written");
+    let config = |limit: &str| {
+        let json = format!(
+            r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{
+                "x": {{"dim": 1, "format": "dense"}}, "y": {{"dim": 9000, "format": "sparse"}}}}}}],
+                "maxSweeps": 1, "threads": 1, "memoryLimit": "{limit}"}}"#
+        );
+        from_json(&json).expect("the test's configuration is right")
+    };
+    let read = |limit: &str| {
+        let mut source = tesson::open(&config(limit)).expect("the file is right");
+        let sums = crate::kit::read_all(&mut source, 5000, |minibatch| {
+            let y = crate::kit::stream_of(minibatch, "y").samples().values();
+            (crate::kit::columns(minibatch, "y"), (0..y.len()).map(|i| y.get(i)).sum::<f64>())
+        });
+        (sums.expect("the data are right"), source.stats())
+    };
+    let (expected, roomy) = read("1GiB");
+    let (found, tight) = read("32MiB");
+    assert!(found == expected);
+    assert!(tight.peak_resident_bytes < roomy.peak_resident_bytes, "{tight:?} {roomy:?}");
+    assert!(tight.rows_loaded < n as u64 / 10, "{tight:?}");
+}
