@@ -9,7 +9,7 @@ use tesson_core::{
 };
 
 use super::decode::{self, Cut, Decoder};
-use super::directory::{self, Directory, Section};
+use super::directory::{self, Directory, Section, ShortRoom};
 use super::record::Form;
 use super::value::Real;
 use super::window::Window;
@@ -21,6 +21,7 @@ struct CbfCorpus {
     rules: Arc<Rules>,
     index: Arc<Index>,
     directories: Vec<ChunkDirectory>,
+    short: ShortRoom,
     facts: CorpusFacts,
 }
 
@@ -33,15 +34,16 @@ struct ChunkDirectory {
 }
 
 /// Joins an index and what it is the index of. `walks` says that chunks may be read twice: once to find where the sequences lie.
-pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>, walks: bool) -> Indexed {
+/// `short` is the room for short records.
+pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>, walks: bool, short: ShortRoom) -> Indexed {
     let directories: Vec<ChunkDirectory> = rules.chunks.iter().map(|_| ChunkDirectory::default()).collect();
     let inside: usize = rules.chunks.iter().map(|chunk| directory::most_bytes(&rules, chunk)).sum();
-    let memory = directories.capacity() * size_of::<ChunkDirectory>() + inside;
+    let memory = directories.capacity() * size_of::<ChunkDirectory>() + inside + short.most;
     // A walk over a chunk costs less than memory for all of it, which no cache holds. Of a chunk with streams that are left out only
     // parts are read in any case.
     let access = if walks || rules.skips() { ChunkAccess::Parts } else { ChunkAccess::PreferWhole };
     let facts = CorpusFacts::new(memory).with_access(access);
-    let corpus = CbfCorpus { rules, index: Arc::clone(&index), directories, facts };
+    let corpus = CbfCorpus { rules, index: Arc::clone(&index), directories, short, facts };
     Indexed { index, corpus: Arc::new(corpus) }
 }
 
@@ -50,6 +52,23 @@ pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>, walks: bool) -> Inde
 struct Run {
     chunk: ChunkId,
     sequences: Range<u32>,
+}
+
+/// The sequences that are to be loaded.
+enum Wanted {
+    /// A part of a chunk.
+    Run([Run; 1]),
+    /// Single sequences from anywhere. More of them will be wanted.
+    Single(Vec<Run>),
+}
+
+impl Wanted {
+    fn runs(&self) -> &[Run] {
+        match self {
+            Wanted::Run(run) => run,
+            Wanted::Single(runs) => runs,
+        }
+    }
 }
 
 impl Corpus for CbfCorpus {
@@ -65,13 +84,13 @@ impl Corpus for CbfCorpus {
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let runs = match wanted {
-            SequenceSelection::Range(sequences) => vec![Run { chunk, sequences }],
+        let wanted = match wanted {
+            SequenceSelection::Range(sequences) => Wanted::Run([Run { chunk, sequences }]),
             SequenceSelection::List(rows) => {
-                runs(rows.iter().map(|&sequence| SequenceId { chunk, sequence }))
+                Wanted::Single(runs(rows.iter().map(|&sequence| SequenceId { chunk, sequence })))
             }
         };
-        self.load_runs(&runs, fetch, scratch, out)
+        self.load_wanted(&wanted, fetch, scratch, out)
     }
 
     fn scattered(&self) -> Option<&dyn Scattered> {
@@ -105,7 +124,7 @@ impl Scattered for CbfCorpus {
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        self.load_runs(&runs(sequences.iter().copied()), fetch, scratch, out)
+        self.load_wanted(&Wanted::Single(runs(sequences.iter().copied())), fetch, scratch, out)
     }
 }
 
@@ -122,33 +141,35 @@ fn runs(wanted: impl Iterator<Item = SequenceId>) -> Vec<Run> {
 }
 
 impl CbfCorpus {
-    fn load_runs(
+    fn load_wanted(
         &self,
-        runs: &[Run],
+        wanted: &Wanted,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         match self.rules.element {
-            Element::F64 => self.load_as::<f64>(runs, fetch, scratch, out),
-            _ => self.load_as::<f32>(runs, fetch, scratch, out),
+            Element::F64 => self.load_as::<f64>(wanted, fetch, scratch, out),
+            _ => self.load_as::<f32>(wanted, fetch, scratch, out),
         }
     }
 
     fn load_as<E: Real>(
         &self,
-        runs: &[Run],
+        wanted: &Wanted,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
         let mut decoder = Decoder::<E>::new(&self.rules, scratch, out);
+        let runs = wanted.runs();
+        let short = matches!(wanted, Wanted::Single(_)).then_some(&self.short);
         let done = runs.iter().try_for_each(|run| {
             if self.whole(run) {
                 self.load_whole(run, fetch, &mut bytes, &mut decoder)
             } else {
-                self.load_part(run, fetch, &mut bytes, &mut decoder)
+                self.load_part(run, short, fetch, &mut bytes, &mut decoder)
             }
         });
         scratch.bytes = bytes;
@@ -191,16 +212,18 @@ impl CbfCorpus {
         Err(self.changed(chunk.offset, format!("chunk {} has sequences of other lengths", run.chunk)))
     }
 
+    /// Loads a part of a chunk. Where its directory is not known yet, short records are kept in `short` from now on.
     fn load_part<E: Real>(
         &self,
         run: &Run,
+        short: Option<&ShortRoom>,
         fetch: &dyn Fetch,
         buffer: &mut Vec<u8>,
         decoder: &mut Decoder<'_, E>,
     ) -> Result<(), Error> {
         let all = self.index.lengths(run.chunk);
         let lengths = run.sequences.clone().map(|i| all.get(i as usize));
-        let sections = match self.directory(run.chunk, fetch, buffer)? {
+        let sections = match self.directory(run.chunk, short, fetch, buffer)? {
             Directory::Sound(sections) => sections,
             Directory::Damaged(error) => {
                 decoder.damaged(lengths, error.clone());
@@ -221,13 +244,13 @@ impl CbfCorpus {
     }
 
     /// Loads the run's records of one stream.
-    fn load_section<E: Real>(
+    fn load_section<'a, E: Real>(
         &self,
         run: &Run,
         number: usize,
-        section: &Section,
+        section: &'a Section,
         form: Form,
-        window: &mut Window<'_>,
+        window: &mut Window<'a>,
         decoder: &mut Decoder<'_, E>,
     ) -> Result<(), Error> {
         let n = self.rules.chunks[run.chunk.index()].n_sequences;
@@ -238,7 +261,7 @@ impl CbfCorpus {
                 format!("sequence {} of chunk {} {}", first + cut.sequence, run.chunk, cut.why.describe());
             self.changed(cut.at, what)
         };
-        window.go(stretch.bytes.clone());
+        window.go_to(stretch.bytes.clone(), section.kept(&stretch));
         let at = decode::pass_over(form, window, stretch.bytes.clone(), start - stretch.first)?
             .map_err(|cut| changed(stretch.first, cut))?;
         decoder
@@ -251,6 +274,7 @@ impl CbfCorpus {
     fn directory(
         &self,
         chunk: ChunkId,
+        short: Option<&ShortRoom>,
         fetch: &dyn Fetch,
         buffer: &mut Vec<u8>,
     ) -> Result<&Directory, Error> {
@@ -259,7 +283,7 @@ impl CbfCorpus {
             return Ok(directory);
         }
         let _walking = walk.lock().unwrap_or_else(PoisonError::into_inner);
-        get_or_find(known, || directory::walk(&self.rules, chunk, fetch, buffer))
+        get_or_find(known, || directory::walk(&self.rules, chunk, fetch, buffer, short))
     }
 
     fn changed(&self, offset: u64, what: String) -> Error {

@@ -2,6 +2,12 @@
 //!
 //! Made by a walk over the heads of all records when a part of the chunk is first wanted, and kept: the file has nothing
 //! of the kind. Records of one size take no memory; of others one position is kept for about 16 KiB of the chunk.
+//!
+//! Of a single sequence a short record, a label mostly, costs a call of the system just as the long one of another stream does.
+//! Where single sequences are wanted, short records are kept with the directory, as far as there is [room](ShortRoom).
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson_core::{ChunkId, DataError, Error, Fetch};
 
@@ -20,6 +26,49 @@ const GLANCE: u64 = 64;
 /// Records of this size are long.
 const LONG: u64 = 16 << 10;
 
+/// Records are short if all of a stream in a chunk take this part of the chunk at most.
+const SHORT: u64 = 32;
+
+/// Of what may be read at once this part is for short records, those of all files together.
+const SHARE: u64 = 4;
+
+/// Bytes of the smallest record, about: a head and a value.
+const LEAST: u64 = 8;
+
+/// The room for short records of a file, in bytes.
+pub(super) struct ShortRoom {
+    /// All of it.
+    pub(super) most: usize,
+    left: AtomicUsize,
+}
+
+impl ShortRoom {
+    /// The room for one of so many files.
+    pub(super) fn of(rules: &Rules, n_files: usize, fetch: &dyn Fetch) -> ShortRoom {
+        let several = rules.used().nth(1).is_some();
+        let can_have =
+            |chunk: &&ChunkPlace| several && chunk.bytes() > SHORT * LEAST * u64::from(chunk.n_sequences);
+        let needed: u64 = rules.chunks.iter().filter(can_have).map(most_short).sum();
+        let most = needed.min(fetch.largest() / SHARE / n_files.max(1) as u64) as usize;
+        ShortRoom { most, left: AtomicUsize::new(most) }
+    }
+
+    /// Takes so many bytes, if they are left.
+    fn take(&self, bytes: usize) -> bool {
+        let rest = |left: usize| left.checked_sub(bytes);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Bytes of a stream of a chunk whose records are short, at most.
+fn most_short(chunk: &ChunkPlace) -> u64 {
+    chunk.bytes() / SHORT
+}
+
 /// The directory of a chunk, or what makes that impossible.
 #[derive(Debug)]
 pub(super) enum Directory {
@@ -35,6 +84,8 @@ pub(super) struct Section {
     start: u64,
     end: u64,
     records: Records,
+    /// The bytes of all records, if they are kept.
+    kept: Option<Box<[u8]>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +102,32 @@ pub(super) struct Stretch {
     /// The first.
     pub(super) first: u32,
     /// In the file.
-    pub(super) bytes: std::ops::Range<u64>,
+    pub(super) bytes: Range<u64>,
 }
 
 impl Section {
+    /// Keeps the records if they are short, and if there is room for them.
+    fn keep(&mut self, chunk: &ChunkPlace, fetch: &dyn Fetch, room: &ShortRoom) {
+        let place = self.start..self.end;
+        let n = (self.end - self.start) as usize;
+        let is_mapped = || fetch.mapped(FILE, place.clone()).is_some();
+        if n as u64 > most_short(chunk) || is_mapped() || !room.take(n) {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(n);
+        // What cannot be read now is an error where it is wanted.
+        match fetch.read_over(FILE, place.clone(), &mut bytes) {
+            Ok(()) => self.kept = Some(bytes.into()),
+            Err(_) => room.give_back(n),
+        }
+    }
+
+    /// The bytes of a stretch, if they are kept.
+    pub(super) fn kept(&self, stretch: &Stretch) -> Option<&[u8]> {
+        let at = |place: u64| (place - self.start) as usize;
+        self.kept.as_deref().map(|kept| &kept[at(stretch.bytes.start)..at(stretch.bytes.end)])
+    }
+
     /// The shortest stretch that is known to hold the records from `from` to `to`. `n` is the number of records.
     pub(super) fn stretch(&self, from: u32, to: u32, n: u32) -> Stretch {
         match &self.records {
@@ -74,10 +147,11 @@ impl Section {
     /// Bytes of memory held beside the section itself.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        match &self.records {
+        let starts = match &self.records {
             Records::Every(_) => 0,
             Records::At { starts, .. } => 8 * starts.len(),
-        }
+        };
+        starts + self.kept.as_ref().map_or(0, |kept| kept.len())
     }
 }
 
@@ -87,18 +161,19 @@ fn spacing(chunk: &ChunkPlace) -> u32 {
     records.clamp(1, u32::MAX.into()) as u32
 }
 
-/// Bytes of memory that the directory of a chunk takes at most.
+/// Bytes of memory that the directory of a chunk takes at most, beside short records.
 pub(super) fn most_bytes(rules: &Rules, chunk: &ChunkPlace) -> usize {
     let positions = chunk.n_sequences.div_ceil(spacing(chunk)) as usize;
     rules.streams_read().len() * (size_of::<Section>() + 8 * positions)
 }
 
-/// Walks over a chunk.
+/// Walks over a chunk. Its short records are kept in `short`, if that is given.
 pub(super) fn walk(
     rules: &Rules,
     number: ChunkId,
     fetch: &dyn Fetch,
     bytes: &mut Vec<u8>,
+    short: Option<&ShortRoom>,
 ) -> Result<Directory, Error> {
     let chunk = &rules.chunks[number.index()];
     fetch.will_need(FILE, chunk.offset..chunk.end);
@@ -121,6 +196,10 @@ pub(super) fn walk(
                 return Ok(Directory::Damaged(rules.damage(number, sequence, i, at, why)));
             }
         }
+    }
+    if let Some(room) = short {
+        let used = sections.iter_mut().zip(&rules.streams).filter(|(_, stream)| !stream.skip);
+        used.for_each(|(section, _)| section.keep(chunk, fetch, room));
     }
     Ok(Directory::Sound(sections))
 }
@@ -168,7 +247,7 @@ impl Walker<'_> {
             Some(size) if equal => Records::Every(size),
             _ => Records::At { spacing, starts: starts.into() },
         };
-        Ok(Ok(Section { start, end: at, records }))
+        Ok(Ok(Section { start, end: at, records, kept: None }))
     }
 
     /// The bytes from `at` on, at least `n` of them unless the chunk ends before.

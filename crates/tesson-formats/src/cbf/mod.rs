@@ -53,6 +53,7 @@ use tesson_core::{
 };
 
 use crate::files::{DataFile, Files};
+use directory::ShortRoom;
 pub use fault::CbfFault;
 use layout::{ChunkPlace, Declared, Layout};
 pub use options::CbfRefusal;
@@ -254,7 +255,8 @@ impl DataFile for Cbf {
         }
         let (index, found) = index::index(&rules, fetch, parallelism)?;
         found.into_iter().try_for_each(|defect| defects.report(defect))?;
-        Ok(corpus::indexed(rules, Arc::new(index), fetch.is_local(FILE)))
+        let short = ShortRoom::of(&rules, self.options.files.len(), fetch);
+        Ok(corpus::indexed(rules, Arc::new(index), fetch.is_local(FILE), short))
     }
 
     // The file's chunk table is its index.

@@ -23,19 +23,27 @@ pub(super) struct Window<'a> {
     start: u64,
     /// Nothing is read from here on.
     end: u64,
+    /// All bytes of the stretch, where they are in memory already.
+    kept: Option<&'a [u8]>,
 }
 
 impl<'a> Window<'a> {
     /// A window on nothing; `bytes` is memory for it.
     pub(super) fn new(fetch: &'a dyn Fetch, bytes: &'a mut Vec<u8>) -> Window<'a> {
         bytes.clear();
-        Window { fetch, bytes, start: 0, end: 0 }
+        Window { fetch, bytes, start: 0, end: 0, kept: None }
     }
 
     /// Looks at this stretch of the file from now on.
     pub(super) fn go(&mut self, stretch: Range<u64>) {
         self.bytes.clear();
-        (self.start, self.end) = (stretch.start, stretch.end);
+        (self.start, self.end, self.kept) = (stretch.start, stretch.end, None);
+    }
+
+    /// Looks at this stretch, of which nothing has to be read if `kept` has its bytes.
+    pub(super) fn go_to(&mut self, stretch: Range<u64>, kept: Option<&'a [u8]>) {
+        self.go(stretch);
+        self.kept = kept;
     }
 
     /// The bytes from `at` on: at least `least` of them, unless the stretch ends before, and more if they are at hand.
@@ -46,6 +54,9 @@ impl<'a> Window<'a> {
     /// Like [`Window::look`]; where something has to be read, it reads `most` bytes, or fewer where there is little
     /// memory.
     pub(super) fn look_by(&mut self, at: u64, least: u64, most: u64) -> Result<&[u8], Error> {
+        if let Some(kept) = self.kept {
+            return Ok(&kept[(at - self.start) as usize..]);
+        }
         let end = self.end.min(at + least);
         if at < self.start || end > self.start + self.bytes.len() as u64 {
             let all = at..self.end.min(at + least.max(most.min(self.fetch.largest() / SHARE)));
@@ -75,5 +86,9 @@ mod tests {
             assert!(found.len() as u64 >= least.min(100 - at) && found.len() as u64 <= 100 - at, "{at}");
             assert!(found.iter().zip(at as u8..).all(|(&found, expected)| found == expected), "{at}");
         }
+        let kept: Vec<u8> = (20..40).collect();
+        window.go_to(20..40, Some(&kept));
+        assert_eq!(window.look(38, 8).unwrap(), [38, 39]);
+        assert!(window.look(40, 8).unwrap().is_empty());
     }
 }

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use tesson_core::{Chunk, ChunkId, Error, Fetch, ReadContext, ResourceId, Scratch, SequenceSelection};
 
+use super::super::Cbf;
 use super::super::column::Column;
+use super::super::directory::Section;
 use super::harness::{File, Memory, Sample, by_index, by_pieces, dense, indexed, load, opened, sparse};
 
 fn sample(dim: i32, is_sparse: bool) -> BoxedStrategy<Sample> {
@@ -137,10 +139,17 @@ fn parts_of_a_large_chunk_are_found_by_its_directory() {
     }
 }
 
-/// Counts the bytes that are read.
+/// Counts the bytes that are read, and the calls that read them.
 struct Counting<'a> {
     file: &'a Memory,
     read: AtomicU64,
+    calls: AtomicU64,
+}
+
+impl<'a> Counting<'a> {
+    fn of(file: &'a Memory) -> Counting<'a> {
+        Counting { file, read: AtomicU64::new(0), calls: AtomicU64::new(0) }
+    }
 }
 
 impl Fetch for Counting<'_> {
@@ -160,6 +169,7 @@ impl Fetch for Counting<'_> {
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         self.read.fetch_add(range.end - range.start, Ordering::Relaxed);
+        self.calls.fetch_add(1, Ordering::Relaxed);
         self.file.read_after(resource, range, keep, into)
     }
 
@@ -180,7 +190,7 @@ fn threads_that_read_parts_of_one_chunk_walk_over_it_once() {
     let file = Memory { largest: 64 << 10, ..Memory::new(large(1000, false).bytes()) };
     let cbf = opened("", &file).unwrap();
     let indexed = indexed(&cbf, &file).unwrap();
-    let counting = Counting { file: &file, read: AtomicU64::new(0) };
+    let counting = Counting::of(&file);
     let begin = Barrier::new(THREADS as usize);
     let load = |part: u32| {
         let each = 1000 / THREADS;
@@ -206,15 +216,60 @@ fn threads_that_read_parts_of_one_chunk_walk_over_it_once() {
 
 #[test]
 fn a_directory_takes_no_more_memory_than_was_said() {
-    use super::super::directory::{Directory, most_bytes, walk};
+    use super::super::directory::{Directory, ShortRoom, most_bytes, walk};
+    let fetched = |file: &File| Memory { largest: 1 << 20, ..Memory::new(file.bytes()) };
+    let sections = |cbf: &Cbf, file: &Memory, room: Option<&ShortRoom>| {
+        let directory = walk(&cbf.rules, ChunkId(0), &Counting::of(file), &mut Vec::new(), room).unwrap();
+        let Directory::Sound(sections) = directory else { panic!("it is sound") };
+        sections
+    };
     for uneven in [false, true] {
-        let file = Memory::new(large(1000, uneven).bytes());
+        let file = fetched(&large(1000, uneven));
         let cbf = opened("", &file).unwrap();
-        let Directory::Sound(sections) = walk(&cbf.rules, ChunkId(0), &file, &mut Vec::new()).unwrap() else {
-            panic!("it is sound")
-        };
-        let bytes: usize = sections.iter().map(|section| size_of_val(section) + section.bytes()).sum();
-        assert!(bytes <= most_bytes(&cbf.rules, &cbf.rules.chunks[0]), "{bytes}");
-        assert_eq!(sections.iter().all(|section| section.bytes() == 0), !uneven);
+        let plain = sections(&cbf, &file, None);
+        let held =
+            |sections: &[Section]| -> usize { sections.iter().map(|s| size_of_val(s) + s.bytes()).sum() };
+        let most = most_bytes(&cbf.rules, &cbf.rules.chunks[0]);
+        assert!(held(&plain) <= most);
+        assert_eq!(plain.iter().all(|section| section.bytes() == 0), !uneven);
+        let room = ShortRoom::of(&cbf.rules, 1, &file);
+        assert!(held(&sections(&cbf, &file, Some(&room))) <= most + room.most);
     }
+    let file = fetched(&with_labels(100));
+    let cbf = opened("", &file).unwrap();
+    let kept =
+        |room: &ShortRoom| -> usize { sections(&cbf, &file, Some(room)).iter().map(Section::bytes).sum() };
+    let room = ShortRoom::of(&cbf.rules, 1, &file);
+    assert!(0 < kept(&room) && kept(&room) <= room.most);
+    // Of many files there is little room for each, and none for what has less than it takes.
+    assert_eq!(kept(&ShortRoom::of(&cbf.rules, 1000, &file)), 0);
+    // Labels alone have no long records beside them.
+    let labels = opened("skip=a", &file).unwrap();
+    assert_eq!(ShortRoom::of(&labels.rules, 1, &file).most, 0);
+}
+
+/// A chunk of so many long records with a short one beside each, every tenth of which cannot be.
+fn with_labels(n: usize) -> File {
+    let sequence = |i: usize| {
+        let long: Sample = (0..300).map(|d| (d, (i % 50) as f64)).collect();
+        vec![vec![long], vec![vec![(if i % 10 == 9 { 12 } else { i as i32 % 9 }, 1.5)]]]
+    };
+    File { streams: vec![("a", dense(300)), ("s", sparse(10))], chunks: vec![(0..n).map(sequence).collect()] }
+}
+
+#[test]
+fn short_records_beside_long_ones_are_read_once() {
+    let file = Memory::new(with_labels(100).bytes());
+    let cbf = opened("", &file).unwrap();
+    let lines = by_index(&cbf, &file).unwrap();
+    assert!(lines[9].contains("12"), "it has a fault: {}", lines[9]);
+    let indexed = indexed(&cbf, &file).unwrap();
+    let rows: Vec<u32> = (0..100).step_by(3).collect();
+    let found = load(&cbf, &indexed, &file, ChunkId(0), SequenceSelection::List(&rows)).unwrap();
+    let expected: Vec<String> = rows.iter().map(|&i| lines[i as usize].clone()).collect();
+    assert_eq!(found, expected);
+    let counting = Counting::of(&file);
+    let wanted = SequenceSelection::List(&[3, 50, 97]);
+    indexed.corpus.load(ChunkId(0), wanted, &counting, &mut Scratch::default(), &mut Chunk::empty()).unwrap();
+    assert_eq!(counting.calls.into_inner(), 3, "one for each long record");
 }
