@@ -165,6 +165,9 @@ impl CbfCorpus {
         let mut decoder = Decoder::<E>::new(&self.rules, scratch, out);
         let runs = wanted.runs();
         let short = matches!(wanted, Wanted::Single(_)).then_some(&self.short);
+        if short.is_some() {
+            self.walk_apart(runs, short, fetch, &mut bytes);
+        }
         let done = runs.iter().try_for_each(|run| {
             if self.whole(run) {
                 self.load_whole(run, fetch, &mut bytes, &mut decoder)
@@ -268,6 +271,23 @@ impl CbfCorpus {
             .section(number, window, at..stretch.bytes.end, end - start)?
             .map_err(|cut| changed(start, cut))?;
         Ok(())
+    }
+
+    /// Walks over the chunks that need it and that no other thread walks over, so that threads whose sequences lie in the same
+    /// chunks do not wait for each other at each of them. From the last one on: blocks of the same sequences are loaded from the
+    /// first one on.
+    fn walk_apart(&self, runs: &[Run], short: Option<&ShortRoom>, fetch: &dyn Fetch, buffer: &mut Vec<u8>) {
+        for run in runs.iter().rev().filter(|run| !self.whole(run)) {
+            let ChunkDirectory { known, walk } = &self.directories[run.chunk.index()];
+            if known.get().is_none()
+                && let Ok(_walking) = walk.try_lock()
+                && get_or_find(known, || directory::walk(&self.rules, run.chunk, fetch, buffer, short))
+                    .is_err()
+            {
+                // It is found again, as an error, when the turn of the chunk comes.
+                return;
+            }
+        }
     }
 
     /// The directory of a chunk; found by a walk if it is not known.
