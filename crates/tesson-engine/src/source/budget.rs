@@ -26,6 +26,11 @@ const SMALL_CHUNK: u64 = 32;
 const COLUMNS: u64 = 9;
 const PACKED: u64 = 9;
 
+/// Bytes that columns of so many bytes take where they stay in memory.
+pub(super) fn packed_bytes(columns: u64) -> u64 {
+    WholeChunks { most: 0, loading: PACKED }.bytes(columns)
+}
+
 impl Source {
     /// Bytes of dense values that a sample has in all streams of a minibatch together while it is fetched.
     pub(super) fn sample_bytes(&self) -> u64 {
@@ -34,7 +39,7 @@ impl Source {
     }
 
     /// Bytes of dense values that a sample has in all streams of a block together.
-    fn stored_sample_bytes(&self) -> u64 {
+    pub(super) fn stored_sample_bytes(&self) -> u64 {
         let values = self.streams.stored.iter().filter(|stored| !is_encoded(stored));
         values.map(dense_bytes).fold(0, u64::saturating_add)
     }

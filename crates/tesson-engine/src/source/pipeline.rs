@@ -6,6 +6,7 @@ use tesson_core::{Error, Indexed};
 use tesson_plan::{Planner, Sharing};
 
 use super::Source;
+use super::budget::packed_bytes;
 use crate::block::{BlockSizes, BlockTable};
 use crate::deliver::{
     CorpusIndex, IndexedBlocks, LengthRule, Pipeline, PipelineConfig, PipelineMemory, PlanningContext,
@@ -21,6 +22,13 @@ const SMALL: u64 = 16 << 20;
 /// Sequences of at least this many bytes on the average are fetched one by one in shuffled orders: parsing one costs
 /// more than reading it, and memory that is new to the process costs more than both.
 const LONG: u64 = 1 << 10;
+
+/// [`LONG`] where storage has values as memory has them: loading costs the copying, and rows of this size are copied from a file for
+/// what a call of the system costs beside.
+const LONG_COPIES: u64 = 4 << 10;
+
+/// Storage has values as memory has them if it has at most this part of their bytes beside them.
+const BESIDE_SHARE: u64 = 16;
 
 /// Storage bytes of a dense value below which it is most likely a small whole number: kept in one byte, it takes less
 /// memory than its text does, and less time than fetching that again.
@@ -51,8 +59,9 @@ impl Source {
         let whole = self.whole_chunks(&indexed.index, budget.blocks, pass_by);
         let sizes = BlockSizes { pass_by, ..self.block_sizes(block_bytes, budget.run_bytes, whole) };
         let table = Arc::new(BlockTable::of(&indexed, sizes));
+        let long = if self.keeps_copies(&indexed, storage, budget.blocks) { LONG_COPIES } else { LONG };
         let by_row =
-            shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage);
+            shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage, long);
         let in_use = if retain { storage } else { self.plan.order.storage_in_use(&indexed.index) };
         let blocks = IndexedBlocks { index: indexed.index, corpus: indexed.corpus, table };
         let reading = Reading { prefetch: self.runtime.prefetch, retain, by_row };
@@ -68,12 +77,20 @@ impl Source {
         if self.resources.are_named() { listed } else { self.resources.bytes().max(listed) }
     }
 
-    /// True if sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
-    fn is_long(&self, indexed: &Indexed, storage: u64) -> bool {
+    /// True if sequences are better fetched one by one than kept ([`NARROW`]), which those of at least `long` bytes are.
+    fn is_long(&self, indexed: &Indexed, storage: u64, long: u64) -> bool {
         let values: u64 =
             self.streams.delivered.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
         let narrow = storage < NARROW * values.saturating_mul(indexed.index.n_samples());
-        !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
+        !narrow && storage >= long * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
+    }
+
+    /// True if storage has values as memory has them ([`BESIDE_SHARE`]), and all of them stay in `room` bytes from sweep to sweep.
+    fn keeps_copies(&self, indexed: &Indexed, storage: u64, room: u64) -> bool {
+        let values = self.stored_sample_bytes().saturating_mul(indexed.index.n_samples());
+        self.plan.order.needs_all_chunks(&indexed.index)
+            && storage.saturating_sub(values) <= values / BESIDE_SHARE
+            && packed_bytes(storage.max(values)) <= room
     }
 
     /// Replaces the growing pipeline by one with an index in the middle of a call. `interrupted` can end it: the source

@@ -99,6 +99,46 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
 }
 
 #[test]
+fn long_sequences_of_binary_files_come_alike_by_row_by_block_and_mapped() {
+    let folder = folder("ways-binary");
+    let (text, file) = (folder.join("train.ctf"), folder.join("train.cbf"));
+    std::fs::write(&text, long_rows(900)).expect("the folder can be written");
+    let in_order = config_with(&text, 400, r#", "randomize": false, "maxSweeps": 1"#, "");
+    let mut corpus = Corpus::new(tesson::open(&in_order).expect("the file is right"), |_| Element::F32);
+    let form = Form::Binary { chunk_bytes: 1 << 16 };
+    tesson_convert::write(&mut corpus, &file, Existing::Replace, form, &mut |_| ())
+        .expect("it can be written");
+    let config = |order: &str, limit: &str, options: &str| {
+        let json = format!(
+            r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {file:?} {options}}}],
+                {order}, "maxSweeps": 2, "memoryLimit": "{limit}", "threads": 2}}"#
+        );
+        from_json(&json).expect("the configuration is right")
+    };
+    let read = |config| {
+        let mut source = tesson::open(&config).expect("the file is right");
+        (everything(&mut source, 7), source.stats())
+    };
+    // By block where all blocks have room and stay, else by row.
+    for (order, limit, by_row) in [
+        (r#""randomize": true, "randomizationWindow": 5"#, "8MiB", true),
+        (r#""randomize": true"#, "1MiB", true),
+        (r#""randomize": true"#, "8MiB", false),
+        (r#""randomize": "global""#, "1MiB", true),
+        (r#""randomize": "global""#, "8MiB", false),
+    ] {
+        let (found, stats) = read(config(order, limit, ""));
+        assert_eq!(stats.blocks_loaded == 0, by_row, "{order}, {limit}: {stats:?}");
+        let (by_block, stats) = read(config(order, "64MiB", r#", "keepDataInMemory": true"#));
+        assert!(stats.blocks_loaded > 0);
+        assert_eq!(found, by_block, "{order}, {limit}");
+        let mut mapped = config(order, limit, "");
+        mapped.store = StoreKind::Mmap;
+        assert_eq!(read(mapped).0, found, "{order}, {limit}");
+    }
+}
+
+#[test]
 fn a_state_goes_on_alike_by_row_and_by_block() {
     let file = folder("ways-resume").join("train.ctf");
     std::fs::write(&file, crate::kit::rows(400)).expect("the folder can be written");
