@@ -80,8 +80,11 @@ fn sentence(checked: &Checked, kind: InputKind) -> String {
     if checked.fatal > 0 {
         return format!("{sequences}, {faults}, {} of them fatal{notes}", count(checked.fatal));
     }
-    let option =
-        if kind == InputKind::Text { format!("--max-errors {n}") } else { format!("maxErrors = {n}") };
+    // What reads the data has the option; configurations have it themselves.
+    let option = match kind {
+        InputKind::Text | InputKind::Listed => format!("--max-errors {n}"),
+        _ => format!("maxErrors = {n}"),
+    };
     let them = if n == 1 { "it" } else { "them" };
     let leaves = if left_out.is_empty() { left_out } else { format!(" and leaves {} out", &left_out[2..]) };
     format!("{sequences}, {faults}{notes}; `{option}` reads past {them}{leaves}")

@@ -493,6 +493,11 @@ fn check_lists_every_fault_with_its_place_and_does_not_stop() {
         text.contains("3 sequences, 3 faults; `--max-errors 3` reads past them and leaves 1 sequence out"),
         "{text}"
     );
+    // Tables have the same remedy, and `read` takes it.
+    fs::write(folder.join("bad.jsonl"), "{\"a\": 1}\n{\"a\": 2}\n{\"a\": [}\n").unwrap();
+    let text = String::from_utf8(tesson(&folder, "check bad.jsonl").stdout).unwrap();
+    assert!(text.contains("3 sequences, 1 fault; `--max-errors 1` reads past it"), "{text}");
+    assert!(tesson(&folder, "read bad.jsonl --max-errors 1 --sweeps 1").status.success());
     fs::write(folder.join("good.ctf"), "0 |x 1 |y 1:1\n").unwrap();
     let output = tesson(&folder, "check good.ctf --stream x:1 --stream y:5:sparse");
     assert_eq!(output.status.code(), Some(0));
