@@ -422,3 +422,52 @@ pub(crate) fn format_of(file: FileBytes<'_>, given: Option<&str>) -> Result<&'st
         file.error(TableFault::UnknownFormat { known }, 0)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use tesson_core::{InMemory, OptionSet, Options, ReaderDefaults, Section, Value};
+
+    use super::*;
+
+    /// A file of a format of text.
+    fn example(format: &str) -> &'static str {
+        match format {
+            "csv" => "a,b\n1,2\n3,4\n",
+            "jsonl" => "{\"a\": 1}\n{\"a\": 2}\n",
+            "arff" => "@relation r\n@attribute a numeric\n@data\n1\n2\n",
+            "libsvm" => "1 1:0.5\n0 2:1\n",
+            "vw" => "1 |f a:2\n-1 |f b\n",
+            other => panic!("an example of `{other}` is missing here"),
+        }
+    }
+
+    #[test]
+    fn every_table_of_text_has_cheap_runs() {
+        let section = Section::from_iter([("file", Value::Text("t".into()))]);
+        let options = Options::new(TableOptions::TABLE, &section, "").unwrap();
+        let defaults = ReaderDefaults {
+            element: Element::F32,
+            frame_mode: false,
+            numeric_keys: true,
+            cache_index: false,
+            forgives: false,
+        };
+        let options = TableOptions::read(&options, &defaults).unwrap();
+        // Of these formats alone indexing reads the whole file.
+        let of_text = TABLE_FORMATS.iter().filter(|format| format.restore.is_some());
+        let mut n = 0;
+        for format in of_text {
+            let (fetch, path) = (InMemory::new(example(format.name)), Arc::from(Path::new("t")));
+            let file = FileBytes { fetch: &fetch, resource: ResourceId(0), path: &path, companion: None };
+            let table = (format.open)(file, &options).unwrap_or_else(|e| panic!("{}: {e}", format.name));
+            assert_eq!(
+                table.access(),
+                ChunkAccess::Runs,
+                "{}: a second thread finds nothing to do",
+                format.name
+            );
+            n += 1;
+        }
+        assert_eq!(n, 5, "CSV, JSON lines, ARFF, libsvm and VW");
+    }
+}
