@@ -38,6 +38,16 @@ impl Block for ByAvx2 {
     }
 
     #[inline(always)]
+    unsafe fn minus(block: &[u8; 64]) -> u64 {
+        // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
+        unsafe {
+            let (low, high) = halves(block);
+            let mask = |x| _mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_set1_epi8(b'-' as i8))) as u32;
+            u64::from(mask(low)) | u64::from(mask(high)) << 32
+        }
+    }
+
+    #[inline(always)]
     unsafe fn is_zeros(block: &[u8; 64]) -> bool {
         // SAFETY: AVX2 is the caller's promise; all loads are within 64 bytes.
         unsafe {

@@ -188,6 +188,14 @@ impl Block for ByAvx512 {
     }
 
     #[inline(always)]
+    unsafe fn minus(block: &[u8; 64]) -> u64 {
+        // SAFETY: AVX-512 is the caller's promise; the load is of the 64 bytes.
+        unsafe {
+            _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(block.as_ptr().cast()), _mm512_set1_epi8(b'-' as i8))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn is_zeros(block: &[u8; 64]) -> bool {
         // SAFETY: AVX-512 is the caller's promise; the loads are of 64 bytes each.
         unsafe {

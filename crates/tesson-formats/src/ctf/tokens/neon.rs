@@ -34,6 +34,12 @@ impl Block for ByNeon {
     }
 
     #[inline(always)]
+    unsafe fn minus(block: &[u8; 64]) -> u64 {
+        // SAFETY: NEON is the caller's promise.
+        unsafe { mask(quarters(block).map(|x| vceqq_u8(x, vdupq_n_u8(b'-')))) }
+    }
+
+    #[inline(always)]
     unsafe fn is_zeros(block: &[u8; 64]) -> bool {
         // SAFETY: NEON is the caller's promise.
         unsafe {
