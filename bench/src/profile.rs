@@ -299,24 +299,29 @@ impl Sample {
 fn tables(samples: &[Sample], counted: &str) -> String {
     let all: u64 = samples.iter().map(|sample| sample.count).sum();
     let share = |count: u64| count as f64 * 100.0 / all as f64;
-    let mut purposes = BTreeMap::new();
-    for sample in samples {
-        *purposes.entry((sample.in_kernel, sample.purpose())).or_insert(0) += sample.count;
-    }
-    let mut purposes: Vec<_> = purposes.into_iter().collect();
-    purposes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let purposes = summed(samples, |sample| (sample.in_kernel, sample.purpose()));
     let mut text = format!("| {all} {counted} | % |\n|---|---|\n");
     for ((in_kernel, purpose), count) in purposes {
         let place = if in_kernel { "kernel: " } else { "" };
         let _ = writeln!(text, "| {place}{purpose} | {:.1} |", share(count));
     }
-    let mut functions: Vec<&Sample> = samples.iter().collect();
-    functions.sort_by_key(|sample| std::cmp::Reverse(sample.count));
     let _ = writeln!(text, "\n| function | % |\n|---|---|");
-    for sample in functions.into_iter().take(NAMED) {
-        let _ = writeln!(text, "| `{}` | {:.1} |", sample.function, share(sample.count));
+    // Valgrind counts a function for each file that what is inlined in it comes from.
+    for (function, count) in summed(samples, |sample| &sample.function).into_iter().take(NAMED) {
+        let _ = writeln!(text, "| `{function}` | {:.1} |", share(count));
     }
     text
+}
+
+/// The counts of samples that are alike, added up, the most first.
+fn summed<'a, K: Ord>(samples: &'a [Sample], key: impl Fn(&'a Sample) -> K) -> Vec<(K, u64)> {
+    let mut counts = BTreeMap::new();
+    for sample in samples {
+        *counts.entry(key(sample)).or_insert(0) += sample.count;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
 }
 
 /// Page faults of this process so far that needed no disk; 0 where the system does not say.
@@ -370,8 +375,8 @@ mod tests {
 
     #[test]
     fn shares_are_of_all_samples() {
-        let samples =
-            ["3\t[k] _copy_to_iter", "1\t[.] memcpy"].map(|line| Sample::parse(line).expect("a sample"));
+        let samples = ["6\t[k] _copy_to_iter", "1\t[.] memcpy", "1\t[.] memcpy"]
+            .map(|line| Sample::parse(line).expect("a sample"));
         let text = tables(&samples, "samples");
         assert!(text.contains("| kernel: reading | 75.0 |") && text.contains("| copying | 25.0 |"), "{text}");
         assert!(text.contains("| `memcpy` | 25.0 |"), "{text}");
