@@ -61,7 +61,7 @@ impl Kernel for Best {
 /// Packed rows, and what reads them.
 struct Rows {
     packed: PackedRows,
-    /// Whether sequences may have lines of their own.
+    /// True if sequences may have lines of their own.
     lines: bool,
     kernel: Best,
 }
