@@ -289,23 +289,36 @@ impl SampleValues {
         }
     }
 
-    pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> SampleValues {
+    /// No values, and no memory for any.
+    pub(crate) fn none(element: Element) -> SampleValues {
         let bits = match (element, element.size()) {
-            (Element::F32, _) => return SampleValues::F32(pools.f32s.take(n)),
-            (Element::F64, _) => return SampleValues::F64(pools.f64s.take(n)),
-            (Element::U8, _) => return SampleValues::U8(pools.u8s.take(n)),
+            (Element::F32, _) => return SampleValues::F32(Buffer::default()),
+            (Element::F64, _) => return SampleValues::F64(Buffer::default()),
+            (Element::U8, _) => return SampleValues::U8(Buffer::default()),
             (Element::Bytes | Element::Text, _) => {
-                let mut offsets = pools.u64s.take(n + 1);
+                let (bytes, mut offsets) = (Buffer::default(), Buffer::default());
                 offsets.items().push(0);
-                let bytes = Buffer::default();
                 return SampleValues::Strings(StringValues { element, bytes, offsets });
             }
-            (_, 1) => Bits::B8(pools.u8s.take(n)),
-            (_, 2) => Bits::B16(pools.u16s.take(n)),
-            (_, 4) => Bits::B32(pools.u32s.take(n)),
-            _ => Bits::B64(pools.u64s.take(n)),
+            (_, 1) => Bits::B8(Buffer::default()),
+            (_, 2) => Bits::B16(Buffer::default()),
+            (_, 4) => Bits::B32(Buffer::default()),
+            _ => Bits::B64(Buffer::default()),
         };
         SampleValues::Exact(ExactValues { element, bits })
+    }
+
+    pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> SampleValues {
+        let mut values = SampleValues::none(element);
+        match &mut values {
+            // Not empty: the first string begins somewhere.
+            SampleValues::Strings(StringValues { offsets, .. }) => {
+                *offsets = pools.u64s.take(n + 1);
+                offsets.items().push(0);
+            }
+            values => values.empty(element, n, pools),
+        }
+        values
     }
 
     /// Removes the values, and makes room for `n`.
@@ -336,7 +349,7 @@ impl SampleValues {
     /// [change places](tesson_memory::pool::Pool::exchange) with them, others are copied.
     pub(crate) fn take(&mut self, element: Element, column: &mut Values, pools: &Pools) {
         if self.element() != element {
-            *self = SampleValues::with_capacity(element, 0, pools);
+            *self = SampleValues::none(element);
         }
         match (&mut *self, &mut *column) {
             (SampleValues::F32(out), Values::F32(v)) => return pools.f32s.exchange(out, v),

@@ -44,6 +44,16 @@ impl Samples {
         }
     }
 
+    /// No samples of a stream, without memory for any.
+    pub(crate) fn none(info: &StreamInfo) -> Samples {
+        let values = SampleValues::none(info.element);
+        if info.sparse {
+            Samples::Sparse { indptr: Buffer::default(), indices: Buffer::default(), values }
+        } else {
+            Samples::Dense { values }
+        }
+    }
+
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
         match self {

@@ -283,13 +283,14 @@ impl<'a> Writer<'a> {
         batch: &'a mut StreamBatch,
     ) -> Writer<'a> {
         let n_samples = column.samples.start(n as usize);
+        if info.sparse != matches!(batch.samples, Samples::Sparse { .. }) {
+            batch.samples = Samples::none(info);
+        }
         match (&mut batch.samples, &mut column.data) {
-            (Samples::Dense { values }, Data::Dense { values: column }) if !info.sparse => {
+            (Samples::Dense { values }, Data::Dense { values: column }) => {
                 values.take(info.element, column, pools);
             }
-            (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, columns, values: column })
-                if info.sparse =>
-            {
+            (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, columns, values: column }) => {
                 pools.i32s.refill(indptr, n_samples + 1);
                 indptr.items().push(0);
                 push_ends(indptr.items(), rows, 0..n_samples);
@@ -298,7 +299,7 @@ impl<'a> Writer<'a> {
                 *columns = cast_vec(numbers);
                 values.take(info.element, column, pools);
             }
-            // Samples of another form, or the first ones of this batch.
+            // Samples that minibatches have in another form.
             _ => {
                 let size = BatchSize { n_sequences: n as usize, most_samples: n_samples };
                 let mut writer = Writer::new(number, info, size, pools, batch);
@@ -599,29 +600,26 @@ mod tests {
         for (is_sparse, data) in data {
             let info = stream(is_sparse, if is_sparse { 6 } else { 2 });
             let streams = std::slice::from_ref(&info);
-            let mut chunk = chunk(2, Offsets::At(vec![0, 2, 3]), data);
+            let chunk = chunk(2, Offsets::At(vec![0, 2, 3]), data);
             let items: Vec<Item> = (0..2).map(|row| Item { held: 0, row }).collect();
             let pools = Pools::new(1, usize::MAX);
             let mut copied = Vec::new();
             super::pack(streams, &items, &[Source::of(&chunk, 0)], &pools, &mut copied);
-            let values_at = match &chunk.streams[0].data {
-                Data::Dense { values: Values::F32(v) } | Data::Sparse { values: Values::F32(v), .. } => {
-                    Some(v.as_ptr())
-                }
-                _ => None,
-            };
             // Over a batch of this and another form, and of none.
-            for mut batches in [copied.clone(), Vec::new(), vec![StreamBatch::empty(&stream(!is_sparse, 2))]]
-            {
-                let mut again = chunk.clone();
-                Packing::of_chunk(streams, &mut again, &pools, &mut batches).finish(&pools);
+            let other = StreamBatch::empty(&stream(!is_sparse, 2));
+            for mut batches in [copied.clone(), Vec::new(), vec![other]] {
+                let mut chunk = chunk.clone();
+                let values_at = match &chunk.streams[0].data {
+                    Data::Dense { values: Values::F32(v) } | Data::Sparse { values: Values::F32(v), .. } => {
+                        Some(v.as_ptr())
+                    }
+                    _ => None,
+                };
+                Packing::of_chunk(streams, &mut chunk, &pools, &mut batches).finish(&pools);
                 assert_eq!(format!("{batches:?}"), format!("{copied:?}"));
-            }
-            let mut batches = copied.clone();
-            Packing::of_chunk(streams, &mut chunk, &pools, &mut batches).finish(&pools);
-            assert_eq!(format!("{batches:?}"), format!("{copied:?}"));
-            if let (Some(at), SampleValues::F32(v)) = (values_at, batches[0].samples().values()) {
-                assert_eq!(v.as_ptr(), at);
+                if let (Some(at), SampleValues::F32(v)) = (values_at, batches[0].samples().values()) {
+                    assert_eq!(v.as_ptr(), at);
+                }
             }
         }
     }
