@@ -274,8 +274,8 @@ impl CbfCorpus {
     }
 
     /// Walks over the chunks that need it and that no other thread walks over, so that threads whose sequences lie in the same
-    /// chunks do not wait for each other at each of them. From the last one on: blocks of the same sequences are loaded from the
-    /// first one on.
+    /// chunks do not wait for each other at each of them. It starts with the last chunk, because blocks are loaded starting with the
+    /// first.
     fn walk_apart(&self, runs: &[Run], short: Option<&ShortRoom>, fetch: &dyn Fetch, buffer: &mut Vec<u8>) {
         for run in runs.iter().rev().filter(|run| !self.whole(run)) {
             let ChunkDirectory { known, walk } = &self.directories[run.chunk.index()];
