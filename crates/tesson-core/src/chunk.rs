@@ -95,6 +95,16 @@ impl Values {
         }
     }
 
+    /// True if these are values of a stream with elements of this type as minibatches have them: neither in a narrower type, nor
+    /// strings.
+    pub fn fit_bit_by_bit(&self, element: Element) -> bool {
+        match self {
+            Values::Ones(_) | Values::Strings(_) => false,
+            Values::Bytes(_) => element.size() == 1,
+            other => other.fit(element),
+        }
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {

@@ -103,6 +103,7 @@ impl ArraysPool {
     }
 
     fn give(&self, mut arrays: Arrays) {
+        arrays.streams.iter_mut().for_each(StreamBatch::release_shared);
         arrays.measure();
         let bytes = arrays.memory();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,7 @@ use tesson_core::{Chunk, ChunkAccess, ChunkId, EncodedColumn, Index, Indexed, Se
 use tesson_memory::file_pages::{FilePages, PagePool};
 use tesson_memory::packed::PackedRows;
 
-use crate::pack::Source;
+use crate::pack::{Slice, Slices, Source};
 
 /// The number of a block: of an indexed corpus in its [`BlockTable`], of one that grows among its byte runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -340,7 +340,7 @@ impl ChunkPool {
             }
             None => false,
         });
-        Decoded { chunk, rows: None, pages }
+        Decoded { pages, ..Decoded::columns(chunk) }
     }
 
     pub(crate) fn take(&self) -> Chunk {
@@ -362,7 +362,11 @@ impl ChunkPool {
     /// Keeps a block's memory; the block has no other user.
     fn give_block(&self, mut shell: Arc<Counted>) {
         let Some(Counted { block, .. }) = Arc::get_mut(&mut shell) else { return };
-        let Decoded { mut chunk, rows, pages } = std::mem::replace(block, Decoded::columns(Chunk::empty()));
+        let Decoded { mut chunk, rows, pages, slices } =
+            std::mem::replace(block, Decoded::columns(Chunk::empty()));
+        if let Some(slices) = slices {
+            chunk.streams = slices.into_columns();
+        }
         if self.keeps_small {
             self.pages.give(pages);
             // What lies beside packed rows is of no use to decode into.
@@ -382,10 +386,11 @@ impl ChunkPool {
     }
 }
 
-/// A decoded block: columns, or packed rows and a chunk without columns.
+/// A decoded block: columns, or packed rows or slices and a chunk without columns.
 pub(crate) struct Decoded {
     chunk: Chunk,
     rows: Option<PackedRows>,
+    slices: Option<Slices>,
     /// The bytes of encoded samples, if the chunk's columns have none.
     pages: FilePages,
 }
@@ -393,17 +398,24 @@ pub(crate) struct Decoded {
 impl Decoded {
     /// A block that is read in order: its columns.
     pub(crate) fn columns(chunk: Chunk) -> Decoded {
-        Decoded { chunk, rows: None, pages: FilePages::default() }
+        Decoded { chunk, rows: None, slices: None, pages: FilePages::default() }
+    }
+
+    /// A block that is read in order, whose values minibatches take: its slices, all else of the chunk beside them.
+    pub(crate) fn sliced(slices: Slices, beside: Chunk) -> Decoded {
+        Decoded { slices: Some(slices), ..Decoded::columns(beside) }
     }
 
     /// A block that stays in memory and is read at random: its sequences packed, all else of the chunk beside them.
     pub(crate) fn packed(rows: PackedRows, beside: Chunk) -> Decoded {
-        Decoded { chunk: beside, rows: Some(rows), pages: FilePages::default() }
+        Decoded { rows: Some(rows), ..Decoded::columns(beside) }
     }
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.chunk.bytes() + self.rows.as_ref().map_or(0, PackedRows::bytes) + self.pages.bytes()
+        let (rows, slices) = (self.rows.as_ref(), self.slices.as_ref());
+        let apart = rows.map_or(0, PackedRows::bytes) + slices.map_or(0, Slices::bytes);
+        self.chunk.bytes() + apart + self.pages.bytes()
     }
 }
 
@@ -434,11 +446,21 @@ impl Resident {
         Resident(Some(shell))
     }
 
-    /// The block as a source for packing, if its lines count from `line_base`.
-    pub(crate) fn source(&self, line_base: u64) -> Source<'_> {
-        let Counted { block, .. } = &**self.0.as_ref().expect("only dropping takes it");
+    /// The block as a source for packing, if its lines count from `line_base`: one that is divided with the slice of it.
+    pub(crate) fn source<'a>(&'a self, line_base: u64, slice: Option<&'a Slice>) -> Source<'a> {
+        let block = self.block();
         let pages = Some(&block.pages).filter(|pages| !pages.is_empty());
-        Source { chunk: &block.chunk, rows: block.rows.as_ref(), pages, line_base }
+        let slice = block.slices.as_ref().zip(slice).map(|(block, slice)| block.with(slice));
+        Source { chunk: &block.chunk, rows: block.rows.as_ref(), pages, slice, line_base }
+    }
+
+    /// The parts of the block, if it is divided among minibatches.
+    pub(crate) fn slices(&self) -> Option<&Slices> {
+        self.block().slices.as_ref()
+    }
+
+    fn block(&self) -> &Decoded {
+        &self.0.as_ref().expect("only dropping takes it").block
     }
 }
 

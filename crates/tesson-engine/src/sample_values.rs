@@ -368,6 +368,30 @@ impl SampleValues {
         self.append(column, 0..column.len());
     }
 
+    /// The values from `at` on, which these lose; [without a copy](Buffer::split_off).
+    pub(crate) fn split_off(&mut self, at: usize) -> SampleValues {
+        match self {
+            SampleValues::F32(v) => SampleValues::F32(v.split_off(at)),
+            SampleValues::F64(v) => SampleValues::F64(v.split_off(at)),
+            SampleValues::U8(v) => SampleValues::U8(v.split_off(at)),
+            SampleValues::Exact(ExactValues { element, bits }) => {
+                let bits = match bits {
+                    Bits::B8(v) => Bits::B8(v.split_off(at)),
+                    Bits::B16(v) => Bits::B16(v.split_off(at)),
+                    Bits::B32(v) => Bits::B32(v.split_off(at)),
+                    Bits::B64(v) => Bits::B64(v.split_off(at)),
+                };
+                SampleValues::Exact(ExactValues { element: *element, bits })
+            }
+            SampleValues::Strings(_) => unreachable!("blocks with strings are not divided"),
+        }
+    }
+
+    /// [Lets go](Buffer::release_shared) of values in memory that is shared with other minibatches.
+    pub(crate) fn release_shared(&mut self) {
+        buffer!(self, v => v.release_shared(), _strings => {});
+    }
+
     /// Appends `range` of a column.
     pub(crate) fn append(&mut self, values: &Values, range: Range<usize>) {
         match (self, values) {
@@ -553,7 +577,7 @@ impl SampleValues {
 const NO_OTHER_TYPE: &str = "a stream has one element type, to which its deserializer keeps";
 
 /// The work of [`SampleValues::gather`] for values of one form.
-fn gather<S: Copy, T>(
+fn gather<S: Copy, T: Copy>(
     out: &mut Buffer<T>,
     columns: &[&Values],
     items: &[Item],
@@ -581,11 +605,11 @@ fn gather<S: Copy, T>(
     true
 }
 
-fn widen<T: From<u8>>(out: &mut Buffer<T>, bytes: &[u8]) {
+fn widen<T: From<u8> + Copy>(out: &mut Buffer<T>, bytes: &[u8]) {
     out.items().extend(bytes.iter().map(|&b| T::from(b)));
 }
 
-fn fill<T: From<u8> + Clone>(out: &mut Buffer<T>, n: usize) {
+fn fill<T: From<u8> + Copy>(out: &mut Buffer<T>, n: usize) {
     let to = out.len() + n;
     out.items().resize(to, T::from(1));
 }

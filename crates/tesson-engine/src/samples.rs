@@ -54,6 +54,17 @@ impl Samples {
         }
     }
 
+    /// [Lets go](Buffer::release_shared) of samples in memory that is shared with other minibatches.
+    fn release_shared(&mut self) {
+        match self {
+            Samples::Dense { values } | Samples::Ragged { values, .. } => values.release_shared(),
+            Samples::Sparse { indices, values, .. } => {
+                indices.release_shared();
+                values.release_shared();
+            }
+        }
+    }
+
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
         match self {
@@ -226,6 +237,11 @@ impl StreamBatch {
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
         self.lengths.capacity() * 4 + self.samples.memory()
+    }
+
+    /// Lets go of samples in memory that is shared with other minibatches; what is left is of use for another one.
+    pub(crate) fn release_shared(&mut self) {
+        self.samples.release_shared();
     }
 
     /// Frees memory beyond lengths and samples.

@@ -32,6 +32,7 @@
 pub mod file_pages;
 pub mod mapped_file;
 pub mod packed;
+mod part;
 pub mod pool;
 pub mod prefetch;
 pub mod process_memory;

@@ -3,6 +3,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::part::Part;
+
 /// Bytes kept for reuse, at most: what is made in advance, and some.
 pub const KEPT_BYTES: usize = 16 << 20;
 
@@ -97,14 +99,14 @@ impl<T> Pool<T> {
 
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
     pub fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
-        let mut buffer = self.take_used(capacity);
-        buffer.items.clear();
-        buffer
+        let mut items = self.lend(capacity);
+        items.clear();
+        Buffer::own(items, Arc::downgrade(self))
     }
 
-    /// A buffer like [`take`](Pool::take), with the elements that its memory held last, if it was used: who writes over them need
-    /// not make them.
-    fn take_used(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
+    /// Room for `capacity` elements, with the elements that the memory held last, if it was used: who writes over them need not
+    /// make them. It comes back with a [buffer](Pool::exchange) of this pool.
+    pub fn lend(&self, capacity: usize) -> Vec<T> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The latest ones are the likeliest to be in the cache; one that is much too large stays for larger requests.
         let latest = idle.buffers.len().saturating_sub(LOOKED_AT);
@@ -121,27 +123,36 @@ impl<T> Pool<T> {
             items = Vec::new();
             items.reserve_exact(capacity);
         }
-        Buffer { items, pool: Arc::downgrade(self) }
+        items
     }
 
-    /// Removes the elements of a buffer, and makes room for `capacity`. One without memory, or much too large for them, is
-    /// exchanged for one of the pool's.
+    /// Keeps memory for the next buffer.
+    pub(crate) fn give(&self, items: Vec<T>) {
+        if items.capacity() > 0 {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).give(items);
+        }
+    }
+
+    /// Removes the elements of a buffer, and makes room for `capacity`. One without memory of its own, or much too large for them,
+    /// is exchanged for one of the pool's.
     pub fn refill(self: &Arc<Self>, buffer: &mut Buffer<T>, capacity: usize) {
-        if buffer.items.capacity() == 0 || is_too_large(&buffer.items, capacity) {
-            *buffer = self.take(capacity);
-            return;
+        match &mut buffer.memory {
+            Memory::Own(Own { items, .. }) if items.capacity() > 0 && !is_too_large(items, capacity) => {
+                items.clear();
+                items.reserve(capacity);
+            }
+            _ => *buffer = self.take(capacity),
         }
-        buffer.items.clear();
-        buffer.items.reserve(capacity);
     }
 
-    /// Puts these elements into a buffer without copying them. In their place there is used memory with about as much room then: the
-    /// buffer's, or of the pool if that has none, with any elements.
+    /// Puts these elements into a buffer without copying them. The buffer's own memory comes in their place, with any elements,
+    /// unless it is much too large for as many.
     pub fn exchange(self: &Arc<Self>, buffer: &mut Buffer<T>, items: &mut Vec<T>) {
-        if buffer.items.capacity() == 0 || is_too_large(&buffer.items, items.len()) {
-            *buffer = self.take_used(items.len());
-        }
-        std::mem::swap(&mut buffer.items, items);
+        let used = match &mut buffer.memory {
+            Memory::Own(own) if !is_too_large(&own.items, items.len()) => std::mem::take(&mut own.items),
+            _ => Vec::new(),
+        };
+        *buffer = Buffer::own(std::mem::replace(items, used), Arc::downgrade(self));
     }
 }
 
@@ -156,35 +167,112 @@ fn is_too_large<T>(buffer: &Vec<T>, capacity: usize) -> bool {
 }
 
 /// A pooled, exclusively owned array of numbers. Dropping it gives its memory back for the next minibatch.
-#[derive(Clone, Debug)]
+///
+/// It can be [divided](Buffer::split_off) into several, which share their memory and none of their elements.
+#[derive(Debug)]
 pub struct Buffer<T> {
+    memory: Memory<T>,
+}
+
+/// Where the elements of a buffer lie.
+#[derive(Debug)]
+enum Memory<T> {
+    Own(Own<T>),
+    /// In memory that is shared with other buffers.
+    Part(Part<T>),
+}
+
+/// Memory of one buffer, and the pool that it goes to.
+#[derive(Debug)]
+struct Own<T> {
     items: Vec<T>,
     pool: Weak<Pool<T>>,
 }
 
-impl<T> Buffer<T> {
-    /// The elements, to be written.
-    pub fn items(&mut self) -> &mut Vec<T> {
-        &mut self.items
-    }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.items.capacity() * size_of::<T>()
-    }
-
-    /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes).
-    pub fn trim(&mut self) {
-        if self.items.capacity() - self.items.len() > self.items.capacity() / 8 {
-            self.items.shrink_to_fit();
+impl<T> Drop for Own<T> {
+    fn drop(&mut self) {
+        if self.items.capacity() == 0 {
+            return;
         }
+        if let Some(pool) = self.pool.upgrade() {
+            pool.give(std::mem::take(&mut self.items));
+        }
+    }
+}
+
+impl<T> Buffer<T> {
+    fn own(items: Vec<T>, pool: Weak<Pool<T>>) -> Buffer<T> {
+        Buffer { memory: Memory::Own(Own { items, pool }) }
+    }
+
+    /// Bytes of memory held; of shared memory those of the elements.
+    pub fn memory(&self) -> usize {
+        let n = match &self.memory {
+            Memory::Own(Own { items, .. }) => items.capacity(),
+            Memory::Part(part) => part.len(),
+        };
+        n * size_of::<T>()
+    }
+
+    /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes). Shared memory is left.
+    pub fn trim(&mut self) {
+        if let Memory::Own(Own { items, .. }) = &mut self.memory
+            && items.capacity() - items.len() > items.capacity() / 8
+        {
+            items.shrink_to_fit();
+        }
+    }
+
+    /// The elements from `at` on, which this buffer loses. Both lie where they lay: nothing is copied, and the memory goes back to
+    /// the pool when both are dropped.
+    ///
+    /// # Panics
+    /// If there are fewer than `at` elements.
+    pub fn split_off(&mut self, at: usize) -> Buffer<T> {
+        if let Memory::Own(Own { items, pool }) = &mut self.memory {
+            self.memory = Memory::Part(Part::of(std::mem::take(items), std::mem::take(pool)));
+        }
+        let Memory::Part(part) = &mut self.memory else { unreachable!("it has become one") };
+        Buffer { memory: Memory::Part(part.split_off(at)) }
+    }
+
+    /// Lets go of memory that is shared with other buffers, with the elements in it: kept for the next minibatch, it would keep
+    /// theirs.
+    pub fn release_shared(&mut self) {
+        if matches!(self.memory, Memory::Part(_)) {
+            *self = Buffer::default();
+        }
+    }
+}
+
+impl<T: Copy> Buffer<T> {
+    /// The elements, to be written. Those in memory that is shared with other buffers are copied first.
+    pub fn items(&mut self) -> &mut Vec<T> {
+        if let Memory::Part(_) = self.memory {
+            *self = self.clone();
+        }
+        match &mut self.memory {
+            Memory::Own(Own { items, .. }) => items,
+            Memory::Part(_) => unreachable!("its copy has memory of its own"),
+        }
+    }
+}
+
+impl<T: Copy> Clone for Buffer<T> {
+    #[cold]
+    fn clone(&self) -> Buffer<T> {
+        let pool = match &self.memory {
+            Memory::Own(Own { pool, .. }) => pool.clone(),
+            Memory::Part(part) => part.pool(),
+        };
+        Buffer::own(self.to_vec(), pool)
     }
 }
 
 impl<T> Default for Buffer<T> {
     /// A buffer without memory, of no pool.
     fn default() -> Buffer<T> {
-        Buffer { items: Vec::new(), pool: Weak::new() }
+        Buffer::own(Vec::new(), Weak::new())
     }
 }
 
@@ -192,24 +280,19 @@ impl<T> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.items
+        match &self.memory {
+            Memory::Own(Own { items, .. }) => items,
+            Memory::Part(part) => part,
+        }
     }
 }
 
 impl<T> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.items
-    }
-}
-
-impl<T> Drop for Buffer<T> {
-    fn drop(&mut self) {
-        if self.items.capacity() == 0 {
-            return;
+        match &mut self.memory {
+            Memory::Own(Own { items, .. }) => items,
+            Memory::Part(part) => part,
         }
-        let Some(pool) = self.pool.upgrade() else { return };
-        let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.give(std::mem::take(&mut self.items));
     }
 }
 
@@ -226,8 +309,8 @@ mod tests {
         drop(a);
         let b = pool.take(900);
         assert!(b.is_empty());
-        assert_eq!(b.items.as_ptr(), at);
-        assert_ne!(pool.take(900).items.as_ptr(), at);
+        assert_eq!(b.as_ptr(), at);
+        assert_ne!(pool.take(900).as_ptr(), at);
     }
 
     #[test]
@@ -250,7 +333,7 @@ mod tests {
     fn a_large_buffer_is_not_taken_for_a_few_elements() {
         let pool = Pool::<f32>::new(usize::MAX);
         drop(pool.take(10_000_000));
-        assert_eq!(pool.take(10).items.capacity(), 10);
+        assert_eq!(pool.take(10).items().capacity(), 10);
     }
 
     #[test]
@@ -259,16 +342,74 @@ mod tests {
         let mut used = pool.take(3);
         used.items().extend([7.0; 3]);
         drop(used);
-        let (mut buffer, mut items) = (Buffer::default(), vec![1.0, 2.0]);
-        let at = items.as_ptr();
+        let mut items = pool.lend(2);
+        assert_eq!(&items[..], [7.0; 3]);
+        let (at, mut buffer) = (items.as_ptr(), Buffer::default());
         pool.exchange(&mut buffer, &mut items);
-        assert_eq!((&buffer[..], buffer.as_ptr(), &items[..]), (&[1.0, 2.0][..], at, &[7.0; 3][..]));
-        // The buffer's own memory goes first, and none that is much too large for what comes in its place.
+        assert_eq!((&buffer[..], buffer.as_ptr(), items.capacity()), (&[7.0; 3][..], at, 0));
+        items.push(1.0);
         pool.exchange(&mut buffer, &mut items);
-        assert_eq!((&buffer[..], &items[..]), (&[7.0; 3][..], &[1.0, 2.0][..]));
+        assert_eq!((&buffer[..], &items[..], items.as_ptr()), (&[1.0][..], &[7.0; 3][..], at));
+        // Memory that is much too large for what comes in its place goes to the pool.
         buffer.items().reserve(1 << 16);
+        let large = buffer.as_ptr();
         pool.exchange(&mut buffer, &mut items);
-        assert_eq!((&buffer[..], items.capacity()), (&[1.0, 2.0][..], 2));
+        assert_eq!((&buffer[..], items.capacity()), (&[7.0; 3][..], 0));
+        assert_eq!(pool.take(1 << 16).as_ptr(), large);
+    }
+
+    #[test]
+    fn divided_buffers_share_memory_which_goes_back_with_the_last_of_them() {
+        let pool = Pool::<f32>::new(usize::MAX);
+        let mut first = pool.take(5);
+        first.items().extend([1.0, 2.0, 3.0, 4.0, 5.0]);
+        let at = first.as_ptr();
+        let mut last = first.split_off(3);
+        let mut middle = first.split_off(1);
+        let none = last.split_off(2);
+        last[1] = 7.0;
+        middle[0] = 8.0;
+        assert_eq!(
+            (&first[..], &middle[..], &last[..], &none[..]),
+            (&[1.0][..], &[8.0, 3.0][..], &[4.0, 7.0][..], &[][..])
+        );
+        assert_eq!((first.memory(), middle.memory()), (4, 8));
+        // What grows has memory of its own then, and a copy has from the beginning.
+        let copy = middle.clone();
+        middle.items().push(9.0);
+        assert_eq!((&middle[..], &copy[..], &first[..]), (&[8.0, 3.0, 9.0][..], &[8.0, 3.0][..], &[1.0][..]));
+        drop((first, none));
+        std::thread::spawn(move || drop(last)).join().expect("dropping does not panic");
+        assert_eq!(pool.take(5).as_ptr(), at);
+    }
+
+    #[test]
+    fn shared_memory_is_let_go_and_memory_of_its_own_is_kept() {
+        let pool = Pool::<f32>::new(usize::MAX);
+        let mut buffer = pool.take(2);
+        buffer.items().extend([1.0, 2.0]);
+        let at = buffer.as_ptr();
+        buffer.release_shared();
+        assert_eq!(&buffer[..], [1.0, 2.0]);
+        drop(buffer.split_off(1));
+        buffer.release_shared();
+        assert!(buffer.is_empty());
+        assert_eq!(pool.take(2).as_ptr(), at);
+    }
+
+    #[test]
+    fn parts_that_several_threads_write_to_do_not_meet() {
+        let pool = Pool::<u32>::new(usize::MAX);
+        let mut rest = pool.take(64);
+        rest.items().extend(0..64);
+        let mut parts: Vec<Buffer<u32>> = (0..8).rev().map(|i| rest.split_off(8 * i)).collect();
+        std::thread::scope(|scope| {
+            for part in &mut parts {
+                scope.spawn(|| part.iter_mut().for_each(|item| *item += 100));
+            }
+        });
+        let all: Vec<u32> = parts.iter().rev().flat_map(|part| part.iter().copied()).collect();
+        assert!(all.into_iter().eq(100..164) && rest.is_empty());
     }
 
     #[test]

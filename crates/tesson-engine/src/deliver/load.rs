@@ -18,6 +18,7 @@ use super::state::State;
 use super::ticket::Held;
 use crate::block::{BlockId, BlockSpan, BlockTable, Decoded, Resident};
 use crate::memory_budget::run_room;
+use crate::pack::Slices;
 
 impl Shared {
     /// Loads a block.
@@ -44,6 +45,7 @@ impl Shared {
                     return Ok(packed);
                 }
                 let mut columns = self.block_pool.take();
+                self.pools.lend(&mut columns.streams);
                 let has_pages = self.block_pool.has_pages(span.sequences.len());
                 if has_pages {
                     let lent = |column: &mut EncodedColumn| {
@@ -55,13 +57,29 @@ impl Shared {
                 self.corpus().load(span.chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
                 self.note_warnings(worker);
                 if !has_pages {
-                    return Ok(Decoded::columns(columns));
+                    return Ok(self.columns(columns));
                 }
                 let most = self.kept_by_worker() as usize;
                 Ok(self.block_pool.with_pages(columns, most, &mut worker.files))
             }
-            BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
+            BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(|chunk| self.columns(chunk)),
         }
+    }
+
+    /// A decoded block that is not packed. It is divided among minibatches where it passes by and they are small.
+    fn columns(&self, mut chunk: Chunk) -> Decoded {
+        let passes_by = self.setup.passes_by();
+        let slices = passes_by.then(|| Slices::of(&mut chunk, &self.setup.streams, &self.pools)).flatten();
+        match slices {
+            Some(slices) => Decoded::sliced(slices, chunk),
+            None => Decoded::columns(chunk),
+        }
+    }
+
+    /// Loads a block that is in memory once more, for one minibatch.
+    pub(super) fn reload(&self, block: BlockId, worker: &mut WorkerScratch) -> Result<Resident, Error> {
+        let (source, _) = self.source(&self.lock(), block);
+        Ok(Resident::new(self.decode(&source, worker)?, &self.block_pool))
     }
 
     /// Decodes sequences of a chunk, as many at once as fit a cache, and packs them one after the other. `None` if they
@@ -109,6 +127,7 @@ impl Shared {
 
     fn decode_run(&self, run: ByteRun, worker: &mut WorkerScratch) -> Result<Chunk, Error> {
         let mut chunk = self.chunk_pool.take();
+        self.pools.lend(&mut chunk.streams);
         let resources = &*self.setup.resources;
         resources.read_run(self.decoder(), run, &mut worker.bytes)?;
         worker.scratch.room.all = run_room(run.bytes.max(self.setup.run_bytes()));
@@ -145,6 +164,8 @@ impl Shared {
         let decoded = self.decode_run(run, worker);
         self.setup.memory.process.note_made(decoded.as_ref().map_or(0, Chunk::bytes));
         let outgrown = std::mem::take(&mut worker.scratch.outgrown);
+        let grown = decoded.as_ref().map(|chunk| Grown::of(run, chunk)).map_err(Clone::clone);
+        let decoded = decoded.map(|chunk| self.columns(chunk));
         let mut state = self.lock();
         state.residency.end_cut();
         if outgrown {
@@ -154,9 +175,8 @@ impl Shared {
             self.done.notify_all();
             return state;
         }
-        let grown = decoded.as_ref().map(|chunk| Grown::of(run, chunk)).map_err(Clone::clone);
         match decoded {
-            Ok(chunk) => self.settle(&mut state, block, Decoded::columns(chunk)),
+            Ok(decoded) => self.settle(&mut state, block, decoded),
             Err(_) => state.residency.forget_run(block),
         }
         state.growth.as_mut().expect("only growing corpora are cut").arrive(block, grown);

@@ -7,6 +7,7 @@
 //! last sequence is shortened after its length has been checked. Memory of a minibatch is checked after each part, so
 //! that a minibatch beyond the limit is refused before all of it is there.
 
+use std::ops::Range;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
@@ -18,7 +19,7 @@ use tesson_plan::{BatchKind, BatchShare, BatchSlot, Sharing};
 use super::corpus_index::CorpusIndex;
 use super::job::WorkerScratch;
 use super::state::{State, Task};
-use super::stored::{StoredStreams, Undecodable};
+use super::stored::{StoredStreams, Undecodable, follows};
 use super::ticket::{Held, Packed, Work, WorkPart};
 use super::{LengthRule, Shared};
 use crate::arrays::Arrays;
@@ -26,7 +27,7 @@ use crate::batch_keys::BatchKeys;
 use crate::block::{BlockId, BlockSpan};
 use crate::fault::{self, Charge};
 use crate::memory_budget::limit_for;
-use crate::pack::{self, BatchSize, Item, Packing, Source};
+use crate::pack::{self, BatchSize, Item, Packing, Slice, Source};
 use crate::refusal::EngineRefusal;
 use crate::samples::StreamBatch;
 use crate::transform::{Sequences, Untransformed};
@@ -69,10 +70,11 @@ impl Shared {
         // Taken out of the work and dropped below: a load that waits for the blocks' memory should not wait until the
         // minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
+        let mut slices = self.take_slices(work, &mut held, worker)?;
         let mut stored = self.stored_streams(work)?;
         let (mut packing, fetched, last) =
-            self.gather(work, &held, &mut arrays.streams, &mut stored, worker)?;
-        let sources = sources(&held, &fetched);
+            self.gather(work, &held, &mut slices, &mut arrays.streams, &mut stored, worker)?;
+        let sources = sources(&held, &slices, &fetched);
         let n_all = work.items.len() + work.others.len();
         self.append(WorkPart { work, numbers: last..n_all }, &sources, &mut packing, &mut stored, worker)?;
         let (made, mut undecodable) = self.finish_stored(stored);
@@ -191,13 +193,47 @@ impl Shared {
         !self.setup.transforms.is_empty() || self.setup.length_rule != LengthRule::Any
     }
 
+    /// Takes the rows of a minibatch out of the blocks that are divided among minibatches; returns what was taken of each block, and
+    /// nothing if none is divided. A block whose rows are gone is loaded again.
+    fn take_slices(
+        &self,
+        work: &Work,
+        held: &mut [Option<Held>],
+        worker: &mut WorkerScratch,
+    ) -> Result<Vec<Option<Slice>>, Error> {
+        if !held.iter().flatten().any(|held| held.block.slices().is_some()) {
+            return Ok(Vec::new());
+        }
+        // What lies between its rows are those of other ranks, for the same step.
+        let mut rows: Vec<Option<Range<u32>>> = vec![None; held.len()];
+        for &Item { held, row } in &work.items {
+            let Range { start, end } = rows[held as usize].get_or_insert(row..row);
+            (*start, *end) = ((*start).min(row), (*end).max(row + 1));
+        }
+        let blocks = held.iter_mut().zip(rows).zip(&work.blocks);
+        let taken = blocks.map(|((held, rows), &block)| {
+            let (Some(held), Some(rows)) = (held, rows) else { return Ok(None) };
+            while let Some(slices) = held.block.slices() {
+                let taken = slices.take(&rows, &self.setup.streams);
+                if taken.is_some() {
+                    return Ok(taken);
+                }
+                held.block = self.reload(block, worker)?;
+            }
+            Ok(None)
+        });
+        taken.collect()
+    }
+
     /// Fetches the sequences that are in no block in memory, of a large minibatch a part at a time, so that they do not lie in
     /// memory twice: all parts but the last are packed, too. Returns what was fetched, of parts before the last one without
-    /// columns, and where the last one begins: at the end, where a [block of its own](Work::is_block) is the minibatch.
+    /// columns, and where the last one begins: at the end, where the minibatch is a slice of a block or a
+    /// [block of its own](Work::is_block).
     fn gather<'a>(
         &self,
         work: &mut Work,
         held: &[Option<Held>],
+        slices: &mut [Option<Slice>],
         batches: &'a mut Vec<StreamBatch>,
         stored: &mut Option<StoredStreams>,
         worker: &mut WorkerScratch,
@@ -213,6 +249,12 @@ impl Shared {
                 return Ok((Packing::of_chunk(streams, chunk, &self.pools, batches), fetched, n_all));
             }
         }
+        if let Some(at) = whole_slice(work, slices)
+            && let Some(block) = held[at].as_ref().and_then(|held| held.block.slices())
+            && let Some(slice) = slices[at].take()
+        {
+            return Ok((Packing::of_slice(streams, block, slice, &self.pools, batches), fetched, n_all));
+        }
         let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
         let size = BatchSize { n_sequences: work.items.len(), most_samples: work.samples };
         let mut packing = Packing::new(streams, size, &self.pools, is_made, batches);
@@ -226,7 +268,7 @@ impl Shared {
             }
             self.append(
                 WorkPart { work, numbers: from..to },
-                &sources(held, &fetched),
+                &sources(held, slices, &fetched),
                 &mut packing,
                 stored,
                 worker,
@@ -376,6 +418,7 @@ impl Shared {
         worker: &mut WorkerScratch,
     ) -> Result<Chunk, Error> {
         let mut out = self.chunk_pool.take();
+        self.pools.lend(&mut out.streams);
         self.corpus().load(chunk, wanted, &*self.setup.resources, &mut worker.scratch, &mut out)?;
         self.setup.memory.process.note_made(out.bytes());
         self.note_warnings(worker);
@@ -455,11 +498,23 @@ impl Shared {
     }
 }
 
-/// The sources that the items of a minibatch refer to: blocks in memory first, then the chunks fetched beside them.
-fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>> {
+/// The number of the block of which the minibatch is the slice that has been taken, if it is.
+fn whole_slice(work: &Work, slices: &[Option<Slice>]) -> Option<usize> {
+    let at = work.items.first()?.held as usize;
+    let n = slices.get(at)?.as_ref()?.rows().len();
+    (n == work.items.len() && work.items.is_sorted_by(|a, b| follows(*a, *b))).then_some(at)
+}
+
+/// The sources that the items of a minibatch refer to: blocks in memory first, with the slices that were taken of them if any are
+/// divided, then the chunks fetched beside them.
+fn sources<'a>(
+    held: &'a [Option<Held>],
+    slices: &'a [Option<Slice>],
+    fetched: &'a [Chunk],
+) -> Vec<Source<'a>> {
     static NOTHING: Chunk = Chunk::empty();
-    let held = held.iter().map(|held| match held {
-        Some(held) => held.block.source(held.line_base),
+    let held = held.iter().enumerate().map(|(at, held)| match held {
+        Some(Held { block, line_base }) => block.source(*line_base, slices.get(at).and_then(Option::as_ref)),
         // No item points here any more.
         None => Source::of(&NOTHING, 0),
     });

@@ -8,7 +8,7 @@ use crate::block::BlockId;
 pub(super) struct PresentBlocks {
     /// For each block its place in `present`, plus 1; 0 for one that is absent.
     places: Vec<u32>,
-    present: Vec<Option<Block>>,
+    present: Vec<Option<(BlockId, Block)>>,
     /// Empty places.
     free: Vec<u32>,
 }
@@ -30,13 +30,13 @@ impl PresentBlocks {
 
     /// A block, unless it is absent.
     pub(super) fn get(&self, id: BlockId) -> Option<&Block> {
-        self.present[self.place(id)?].as_ref()
+        self.present[self.place(id)?].as_ref().map(|(_, block)| block)
     }
 
     /// The block of this number, mutable, if it is present.
     pub(super) fn get_mut(&mut self, id: BlockId) -> Option<&mut Block> {
         let place = self.place(id)?;
-        self.present[place].as_mut()
+        self.present[place].as_mut().map(|(_, block)| block)
     }
 
     /// Adds one more block, which is present.
@@ -53,7 +53,7 @@ impl PresentBlocks {
             self.present.len() as u32 - 1
         });
         self.places[id.index()] = place + 1;
-        self.present[place as usize].insert(block)
+        &mut self.present[place as usize].insert((id, block)).1
     }
 
     /// Makes a block absent; returns it.
@@ -61,11 +61,11 @@ impl PresentBlocks {
         let place = self.place(id)?;
         self.places[id.index()] = 0;
         self.free.push(place as u32);
-        self.present[place].take()
+        self.present[place].take().map(|(_, block)| block)
     }
 
     /// All blocks that are present.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        self.present.iter_mut().flatten()
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (BlockId, &mut Block)> {
+        self.present.iter_mut().flatten().map(|(id, block)| (*id, block))
     }
 }

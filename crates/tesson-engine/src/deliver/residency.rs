@@ -322,7 +322,7 @@ impl Residency {
         }
     }
 
-    /// No ticket needs any block. Blocks stay.
+    /// No ticket needs any block. Blocks stay, but for those that minibatches have taken rows out of.
     pub(super) fn discard_tickets(&mut self) {
         for id in std::mem::take(&mut self.queue) {
             // A block is in the queue twice if it was not needed for a while; it may have been loaded already.
@@ -330,10 +330,17 @@ impl Residency {
                 self.remove(id);
             }
         }
-        for block in self.blocks.iter_mut() {
+        let mut divided = Vec::new();
+        for (id, block) in self.blocks.iter_mut() {
             block.last_ticket = None;
             block.waiters.clear();
+            if let Presence::Resident(resident) = &block.presence
+                && resident.slices().is_some()
+            {
+                divided.push(id);
+            }
         }
+        divided.into_iter().for_each(|id| self.evict(id));
     }
 }
 

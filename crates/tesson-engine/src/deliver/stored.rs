@@ -181,7 +181,7 @@ impl Shared {
 }
 
 /// True if an item directly follows another one in the same block.
-fn follows(item: Item, next: Item) -> bool {
+pub(super) fn follows(item: Item, next: Item) -> bool {
     item.held == next.held && item.row + 1 == next.row
 }
 

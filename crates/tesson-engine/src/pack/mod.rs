@@ -1,6 +1,7 @@
 //! Packers: from sequences in decoded blocks to the flat arrays of a minibatch.
 
 mod sequence;
+mod slices;
 mod truncated;
 
 use std::borrow::Cow;
@@ -8,7 +9,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, StreamInfo};
+use bytemuck::cast_vec;
+use tesson_core::{Chunk, Data, StreamColumn, StreamInfo, Values};
 use tesson_memory::file_pages::FilePages;
 use tesson_memory::packed::{KERNEL_ROOM, PackedRows};
 use tesson_memory::pool::{KEPT_SHARE, Pool};
@@ -19,6 +21,7 @@ use crate::sample_values::SampleValues;
 use crate::samples::Samples;
 
 pub(crate) use sequence::{AHEAD, Packing, items_ahead, pack, packed_streams};
+pub(crate) use slices::{Slice, SliceOf, Slices};
 pub(crate) use truncated::{
     LayoutSize, Whole, append_dense, batch_bytes, keys as segment_keys, pack as pack_segments,
 };
@@ -38,13 +41,15 @@ pub(crate) struct Source<'a> {
     pub(crate) rows: Option<&'a PackedRows>,
     /// The bytes of encoded samples, where they are not in the chunk's columns.
     pub(crate) pages: Option<&'a FilePages>,
+    /// The values that the minibatch has taken of the block, where they are not in the chunk's columns.
+    pub(crate) slice: Option<SliceOf<'a>>,
     pub(crate) line_base: u64,
 }
 
 impl<'a> Source<'a> {
     /// A chunk that has all that belongs to its sequences.
     pub(crate) fn of(chunk: &'a Chunk, line_base: u64) -> Source<'a> {
-        Source { chunk, rows: None, pages: None, line_base }
+        Source { chunk, rows: None, pages: None, slice: None, line_base }
     }
 }
 
@@ -66,6 +71,8 @@ struct StreamSize {
     values: AtomicUsize,
     /// Bytes of strings.
     string_bytes: AtomicUsize,
+    /// Values of the last column that was taken over by minibatches.
+    taken: AtomicUsize,
 }
 
 /// The size that a stream's next batch will probably have.
@@ -154,7 +161,7 @@ impl Pools {
     /// it has fewer samples; of dense values those of a sample for each sequence at least, and the room that kernels want
     /// past them. Arrays that grow while they are packed take their memory twice.
     fn expected(&self, stream: usize, info: &StreamInfo, size: BatchSize) -> ExpectedSize {
-        let StreamSize { samples, values, string_bytes } = &self.sizes[stream];
+        let StreamSize { samples, values, string_bytes, .. } = &self.sizes[stream];
         let samples = samples.load(Ordering::Relaxed);
         let in_proportion = |n: &AtomicUsize| {
             let n = n.load(Ordering::Relaxed);
@@ -180,13 +187,57 @@ impl Pools {
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits
     /// already is left, as all threads look at it.
     pub(crate) fn expect(&self, stream: usize, n_samples: usize, packed: &SampleValues) {
-        let StreamSize { samples, values, string_bytes } = &self.sizes[stream];
+        let StreamSize { samples, values, string_bytes, .. } = &self.sizes[stream];
         let sizes = [(samples, n_samples), (values, packed.len()), (string_bytes, packed.string_bytes())];
         for (expected, n) in sizes {
             let before = expected.load(Ordering::Relaxed);
             if n > before || n < before / 2 {
                 expected.store(n + (n / 8).min(MOST_SPARE), Ordering::Relaxed);
             }
+        }
+    }
+
+    /// Gives columns that minibatches have taken over other memory, to be decoded into: as much as the last one had, with any values.
+    pub(crate) fn lend(&self, columns: &mut [StreamColumn]) {
+        fn lend<T>(pool: &Pool<T>, items: &mut Vec<T>, n: usize) {
+            if items.capacity() == 0 {
+                *items = pool.lend(n);
+            }
+        }
+        for (column, StreamSize { taken, .. }) in columns.iter_mut().zip(&self.sizes) {
+            let n = taken.load(Ordering::Relaxed);
+            if n == 0 {
+                continue;
+            }
+            let values = match &mut column.data {
+                Data::Dense { values } => values,
+                Data::Sparse { columns, values, .. } => {
+                    if columns.capacity() == 0 {
+                        *columns = cast_vec(self.i32s.lend(n));
+                    }
+                    values
+                }
+                _ => continue,
+            };
+            match values {
+                Values::Bytes(v) => lend(&self.u8s, v, n),
+                Values::F32(v) => lend(&self.f32s, v, n),
+                Values::F64(v) => lend(&self.f64s, v, n),
+                Values::Bits16(v) => lend(&self.u16s, v, n),
+                Values::Bits32(v) => lend(&self.u32s, v, n),
+                Values::Bits64(v) => lend(&self.u64s, v, n),
+                _ => {}
+            }
+        }
+    }
+
+    /// Says how many values a column had that minibatches have taken over.
+    fn note_taken(&self, stream: usize, n: usize) {
+        // All threads look at it, and it seldom changes.
+        let taken = &self.sizes[stream].taken;
+        let before = taken.load(Ordering::Relaxed);
+        if n > before || n < before / 2 {
+            taken.store(n, Ordering::Relaxed);
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytemuck::cast_vec;
 use tesson_core::{Chunk, Data, Offsets, Storage, StreamColumn, StreamInfo, Values};
 use tesson_memory::file_pages::{EncodedBytes, FilePages};
 use tesson_memory::packed::{Best, Kernel, PackedRows, StreamToPack};
 use tesson_memory::prefetch::{CACHE_LINE, prefetch, prefetch_bytes};
 
+use super::slices::{Slice, SliceOf, Slices, StreamSlice, n_values, take_indices};
 use super::{BatchSize, ExpectedSize, Item, Pools, Source, empty};
 use crate::samples::{Samples, StreamBatch};
 
@@ -81,7 +81,8 @@ impl<'a> Packing<'a> {
     }
 
     /// All sequences of a chunk as a minibatch, in place of those in `batches`. Columns that are as the minibatch has them change
-    /// places with its memory, others are copied: the chunk is good to be decoded into again, and for what stands beside columns.
+    /// places with its memory, others are copied: the chunk is good [to be decoded into](Pools::lend) again, and for what stands
+    /// beside columns.
     pub(crate) fn of_chunk(
         streams: &[Arc<StreamInfo>],
         chunk: &mut Chunk,
@@ -94,6 +95,23 @@ impl<'a> Packing<'a> {
             Writer::of_column(number, info, column, chunk.n_sequences, pools, batch)
         });
         Packing { packed: taken.collect(), kept: Vec::new() }
+    }
+
+    /// A slice of a block as a minibatch, in place of those in `batches`: its values are the minibatch's, without a copy.
+    pub(crate) fn of_slice(
+        streams: &[Arc<StreamInfo>],
+        block: &Slices,
+        slice: Slice,
+        pools: &Pools,
+        batches: &'a mut Vec<StreamBatch>,
+    ) -> Packing<'a> {
+        make_room(streams, batches);
+        let Slice { rows, streams: taken } = slice;
+        let columns = block.columns().iter().zip(taken).zip(streams.iter().zip(batches)).enumerate();
+        let packed = columns.map(|(number, ((column, taken), (info, batch)))| {
+            Writer::of_slice(number, info, column, rows.clone(), taken, pools, batch)
+        });
+        Packing { packed: packed.collect(), kept: Vec::new() }
     }
 
     /// Appends the items, in order, without those that are left out.
@@ -179,6 +197,8 @@ fn append_by(kernel: impl Kernel, writers: &mut [Writer<'_>], runs: &[ItemRun], 
     }
 }
 
+const KEPT_TO: &str = "deserializers keep to their stream's storage";
+
 /// Runs of fewer rows than this, on average, are gathered row by row.
 const LONG: usize = 4;
 
@@ -191,7 +211,8 @@ fn append_columns(writers: &mut [Writer<'_>], runs: &[ItemRun], sources: &[Sourc
         return;
     }
     let n: usize = runs.iter().map(|run| run.rows.len()).sum();
-    if runs.len() < MANY_RUNS.max(sources.len()) || n >= LONG * runs.len() {
+    let is_sliced = sources.iter().any(|source| source.slice.is_some());
+    if runs.len() < MANY_RUNS.max(sources.len()) || n >= LONG * runs.len() || is_sliced {
         for writer in writers {
             runs.iter().for_each(|run| writer.append(run, sources));
         }
@@ -283,6 +304,7 @@ impl<'a> Writer<'a> {
         batch: &'a mut StreamBatch,
     ) -> Writer<'a> {
         let n_samples = column.samples.start(n as usize);
+        pools.note_taken(number, n_values(column));
         if info.sparse != matches!(batch.samples, Samples::Sparse { .. }) {
             batch.samples = Samples::none(info);
         }
@@ -294,9 +316,7 @@ impl<'a> Writer<'a> {
                 pools.i32s.refill(indptr, n_samples + 1);
                 indptr.items().push(0);
                 push_ends(indptr.items(), rows, 0..n_samples);
-                let mut numbers = cast_vec(std::mem::take(columns));
-                pools.i32s.exchange(indices, &mut numbers);
-                *columns = cast_vec(numbers);
+                take_indices(indices, columns, pools);
                 values.take(info.element, column, pools);
             }
             // Samples that minibatches have in another form.
@@ -309,6 +329,34 @@ impl<'a> Writer<'a> {
         }
         let mut writer = Writer::over(number, info, n as usize, batch);
         writer.count_rows(&column.samples, 0..n);
+        writer
+    }
+
+    /// A writer that has taken a slice of a block with these rows, instead of what a batch of the same stream had.
+    fn of_slice(
+        number: usize,
+        info: &Arc<StreamInfo>,
+        column: &StreamColumn,
+        rows: Range<u32>,
+        taken: StreamSlice,
+        pools: &Pools,
+        batch: &'a mut StreamBatch,
+    ) -> Writer<'a> {
+        if info.sparse != matches!(batch.samples, Samples::Sparse { .. }) {
+            batch.samples = Samples::none(info);
+        }
+        let mut writer = Writer::over(number, info, rows.len(), batch);
+        let samples = writer.count_rows(&column.samples, rows);
+        match (&mut writer.batch.samples, &column.data) {
+            (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, .. }) => {
+                pools.i32s.refill(indptr, samples.len() + 1);
+                indptr.items().push(0);
+                push_ends(indptr.items(), rows, samples);
+                (*indices, *values) = (taken.indices, taken.values);
+            }
+            (Samples::Dense { values }, _) => *values = taken.values,
+            _ => unreachable!("{KEPT_TO}"),
+        }
         writer
     }
 
@@ -402,7 +450,29 @@ impl<'a> Writer<'a> {
     /// Appends a run of a column.
     fn append(&mut self, run: &ItemRun, sources: &[Source<'_>]) {
         let source = &sources[run.held as usize];
-        self.columns(&source.chunk.streams[self.number], source.pages, run.rows.clone());
+        match source.slice {
+            Some(slice) => self.slice(slice, run.rows.clone()),
+            None => self.columns(&source.chunk.streams[self.number], source.pages, run.rows.clone()),
+        }
+    }
+
+    /// Appends consecutive sequences of a slice.
+    fn slice(&mut self, slice: SliceOf<'_>, rows: Range<u32>) {
+        let (column, taken, before) = slice.stream(self.number, &self.batch.info);
+        let samples = self.count_rows(&column.samples, rows);
+        match (&mut self.batch.samples, &column.data) {
+            (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, .. }) => {
+                let entries = rows.start(samples.start) - before..rows.start(samples.end) - before;
+                push_ends(indptr.items(), rows, samples);
+                indices.items().extend_from_slice(&taken.indices[entries.clone()]);
+                values.append_floats(&taken.values, entries);
+            }
+            (Samples::Dense { values }, _) => {
+                let dim = self.dim;
+                values.append_floats(&taken.values, samples.start * dim - before..samples.end * dim - before);
+            }
+            _ => unreachable!("{KEPT_TO}"),
+        }
     }
 
     /// Counts consecutive sequences of a column; returns their samples.
@@ -449,7 +519,7 @@ impl<'a> Writer<'a> {
                     lengths.range(row as usize).for_each(|_| values.append(column, sample.clone()));
                 }
             }
-            _ => unreachable!("deserializers keep to their stream's storage"),
+            _ => unreachable!("{KEPT_TO}"),
         }
     }
 }

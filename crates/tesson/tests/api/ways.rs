@@ -7,7 +7,9 @@ use std::path::Path;
 
 use crate::kit::{config_of, config_with, folder, rest};
 use tesson::config::from_json;
-use tesson::{Demand, Element, Samples, Source, SourceConfig};
+use tesson::{
+    Demand, Element, Minibatch, ResumeState, SampleValues, Samples, Source, SourceConfig, StreamBatch,
+};
 use tesson_config::StoreKind;
 use tesson_convert::{Corpus, Form};
 use tesson_engine::atomic_file::Existing;
@@ -36,31 +38,32 @@ fn long_rows(n: usize) -> String {
     text
 }
 
-/// Everything a source delivers, as text: keys, lengths, values, sweep ends and states.
+/// A minibatch as text: keys, lengths, values, sweep end and state.
+fn shown(minibatch: &Minibatch) -> String {
+    let streams: Vec<String> = minibatch
+        .streams()
+        .iter()
+        .map(|stream| match stream.samples() {
+            Samples::Dense { values } => {
+                let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
+                format!("{:?} {values:?}", stream.lengths())
+            }
+            Samples::Sparse { indptr, indices, values } => {
+                let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
+                format!("{:?} {:?} {:?} {values:?}", stream.lengths(), &indptr[..], &indices[..])
+            }
+            Samples::Ragged { .. } => panic!("texts have no ragged samples"),
+        })
+        .collect();
+    let state = minibatch.resume().cursor;
+    format!("{:?} {streams:?} {} {state:?}", minibatch.keys(), minibatch.sweep_end())
+}
+
+/// Everything a source delivers, as text.
 fn everything(source: &mut Source, samples: u64) -> Vec<String> {
     let demand = Demand { samples, workers: 1, rank: 0 };
     let next = || source.next(demand).expect("the data are right");
-    std::iter::from_fn(next)
-        .map(|minibatch| {
-            let streams: Vec<String> = minibatch
-                .streams()
-                .iter()
-                .map(|stream| match stream.samples() {
-                    Samples::Dense { values } => {
-                        let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
-                        format!("{:?} {values:?}", stream.lengths())
-                    }
-                    Samples::Sparse { indptr, indices, values } => {
-                        let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
-                        format!("{:?} {:?} {:?} {values:?}", stream.lengths(), &indptr[..], &indices[..])
-                    }
-                    Samples::Ragged { .. } => panic!("texts have no ragged samples"),
-                })
-                .collect();
-            let state = minibatch.resume().cursor;
-            format!("{:?} {streams:?} {} {state:?}", minibatch.keys(), minibatch.sweep_end())
-        })
-        .collect()
+    std::iter::from_fn(next).map(|minibatch| shown(&minibatch)).collect()
 }
 
 #[test]
@@ -219,6 +222,75 @@ fn minibatches_that_are_blocks_of_their_own_are_those_of_other_blocks() {
                 assert_eq!(from_blocks < n / 2, are_own, "{samples} of {file:?}, {options}: {stats:?}");
             }
         }
+    }
+}
+
+/// The values of all streams, to be written to, each with its stream's column numbers if it has any.
+fn arrays(streams: &mut [StreamBatch]) -> impl Iterator<Item = (&mut [f32], &mut [i32])> {
+    streams.iter_mut().map(|stream| match stream.samples_mut() {
+        Samples::Dense { values: SampleValues::F32(values) } => (&mut values[..], &mut [][..]),
+        Samples::Sparse { indices, values: SampleValues::F32(values), .. } => {
+            (&mut values[..], &mut indices[..])
+        }
+        _ => panic!("the streams are of 32-bit floats"),
+    })
+}
+
+#[test]
+fn small_minibatches_in_order_are_slices_of_blocks_and_their_owners() {
+    let file = folder("ways-slices").join("train.ctf");
+    let n = 3000;
+    std::fs::write(&file, long_rows(n)).expect("the folder can be written");
+    let config = |limit: &str, threads: usize| {
+        let options = format!(
+            r#", "randomize": false, "maxSweeps": 3, "memoryLimit": "{limit}", "threads": {threads}"#
+        );
+        config_with(&file, 400, &options, "")
+    };
+    // Those of 5,000 have sequences of two sweeps, which lie in the same blocks.
+    let sizes = |i: usize| if i % 200 == 199 { 5000 } else { 7 };
+    let mut copied = tesson::open(&config("1GiB", 1)).expect("the file is right");
+    let next = |source: &mut Source, i: usize| source.next_minibatch(sizes(i)).expect("the data are right");
+    let expected: Vec<(String, ResumeState)> = (0..)
+        .map_while(|i| next(&mut copied, i))
+        .map(|minibatch| (shown(&minibatch), minibatch.resume().clone()))
+        .collect();
+    for threads in [1, 3] {
+        // From the beginning there is no index, and later there is.
+        let mut source = tesson::open(&config("64MiB", threads)).expect("the file is right");
+        let (mut adjacent, mut n) = (0, 0);
+        for from in [0, 0, 13, 300, 14] {
+            if from > 0 {
+                source.restore(&expected[from - 1].1).expect("its state");
+            } else if source.state().cursor.sweep > 0 {
+                source = tesson::open(&config("64MiB", threads)).expect("the file is right");
+            }
+            let (mut held, mut ends) = (Vec::new(), Vec::new());
+            for (i, (expected, _)) in expected.iter().enumerate().skip(from).take(450) {
+                let minibatch = next(&mut source, i).expect("the data have as many");
+                assert!(shown(&minibatch) == *expected, "{threads} threads, minibatch {i} from {from}");
+                let (mut streams, ..) = minibatch.into_parts();
+                let starts: Vec<usize> = arrays(&mut streams).map(|(v, _)| v.as_ptr() as usize).collect();
+                adjacent += usize::from(starts == ends);
+                ends = arrays(&mut streams).map(|(v, _)| v.as_ptr_range().end as usize).collect();
+                // What is written here must be read nowhere else, and nothing else be written here.
+                for (values, columns) in arrays(&mut streams) {
+                    values.fill(i as f32);
+                    columns.fill(i as i32);
+                }
+                held.push((i, streams));
+            }
+            for (i, streams) in &mut held {
+                for (values, columns) in arrays(streams) {
+                    let is_its =
+                        values.iter().all(|&v| v == *i as f32) && columns.iter().all(|&c| c == *i as i32);
+                    assert!(is_its, "{threads} threads, minibatch {i} from {from}");
+                }
+            }
+            n += held.len();
+        }
+        // Those at the ends of blocks are copied, and all of a block that is loaded after one of 5,000.
+        assert!(adjacent > n / 4, "{adjacent} of {n} minibatches were not copied");
     }
 }
 
