@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::{Error, Indexed};
-use tesson_plan::{Planner, Sharing};
+use tesson_plan::{Limit, Planner, Sharing};
 
 use super::Source;
 use super::budget::packed_bytes;
@@ -59,7 +59,7 @@ impl Source {
         let whole = self.whole_chunks(&indexed.index, budget.blocks, pass_by);
         let sizes = BlockSizes { pass_by, ..self.block_sizes(block_bytes, budget.run_bytes, whole) };
         let table = Arc::new(BlockTable::of(&indexed, sizes));
-        let long = if self.keeps_copies(&indexed, storage, budget.blocks) { LONG_COPIES } else { LONG };
+        let long = self.long(&indexed, storage, budget.blocks);
         let by_row =
             shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage, long);
         let in_use = if retain { storage } else { self.plan.order.storage_in_use(&indexed.index) };
@@ -82,15 +82,29 @@ impl Source {
         let values: u64 =
             self.streams.delivered.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
         let narrow = storage < NARROW * values.saturating_mul(indexed.index.n_samples());
-        !narrow && storage >= long * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
+        !narrow
+            && storage >= long.saturating_mul(indexed.index.n_sequences())
+            && indexed.corpus.scattered().is_some()
     }
 
-    /// True if storage has values as memory has them ([`BESIDE_SHARE`]), and all of them stay in `room` bytes from sweep to sweep.
-    fn keeps_copies(&self, indexed: &Indexed, storage: u64, room: u64) -> bool {
-        let values = self.stored_sample_bytes().saturating_mul(indexed.index.n_samples());
-        self.plan.order.needs_all_chunks(&indexed.index)
-            && storage.saturating_sub(values) <= values / BESIDE_SHARE
-            && packed_bytes(storage.max(values)) <= room
+    /// Bytes of a sequence that is better fetched than loaded with its block. Where storage has values as memory has them
+    /// ([`BESIDE_SHARE`]), and those that are needed at about the same time fit into `room` bytes, a block is loaded by copying, too.
+    fn long(&self, indexed: &Indexed, storage: u64, room: u64) -> u64 {
+        let (order, index) = (&self.plan.order, &indexed.index);
+        let values = self.stored_sample_bytes().saturating_mul(index.n_samples());
+        if storage.saturating_sub(values) > values / BESIDE_SHARE {
+            return LONG;
+        }
+        let in_use = u128::from(order.storage_in_use(index));
+        let in_use = in_use * u128::from(storage.max(values)) / u128::from(storage.max(1));
+        if packed_bytes(in_use.try_into().unwrap_or(u64::MAX)) > room {
+            LONG
+        } else if order.needs_all_chunks(index) && !matches!(self.plan.limit, Limit::Sweeps(0 | 1)) {
+            // The next sweep finds its blocks in memory.
+            u64::MAX
+        } else {
+            LONG_COPIES
+        }
     }
 
     /// Replaces the growing pipeline by one with an index in the middle of a call. `interrupted` can end it: the source

@@ -14,20 +14,25 @@ use tesson_config::StoreKind;
 use tesson_convert::{Corpus, Form};
 use tesson_engine::atomic_file::Existing;
 
-/// The configuration that reads a binary file.
-fn config_of_binary(file: &Path, options: &str) -> SourceConfig {
+/// The configuration that reads a binary file, with more options of the source and of the file.
+fn config_of_binary(file: &Path, options: &str, of_file: &str) -> SourceConfig {
     let json = format!(
-        r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {file:?}}}] {options}}}"#
+        r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {file:?} {of_file}}}] {options}}}"#
     );
     from_json(&json).expect("the test's configuration is right")
 }
 
 /// `n` sequences of one row, of 400 values and some pairs: about 2 KiB each, so that they are fetched by row.
 fn long_rows(n: usize) -> String {
+    rows_of(n, 400)
+}
+
+/// `n` sequences of one row, of so many values and some pairs.
+fn rows_of(n: usize, values: usize) -> String {
     let mut text = String::new();
     for i in 0..n {
         text.push_str("|x");
-        for j in 0..400 {
+        for j in 0..values {
             write!(text, " {}", (i * 31 + j * 17) % 1000).expect("strings take everything");
             if j % 5 == 0 {
                 text.push_str(".25");
@@ -104,40 +109,53 @@ fn long_sequences_come_alike_by_row_by_block_and_mapped() {
 #[test]
 fn long_sequences_of_binary_files_come_alike_by_row_by_block_and_mapped() {
     let folder = folder("ways-binary");
-    let (text, file) = (folder.join("train.ctf"), folder.join("train.cbf"));
-    std::fs::write(&text, long_rows(900)).expect("the folder can be written");
-    let in_order = config_with(&text, 400, r#", "randomize": false, "maxSweeps": 1"#, "");
-    let mut corpus = Corpus::new(tesson::open(&in_order).expect("the file is right"), |_| Element::F32);
-    let form = Form::Binary { chunk_bytes: 1 << 16 };
-    tesson_convert::write(&mut corpus, &file, Existing::Replace, form, &mut |_| ())
-        .expect("it can be written");
-    let config = |order: &str, limit: &str, options: &str| {
-        let json = format!(
-            r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {file:?} {options}}}],
-                {order}, "maxSweeps": 2, "memoryLimit": "{limit}", "threads": 2}}"#
-        );
-        from_json(&json).expect("the configuration is right")
+    let file = |values: usize, n: usize| {
+        let (text, file) = (folder.join("train.ctf"), folder.join(format!("{values}.cbf")));
+        std::fs::write(&text, rows_of(n, values)).expect("the folder can be written");
+        let in_order = config_with(&text, values, r#", "randomize": false, "maxSweeps": 1"#, "");
+        let mut corpus = Corpus::new(tesson::open(&in_order).expect("the file is right"), |_| Element::F32);
+        let form = Form::Binary { chunk_bytes: 1 << 16 };
+        tesson_convert::write(&mut corpus, &file, Existing::Replace, form, &mut |_| ())
+            .expect("it can be written");
+        file
     };
+    let (long, longer) = (file(400, 900), file(2000, 300));
+    let (window, all, global) = (
+        r#""randomize": true, "randomizationWindow": 5"#,
+        r#""randomize": true"#,
+        r#""randomize": "global""#,
+    );
     let read = |config| {
         let mut source = tesson::open(&config).expect("the file is right");
         (everything(&mut source, 7), source.stats())
     };
-    // By block where all blocks have room and stay, else by row.
-    for (order, limit, by_row) in [
-        (r#""randomize": true, "randomizationWindow": 5"#, "8MiB", true),
-        (r#""randomize": true"#, "1MiB", true),
-        (r#""randomize": true"#, "8MiB", false),
-        (r#""randomize": "global""#, "1MiB", true),
-        (r#""randomize": "global""#, "8MiB", false),
+    // By block where the blocks of a window have room; by row where they have none, and of more than 4 KiB where the next sweep would
+    // not find them in memory.
+    for (file, order, sweeps, limit, by_row) in [
+        (&long, window, 2, "1MiB", true),
+        (&long, window, 2, "8MiB", false),
+        (&long, all, 2, "1MiB", true),
+        (&long, all, 2, "8MiB", false),
+        (&long, global, 2, "1MiB", true),
+        (&long, global, 1, "8MiB", false),
+        (&longer, window, 2, "16MiB", true),
+        (&longer, all, 1, "16MiB", true),
+        (&longer, all, 2, "16MiB", false),
+        (&longer, global, 2, "1MiB", true),
     ] {
-        let (found, stats) = read(config(order, limit, ""));
-        assert_eq!(stats.blocks_loaded == 0, by_row, "{order}, {limit}: {stats:?}");
-        let (by_block, stats) = read(config(order, "64MiB", r#", "keepDataInMemory": true"#));
+        let config = |limit: &str, of_file: &str| {
+            let options =
+                format!(r#", {order}, "maxSweeps": {sweeps}, "memoryLimit": "{limit}", "threads": 2"#);
+            config_of_binary(file, &options, of_file)
+        };
+        let (found, stats) = read(config(limit, ""));
+        assert_eq!(stats.blocks_loaded == 0, by_row, "{file:?}, {order}, {sweeps}, {limit}: {stats:?}");
+        let (by_block, stats) = read(config("64MiB", r#", "keepDataInMemory": true"#));
         assert!(stats.blocks_loaded > 0);
-        assert_eq!(found, by_block, "{order}, {limit}");
-        let mut mapped = config(order, limit, "");
+        assert_eq!(found, by_block, "{file:?}, {order}, {sweeps}, {limit}");
+        let mut mapped = config(limit, "");
         mapped.store = StoreKind::Mmap;
-        assert_eq!(read(mapped).0, found, "{order}, {limit}");
+        assert_eq!(read(mapped).0, found, "{file:?}, {order}, {sweeps}, {limit}");
     }
 }
 
@@ -199,7 +217,7 @@ fn minibatches_that_are_blocks_of_their_own_are_those_of_other_blocks() {
             if *file == text {
                 config_with(file, 400, &options, r#", "maxErrors": 9"#)
             } else {
-                config_of_binary(file, &options)
+                config_of_binary(file, &options, "")
             }
         };
         // Blocks hold many minibatches of 7 sequences. Those of 200 and 300 are blocks of their own, but where two sweeps meet. Of
