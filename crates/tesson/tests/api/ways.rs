@@ -1,8 +1,8 @@
-//! The ways a sequence can take into a minibatch all give the same: by row, by packed block, by column, by rows in place
+//! The ways a sequence can take into a minibatch all give the same: by row, by packed block, by column, as a slice, by rows in place
 //! of blocks that find no room, from files that are read or mapped.
 
 use std::fmt::Write as _;
-
+use std::hash::{DefaultHasher, Hasher as _};
 use std::path::Path;
 
 use crate::kit::{config_of, config_with, folder, rest};
@@ -43,18 +43,22 @@ fn rows_of(n: usize, values: usize) -> String {
     text
 }
 
-/// A minibatch as text: keys, lengths, values, sweep end and state.
+/// The number of values, and what stands for them: writing all of them out would take most of the tests' time.
+fn digest(values: &SampleValues) -> (usize, u64) {
+    let mut hasher = DefaultHasher::new();
+    (0..values.len()).for_each(|i| hasher.write_u64(values.get(i).to_bits()));
+    (values.len(), hasher.finish())
+}
+
+/// A minibatch as text: keys, lengths, values as a digest, sweep end and state.
 fn shown(minibatch: &Minibatch) -> String {
     let streams: Vec<String> = minibatch
         .streams()
         .iter()
         .map(|stream| match stream.samples() {
-            Samples::Dense { values } => {
-                let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
-                format!("{:?} {values:?}", stream.lengths())
-            }
+            Samples::Dense { values } => format!("{:?} {:?}", stream.lengths(), digest(values)),
             Samples::Sparse { indptr, indices, values } => {
-                let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
+                let values = digest(values);
                 format!("{:?} {:?} {:?} {values:?}", stream.lengths(), &indptr[..], &indices[..])
             }
             Samples::Ragged { .. } => panic!("texts have no ragged samples"),
