@@ -83,7 +83,7 @@ impl JpegImage<'_> {
         let options =
             DecoderOptions::default().set_strict_mode(is_strict).set_max_width(side).set_max_height(side);
         let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
-        catching(|| decoder.decode_headers().map_err(|e| damaged(e)))?;
+        catching(|| decoder.decode_headers().map_err(damaged))?;
         let missing = || damaged("the header is missing");
         let info = decoder.info().ok_or_else(missing)?;
         let stored = decoder.input_colorspace().ok_or_else(missing)?;
@@ -131,7 +131,7 @@ impl JpegImage<'_> {
         if decoder.output_buffer_size().is_some_and(|size| size != out.len()) {
             return Err(damaged("its components are of a kind that is not supported"));
         }
-        catching(|| decoder.decode_into(out).map_err(|e| damaged(e)))
+        catching(|| decoder.decode_into(out).map_err(damaged))
     }
 }
 
