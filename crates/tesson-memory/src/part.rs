@@ -76,14 +76,14 @@ impl<T> Deref for Part<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: so many elements lie there, all initialised, and nobody but this part can write to them.
+        // SAFETY: `start` points to `len` initialised elements, and only this part can write to them.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl<T> DerefMut for Part<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: so many elements lie there, all initialised, and nobody but this part has any of them.
+        // SAFETY: `start` points to `len` initialised elements, and no other part overlaps them.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

@@ -1,8 +1,8 @@
 //! Blocks that pass by, whose values become the minibatches' own: slices of the block instead of copies.
 //!
-//! For the next editor: rows are taken out of a block once, by the minibatch that has them. Who needs rows again that are gone,
-//! because a sweep came round before the block left or a minibatch failed, loads the block again. So nothing that a caller writes
-//! into its arrays can come back.
+//! For the next editor: each row is taken out of its block only once. A minibatch that needs rows that were already taken, because
+//! the next sweep begins before the block is evicted or because an earlier minibatch failed, reloads the block. Therefore no
+//! minibatch can see what a caller writes into the arrays of another one.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,12 +24,12 @@ const LARGEST_SHARE: usize = 32;
 pub(crate) struct Slices {
     /// Where samples and entries lie, without values.
     columns: Vec<StreamColumn>,
-    /// The rows that nobody has taken.
+    /// The remaining slices, which no minibatch has taken yet.
     left: Mutex<Vec<Slice>>,
     bytes: usize,
 }
 
-/// The values of consecutive rows of a block, which nobody else has.
+/// The values of consecutive rows of a block, exclusively owned.
 pub(crate) struct Slice {
     pub(super) rows: Range<u32>,
     pub(super) streams: Vec<StreamSlice>,

@@ -27,7 +27,7 @@ fn long_rows(n: usize) -> String {
     rows_of(n, 400)
 }
 
-/// `n` sequences of one row, of so many values and some pairs.
+/// `n` sequences of one row, each with `values` dense values and a few sparse ones.
 fn rows_of(n: usize, values: usize) -> String {
     let mut text = String::new();
     for i in 0..n {
