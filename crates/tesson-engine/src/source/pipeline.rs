@@ -19,16 +19,13 @@ use crate::sample_room::SampleRoom;
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
 const SMALL: u64 = 16 << 20;
 
-/// Sequences of at least this many bytes on the average are fetched one by one in shuffled orders: parsing one costs
-/// more than reading it, and memory that is new to the process costs more than both.
+/// Sequences of at least this many bytes on the average are fetched one by one in shuffled orders where the blocks that
+/// are needed at about the same time do not fit into memory: fetching one costs less than loading its block again.
 const LONG: u64 = 1 << 10;
 
-/// [`LONG`] where storage has values as memory has them: loading costs the copying, and rows of this size are copied from a file for
-/// what a call of the system costs beside.
-const LONG_COPIES: u64 = 4 << 10;
-
-/// Storage has values as memory has them if it has at most this part of their bytes beside them.
-const BESIDE_SHARE: u64 = 16;
+/// [`LONG`] where those blocks fit, and each is loaded once: longer sequences take more time to be put into memory that is new
+/// to the process, and to be copied from there, than the system takes for a call more.
+const LONG_READ_ONCE: u64 = 4 << 10;
 
 /// Storage bytes of a dense value below which it is most likely a small whole number: kept in one byte, it takes less
 /// memory than its text does, and less time than fetching that again.
@@ -87,23 +84,21 @@ impl Source {
             && indexed.corpus.scattered().is_some()
     }
 
-    /// Bytes of a sequence that is better fetched than loaded with its block. Where storage has values as memory has them
-    /// ([`BESIDE_SHARE`]), and those that are needed at about the same time fit into `room` bytes, a block is loaded by copying, too.
+    /// Bytes of a sequence that is better fetched than loaded with its block, if blocks may take `room` bytes.
     fn long(&self, indexed: &Indexed, storage: u64, room: u64) -> u64 {
         let (order, index) = (&self.plan.order, &indexed.index);
-        let values = self.stored_sample_bytes().saturating_mul(index.n_samples());
-        if storage.saturating_sub(values) > values / BESIDE_SHARE {
-            return LONG;
-        }
+        let dense = self.stored_sample_bytes().saturating_mul(index.n_samples());
+        let has_sparse = self.streams.stored.iter().any(|stream| stream.sparse);
+        let memory = if has_sparse { dense.max(storage) } else { dense };
         let in_use = u128::from(order.storage_in_use(index));
-        let in_use = in_use * u128::from(storage.max(values)) / u128::from(storage.max(1));
+        let in_use = in_use * u128::from(memory) / u128::from(storage.max(1));
         if packed_bytes(in_use.try_into().unwrap_or(u64::MAX)) > room {
             LONG
         } else if order.needs_all_chunks(index) && !matches!(self.plan.limit, Limit::Sweeps(0 | 1)) {
             // The next sweep finds its blocks in memory.
             u64::MAX
         } else {
-            LONG_COPIES
+            LONG_READ_ONCE
         }
     }
 

@@ -77,51 +77,16 @@ fn everything(source: &mut Source, samples: u64) -> Vec<String> {
 
 #[test]
 fn long_sequences_come_alike_by_row_by_block_and_mapped() {
-    let file = folder("ways-long").join("train.ctf");
-    std::fs::write(&file, long_rows(900)).expect("the folder can be written");
-    for order in [r#""randomizationWindow": 5"#, r#""randomize": "global""#] {
-        let config = |ctf: &str, limit: &str| {
-            let options = format!(r#", {order}, "maxSweeps": 2, "memoryLimit": "{limit}""#);
-            config_with(&file, 400, &options, &format!(r#", "chunkSizeInBytes": 65536 {ctf}"#))
-        };
-        let mut by_row = tesson::open(&config("", "4MiB")).expect("the file is right");
-        let expected = everything(&mut by_row, 7);
-        let stats = by_row.stats();
-        assert_eq!(
-            (stats.rows_loaded, stats.blocks_loaded),
-            (1800, 0),
-            "long sequences are fetched one by one"
-        );
-        let mut by_block = tesson::open(&config(r#", "keepDataInMemory": true"#, "64MiB")).expect("right");
-        assert_eq!(everything(&mut by_block, 7), expected);
-        assert!(by_block.stats().blocks_loaded > 0);
-        let mut mapped = config("", "4MiB");
-        mapped.store = StoreKind::Mmap;
-        assert_eq!(everything(&mut tesson::open(&mapped).expect("right"), 7), expected);
-        for threads in [1, 2, 8] {
-            let mut config = config("", "4MiB");
-            config.runtime.threads = threads;
-            assert_eq!(
-                everything(&mut tesson::open(&config).expect("right"), 7),
-                expected,
-                "{threads} threads"
-            );
-        }
-    }
-}
-
-#[test]
-fn long_sequences_of_binary_files_come_alike_by_row_by_block_and_mapped() {
-    let folder = folder("ways-binary");
+    let folder = folder("ways-long");
     let file = |values: usize, n: usize| {
-        let (text, file) = (folder.join("train.ctf"), folder.join(format!("{values}.cbf")));
+        let (text, binary) = (folder.join(format!("{values}.ctf")), folder.join(format!("{values}.cbf")));
         std::fs::write(&text, rows_of(n, values)).expect("the folder can be written");
         let in_order = config_with(&text, values, r#", "randomize": false, "maxSweeps": 1"#, "");
         let mut corpus = Corpus::new(tesson::open(&in_order).expect("the file is right"), |_| Element::F32);
         let form = Form::Binary { chunk_bytes: 1 << 16 };
-        tesson_convert::write(&mut corpus, &file, Existing::Replace, form, &mut |_| ())
+        tesson_convert::write(&mut corpus, &binary, Existing::Replace, form, &mut |_| ())
             .expect("it can be written");
-        file
+        (text, binary, values)
     };
     let (long, longer) = (file(400, 900), file(2000, 300));
     let (window, all, global) = (
@@ -135,7 +100,7 @@ fn long_sequences_of_binary_files_come_alike_by_row_by_block_and_mapped() {
     };
     // By block where the blocks of a window have room; by row where they have none, and of more than 4 KiB where the next sweep would
     // not find them in memory.
-    for (file, order, sweeps, limit, by_row) in [
+    for (&(ref text, ref binary, values), order, sweeps, limit, by_row) in [
         (&long, window, 2, "1MiB", true),
         (&long, window, 2, "8MiB", false),
         (&long, all, 2, "1MiB", true),
@@ -147,19 +112,34 @@ fn long_sequences_of_binary_files_come_alike_by_row_by_block_and_mapped() {
         (&longer, all, 2, "16MiB", false),
         (&longer, global, 2, "1MiB", true),
     ] {
-        let config = |limit: &str, of_file: &str| {
-            let options =
-                format!(r#", {order}, "maxSweeps": {sweeps}, "memoryLimit": "{limit}", "threads": 2"#);
-            config_of_binary(file, &options, of_file)
+        let options = |limit: &str, threads: usize| {
+            format!(r#", {order}, "maxSweeps": {sweeps}, "memoryLimit": "{limit}", "threads": {threads}"#)
         };
-        let (found, stats) = read(config(limit, ""));
-        assert_eq!(stats.blocks_loaded == 0, by_row, "{file:?}, {order}, {sweeps}, {limit}: {stats:?}");
-        let (by_block, stats) = read(config("64MiB", r#", "keepDataInMemory": true"#));
-        assert!(stats.blocks_loaded > 0);
-        assert_eq!(found, by_block, "{file:?}, {order}, {sweeps}, {limit}");
-        let mut mapped = config(limit, "");
-        mapped.store = StoreKind::Mmap;
-        assert_eq!(read(mapped).0, found, "{file:?}, {order}, {sweeps}, {limit}");
+        for file in [text, binary] {
+            let config = |options: &str, keep: &str| {
+                if file == text {
+                    let of_file = format!(r#", "chunkSizeInBytes": 65536 {keep}"#);
+                    config_with(text, values, options, &of_file)
+                } else {
+                    config_of_binary(binary, options, keep)
+                }
+            };
+            let case = format!("{file:?}, {order}, {sweeps}, {limit}");
+            let (expected, stats) = read(config(&options(limit, 2), ""));
+            assert_eq!(stats.blocks_loaded == 0, by_row, "{case}: {stats:?}");
+            let (by_block, stats) = read(config(&options("64MiB", 2), r#", "keepDataInMemory": true"#));
+            assert!(stats.blocks_loaded > 0, "{case}: {stats:?}");
+            assert!(by_block == expected, "{case}: by block");
+            let mut mapped = config(&options(limit, 2), "");
+            mapped.store = StoreKind::Mmap;
+            assert!(read(mapped).0 == expected, "{case}: mapped");
+            for threads in [1, 8] {
+                assert!(
+                    read(config(&options(limit, threads), "")).0 == expected,
+                    "{case}: {threads} threads"
+                );
+            }
+        }
     }
 }
 
