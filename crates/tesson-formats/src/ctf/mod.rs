@@ -19,6 +19,7 @@
 
 mod bytes;
 mod checks;
+mod column;
 mod corpus;
 mod decimal;
 mod fault;
