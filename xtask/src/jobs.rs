@@ -63,7 +63,13 @@ const FOR_MIRI: &[(&str, &[&str])] = &[
     ("tesson-core", &[]),
     (
         "tesson-formats",
-        &["ctf::tokens", "htk::frames", "tfrecord::places", "tfrecord::tests::reading::kernels"],
+        &[
+            "ctf::tokens",
+            "a_few_rows_of_sparse_samples",
+            "htk::frames",
+            "tfrecord::places",
+            "tfrecord::tests::reading::kernels",
+        ],
     ),
     ("tesson-memory", &["pool", "packed", "file_pages"]),
     ("tesson-engine", &["pack"]),

@@ -2,6 +2,7 @@
 
 use super::decimal::Real;
 use super::options::Input;
+use super::sparse_rows::{OF_BLOCK, Tape};
 
 /// The samples of one stream, as they come.
 #[derive(Debug, Default)]
@@ -70,5 +71,58 @@ impl<E: Real> Column<E> {
                 }
             }
         }
+    }
+
+    /// Room behind the pairs, which [`take`](Column::take) writes to.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self, n: usize) {
+        self.columns.resize(self.columns.len() + n, 0);
+        self.values.resize(self.values.len() + n, E::default());
+    }
+
+    /// Adds a sample of the pairs `from..to` of a tape, if their columns are below the stream's dimension and ascend. What lies behind
+    /// them is overwritten.
+    #[inline(always)]
+    pub(super) fn take(&mut self, tape: &Tape, from: usize, to: usize, input: &Input) -> bool {
+        let len = self.rows[self.rows.len() - 1] as usize;
+        let mut odd = 0;
+        for at in (from..to).step_by(OF_BLOCK) {
+            // Values and no references, since what is written could be what is read for all that a compiler knows.
+            let before: [u32; OF_BLOCK] =
+                *tape.indices[at..].first_chunk().expect("there is room behind pairs");
+            let indices: [u32; OF_BLOCK] = *tape.indices[1 + at..].first_chunk().expect("likewise");
+            let values: [u32; OF_BLOCK] = *tape.values[at..].first_chunk().expect("likewise");
+            let mut numbers = [E::default(); OF_BLOCK];
+            for i in 0..OF_BLOCK {
+                numbers[i] = E::from_small(values[i]);
+            }
+            let slot = len + at - from;
+            *self.columns[slot..].first_chunk_mut().expect("room was made") = indices;
+            *self.values[slot..].first_chunk_mut().expect("likewise") = numbers;
+            // Numbers and no truth values, which compilers pack to bytes.
+            let (n, first) = ((to - at) as u32, u32::from(at == from));
+            for i in 0..OF_BLOCK {
+                let is_here = u32::from((i as u32) < n);
+                let falls = u32::from(i as u32 >= first) & u32::from(indices[i] <= before[i]);
+                odd |= is_here & (falls | u32::from(indices[i] >= input.dim));
+            }
+        }
+        self.rows.push((len + to - from) as u32);
+        odd == 0
+    }
+
+    /// Takes back all samples but so many of those that have been taken and not closed.
+    pub(super) fn keep_samples(&mut self, n: usize) {
+        self.rows.truncate(self.n_samples as usize + n + 1);
+    }
+
+    /// Makes each of the samples that have been taken a sequence.
+    #[inline(always)]
+    pub(super) fn close_samples(&mut self, n: usize) {
+        let len = self.rows[self.rows.len() - 1] as usize;
+        self.columns.truncate(len);
+        self.values.truncate(len);
+        self.samples.extend(self.n_samples + 1..=self.n_samples + n as u32);
+        self.n_samples += n as u32;
     }
 }

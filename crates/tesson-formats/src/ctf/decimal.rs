@@ -94,7 +94,8 @@ impl Real for f32 {
 
     #[inline]
     fn from_small(n: u32) -> f32 {
-        n as f32
+        // Processors convert signed numbers.
+        n.cast_signed() as f32
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -120,7 +121,7 @@ impl Real for f64 {
 
     #[inline]
     fn from_small(n: u32) -> f64 {
-        f64::from(n)
+        f64::from(n.cast_signed())
     }
 
     #[cfg(target_arch = "x86_64")]

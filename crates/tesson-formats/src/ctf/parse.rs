@@ -14,6 +14,7 @@ use super::decimal::{Grammar, Real, read};
 use super::fault::CtfFault;
 use super::options::Input;
 use super::rows::{Keying, LastId, RowId, has_input};
+use super::sparse_rows::{self, SparseRows, Tape};
 use super::tag::Tag;
 use super::tokens::{Kernel, Opening, whole_row};
 use super::{FILE, Name, Rules, checks};
@@ -73,6 +74,7 @@ impl Odd {
 struct Spare {
     offsets: Vec<Vec<u32>>,
     keys: Vec<u64>,
+    tape: Option<Box<Tape>>,
 }
 
 /// Decodes runs of whole sequences, one after the other, into the columns of one chunk.
@@ -99,6 +101,8 @@ pub(crate) struct Decoder<'r, E> {
     expected: usize,
     /// The openings of each stream's sample in the rows that are read whole; none if no row is.
     openings: Vec<Opening>,
+    /// For rows of sparse samples that are sequences.
+    tape: Option<Box<Tape>>,
     /// Faults of the sequence that is open are the ones from here on.
     open: Option<Open>,
     /// The memory for dense values.
@@ -123,6 +127,8 @@ impl<'r, E: Real> Decoder<'r, E> {
             _ => std::mem::take(&mut spare.keys),
         };
         numbers.clear();
+        let tape = (kernel.is_by_blocks() && !scratch.notes && sparse_rows::are_possible(rules))
+            .then(|| spare.tape.take().unwrap_or_else(Tape::new));
         scratch.format = Some(Box::new(spare));
         let mut taken = (
             std::mem::take(&mut out.lengths),
@@ -148,6 +154,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             line: 0,
             expected: 0,
             openings: if kernel == Kernel::Plain { Vec::new() } else { openings(rules) },
+            tape,
             open: None,
             room: scratch.room,
             end: None,
@@ -200,6 +207,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             };
             out.streams.push(StreamColumn { samples, data });
         }
+        spare.tape = self.tape.take().or(spare.tape);
         scratch.format = Some(Box::new(spare));
         let first = self.odd.1.map(|(odd, at)| {
             let what = odd.describe(self.rules);
@@ -218,6 +226,11 @@ impl<'r, E: Real> Decoder<'r, E> {
         let rules = self.rules;
         let mut at = 0;
         while at < bytes.len() && self.end.is_none() {
+            let end = self.sparse_rows(bytes, at);
+            if end > at {
+                at = end;
+                continue;
+            }
             let row = &bytes[at..];
             if rules.rows.counts(row) {
                 self.numbers.push(self.line);
@@ -232,6 +245,21 @@ impl<'r, E: Real> Decoder<'r, E> {
                 self.line += 1;
             }
         }
+    }
+
+    /// Reads rows that are one sparse sample of every stream, as many as follow each other. Returns where the first other row starts.
+    #[inline]
+    fn sparse_rows(&mut self, bytes: &[u8], at: usize) -> usize {
+        let Some(tape) = &mut self.tape else { return at };
+        if !tape.is_due() {
+            return at;
+        }
+        let rows = SparseRows { bytes, at, rules: self.rules, tape, columns: &mut self.columns };
+        let (n, end) = self.kernel.sparse_rows(rows);
+        self.numbers.extend(self.line..self.line + n as u64);
+        self.lengths.resize(self.lengths.len() + n, 1);
+        self.line += n as u64;
+        end
     }
 
     /// Rows with the same id, or none, are a sequence.

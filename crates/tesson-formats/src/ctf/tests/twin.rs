@@ -438,3 +438,85 @@ fn runs_of_like_rows_of_every_length_are_read_the_same() {
         }
     }
 }
+
+/// A sample of pairs, most often ordinary ones whose columns ascend, and what is behind it.
+fn bag() -> impl Strategy<Value = String> {
+    let value = prop_oneof![20 => 0u32..10, 1 => 0u32..20_000_000];
+    let ordinary = prop::collection::btree_map(0u32..90_000, value, 0..12)
+        .prop_map(|pairs| pairs.into_iter().map(|(i, v)| format!(" {i}:{v}")).collect());
+    let any = prop::collection::vec(pair(), 0..40).prop_map(|pairs| pairs.concat());
+    let behind = prop_oneof![40 => Just(" "), 2 => Just(""), 1 => Just("  "), 1 => Just("\t")];
+    (prop_oneof![60 => ordinary, 1 => any], behind).prop_map(|(pairs, behind): (String, _)| pairs + behind)
+}
+
+/// A row of two such samples, mostly like the others.
+fn row() -> impl Strategy<Value = String> {
+    let names = prop_oneof![
+        40 => Just(["s", "longer"]),
+        1 => Just(["longer", "s"]),
+        1 => Just(["s", "s"]),
+        1 => Just(["s", "other"]),
+    ];
+    let begin = prop_oneof![60 => Just(""), 1 => prop::sample::select(&["5:1 ", " ", "7 ", "7"][..])];
+    let end = prop_oneof![20 => Just(""), 1 => prop::sample::select(&["|# a 1:1 ", "\r", "\r\r"][..])];
+    (names, bag(), bag(), begin, end).prop_map(|([first, second], one, other, begin, end)| {
+        format!("{begin}|{first}{one}|{second}{other}{end}\n")
+    })
+}
+
+/// A few of them again and again, or many.
+fn bags() -> impl Strategy<Value = Vec<u8>> {
+    let sizes = prop_oneof![Just(1..8), Just(1..100)];
+    (sizes.prop_flat_map(|size| prop::collection::vec(row(), size)), 1usize..6)
+        .prop_map(|(rows, times)| rows.concat().repeat(times).into_bytes())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_of_sparse_samples_are_read_the_same(
+        bytes in bags(),
+        options in prop::sample::select(&["rules=cntk", "rules=lenient", "rules=cntk precision=double", "rules=cntk chunkSizeInBytes=400"][..]),
+        streams in prop::sample::select(&["s:sparse:10000000 longer:sparse:100000", "longer:sparse:4000000000 s:sparse:99999", "s:sparse:90000"][..]),
+    ) {
+        compare(options, streams, &bytes);
+    }
+}
+
+/// Few enough for an interpreter that watches over memory.
+#[test]
+fn a_few_rows_of_sparse_samples_are_read_the_same() {
+    let row = |i: usize| {
+        let pairs: String = (0..i % 20).map(|j| format!(" {}:{}", j * 37 + i, (i + j) % 10)).collect();
+        let end = if i.is_multiple_of(3) { "\r\n" } else { "\n" };
+        format!("|longer{pairs}|s {i}:{} 1234567:7654321{end}", [1, 1000][i % 2])
+    };
+    let text: String = (0..24).map(row).collect();
+    let file = Memory::new(text.into_bytes());
+    let of = |kernel| with_kernel(opened("", "s:sparse:2000000 longer:sparse:1000", &file).unwrap(), kernel);
+    let expected = by_index(&of(Kernel::Plain), &file).unwrap();
+    assert_eq!(expected.len(), 24);
+    for kernel in Kernel::all() {
+        assert_eq!(by_index(&of(kernel), &file).unwrap(), expected, "{kernel:?}");
+    }
+}
+
+#[test]
+fn rows_of_sparse_samples_are_read_the_same_with_any_byte_changed_or_text_put_in() {
+    let row = |i: usize| format!("|s 1:1 {}:2 99999:{}|longer {i}:3 4000:12345\n", i + 2, i % 10);
+    let rows: String = (0..40).map(row).collect();
+    let place = (0..20).map(|i| row(i).len()).sum::<usize>();
+    for at in place..place + row(20).len() {
+        for byte in [b' ', b'|', b'\n', b'\r', b'.', b'-', b':', b'9', b'x', 0, 0x80] {
+            let mut bytes = rows.clone().into_bytes();
+            bytes[at] = byte;
+            compare("rules=lenient", "s:sparse:100000 longer:sparse:5000", &bytes);
+        }
+        for text in ["5:1 ", " 5:1 ", "7 ", "|s 1:1 ", "|# 1:1 ", "\r", "\r\n", "\t", "0000000", "99999999"] {
+            let mut changed = rows.clone();
+            changed.insert_str(at, text);
+            compare("rules=lenient", "s:sparse:100000 longer:sparse:5000", changed.as_bytes());
+        }
+    }
+}

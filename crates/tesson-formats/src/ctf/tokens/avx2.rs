@@ -8,6 +8,7 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real, read};
+use super::super::sparse_rows::{Found, SparseRows, Tape, marks_by_words, take_lowest};
 use super::blocks::{Apart, Block, Digits, LAST, Masks, WITHOUT, ZEROS, dense, kernel, long, ordinary};
 use crate::fields::Fields;
 
@@ -38,13 +39,57 @@ impl Block for ByAvx2 {
     }
 
     #[inline(always)]
-    unsafe fn minus(block: &[u8; 64]) -> u64 {
+    unsafe fn equal(block: &[u8; 64], byte: u8) -> u64 {
         // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
         unsafe {
             let (low, high) = halves(block);
-            let mask = |x| _mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_set1_epi8(b'-' as i8))) as u32;
+            let mask = |x| _mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_set1_epi8(byte as i8))) as u32;
             u64::from(mask(low)) | u64::from(mask(high)) << 32
         }
+    }
+
+    #[inline(always)]
+    unsafe fn decimal_digits(block: &[u8; 64]) -> u64 {
+        // SAFETY: AVX2 is the caller's promise; both loads are within the 64 bytes.
+        unsafe {
+            let (low, high) = halves(block);
+            let mask = |x| {
+                let digits = _mm256_sub_epi8(x, _mm256_set1_epi8(b'0' as i8));
+                let small = _mm256_min_epu8(digits, _mm256_set1_epi8(9));
+                _mm256_movemask_epi8(_mm256_cmpeq_epi8(small, digits)) as u32
+            };
+            u64::from(mask(low)) | u64::from(mask(high)) << 32
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn pairs(bytes: &[u8], at: usize, found: &Found, tape: &mut Tape) {
+        let Found { mut starts, mut colons, mut ends, .. } = *found;
+        let text: &[u8; 72] = bytes[at - 8..].first_chunk().expect("a block and what is in front of it");
+        let are_digits = colons << 2 == ends;
+        for from in (tape.n_pairs..tape.n_pairs + ends.count_ones() as usize).step_by(4) {
+            let mut index = Four::default();
+            let mut value = Four::default();
+            for i in 0..4 {
+                // Behind the last pair all are 64: a number without digits.
+                let (start, colon) = (take_lowest(&mut starts) as usize, take_lowest(&mut colons) as usize);
+                index.put(i, text, start, colon);
+                if are_digits {
+                    tape.values[from + i] = u32::from(text[8 + (colon + 1) % 64].wrapping_sub(b'0'));
+                } else {
+                    let end = take_lowest(&mut ends) as usize;
+                    value.put(i, text, end.min(colon + 1), end);
+                }
+            }
+            // SAFETY: AVX2 is the caller's promise.
+            unsafe {
+                index.join(&mut tape.indices[1 + from..]);
+                if !are_digits {
+                    value.join(&mut tape.values[from..]);
+                }
+            }
+        }
+        marks_by_words(found, tape);
     }
 
     #[inline(always)]
@@ -109,6 +154,45 @@ pub(super) unsafe fn digits(text: &[u8; 16], n: usize) -> Option<Digits> {
         let eights = _mm_madd_epi16(fours, _mm_setr_epi16(10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1));
         let both = _mm_cvtsi128_si64(eights) as u64;
         Some(Digits { mantissa: (both & 0xFFFF_FFFF) * 100_000_000 + (both >> 32), point })
+    }
+}
+
+/// Four whole numbers of up to eight digits.
+#[derive(Default)]
+struct Four {
+    /// The eight bytes in front of where each ends.
+    words: [u64; 4],
+    /// The bits of each word that are in front of the number.
+    others: [u64; 4],
+}
+
+impl Four {
+    /// The number at `start..end` of a block, which has eight bytes in front of it.
+    #[inline(always)]
+    fn put(&mut self, i: usize, text: &[u8; 72], start: usize, end: usize) {
+        self.words[i] = u64::from_le_bytes(*text[end..].first_chunk().expect("blocks end within the text"));
+        self.others[i] = 64 - 8 * (end - start) as u64;
+    }
+
+    /// # Safety
+    /// AVX2 is there.
+    #[inline(always)]
+    unsafe fn join(&self, numbers: &mut [u32]) {
+        let numbers: &mut [u32; 4] = numbers.first_chunk_mut().expect("tapes have room for a block");
+        // SAFETY: AVX2 is the caller's promise; loads and the store are of arrays of their sizes.
+        unsafe {
+            let words = _mm256_loadu_si256(self.words.as_ptr().cast());
+            let others = _mm256_loadu_si256(self.others.as_ptr().cast());
+            let digits = _mm256_xor_si256(words, _mm256_set1_epi8(b'0' as i8));
+            let digits = _mm256_sllv_epi64(_mm256_srlv_epi64(digits, others), others);
+            // Neighbours are joined to pairs, pairs to fours, fours to eights.
+            let pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010A));
+            let fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
+            let parts = _mm256_madd_epi16(fours, _mm256_set1_epi64x(0x0000_0001_0000_2710));
+            let eights = _mm256_add_epi32(parts, _mm256_srli_epi64::<32>(parts));
+            let low = _mm256_permutevar8x32_epi32(eights, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+            _mm_storeu_si128(numbers.as_mut_ptr().cast(), _mm256_castsi256_si128(low));
+        }
     }
 }
 

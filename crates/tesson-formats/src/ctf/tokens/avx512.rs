@@ -8,6 +8,7 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, INVERSES, POWERS, Real, read};
+use super::super::sparse_rows::{Found, OF_BLOCK, SparseRows, Tape};
 use super::blocks::{Apart, Block, Digits, Masks, ZEROS, dense, kernel, long, ordinary};
 use super::{Pairs, avx2};
 use crate::fields::Fields;
@@ -166,6 +167,25 @@ unsafe fn block_of_pairs<E: Real>(
     }
 }
 
+/// Up to 16 whole numbers: each are the `n` digits before its end.
+///
+/// # Safety
+/// AVX-512 with VBMI is there.
+#[inline(always)]
+unsafe fn numbers(digits: __m512i, ends: __m128i, n: __m128i) -> [__m256i; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        [
+            joined(digits, _mm512_cvtepu8_epi64(ends), _mm512_cvtepu8_epi64(n)),
+            joined(
+                digits,
+                _mm512_cvtepu8_epi64(_mm_bsrli_si128::<8>(ends)),
+                _mm512_cvtepu8_epi64(_mm_bsrli_si128::<8>(n)),
+            ),
+        ]
+    }
+}
+
 struct ByAvx512;
 
 impl Block for ByAvx512 {
@@ -188,10 +208,59 @@ impl Block for ByAvx512 {
     }
 
     #[inline(always)]
-    unsafe fn minus(block: &[u8; 64]) -> u64 {
+    unsafe fn equal(block: &[u8; 64], byte: u8) -> u64 {
         // SAFETY: AVX-512 is the caller's promise; the load is of the 64 bytes.
         unsafe {
-            _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(block.as_ptr().cast()), _mm512_set1_epi8(b'-' as i8))
+            _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(block.as_ptr().cast()), _mm512_set1_epi8(byte as i8))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn decimal_digits(block: &[u8; 64]) -> u64 {
+        // SAFETY: AVX-512 is the caller's promise; the load is of the 64 bytes.
+        unsafe {
+            let x = _mm512_loadu_si512(block.as_ptr().cast());
+            _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8(b'0' as i8)), _mm512_set1_epi8(9))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn pairs(bytes: &[u8], at: usize, found: &Found, tape: &mut Tape) {
+        let block: &[u8; 64] = bytes[at..].first_chunk().expect("what was found is of a block");
+        let Found { starts, colons, ends, marks, before } = *found;
+        let indices: &mut [u32; OF_BLOCK] =
+            tape.indices[1 + tape.n_pairs..].first_chunk_mut().expect("a tape has room for a block");
+        let values: &mut [u32; OF_BLOCK] = tape.values[tape.n_pairs..].first_chunk_mut().expect("likewise");
+        let mark_places: &mut [u16; OF_BLOCK] =
+            tape.places[tape.n_marks..].first_chunk_mut().expect("likewise");
+        let ranks: &mut [u16; OF_BLOCK] = tape.ranks[tape.n_marks..].first_chunk_mut().expect("likewise");
+        // SAFETY: AVX-512 is the caller's promise; loads and stores are of arrays of their sizes.
+        unsafe {
+            let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
+            let digits =
+                _mm512_sub_epi8(_mm512_loadu_si512(block.as_ptr().cast()), _mm512_set1_epi8(b'0' as i8));
+            let of = |bits, x| _mm512_castsi512_si128(_mm512_maskz_compress_epi8(bits, x));
+            let middles = of(colons, places);
+            let n_index = _mm_sub_epi8(middles, of(starts, places));
+            let [low, high] = numbers(digits, middles, n_index);
+            _mm256_storeu_si256(indices[..8].as_mut_ptr().cast(), low);
+            _mm256_storeu_si256(indices[8..].as_mut_ptr().cast(), high);
+            if colons << 2 == ends {
+                let digits = of(colons << 1, digits);
+                _mm512_storeu_si512(values.as_mut_ptr().cast(), _mm512_cvtepu8_epi32(digits));
+            } else {
+                let ends = of(ends, places);
+                let n_value = _mm_subs_epu8(ends, _mm_add_epi8(middles, _mm_set1_epi8(1)));
+                let [low, high] = numbers(digits, ends, n_value);
+                _mm256_storeu_si256(values[..8].as_mut_ptr().cast(), low);
+                _mm256_storeu_si256(values[8..].as_mut_ptr().cast(), high);
+            }
+            let from = |n: usize, x| _mm256_add_epi16(_mm256_cvtepu8_epi16(x), _mm256_set1_epi16(n as i16));
+            _mm256_storeu_si256(mark_places.as_mut_ptr().cast(), from(before, of(marks, places)));
+            // Among the last bytes of pairs and the marks, those of pairs are as many as stand before a mark and are none.
+            let ordinals = of(_pext_u64(marks, ends >> 1 | marks), places);
+            let pairs = _mm_sub_epi8(ordinals, _mm512_castsi512_si128(places));
+            _mm256_storeu_si256(ranks.as_mut_ptr().cast(), from(tape.n_pairs, pairs));
         }
     }
 

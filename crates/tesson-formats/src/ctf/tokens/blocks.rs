@@ -6,26 +6,42 @@
 
 use super::super::bytes::is_end;
 use super::super::decimal::{Grammar, Real, read};
+use super::super::sparse_rows::{Found, Tape, pairs_by_words};
 
 /// The classes of a block's 64 bytes, a bit for each byte.
-pub(super) struct Masks {
+pub(crate) struct Masks {
     /// Bytes that end a value.
-    pub(super) ends: u64,
+    pub(crate) ends: u64,
     /// Those of them that end the value list.
-    pub(super) stops: u64,
+    pub(crate) stops: u64,
 }
 
 /// The operations that instruction sets do differently. Everything is to be inlined where its features are enabled.
-pub(super) trait Block: Apart {
+pub(crate) trait Block: Apart {
     /// # Safety
     /// The instruction set is there.
     unsafe fn masks(block: &[u8; 64]) -> Masks;
 
-    /// The bytes of a block that are `-`.
+    /// The bytes of a block that are `byte`.
     ///
     /// # Safety
     /// The instruction set is there.
-    unsafe fn minus(block: &[u8; 64]) -> u64;
+    unsafe fn equal(block: &[u8; 64], byte: u8) -> u64;
+
+    /// The bytes of a block that are digits.
+    ///
+    /// # Safety
+    /// The instruction set is there.
+    unsafe fn decimal_digits(block: &[u8; 64]) -> u64;
+
+    /// Puts what was `found` in the block at `at` behind what is on the tape, which counts it afterwards.
+    ///
+    /// # Safety
+    /// The instruction set is there.
+    #[inline(always)]
+    unsafe fn pairs(bytes: &[u8], at: usize, found: &Found, tape: &mut Tape) {
+        pairs_by_words(bytes, at, found, tape);
+    }
 
     /// True if the block is `0 0 0 …`.
     ///
@@ -54,7 +70,7 @@ pub(super) trait Block: Apart {
 }
 
 /// The parts of a kernel beside its loops over values, whose registers they would take. [`kernel`] implements it.
-pub(super) trait Apart {
+pub(crate) trait Apart {
     /// The value of `bytes[start..end]` if it is a number that is not [`ordinary`].
     ///
     /// # Safety
@@ -63,7 +79,7 @@ pub(super) trait Apart {
 }
 
 /// Digits, and where their point is.
-pub(super) struct Digits {
+pub(crate) struct Digits {
     /// The whole number that the digits are without the point.
     pub(super) mantissa: u64,
     /// The place of the point in the 16 bytes; 16 without one.
@@ -121,6 +137,18 @@ macro_rules! kernel {
                 // SAFETY: `self` is the proof that the processor has the features. Measured: AVX2 at several times the rate
                 // of the plain parser, AVX-512 at about twice that of AVX2; NEON only emulated.
                 unsafe { enabled(bytes, at, grammar, values) }
+            }
+
+            /// Like [`super::Kernel::sparse_rows`].
+            pub(super) fn sparse_rows<E: Real>(self, rows: SparseRows<'_, E>) -> (usize, usize) {
+                #[target_feature(enable = $features)]
+                fn enabled<E: Real>(rows: SparseRows<'_, E>) -> (usize, usize) {
+                    // SAFETY: the features are enabled here, and in whatever is inlined here.
+                    unsafe { rows.read::<$block>() }
+                }
+                // SAFETY: `self` is the proof that the processor has the features. Measured: rows of two bags of words at 1.5 times the rate
+                // of reading sample by sample with AVX-512, 1.3 times with AVX2.
+                unsafe { enabled(rows) }
             }
 
             /// Like [`super::Kernel::append_fields`].
@@ -213,7 +241,7 @@ pub(super) unsafe fn dense<E: Real, B: Block>(
             // A bit of a mask and not a comparison with a byte: compilers put the result of one into a byte of a register whose other
             // bytes the value before has written last, and each value then waited for the one before it.
             // SAFETY: the caller's promise.
-            let minus = unsafe { B::minus(block) };
+            let minus = unsafe { B::equal(block, b'-') };
             for slot in slots {
                 if left & 1 != 0 {
                     let first = starts.trailing_zeros();

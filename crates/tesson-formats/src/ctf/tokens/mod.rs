@@ -10,19 +10,24 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code, unused_imports, unused_macros)
+)]
 mod blocks;
 mod feeds;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod word;
 
+pub(crate) use blocks::{Block, Masks};
 pub(crate) use feeds::Feeds;
-pub(crate) use word::{Opening, whole_row};
+pub(crate) use word::{Opening, whole, whole_row};
 
 use tesson_core::Kernels;
 
 use super::decimal::{Grammar, Real, ordinary};
+use super::sparse_rows::SparseRows;
 use crate::fields::Fields;
 
 /// How values are read.
@@ -81,6 +86,26 @@ impl Kernel {
             Kernel::Avx512(kernel) => kernel.dense(bytes, at, grammar, values),
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon(kernel) => kernel.dense(bytes, at, grammar, values),
+        }
+    }
+
+    /// True if it reads several rows at once ([`sparse_rows`](Kernel::sparse_rows)).
+    pub(crate) fn is_by_blocks(self) -> bool {
+        !matches!(self, Kernel::Plain | Kernel::Word)
+    }
+
+    /// Reads rows that are sequences, as far as each is one ordinary sample of every stream, all of them sparse. Returns how many, and
+    /// where the next one starts.
+    #[inline]
+    pub(crate) fn sparse_rows<E: Real>(self, rows: SparseRows<'_, E>) -> (usize, usize) {
+        match self {
+            Kernel::Plain | Kernel::Word => (0, rows.at),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2(kernel) => kernel.sparse_rows(rows),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) => kernel.sparse_rows(rows),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon(kernel) => kernel.sparse_rows(rows),
         }
     }
 

@@ -9,6 +9,7 @@ use std::arch::aarch64::*;
 use tesson_core::Kernels;
 
 use super::super::decimal::{Grammar, Real, read};
+use super::super::sparse_rows::SparseRows;
 use super::blocks::{Apart, Block, Digits, LAST, Masks, WITHOUT, ZEROS, dense, kernel, long, ordinary};
 use crate::fields::Fields;
 
@@ -34,9 +35,18 @@ impl Block for ByNeon {
     }
 
     #[inline(always)]
-    unsafe fn minus(block: &[u8; 64]) -> u64 {
+    unsafe fn equal(block: &[u8; 64], byte: u8) -> u64 {
         // SAFETY: NEON is the caller's promise.
-        unsafe { mask(quarters(block).map(|x| vceqq_u8(x, vdupq_n_u8(b'-')))) }
+        unsafe { mask(quarters(block).map(|x| vceqq_u8(x, vdupq_n_u8(byte)))) }
+    }
+
+    #[inline(always)]
+    unsafe fn decimal_digits(block: &[u8; 64]) -> u64 {
+        // SAFETY: NEON is the caller's promise.
+        unsafe {
+            let is_digit = |x| vcleq_u8(vsubq_u8(x, vdupq_n_u8(b'0')), vdupq_n_u8(9));
+            mask(quarters(block).map(is_digit))
+        }
     }
 
     #[inline(always)]

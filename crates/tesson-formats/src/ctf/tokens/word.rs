@@ -96,7 +96,7 @@ pub(crate) fn whole_row<const N: usize>(
 
 /// The number whose decimal digits are the bytes of a word, the last in the highest byte.
 #[inline]
-fn whole(digits: u64) -> u32 {
+pub(crate) fn whole(digits: u64) -> u32 {
     // Neighbours are joined to pairs, pairs to fours, fours to the whole.
     let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
