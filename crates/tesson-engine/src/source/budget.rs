@@ -79,9 +79,13 @@ impl Source {
 
     /// Memory for the columns of a chunk, in eighths of its storage.
     fn column_eighths(&self) -> u64 {
-        // Values may be stored as half as many bits.
+        COLUMNS * self.widening()
+    }
+
+    /// How many times the bits of its values in storage a stream may have in memory.
+    pub(super) fn widening(&self) -> u64 {
         let are_wide = self.streams.stored.iter().any(|stream| stream.element == Element::F64);
-        if are_wide { 2 * COLUMNS } else { COLUMNS }
+        if are_wide { 2 } else { 1 }
     }
 
     /// Divides the memory that index and plan leave.

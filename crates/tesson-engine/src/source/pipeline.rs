@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tesson_core::{Error, Indexed};
+use tesson_core::{Error, Index, Indexed};
 use tesson_plan::{Limit, Planner, Sharing};
 
 use super::Source;
@@ -23,8 +23,8 @@ const SMALL: u64 = 16 << 20;
 /// are needed at about the same time do not fit into memory: fetching one costs less than loading its block again.
 const LONG: u64 = 1 << 10;
 
-/// [`LONG`] where those blocks fit, and each is loaded once: longer sequences take more time to be put into memory that is new
-/// to the process, and to be copied from there, than the system takes for a call more.
+/// [`LONG`] where those blocks fit, and each sequence is taken from its block once before that leaves memory: from this size on, filling
+/// memory that is new to the process and copying from it costs more than another system call.
 const LONG_READ_ONCE: u64 = 4 << 10;
 
 /// Storage bytes of a dense value below which it is most likely a small whole number: kept in one byte, it takes less
@@ -33,6 +33,11 @@ const NARROW: u64 = 4;
 
 /// The least memory that a sequence takes in a minibatch: its entries in the plan, in the blocks and in the batch.
 const SEQUENCE_BYTES: u64 = 64;
+
+/// Bytes of all chunks.
+fn listed_bytes(index: &Index) -> u64 {
+    index.chunk_ids().map(|chunk| index.chunk(chunk).bytes).fold(0, u64::saturating_add)
+}
 
 impl Source {
     /// Goes over to reading by a complete index.
@@ -56,7 +61,7 @@ impl Source {
         let whole = self.whole_chunks(&indexed.index, budget.blocks, pass_by);
         let sizes = BlockSizes { pass_by, ..self.block_sizes(block_bytes, budget.run_bytes, whole) };
         let table = Arc::new(BlockTable::of(&indexed, sizes));
-        let long = self.long(&indexed, storage, budget.blocks);
+        let long = self.long(&indexed.index, budget.blocks);
         let by_row =
             shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage, long);
         let in_use = if retain { storage } else { self.plan.order.storage_in_use(&indexed.index) };
@@ -69,8 +74,7 @@ impl Source {
     /// Bytes of the data. What is listed in them is not opened to know its size, and what they unpack to takes more than they: the
     /// index says it.
     fn storage(&self, indexed: &Indexed) -> u64 {
-        let index = &indexed.index;
-        let listed = index.chunk_ids().map(|chunk| index.chunk(chunk).bytes).fold(0, u64::saturating_add);
+        let listed = listed_bytes(&indexed.index);
         if self.resources.are_named() { listed } else { self.resources.bytes().max(listed) }
     }
 
@@ -84,12 +88,14 @@ impl Source {
             && indexed.corpus.scattered().is_some()
     }
 
-    /// Bytes of a sequence that is better fetched than loaded with its block, if blocks may take `room` bytes.
-    fn long(&self, indexed: &Indexed, storage: u64, room: u64) -> u64 {
-        let (order, index) = (&self.plan.order, &indexed.index);
-        let dense = self.stored_sample_bytes().saturating_mul(index.n_samples());
+    /// The fewest bytes of a sequence that is better fetched than loaded with its block, if blocks may take `room` bytes.
+    fn long(&self, index: &Index, room: u64) -> u64 {
+        let order = &self.plan.order;
+        let storage = listed_bytes(index);
+        // A stream may have more samples than are counted, so that storage counts as well; of sparse ones it may have narrower values.
         let has_sparse = self.streams.stored.iter().any(|stream| stream.sparse);
-        let memory = if has_sparse { dense.max(storage) } else { dense };
+        let sparse = storage.saturating_mul(if has_sparse { self.widening() } else { 1 });
+        let memory = sparse.max(self.stored_sample_bytes().saturating_mul(index.n_samples()));
         let in_use = u128::from(order.storage_in_use(index));
         let in_use = in_use * u128::from(memory) / u128::from(storage.max(1));
         if packed_bytes(in_use.try_into().unwrap_or(u64::MAX)) > room {
