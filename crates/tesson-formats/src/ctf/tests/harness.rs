@@ -2,8 +2,8 @@
 
 pub(super) use tesson_core::InMemory as Memory;
 use tesson_core::{
-    Chunk, Data, DataErrorKind, Defects, Element, Fetch, Indexed, Key, OptionSet, Options, Parallelism,
-    ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
+    Chunk, Data, DataErrorKind, DecodeWarnings, Defects, Element, Fetch, Indexed, Key, OptionSet, Options,
+    Parallelism, ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
 use crate::files::DataFile;
@@ -114,6 +114,17 @@ pub(super) fn all_chunks(
         lines.extend(render(ctf, &chunk));
     }
     Ok(lines)
+}
+
+/// The findings of loading all chunks that are no faults.
+pub(super) fn warnings(ctf: &Ctf, file: &Memory<Vec<u8>>) -> Option<DecodeWarnings> {
+    let indexed = indexed(ctf, file).ok()?;
+    let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
+    for c in indexed.index.chunk_ids() {
+        let all = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
+        indexed.corpus.load(c, all, file, &mut scratch, &mut chunk).ok()?;
+    }
+    Some(scratch.warnings)
 }
 
 /// All sequences by way of pieces of this size, a line each.

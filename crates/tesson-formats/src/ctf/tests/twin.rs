@@ -6,7 +6,9 @@ use tesson_core::{Chunk, ChunkId, Defects, Scratch, SequenceId, SequenceSelectio
 use crate::files::DataFile;
 
 use super::super::tokens::Kernel;
-use super::harness::{Cores, Memory, all_chunks, by_index, by_pieces, opened, render, with_cut, with_kernel};
+use super::harness::{
+    Cores, Memory, all_chunks, by_index, by_pieces, opened, render, warnings, with_cut, with_kernel,
+};
 
 /// The words that files are made of: ordinary ones, and every kind of odd one.
 fn word() -> impl Strategy<Value = Vec<u8>> {
@@ -124,6 +126,7 @@ fn compare(options: &str, streams: &str, bytes: &[u8]) {
     for kernel in Kernel::all() {
         let ctf = with_kernel(opened(options, streams, &file).unwrap(), kernel);
         assert_eq!(by_index(&ctf, &file), expected, "{kernel:?}");
+        assert_eq!(warnings(&ctf, &file), warnings(&plain, &file), "{kernel:?}");
         let no_sequences = expected.as_ref().is_err_and(|e| e.contains("no sequence"));
         if ctf.streaming().is_some() && !no_sequences {
             for target in [1, 13, 1 << 20] {
@@ -481,6 +484,36 @@ proptest! {
         streams in prop::sample::select(&["s:sparse:10000000 longer:sparse:100000", "longer:sparse:4000000000 s:sparse:99999", "s:sparse:90000"][..]),
     ) {
         compare(options, streams, &bytes);
+    }
+}
+
+#[test]
+fn tapes_end_at_their_bounds() {
+    let names = ["a", "bb", "ccc", "dddd", "eeeee", "features", "a name", "labels_of_it", "i"]
+        .map(|name| name.replace(' ', "_"));
+    let rows = |n_streams: usize, n: usize, of: &dyn Fn(usize, usize) -> String| -> String {
+        let row = |i: usize| {
+            (0..n_streams).map(|k| format!("|{}{}", names[k], of(i, k))).collect::<String>() + "\n"
+        };
+        (0..n).map(row).collect()
+    };
+    for n_streams in [1, 2, 3, 8, 9] {
+        let streams: Vec<String> =
+            names[..n_streams].iter().map(|name| format!("{name}:sparse:100000")).collect();
+        let (streams, long) = (streams.join(" "), " ".repeat(900));
+        let many =
+            |i, k| (0..40).map(|j| format!(" {}:{}", j * 100 + i, (i + j + k) % 10)).collect::<String>();
+        for text in [
+            // More marks than pairs, blanks beyond what 16 bits count, and more pairs than a tape has in some rows.
+            rows(n_streams, 1200 / (n_streams + 1), &|i, k| {
+                if (i + k) % 5 == 0 { " 7:1".into() } else { String::new() }
+            }),
+            rows(n_streams, 200 / n_streams, &|i, k| format!(" {i}:{k}{long}")),
+            rows(n_streams, 60, &many),
+        ] {
+            compare("rules=cntk", &streams, text.as_bytes());
+            compare("rules=lenient skipSequenceIds=true", &streams, text.as_bytes());
+        }
     }
 }
 
