@@ -73,15 +73,15 @@ impl<E: Real> Column<E> {
         }
     }
 
-    /// Room behind the pairs, which [`take`](Column::take) writes to.
+    /// Makes room for `n` pairs, which [`take`](Column::take) writes to, behind those that are there.
     #[inline(always)]
     pub(super) fn make_room(&mut self, n: usize) {
         self.columns.resize(self.columns.len() + n, 0);
         self.values.resize(self.values.len() + n, E::default());
     }
 
-    /// Adds a sample of the pairs `from..to` of a tape, if their columns are below the stream's dimension and ascend. What lies behind
-    /// them is overwritten.
+    /// Takes the pairs `from..to` of a tape as a sample. False if their columns do not ascend below the stream's dimension: it is then
+    /// to be taken back ([`keep_samples`](Column::keep_samples)). The room behind them is overwritten.
     #[inline(always)]
     pub(super) fn take(&mut self, tape: &Tape, from: usize, to: usize, input: &Input) -> bool {
         let len = self.rows[self.rows.len() - 1] as usize;
@@ -111,12 +111,12 @@ impl<E: Real> Column<E> {
         odd == 0
     }
 
-    /// Takes back all samples but so many of those that have been taken and not closed.
+    /// Keeps the first `n` of the samples that have been taken and not closed; the pairs of the others count as room.
     pub(super) fn keep_samples(&mut self, n: usize) {
         self.rows.truncate(self.n_samples as usize + n + 1);
     }
 
-    /// Makes each of the samples that have been taken a sequence.
+    /// Makes each of the `n` samples that have been taken a sequence, and gives the room behind them back.
     #[inline(always)]
     pub(super) fn close_samples(&mut self, n: usize) {
         let len = self.rows[self.rows.len() - 1] as usize;

@@ -94,7 +94,7 @@ impl Real for f32 {
 
     #[inline]
     fn from_small(n: u32) -> f32 {
-        // Processors convert signed numbers.
+        // Signed: many processors have no conversion of unsigned numbers.
         n.cast_signed() as f32
     }
 

@@ -12,9 +12,11 @@
 //! | `corpus` | loading parts of an indexed file |
 //! | `streaming` | reading in order without an index |
 //! | `parse`, `checks` | rows to columns, and all faults |
+//! | `column` | the columns of a stream |
 //! | `fault` | the kinds of faults, their codes and texts |
 //! | `decimal`, `bytes`, `tag` | numbers, classes of bytes, short texts |
 //! | `tokens` | fast kernels for ordinary values |
+//! | `sparse_rows` | rows of sparse samples, several at a time |
 //! | `write` | the way back |
 
 mod bytes;

@@ -1,7 +1,7 @@
 //! From rows to columns.
 //!
 //! The parser here is the definition of the format: byte by byte, and the only place where faults are found. The kernels
-//! of [`super::tokens`] take the values of ordinary samples off it and give back whatever they find odd, undone.
+//! of [`super::tokens`] take the values of ordinary samples off it, or whole rows, and give back whatever they find odd, undone.
 
 use tesson_core::{
     Chunk, Data, DataErrorKind, DecodeRoom, DecodeWarnings, Element, Fault, Keys, Offsets, Scratch,

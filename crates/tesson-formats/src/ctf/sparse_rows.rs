@@ -13,7 +13,7 @@ use super::rows::Keying;
 use super::tokens::{Block, Masks};
 use super::{Name, Rules};
 
-/// Pairs that a tape holds, of all blocks but the last. As many as a block has lie behind its last one at least, to be copied in vain.
+/// Pairs that a tape holds, of all blocks but the last. Behind the last one is room for those of a block, since as many are copied at once.
 const PAIRS: usize = 1024;
 
 /// Marks likewise.
@@ -42,7 +42,7 @@ pub(crate) struct Tape {
     pub(super) ranks: [u16; MARKS + OF_BLOCK],
     pub(super) n_pairs: usize,
     pub(super) n_marks: usize,
-    /// Rows to leave to the plain parser, and how many there were the last time.
+    /// Rows to leave to the plain parser, and how many it will be after the next tape that is not worth it.
     wait: (u32, u32),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Found {
     pub(super) before: usize,
 }
 
-/// True if rows may be read so that are each a sequence.
+/// True if there may be rows for a tape: each is a sequence, and all streams are sparse.
 pub(super) fn are_possible(rules: &Rules) -> bool {
     rules.rows.keying == Keying::Lines
         && rules.rows.main.is_none()
@@ -81,7 +81,7 @@ impl Tape {
         })
     }
 
-    /// True if it is to be tried at the next row.
+    /// Counts a row, and is true if the tape is to be tried at it.
     pub(super) fn is_due(&mut self) -> bool {
         let wait = self.wait.0;
         self.wait.0 = wait.saturating_sub(1);

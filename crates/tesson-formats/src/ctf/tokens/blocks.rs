@@ -1,4 +1,4 @@
-//! Dense values by blocks of 64 bytes: what AVX2, AVX-512 and NEON share.
+//! Dense values by blocks of 64 bytes: what AVX2, AVX-512 and NEON share, for rows of sparse samples (`sparse_rows.rs`), too.
 //!
 //! For the next editor: a block begins at a value or a blank, never within a value, so values never span blocks but
 //! those longer than one. Values are loaded as the 16 bytes that end where they end, so digits are right-aligned
@@ -86,8 +86,8 @@ pub(crate) struct Digits {
     pub(super) point: usize,
 }
 
-/// Declares a kernel: the proof that the processor has its features and that they may be used, and the entry for dense
-/// values. The compiler enables features function by function, so each kernel needs an entry of its own.
+/// Declares a kernel: the proof that the processor has its features and that they may be used, and the entries for
+/// dense values, fields and rows. The compiler enables features function by function, so each kernel needs entries of its own.
 macro_rules! kernel {
     ($(#[$about:meta])* $name:ident of $block:ident with $features:literal) => {
         $(#[$about])*

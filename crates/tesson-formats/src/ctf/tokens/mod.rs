@@ -4,7 +4,8 @@
 //! finds odd. It finds no faults of its own, and gives every value the plain parser would.
 //!
 //! Dense values: one bit mask a block of 64 bytes says where values end; then every value is converted on its own, so
-//! that the processor works at several at a time. Sparse pairs: eight bytes at a time in a machine word.
+//! that the processor works at several at a time. Sparse pairs: eight bytes at a time in a machine word, by blocks where a sample has
+//! many, and several rows at once where all streams are sparse (`sparse_rows.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
