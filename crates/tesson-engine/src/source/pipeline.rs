@@ -94,8 +94,8 @@ impl Source {
         let storage = listed_bytes(index);
         // A stream may have more samples than are counted, so that storage counts as well; of sparse ones it may have narrower values.
         let has_sparse = self.streams.stored.iter().any(|stream| stream.sparse);
-        let sparse = storage.saturating_mul(if has_sparse { self.widening() } else { 1 });
-        let memory = sparse.max(self.stored_sample_bytes().saturating_mul(index.n_samples()));
+        let stored = storage.saturating_mul(if has_sparse { self.widening() } else { 1 });
+        let memory = stored.max(self.stored_sample_bytes().saturating_mul(index.n_samples()));
         let in_use = u128::from(order.storage_in_use(index));
         let in_use = in_use * u128::from(memory) / u128::from(storage.max(1));
         if packed_bytes(in_use.try_into().unwrap_or(u64::MAX)) > room {

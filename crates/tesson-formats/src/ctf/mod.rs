@@ -31,7 +31,7 @@ mod parse;
 mod prologue;
 mod rows;
 mod scan;
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), expect(dead_code))]
 mod sparse_rows;
 mod stream_names;
 mod streaming;

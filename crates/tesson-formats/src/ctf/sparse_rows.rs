@@ -42,8 +42,10 @@ pub(crate) struct Tape {
     pub(super) ranks: [u16; MARKS + OF_BLOCK],
     pub(super) n_pairs: usize,
     pub(super) n_marks: usize,
-    /// Rows to leave to the plain parser, and how many it will be after the next tape that is not worth it.
-    wait: (u32, u32),
+    /// Rows to leave to the plain parser.
+    wait: u32,
+    /// As many will be left to it after the next tape that is not worth it.
+    next_wait: u32,
 }
 
 /// The pairs and marks of a block, a bit for each byte. All pairs are `digit+ : digit+` of up to seven digits each, which are exact in every
@@ -77,15 +79,16 @@ impl Tape {
             ranks: [0; MARKS + OF_BLOCK],
             n_pairs: 0,
             n_marks: 0,
-            wait: (0, 1),
+            wait: 0,
+            next_wait: 1,
         })
     }
 
     /// Counts a row, and is true if the tape is to be tried at it.
     pub(super) fn is_due(&mut self) -> bool {
-        let wait = self.wait.0;
-        self.wait.0 = wait.saturating_sub(1);
-        wait == 0
+        let is_due = self.wait == 0;
+        self.wait = self.wait.saturating_sub(1);
+        is_due
     }
 
     /// Fills it with the text from `at` on, as far as it is ordinary.
@@ -220,10 +223,8 @@ impl<E: Real> SparseRows<'_, E> {
             Some(order) => rows_of_tape(&bytes[at..], rules, &order[..columns.len()], tape, columns),
             None => (0, 0),
         };
-        tape.wait = match tape.wait.1 {
-            last if done.0 < WORTH => (last, (2 * last).min(PATIENCE)),
-            _ => (0, 1),
-        };
+        (tape.wait, tape.next_wait) =
+            if done.0 < WORTH { (tape.next_wait, (2 * tape.next_wait).min(PATIENCE)) } else { (0, 1) };
         (done.0, at + done.1)
     }
 }

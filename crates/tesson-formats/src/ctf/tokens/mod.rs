@@ -13,7 +13,7 @@ mod avx2;
 mod avx512;
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
-    allow(dead_code, unused_imports, unused_macros)
+    expect(dead_code, unused_imports, unused_macros)
 )]
 mod blocks;
 mod feeds;
