@@ -8,7 +8,8 @@
 //! up this owner and its bytes in the account. `used` counts loaded blocks and reservations of running loads, never
 //! both of one block. Lists are cleaned late: the queue may name blocks that were needed, evicted and needed again,
 //! and `idle` blocks that are in use again, so code that takes from a list checks the block's state first. Searching a
-//! list at each change would cost more than these checks.
+//! list at each change would cost more than these checks. `idle` names a block once, however often it is used again:
+//! with enough memory nothing is ever taken from it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub(super) struct Block {
     bytes: usize,
     /// Its sweep is done with it, it stays only while there is room.
     idle: bool,
+    /// It is among the blocks that may be evicted, or was when it was idle before.
+    listed: bool,
     /// Its sweep is done with it before it is even there.
     unwanted: bool,
     /// The tickets that need it and have been planned before it was there.
@@ -44,7 +47,7 @@ pub(super) struct Block {
 
 impl Block {
     fn new(presence: Presence, waiters: Vec<Waiter>) -> Block {
-        Block { presence, last_ticket: None, bytes: 0, idle: false, unwanted: false, waiters }
+        Block { presence, last_ticket: None, bytes: 0, idle: false, listed: false, unwanted: false, waiters }
     }
 
     fn is_queued(&self) -> bool {
@@ -141,17 +144,20 @@ impl Residency {
 
     /// Makes a block absent, and keeps the memory of its waiters. Returns the bytes that it had.
     fn remove(&mut self, id: BlockId) -> usize {
-        let Some(Block { mut waiters, bytes, .. }) = self.blocks.remove(id) else { return 0 };
-        if waiters.capacity() > 0 {
-            waiters.clear();
-            self.idle_waiters.push(waiters);
+        let Some(Block { waiters, bytes, listed, .. }) = self.blocks.remove(id) else { return 0 };
+        if listed {
+            self.idle.retain(|of_list| *of_list != id);
         }
+        self.recycle(waiters);
         bytes
     }
 
     /// Gives back the memory of waiters that have been told.
-    pub(super) fn recycle(&mut self, waiters: Vec<Waiter>) {
-        self.idle_waiters.push(waiters);
+    pub(super) fn recycle(&mut self, mut waiters: Vec<Waiter>) {
+        if waiters.capacity() > 0 {
+            waiters.clear();
+            self.idle_waiters.push(waiters);
+        }
     }
 
     /// True if blocks wait to be loaded.
@@ -272,7 +278,9 @@ impl Residency {
         }
         if let Some(block) = self.blocks.get_mut(id).filter(|block| !block.idle) {
             block.idle = true;
-            self.idle.push_back(id);
+            if !std::mem::replace(&mut block.listed, true) {
+                self.idle.push_back(id);
+            }
         }
     }
 
@@ -300,7 +308,9 @@ impl Residency {
     pub(super) fn make_room(&mut self, bytes: usize) -> bool {
         while !self.has_room(bytes) {
             let Some(id) = self.idle.pop_front() else { return false };
-            if self.blocks.get(id).is_some_and(|block| block.idle) {
+            let Some(block) = self.blocks.get_mut(id) else { continue };
+            block.listed = false;
+            if block.idle {
                 self.evict(id);
             }
         }
@@ -429,6 +439,26 @@ mod tests {
         assert_eq!(residency.used(), 60);
         residency.shrink(50, id(2));
         assert_eq!(residency.used(), 0);
+    }
+
+    #[test]
+    fn a_block_is_listed_once_however_often_it_is_used_again() {
+        let mut residency = residency(100, true);
+        residency.need(A, waiter(0));
+        let waiters = load(&mut residency, 30);
+        residency.recycle(waiters);
+        for ticket in 0..50 {
+            residency.need(A, waiter(ticket));
+            residency.retire(A, id(ticket), |_| false);
+            // Told at once, so nobody waited.
+            residency.recycle(Vec::new());
+        }
+        assert_eq!((residency.idle.len(), residency.idle_waiters.len()), (1, 1));
+        // One that is taken from the list while it is in use is listed again after that.
+        residency.need(A, waiter(50));
+        assert!(!residency.make_room(80) && residency.idle.is_empty());
+        residency.retire(A, id(50), |_| false);
+        assert!(residency.make_room(80) && residency.used() == 0);
     }
 
     #[test]
