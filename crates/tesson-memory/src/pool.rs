@@ -214,12 +214,14 @@ impl<T> Buffer<T> {
         n * size_of::<T>()
     }
 
-    /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes). Shared memory is left.
+    /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes). The rest does not go back to the pool: it is
+    /// too small for what was asked of it, and a pool would collect such buffers up to its bounds. Shared memory is left.
     pub fn trim(&mut self) {
-        if let Memory::Own(Own { items, .. }) = &mut self.memory
+        if let Memory::Own(Own { items, pool }) = &mut self.memory
             && items.capacity() - items.len() > items.capacity() / 8
         {
             items.shrink_to_fit();
+            *pool = Weak::new();
         }
     }
 
@@ -327,6 +329,19 @@ mod tests {
         let kept = pool.idle.lock().expect("no test panics with it").buffers.len();
         let each = size_of::<f32>() + size_of::<Vec<f32>>() + ALLOCATION;
         assert!(kept > 125 && kept * each <= limit / KEPT_SHARE, "{kept} buffers of {each} bytes");
+    }
+
+    #[test]
+    fn what_is_left_of_a_trimmed_buffer_is_not_kept() {
+        let pool = Pool::<f32>::new(usize::MAX);
+        for n in [100, 10] {
+            let mut buffer = pool.take(100);
+            buffer.items().resize(n, 1.0);
+            buffer.trim();
+            assert_eq!(buffer.len(), n);
+        }
+        // The one that was full, and was taken again; what it was cut to is gone.
+        assert_eq!(pool.idle_bytes(), 0);
     }
 
     #[test]
