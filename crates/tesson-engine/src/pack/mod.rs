@@ -75,6 +75,14 @@ struct StreamSize {
     taken: AtomicUsize,
 }
 
+impl StreamSize {
+    /// One of these numbers, or in proportion where the next minibatch has fewer samples.
+    fn in_proportion(&self, n: &AtomicUsize, most_samples: usize) -> usize {
+        let (samples, n) = (self.samples.load(Ordering::Relaxed), n.load(Ordering::Relaxed));
+        if samples > most_samples { (n as u128 * most_samples as u128 / samples as u128) as usize } else { n }
+    }
+}
+
 /// The size that a stream's next batch will probably have.
 struct ExpectedSize {
     samples: usize,
@@ -161,17 +169,10 @@ impl Pools {
     /// it has fewer samples; of dense values those of a sample for each sequence at least, and the room that kernels want
     /// past them. Arrays that grow while they are packed take their memory twice.
     fn expected(&self, stream: usize, info: &StreamInfo, size: BatchSize) -> ExpectedSize {
-        let StreamSize { samples, values, string_bytes, .. } = &self.sizes[stream];
-        let samples = samples.load(Ordering::Relaxed);
-        let in_proportion = |n: &AtomicUsize| {
-            let n = n.load(Ordering::Relaxed);
-            if samples > size.most_samples {
-                (n as u128 * size.most_samples as u128 / samples as u128) as usize
-            } else {
-                n
-            }
-        };
-        let (mut values, string_bytes) = (in_proportion(values), in_proportion(string_bytes));
+        let last = &self.sizes[stream];
+        let samples = last.samples.load(Ordering::Relaxed);
+        let mut values = last.in_proportion(&last.values, size.most_samples);
+        let string_bytes = last.in_proportion(&last.string_bytes, size.most_samples);
         let dense = size.n_sequences.saturating_mul(info.shape.len());
         if !info.sparse && dense.saturating_mul(info.element.size()) <= self.memory_limit {
             values = values.max(dense + KERNEL_ROOM);
@@ -184,15 +185,24 @@ impl Pools {
         self.sizes[stream].values.load(Ordering::Relaxed)
     }
 
+    /// The values that a batch of so many samples at most may have, after those before it.
+    pub(crate) fn expected_values_of(&self, stream: usize, most_samples: usize) -> usize {
+        let last = &self.sizes[stream];
+        last.in_proportion(&last.values, most_samples)
+    }
+
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits
-    /// already is left, as all threads look at it.
+    /// already is left, as all threads look at it. After a small one half as much is expected: where large and small ones take turns,
+    /// each large one would otherwise grow from the size of a small one, into memory that is too large to be used again.
     pub(crate) fn expect(&self, stream: usize, n_samples: usize, packed: &SampleValues) {
         let StreamSize { samples, values, string_bytes, .. } = &self.sizes[stream];
         let sizes = [(samples, n_samples), (values, packed.len()), (string_bytes, packed.string_bytes())];
         for (expected, n) in sizes {
             let before = expected.load(Ordering::Relaxed);
-            if n > before || n < before / 2 {
+            if n > before {
                 expected.store(n + (n / 8).min(MOST_SPARE), Ordering::Relaxed);
+            } else if n < before / 2 {
+                expected.store(before / 2, Ordering::Relaxed);
             }
         }
     }

@@ -99,8 +99,9 @@ impl StoredBatches {
     /// The batches, each with the number of its stream.
     pub(crate) fn finish(self, transforms: &Transforms, pools: &Pools) -> Vec<(usize, StreamBatch)> {
         let finish = |StoredBatch { stream, lengths, n_samples, values, shapes, .. }: StoredBatch| {
-            let delivered = &transforms.chains[stream].delivered;
-            if transforms.chains[stream].stored.storage == Storage::Recordings {
+            let chain = &transforms.chains[stream];
+            let delivered = &chain.delivered;
+            if chain.stored.storage == Storage::Recordings || chain.is_open() {
                 pools.expect(stream, n_samples, &values);
             }
             let (info, samples) = match shapes {
@@ -198,6 +199,8 @@ impl Transforms {
                 // As large as the one before, if that is not much too large: buffers of as many sizes as there are lengths would
                 // seldom fit another minibatch.
                 needed.max(before.min(needed.saturating_mul(2)))
+            } else if chain.is_open() {
+                pools.expected_values_of(stream, n_sequences)
             } else {
                 n_sequences * sample_len
             };
