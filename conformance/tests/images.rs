@@ -87,7 +87,8 @@ const FILES: usize = 23;
 
 /// The number of allocations that a minibatch of 64 images makes more than one of 16 (a few, since growing arrays
 /// double), and the bytes of the largest allocation of either. The images are files, which a map of `lines` lines
-/// names; `before` images are read before counting begins.
+/// names; `before` images are read before counting begins, so many that buffers have met the largest file and tables of the
+/// corpus have their size.
 fn of_images(name: &str, lines: usize, options: &str, before: u64) -> (usize, usize) {
     let jpegs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tesson-image/tests/jpeg");
     let mut file = std::fs::read(jpegs.join("420-95.jpg")).expect("a committed file");
@@ -137,7 +138,7 @@ fn nothing_is_allocated_for_an_image_that_is_decoded_cut_resized_and_normalized(
 #[test]
 fn nothing_is_allocated_for_an_image_that_is_also_read() {
     let _alone = alone();
-    let (n, largest) = of_images("passed", 2000, r#""randomize": false"#, 400);
+    let (n, largest) = of_images("passed", 300, r#""randomize": false"#, 1500);
     assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }
 
@@ -146,6 +147,6 @@ fn nothing_is_allocated_for_an_image_that_takes_the_place_of_others_in_memory() 
     let _alone = alone();
     // In random order with memory for a part of them, which is full.
     let options = r#""randomize": true, "memoryLimit": "128 MiB""#;
-    let (n, largest) = of_images("replaced", 3000, options, 3000);
+    let (n, largest) = of_images("replaced", 3000, options, 4500);
     assert!(n <= A_FEW && largest <= 4096, "{n} allocations for 48 pictures, {largest} bytes at most");
 }

@@ -51,6 +51,11 @@ pub(crate) fn peak<T>(job: impl FnOnce() -> T) -> (T, usize) {
     (answer, PEAK.load(Ordering::Relaxed).saturating_sub(before))
 }
 
+/// The bytes that are allocated now.
+pub(crate) fn now() -> usize {
+    NOW.load(Ordering::Relaxed)
+}
+
 /// The result of `job`, and the bytes that it allocated in all.
 pub(crate) fn total<T>(job: impl FnOnce() -> T) -> (T, usize) {
     let before = TOTAL.load(Ordering::Relaxed);
