@@ -91,6 +91,13 @@ impl ArraysPool {
         into.extend(idle.arrays.drain(from..));
     }
 
+    /// Lets go of the arrays that wait to be used again. Their buffers go to the pools that these are from.
+    pub(crate) fn clear(&self) {
+        let mut arrays = Vec::new();
+        self.take(usize::MAX, &mut arrays);
+        arrays.iter_mut().for_each(|arrays| arrays.pool = Weak::new());
+    }
+
     /// Bytes of the arrays that wait to be used again.
     pub(crate) fn idle_bytes(&self) -> usize {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes

@@ -92,6 +92,15 @@ impl<T> Pool<T> {
         idle.shrink();
     }
 
+    /// Frees the buffers that wait to be used again.
+    pub fn clear(&self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.bytes = 0;
+        let buffers = std::mem::take(&mut idle.buffers);
+        drop(idle);
+        drop(buffers);
+    }
+
     /// Bytes of the buffers that wait to be used again.
     pub fn idle_bytes(&self) -> usize {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
@@ -342,6 +351,17 @@ mod tests {
         }
         // The one that was full, and was taken again; what it was cut to is gone.
         assert_eq!(pool.idle_bytes(), 0);
+    }
+
+    #[test]
+    fn a_cleared_pool_keeps_nothing_and_goes_on() {
+        let pool = Pool::<f32>::new(usize::MAX);
+        let lent = pool.take(1000);
+        drop(pool.take(1000));
+        pool.clear();
+        assert_eq!(pool.idle_bytes(), 0);
+        drop(lent);
+        assert!(pool.idle_bytes() >= 4000);
     }
 
     #[test]

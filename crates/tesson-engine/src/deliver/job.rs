@@ -235,7 +235,8 @@ impl Shared {
     }
 
     /// Makes the first minibatch that waits for blocks, of which no other can be loaded: it fetches its sequences instead.
-    /// Where that reads as much as large blocks do, only the one in front does, once nothing is on its way.
+    /// Where that reads as much as large blocks do, only the one in front does, once nothing is on its way and memory that waits
+    /// to be used again has been freed for a block.
     fn pick_without_blocks(&self, state: &mut State) -> Option<Job> {
         let blocks = self.corpus_index.blocks()?;
         // Blocks are left in the queue only where there is no room for the next one.
@@ -243,10 +244,16 @@ impl Shared {
             return None;
         }
         let first = state.tickets.first_waiting()?;
-        if blocks.table.has_large_whole()
-            && (first > state.tickets.front_id() || state.residency.is_loading())
-        {
-            return None;
+        if blocks.table.has_large_whole() {
+            if first > state.tickets.front_id() || state.residency.is_loading() {
+                return None;
+            }
+            // The buffers of these arrays go to the pools.
+            self.arrays_pool.clear();
+            self.pools.clear();
+            if let Some(load) = self.pick_load(state) {
+                return Some(load);
+            }
         }
         if !state.fits(first, &self.setup) {
             return None;

@@ -157,6 +157,17 @@ impl Pools {
         largest_batch(self.memory_limit as u64)
     }
 
+    /// Frees all buffers that wait to be used again.
+    pub(crate) fn clear(&self) {
+        self.f32s.clear();
+        self.f64s.clear();
+        self.u8s.clear();
+        self.u16s.clear();
+        self.u32s.clear();
+        self.u64s.clear();
+        self.i32s.clear();
+    }
+
     /// Bytes of all buffers that wait to be used again.
     pub(crate) fn idle_bytes(&self) -> usize {
         let floats = self.f32s.idle_bytes() + self.f64s.idle_bytes();
