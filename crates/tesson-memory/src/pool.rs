@@ -30,7 +30,7 @@ pub struct Pool<T> {
 struct Idle<T> {
     buffers: Vec<Vec<T>>,
     bytes: usize,
-    /// Bytes that a few buffers may take together, unless [large ones](Pool::keep_large) are kept.
+    /// Bytes that a few buffers may take together, unless [large ones](AnyPool::keep_large) are kept.
     share: usize,
     keeps_large: bool,
 }
@@ -71,29 +71,35 @@ impl<T> Idle<T> {
     }
 }
 
-impl<T> Pool<T> {
-    /// Of a source with this memory limit.
-    pub fn new(memory_limit: usize) -> Arc<Pool<T>> {
-        let share = memory_limit / KEPT_SHARE;
-        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, share, keeps_large: false }) })
-    }
-
+/// A pool, whatever its elements.
+pub trait AnyPool {
     /// Says whether a few buffers are kept whatever their size.
-    pub fn keep_large(&self, keeps_large: bool) {
+    fn keep_large(&self, keeps_large: bool);
+
+    /// Keeps as much from now on as a pool of a source with this memory limit.
+    fn set_limit(&self, memory_limit: usize);
+
+    /// Frees the buffers that wait to be used again.
+    fn clear(&self);
+
+    /// Bytes of the buffers that wait to be used again.
+    fn idle_bytes(&self) -> usize;
+}
+
+impl<T> AnyPool for Pool<T> {
+    fn keep_large(&self, keeps_large: bool) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.keeps_large = keeps_large;
         idle.shrink();
     }
 
-    /// Keeps as much from now on as a pool of a source with this memory limit.
-    pub fn set_limit(&self, memory_limit: usize) {
+    fn set_limit(&self, memory_limit: usize) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.share = memory_limit / KEPT_SHARE;
         idle.shrink();
     }
 
-    /// Frees the buffers that wait to be used again.
-    pub fn clear(&self) {
+    fn clear(&self) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.bytes = 0;
         let buffers = std::mem::take(&mut idle.buffers);
@@ -101,9 +107,16 @@ impl<T> Pool<T> {
         drop(buffers);
     }
 
-    /// Bytes of the buffers that wait to be used again.
-    pub fn idle_bytes(&self) -> usize {
+    fn idle_bytes(&self) -> usize {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+}
+
+impl<T> Pool<T> {
+    /// Of a source with this memory limit.
+    pub fn new(memory_limit: usize) -> Arc<Pool<T>> {
+        let share = memory_limit / KEPT_SHARE;
+        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, share, keeps_large: false }) })
     }
 
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.

@@ -13,7 +13,7 @@ use bytemuck::cast_vec;
 use tesson_core::{Chunk, Data, StreamColumn, StreamInfo, Values};
 use tesson_memory::file_pages::FilePages;
 use tesson_memory::packed::{KERNEL_ROOM, PackedRows};
-use tesson_memory::pool::{KEPT_SHARE, Pool};
+use tesson_memory::pool::{AnyPool, KEPT_SHARE, Pool};
 
 use crate::batch_keys::{BatchKeys, TextKeys};
 use crate::memory_budget::largest_batch;
@@ -124,6 +124,11 @@ impl Pools {
         }
     }
 
+    /// The pools of all types of elements.
+    fn all(&self) -> [&dyn AnyPool; 7] {
+        [&*self.f32s, &*self.f64s, &*self.u8s, &*self.u16s, &*self.u32s, &*self.u64s, &*self.i32s]
+    }
+
     /// Says how many bytes a minibatch has that will be packed. Buffers of large ones are kept for the next, as memory that
     /// is freed and asked for again may stay with the allocator of each thread.
     pub(crate) fn set_batch_bytes(&self, bytes: u64) {
@@ -131,25 +136,13 @@ impl Pools {
         // All threads look at it, and it seldom changes.
         let changes = self.keeps_large.load(Ordering::Relaxed) != is_large;
         if changes && self.keeps_large.swap(is_large, Ordering::Relaxed) != is_large {
-            self.f32s.keep_large(is_large);
-            self.f64s.keep_large(is_large);
-            self.u8s.keep_large(is_large);
-            self.u16s.keep_large(is_large);
-            self.u32s.keep_large(is_large);
-            self.u64s.keep_large(is_large);
-            self.i32s.keep_large(is_large);
+            self.all().iter().for_each(|pool| pool.keep_large(is_large));
         }
     }
 
     /// Keeps buffers from now on like pools of a source with this memory limit.
     pub(crate) fn set_limit(&self, memory_limit: usize) {
-        self.f32s.set_limit(memory_limit);
-        self.f64s.set_limit(memory_limit);
-        self.u8s.set_limit(memory_limit);
-        self.u16s.set_limit(memory_limit);
-        self.u32s.set_limit(memory_limit);
-        self.u64s.set_limit(memory_limit);
-        self.i32s.set_limit(memory_limit);
+        self.all().iter().for_each(|pool| pool.set_limit(memory_limit));
     }
 
     /// Bytes of the largest minibatch.
@@ -159,21 +152,12 @@ impl Pools {
 
     /// Frees all buffers that wait to be used again.
     pub(crate) fn clear(&self) {
-        self.f32s.clear();
-        self.f64s.clear();
-        self.u8s.clear();
-        self.u16s.clear();
-        self.u32s.clear();
-        self.u64s.clear();
-        self.i32s.clear();
+        self.all().iter().for_each(|pool| pool.clear());
     }
 
     /// Bytes of all buffers that wait to be used again.
     pub(crate) fn idle_bytes(&self) -> usize {
-        let floats = self.f32s.idle_bytes() + self.f64s.idle_bytes();
-        let exact =
-            self.u8s.idle_bytes() + self.u16s.idle_bytes() + self.u32s.idle_bytes() + self.u64s.idle_bytes();
-        floats + exact + self.i32s.idle_bytes()
+        self.all().iter().map(|pool| pool.idle_bytes()).sum()
     }
 
     /// Samples and values that a stream's next batch will probably have: as many as the last one, or in proportion where
