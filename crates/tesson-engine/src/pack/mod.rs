@@ -64,7 +64,7 @@ pub(crate) struct BatchSize {
 /// Samples or values by which the next minibatch is expected to be larger than the last one, at most.
 const MOST_SPARE: usize = 1 << 16;
 
-/// The size of a stream in the last minibatch.
+/// The size that the next minibatch of a stream may have: that of the last ones, and some.
 #[derive(Default)]
 struct StreamSize {
     samples: AtomicUsize,
@@ -73,14 +73,6 @@ struct StreamSize {
     string_bytes: AtomicUsize,
     /// Values of the last column that was taken over by minibatches.
     taken: AtomicUsize,
-}
-
-impl StreamSize {
-    /// One of these numbers, or in proportion where the next minibatch has fewer samples.
-    fn in_proportion(&self, n: &AtomicUsize, most_samples: usize) -> usize {
-        let (samples, n) = (self.samples.load(Ordering::Relaxed), n.load(Ordering::Relaxed));
-        if samples > most_samples { (n as u128 * most_samples as u128 / samples as u128) as usize } else { n }
-    }
 }
 
 /// The size that a stream's next batch will probably have.
@@ -160,14 +152,21 @@ impl Pools {
         self.all().iter().map(|pool| pool.idle_bytes()).sum()
     }
 
-    /// Samples and values that a stream's next batch will probably have: as many as the last one, or in proportion where
+    /// Samples and values that a stream's next batch will probably have: as many as the last ones, or in proportion where
     /// it has fewer samples; of dense values those of a sample for each sequence at least, and the room that kernels want
     /// past them. Arrays that grow while they are packed take their memory twice.
     fn expected(&self, stream: usize, info: &StreamInfo, size: BatchSize) -> ExpectedSize {
-        let last = &self.sizes[stream];
-        let samples = last.samples.load(Ordering::Relaxed);
-        let mut values = last.in_proportion(&last.values, size.most_samples);
-        let string_bytes = last.in_proportion(&last.string_bytes, size.most_samples);
+        let StreamSize { samples, values, string_bytes, .. } = &self.sizes[stream];
+        let samples = samples.load(Ordering::Relaxed);
+        let in_proportion = |n: &AtomicUsize| {
+            let n = n.load(Ordering::Relaxed);
+            if samples > size.most_samples {
+                (n as u128 * size.most_samples as u128 / samples as u128) as usize
+            } else {
+                n
+            }
+        };
+        let (mut values, string_bytes) = (in_proportion(values), in_proportion(string_bytes));
         let dense = size.n_sequences.saturating_mul(info.shape.len());
         if !info.sparse && dense.saturating_mul(info.element.size()) <= self.memory_limit {
             values = values.max(dense + KERNEL_ROOM);
@@ -178,12 +177,6 @@ impl Pools {
     /// The values that a stream's batch may have, after those before it; 0 before the first one.
     pub(crate) fn expected_values(&self, stream: usize) -> usize {
         self.sizes[stream].values.load(Ordering::Relaxed)
-    }
-
-    /// The values that a batch of so many samples at most may have, after those before it.
-    pub(crate) fn expected_values_of(&self, stream: usize, most_samples: usize) -> usize {
-        let last = &self.sizes[stream];
-        last.in_proportion(&last.values, most_samples)
     }
 
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits

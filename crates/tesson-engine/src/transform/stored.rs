@@ -99,9 +99,8 @@ impl StoredBatches {
     /// The batches, each with the number of its stream.
     pub(crate) fn finish(self, transforms: &Transforms, pools: &Pools) -> Vec<(usize, StreamBatch)> {
         let finish = |StoredBatch { stream, lengths, n_samples, values, shapes, .. }: StoredBatch| {
-            let chain = &transforms.chains[stream];
-            let delivered = &chain.delivered;
-            if chain.stored.storage == Storage::Recordings || chain.is_open() {
+            let delivered = &transforms.chains[stream].delivered;
+            if transforms.chains[stream].stored.storage == Storage::Recordings {
                 pools.expect(stream, n_samples, &values);
             }
             let (info, samples) = match shapes {
@@ -191,20 +190,22 @@ impl Transforms {
         let stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
         let batch = |(stream, chain): (usize, &Chain)| {
             let sample_len = chain.delivered.shape.len();
-            let capacity = if chain.stored.storage == Storage::Recordings {
+            let lend = |n| SampleValues::with_capacity(chain.delivered.element, n, pools);
+            let values = if chain.stored.storage == Storage::Recordings {
                 let before = pools.expected_values(stream);
                 // What the index counts may be wrong: arrays are seldom much larger than those before.
                 let most = before.saturating_mul(2).max(FIRST_VALUES);
                 let needed = n_samples.saturating_mul(sample_len).min(most);
                 // As large as the one before, if that is not much too large: buffers of as many sizes as there are lengths would
                 // seldom fit another minibatch.
-                needed.max(before.min(needed.saturating_mul(2)))
+                lend(needed.max(before.min(needed.saturating_mul(2))))
             } else if chain.is_open() {
-                pools.expected_values_of(stream, n_sequences)
+                // How large it becomes is known only when the first sample is there. Memory of the pools would grow beyond what was asked
+                // for, and come back too large to be lent again.
+                SampleValues::none(chain.delivered.element)
             } else {
-                n_sequences * sample_len
+                lend(n_sequences * sample_len)
             };
-            let values = SampleValues::with_capacity(chain.delivered.element, capacity, pools);
             StoredBatch {
                 stream,
                 n_sequences,
