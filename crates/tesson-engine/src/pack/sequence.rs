@@ -564,7 +564,7 @@ pub(crate) fn items_ahead<T>(items: &[T], range: &Range<usize>) {
 mod tests {
     use super::*;
     use crate::sample_values::SampleValues;
-    use tesson_core::{Chunk, Element, Shape};
+    use tesson_core::{Chunk, Element, Shape, Values};
     use tesson_memory::packed::Packer;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {
@@ -577,6 +577,19 @@ mod tests {
             vec![1; n as usize],
             vec![StreamColumn { samples, data }],
         )
+    }
+
+    #[test]
+    fn after_a_small_minibatch_half_as_much_is_expected() {
+        let pools = Pools::new(1, usize::MAX);
+        let expected_after = |n: usize| {
+            let mut values = SampleValues::none(Element::F32);
+            values.append(&Values::F32(vec![0.0; n]), 0..n);
+            pools.expect(0, n, &values);
+            pools.expected_values(0)
+        };
+        assert_eq!([8000, 5000, 100, 8000].map(expected_after), [9000, 9000, 4500, 9000]);
+        assert_eq!([100, 100, 100].map(expected_after), [4500, 2250, 1125]);
     }
 
     /// Packs from columns and from packed rows, which must agree; returns the batch.
