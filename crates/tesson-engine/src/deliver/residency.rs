@@ -37,7 +37,7 @@ pub(super) struct Block {
     bytes: usize,
     /// Its sweep is done with it, it stays only while there is room.
     idle: bool,
-    /// It is among the blocks that may be evicted, or was when it was idle before.
+    /// The list of idle blocks has its number, though it may be in use again.
     listed: bool,
     /// Its sweep is done with it before it is even there.
     unwanted: bool,
@@ -145,9 +145,7 @@ impl Residency {
     /// Makes a block absent, and keeps the memory of its waiters. Returns the bytes that it had.
     fn remove(&mut self, id: BlockId) -> usize {
         let Some(Block { waiters, bytes, listed, .. }) = self.blocks.remove(id) else { return 0 };
-        if listed {
-            self.idle.retain(|of_list| *of_list != id);
-        }
+        debug_assert!(!listed, "a block leaves the list of idle ones before it leaves memory");
         self.recycle(waiters);
         bytes
     }
@@ -450,7 +448,7 @@ mod tests {
         for ticket in 0..50 {
             residency.need(A, waiter(ticket));
             residency.retire(A, id(ticket), |_| false);
-            // Told at once, so nobody waited.
+            // Nobody waited for it: it was in memory.
             residency.recycle(Vec::new());
         }
         assert_eq!((residency.idle.len(), residency.idle_waiters.len()), (1, 1));
