@@ -1,4 +1,5 @@
-//! Memory does not grow with the number of sweeps, whatever is read and in whichever order.
+//! Memory does not grow with the number of sweeps, whatever is read and in whichever order: not by as much as an array of
+//! each minibatch. Lists with a few bytes for a block have tests where they are kept.
 //!
 //! Alone in its binary: the allocator counts everything that is allocated in the process.
 
@@ -6,9 +7,9 @@ mod counting;
 
 use counting::now;
 use tesson::Source;
-use tesson_conformance::ways::{WAYS, corpus_store, label, open};
+use tesson_conformance::ways::{WAYS, Way, corpus_store, label, open};
 
-/// Minibatches of a phase in which memory is looked at, each of about a sweep.
+/// Minibatches of a phase in which memory is looked at, each of a sweep or, of images and rows, several.
 const PHASE: usize = 20;
 
 /// Bytes that may be held after a phase, and were not before it: a buffer or two that wait to be used again.
@@ -38,5 +39,6 @@ fn nothing_grows_with_the_number_of_sweeps() {
         assert!(grown < GROWN, "{}: {grown} bytes in {PHASE} minibatches", label(&way.options));
         n_endless += 1;
     }
-    assert!(n_endless > WAYS.len() / 2, "{n_endless} of {} ways go on for ever", WAYS.len());
+    let ends = |way: &&Way| way.options.contains("maxSamples");
+    assert_eq!(n_endless, WAYS.len() - WAYS.iter().filter(ends).count(), "all that go on for ever");
 }
