@@ -111,7 +111,7 @@ fn each(way: &'static Way, checks: &[(&str, Check)]) -> Vec<Trial> {
 }
 
 /// Ways of which a sweep is one pass over stored sequences, which conversions read without minibatches. Sources know which
-/// these are, but every test is a process that lists all tests first, and opening all sources takes longer than most tests.
+/// these are, but tests may run in a process each, which lists all of them first; opening all sources takes longer than most tests.
 fn one_pass() -> impl Iterator<Item = &'static Way> {
     let in_order = |corpus: &str, way: &Way| way.options == format!(r#"{corpus}, "randomize": false"#);
     let corpora = [TEXT, FAULTY_ROWS, BINARY, SEVERAL];
